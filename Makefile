@@ -1,0 +1,84 @@
+# The front door. Meson and ninja do the work; each target installs what it needs first (tools/install-deps).
+# Everything is rebuilt only where something changed.
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+# Tests in a sanitized build take several times as long.
+SLOW = --timeout-multiplier 6
+# gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits.
+UNSPREAD = $(shell [ $$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) -le 28 ] || echo --wrapper "'setarch -R'")
+MESON_FLAGS ?= -Dwerror=true
+FORMAT = clang-format-19
+SOURCES = $(shell find src include tests examples \( -name '*.c' -o -name '*.h' \) 2>/dev/null)
+
+.DEFAULT_GOAL := all
+.PHONY: all help test check demo bench asan tsan fuzz fmt tidy lint install clean deps-build deps-test deps-dev
+
+all: build/build.ninja ## Build the program: build/berth
+	@ninja -C build berth
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+deps-build:
+	@tools/install-deps build
+deps-test:
+	@tools/install-deps test
+deps-dev:
+	@tools/install-deps dev
+
+build/build.ninja: | deps-build
+	meson setup build $(MESON_FLAGS)
+
+# Turned on once in the same folder, so that the tests use the objects of the program.
+build/.with-tests: | deps-test build/build.ninja
+	meson configure build -Dtests=true
+	@touch $@
+
+test: build/.with-tests ## Build, and run every test: units, golden cases, properties, layers, command line
+	@ninja -C build
+	meson test -C build --no-rebuild --print-errorlogs
+
+demo: all ## Show the program at work on the example cluster
+	@examples/demo build/berth
+
+bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod
+	@ninja -C build
+	build/tests/bench/bench
+
+asan: | deps-test ## Run the tests under the address and undefined behaviour sanitizers
+	@test -f build-asan/build.ninja || meson setup build-asan -Dtests=true -Db_sanitize=address,undefined -Doptimization=1
+	@ninja -C build-asan
+	meson test -C build-asan --no-rebuild --print-errorlogs $(SLOW) --no-suite house
+
+tsan: | deps-test ## Run the tests under the thread sanitizer
+	@test -f build-tsan/build.ninja || meson setup build-tsan -Dtests=true -Db_sanitize=thread -Doptimization=1
+	@ninja -C build-tsan
+	meson test -C build-tsan --no-rebuild --print-errorlogs $(SLOW) $(UNSPREAD) --no-suite house
+
+fuzz: | deps-dev ## Fuzz each decoder for FUZZ_SECONDS (60), two at a time
+	@test -f build-fuzz/build.ninja || CC=clang-19 meson setup build-fuzz -Dfuzzing=true \
+		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+	@ninja -C build-fuzz
+	tests/fuzz/run build-fuzz/tests/fuzz $(FUZZ_SECONDS)
+
+fmt: | deps-dev ## Format the sources in place
+	$(FORMAT) -i $(SOURCES)
+
+tidy: | deps-dev ## Check layers, sizes, banned calls and format
+	tools/check-layers .
+	tools/tidy .
+	@$(FORMAT) --dry-run -Werror $(SOURCES) && echo 'format: all in order'
+
+lint: build/.with-tests | deps-dev ## Run clang-tidy over src/
+	@ninja -C build
+	run-clang-tidy-19 -quiet -p build '$(CURDIR)/src/.*'
+
+check: tidy test ## All that a change must pass before it is sent
+
+install: all ## Install the program under PREFIX (/usr/local), below DESTDIR if that is set
+	meson configure build -Dprefix=$(abspath $(PREFIX))
+	meson install -C build --no-rebuild --tags runtime
+
+clean: ## Remove everything that was built
+	rm -rf build build-asan build-tsan build-fuzz

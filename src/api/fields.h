@@ -1,0 +1,63 @@
+/* fields.h: what the objects look like on the wire, as data.
+ *
+ * One row per field: its JSON name, its protobuf tag, what kind of thing it is, and where it goes in the C struct.
+ * Decoders walk these tables; none of them knows a type by name. */
+#ifndef API_FIELDS_H
+#define API_FIELDS_H
+
+#include "api/types.h"
+
+#define FIELD_KINDS(X) \
+    /* kind, C type */ \
+    X(STR, struct str) \
+    X(BOOL, bool) \
+    X(OPT_BOOL, struct opt_bool) \
+    X(INT32, int32_t) \
+    X(INT64, int64_t) \
+    X(OPT_INT32, struct opt_int32) \
+    X(OPT_INT64, struct opt_int64) \
+    X(TIME, struct opt_time) \
+    X(INT_OR_STR, struct int_or_str) \
+    X(QUANTITY, struct quantity *) \
+    X(STRS, struct str_list) \
+    X(PAIRS, struct str_map) \
+    X(RESOURCES, struct resource_list)
+
+enum field_kind {
+#define X(name, ctype) FIELD_##name,
+    FIELD_KINDS(X)
+#undef X
+    FIELD_KEYS,   /* an object whose keys alone matter: struct str_list */
+    FIELD_STRUCT, /* a struct inside the struct */
+    FIELD_PTR,    /* a pointer to a struct, NULL when absent */
+    FIELD_LIST,   /* LIST(struct) */
+    FIELD_PART,   /* an object of its own on the wire, whose fields live in this very struct */
+    FIELD_KIND_COUNT
+};
+
+struct field {
+    const char *name; /* "": the fields of a FIELD_PART stand in the parent in JSON; in protobuf it has its tag */
+    uint16_t name_len;
+    uint16_t tag;
+    uint16_t offset;
+    uint16_t kind;
+    const struct type *type; /* of FIELD_STRUCT and those below it */
+};
+
+struct type {
+    size_t size;
+    const struct field *fields;
+    uint32_t len;
+    void (*finish)(void *ptr); /* derives what is not on the wire; may be NULL */
+};
+
+struct kind_info {
+    struct str kind, api_version;
+    bool namespaced;
+    const struct type *type; /* its struct begins with a struct meta */
+};
+
+/* Indexed by enum api_kind; KIND_UNKNOWN is empty. */
+extern const struct kind_info api_kinds[KIND_COUNT];
+
+#endif

@@ -1,0 +1,54 @@
+/* pod_resources.h: what a pod asks of its node.
+ *
+ * The rules are those of k8s.io/component-helpers/resource: containers add up; init containers run one after another,
+ * so the largest counts, on top of the sidecars (restartable init containers) started before it; what the kubelet
+ * allocated or enforces counts where it is more than the spec says; pod-level resources replace the sum of the
+ * containers; overhead comes on top. Results live in the arena; names in them are borrowed from the pod. */
+#ifndef API_POD_RESOURCES_H
+#define API_POD_RESOURCES_H
+
+#include "api/types.h"
+#include "base/arena.h"
+
+struct pod_requests_options {
+    bool use_status;           /* consider what the pod's status reports as allocated and enforced */
+    bool use_status_pod_level; /* the same for pod-level resources; needs use_status */
+    bool skip_pod_level;
+    bool skip_containers;
+    bool exclude_overhead;
+    bool use_node_allocatable_claims; /* add status.nodeAllocatableResourceClaimStatuses */
+    const struct resource_list *non_missing; /* each container that lacks one of these gets it; may be NULL */
+};
+
+void pod_requests(const struct pod *pod, struct pod_requests_options opts, struct arena *arena,
+                  struct resource_list *ret);
+void pod_limits(const struct pod *pod, struct pod_requests_options opts, struct arena *arena,
+                struct resource_list *ret);
+
+/* Are there pod-level requests that the reference honours (cpu, memory, hugepages-*)? */
+bool pod_level_requests_set(const struct pod *pod);
+
+/* A container without a request for these is taken to need that much, by scorers only. */
+enum { NONZERO_CPU_MILLI = 100, NONZERO_MEMORY_BYTES = 200 * 1024 * 1024 };
+/* Both, for pod_requests_options.non_missing. */
+extern const struct resource_list nonzero_requests;
+
+/* What an incoming pod must find free (NodeResourcesFit's PreFilter). */
+void pod_fit_requests(const struct pod *pod, struct arena *arena, struct resource_list *ret);
+
+/* What a pod uses on its node (PodInfo.CalculateResource). */
+struct pod_node_usage {
+    struct resource_list requests;
+    int64_t nonzero_cpu_milli, nonzero_memory; /* with the amounts above for missing requests */
+};
+void pod_node_requests(const struct pod *pod, struct arena *arena, struct pod_node_usage *ret);
+
+/* The pod's ports with a hostPort: of sidecars, then of containers. Returns how many. */
+uint32_t pod_host_ports(const struct pod *pod, struct arena *arena, const struct container_port ***ret);
+
+static inline bool container_is_sidecar(const struct container *container)
+{
+    return str_eq(container->restart_policy, STR("Always"));
+}
+
+#endif

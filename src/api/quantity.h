@@ -1,0 +1,31 @@
+/* quantity.h: Kubernetes resource quantities, exact.
+ *
+ * Text such as "0.1", "4294967296000m", "1e3" or "32Gi" means what k8s.io/apimachinery says: at most nano
+ * precision, rounded away from zero on input, capped at 2^63-1. */
+#ifndef API_QUANTITY_H
+#define API_QUANTITY_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+/* units + nano / 1e9, with 0 <= nano < 1e9 (so -0.5 is {-1, 500000000}). */
+struct quantity {
+    int64_t units;
+    uint32_t nano;
+};
+
+/* 0, or -EINVAL for a text that is no quantity. */
+int quantity_parse(struct str text, struct quantity *ret);
+/* Rounded away from zero, as Quantity.Value() and Quantity.MilliValue(); saturating where those would overflow. */
+int64_t quantity_value(struct quantity q);
+int64_t quantity_milli_value(struct quantity q);
+bool quantity_is_zero(struct quantity q);
+int quantity_cmp(struct quantity a, struct quantity b);
+struct quantity quantity_add(struct quantity a, struct quantity b);
+struct quantity quantity_sub(struct quantity a, struct quantity b);
+struct quantity quantity_from_int(int64_t units);
+struct quantity quantity_from_milli(int64_t milli);
+/* To a multiple of 0.001, away from zero: what the API server stores of requests, limits and capacities. */
+struct quantity quantity_round_to_milli(struct quantity q);
+
+#endif

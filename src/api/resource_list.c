@@ -1,0 +1,103 @@
+/* resource_list.c: merging of sorted lists.
+ *
+ * A list that grows here has room for the next power of two of its length, so that joining many small lists copies
+ * each amount a few times only. New names are merged from the back, in place:
+ *
+ *     cpu memory . .   +   gpu         cpu gpu memory .
+ */
+#include "api/resource_list.h"
+
+struct quantity *resource_list_get(const struct resource_list *list, struct str name)
+{
+    size_t low = 0, high = list->len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(list->items[middle].name, name);
+        if (order == 0)
+            return &list->items[middle].amount;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+struct quantity resource_list_amount(const struct resource_list *list, struct str name)
+{
+    const struct quantity *amount = resource_list_get(list, name);
+    return amount ? *amount : (struct quantity){ 0 };
+}
+
+static void join_amount(struct quantity *amount, struct quantity other, enum resource_join join)
+{
+    switch (join) {
+    case RESOURCE_SUM:
+        *amount = quantity_add(*amount, other);
+        break;
+    case RESOURCE_MAX:
+        if (quantity_cmp(other, *amount) > 0)
+            *amount = other;
+        break;
+    case RESOURCE_REPLACE:
+        *amount = other;
+        break;
+    case RESOURCE_KEEP:
+        break;
+    }
+}
+
+/* Joins the amounts of names that both have; returns how many names are new. */
+static uint32_t join_shared(struct resource_list *list, const struct resource_list *other, enum resource_join join)
+{
+    uint32_t at = 0, fresh = 0;
+    list_for (other, resource) {
+        int order = 1;
+        while (at < list->len && (order = str_cmp(list->items[at].name, resource->name)) < 0)
+            at++;
+        if (at < list->len && order == 0)
+            join_amount(&list->items[at].amount, resource->amount, join);
+        else
+            fresh++;
+    }
+    return fresh;
+}
+
+static uint32_t room_for(uint32_t len)
+{
+    uint32_t room = len ? 4 : 0;
+    while (room < len)
+        room = room > UINT32_MAX / 2 ? UINT32_MAX : room * 2;
+    return room;
+}
+
+static void grow(struct resource_list *list, uint32_t len, struct arena *arena)
+{
+    if (room_for(len) <= room_for(list->len))
+        return;
+    struct resource *items = arena_alloc(arena, arena_bytes(room_for(len), sizeof(*items)));
+    if (list->len)
+        memcpy(items, list->items, list->len * sizeof(*items));
+    list->items = items;
+}
+
+void resource_list_join(struct resource_list *list, const struct resource_list *other, enum resource_join join,
+                        struct arena *arena)
+{
+    uint32_t fresh = join_shared(list, other, join), len;
+    if (!fresh)
+        return;
+    if (__builtin_add_overflow(list->len, fresh, &len))
+        return; /* more names than memory can hold */
+    grow(list, len, arena);
+    uint32_t from = list->len, to = len;
+    for (uint32_t i = other->len; i > 0 && to > from; i--) {
+        const struct resource *resource = &other->items[i - 1];
+        int order = -1;
+        while (from > 0 && (order = str_cmp(list->items[from - 1].name, resource->name)) > 0)
+            list->items[--to] = list->items[--from];
+        if (from == 0 || order != 0)
+            list->items[--to] = *resource;
+    }
+    list->len = len;
+}

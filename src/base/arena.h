@@ -1,0 +1,42 @@
+/* arena.h: memory that lives and dies together.
+ *
+ * One of the three lifetimes of the project: a cycle's scratch memory and a decoded object live in an arena.
+ * Nothing is freed alone; arena_reset() keeps the largest chunk so that a steady cycle allocates nothing. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdarg.h>
+
+#include "base/common.h"
+#include "base/str.h"
+
+struct arena_chunk;
+
+struct arena {
+	struct arena_chunk *chunks; /* newest first */
+	char *next, *end;	    /* free room in the newest chunk */
+	size_t total_bytes;	    /* of all chunks */
+};
+
+/* A zeroed struct arena is ready for use. Memory is aligned to 8 bytes and not cleared. */
+void *arena_alloc(struct arena *arena, size_t size);
+/* Cleared. */
+void *arena_zalloc(struct arena *arena, size_t size);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+struct str arena_str(struct arena *arena, struct str text);
+struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
+struct str arena_vprintf(struct arena *arena, const char *format, va_list args);
+/* Forgets everything, keeps one chunk. */
+void arena_reset(struct arena *arena);
+void arena_release(struct arena *arena);
+
+#define arena_new(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
+#define arena_array(arena, type, count) ((type *)arena_zalloc((arena), arena_bytes((count), sizeof(type))))
+
+static inline size_t arena_bytes(size_t count, size_t size)
+{
+	size_t bytes;
+	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* str.h: string slices by value, and a growing buffer.
+ *
+ * A slice owns nothing. An absent string is {NULL, 0} and equals the empty one. Slices are not terminated;
+ * print them with STR_FMT, STR_ARG. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <string.h>
+
+#include "base/common.h"
+
+struct str {
+	const char *ptr;
+	uint32_t len;
+};
+
+#define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
+#define STR_FMT "%.*s"
+#define STR_ARG(s) (int)(s).len, (s).ptr ? (s).ptr : ""
+
+static inline struct str str_from(const char *text)
+{
+	return (struct str){ text, text ? (uint32_t)strlen(text) : 0 };
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.len == b.len && (a.len == 0 || a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool str_is(struct str a, const char *text)
+{
+	return str_eq(a, str_from(text));
+}
+
+static inline bool str_empty(struct str a)
+{
+	return a.len == 0;
+}
+
+/* Byte order, as Go compares strings. */
+int str_cmp(struct str a, struct str b);
+/* For qsort of struct str. */
+int str_qsort_cmp(const void *a, const void *b);
+bool str_starts_with(struct str a, struct str prefix);
+bool str_ends_with(struct str a, struct str suffix);
+/* The position of the first or last `c`, or -1. */
+ptrdiff_t str_find(struct str a, char c);
+ptrdiff_t str_rfind(struct str a, char c);
+bool str_contains(struct str a, struct str part);
+struct str str_slice(struct str a, size_t from, size_t to);
+uint64_t str_hash(struct str a);
+uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
+
+/* A decimal number that fills the whole slice; false otherwise or on overflow. */
+bool str_to_int64(struct str a, int64_t *ret);
+
+/* A growing, always terminated text. A zeroed one is empty; text may be NULL while it is. */
+struct strbuf {
+	char *text;
+	size_t len, cap;
+};
+
+void strbuf_add(struct strbuf *buf, const char *text, size_t len);
+void strbuf_str(struct strbuf *buf, struct str text);
+void strbuf_puts(struct strbuf *buf, const char *text);
+void strbuf_putc(struct strbuf *buf, char c);
+void strbuf_printf(struct strbuf *buf, const char *format, ...) _printf_(2, 3);
+static inline void strbuf_clear(struct strbuf *buf)
+{
+	buf->len = 0;
+	if (buf->text)
+		buf->text[0] = '\0';
+}
+static inline struct str strbuf_slice(const struct strbuf *buf)
+{
+	return (struct str){ buf->text, (uint32_t)buf->len };
+}
+void strbuf_release(struct strbuf *buf);
+
+#endif

@@ -1,0 +1,571 @@
+/* cluster.c: rows, columns, the log, and the stores of named objects. Pods are in pods.c, classes in pod_class.c. */
+#include "cluster/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/model.h"
+#include "cluster/volumes.h"
+
+void cluster_init(struct cluster *cluster)
+{
+    *cluster = (struct cluster){ 0 };
+    static const struct str fixed[] = { STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods") };
+    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+        resource_add(cluster, fixed[i]);
+    *vec_push(&cluster->taint_lists) = xcalloc(1, sizeof(struct taint_list));
+    cluster->taint_lists.items[0]->refs = 1;
+}
+
+/* ---- resources ---- */
+static bool is_prefixed_native(struct str name)
+{
+    return str_contains(name, STR("kubernetes.io/"));
+}
+
+static bool is_native(struct str name)
+{
+    return str_find(name, '/') < 0 || is_prefixed_native(name);
+}
+
+/* Label syntax of a qualified name, as extended resources need it behind "requests.". */
+static bool is_qualified(struct str name)
+{
+    ptrdiff_t slash = str_find(name, '/');
+    struct str prefix = str_slice(name, 0, slash < 0 ? 0 : (size_t)slash);
+    struct str rest = str_slice(name, (size_t)(slash + 1), name.len);
+    if (str_find(rest, '/') >= 0 || !rest.len || rest.len > 63 || prefix.len > 253 || (slash >= 0 && !prefix.len))
+        return false;
+    for (uint32_t i = 0; i < rest.len; i++) {
+        char c = rest.ptr[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool edge = i == 0 || i + 1 == rest.len;
+        if (!word && (edge || (c != '-' && c != '_' && c != '.')))
+            return false;
+    }
+    char before = '.';
+    for (uint32_t i = 0; i < prefix.len; i++) {
+        char c = prefix.ptr[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!word && c != '-' && c != '.')
+            return false;
+        if (!word && (before == '.' || (c == '.' && before == '-')))
+            return false;
+        before = c;
+    }
+    return !prefix.len || (before != '.' && before != '-');
+}
+
+static bool is_extended(struct str name)
+{
+    if (is_native(name) || str_starts_with(name, STR("requests.")))
+        return false;
+    char quota[320];
+    if (name.len > sizeof(quota) - 10)
+        return false;
+    memcpy(quota, "requests.", 9);
+    memcpy(quota + 9, name.ptr, name.len);
+    return is_qualified((struct str){ quota, name.len + 9 });
+}
+
+bool resource_is_extended(struct str name)
+{
+    return is_extended(name);
+}
+
+bool resource_is_scalar(struct str name)
+{
+    return is_extended(name) || str_starts_with(name, STR("hugepages-")) || is_prefixed_native(name) ||
+           str_starts_with(name, STR("attachable-volumes-"));
+}
+
+uint32_t resource_add(struct cluster *cluster, struct str name)
+{
+    struct columns *col = &cluster->col;
+    uint32_t number = col->resources++;
+    col->alloc = xreallocarray(col->alloc, col->resources, sizeof(*col->alloc));
+    col->used = xreallocarray(col->used, col->resources, sizeof(*col->used));
+    col->alloc[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
+    col->used[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
+    char *copy = xmalloc(name.len + 1);
+    memcpy(copy, name.ptr, name.len);
+    copy[name.len] = '\0';
+    struct str kept = { copy, name.len };
+    *vec_push(&cluster->resource_names) = kept;
+    strmap_put(&cluster->resource_numbers, kept, (void *)(uintptr_t)(number + 1));
+    return number;
+}
+
+bool cluster_resource(struct cluster *cluster, struct str name, uint32_t *ret)
+{
+    uintptr_t known = (uintptr_t)strmap_get(&cluster->resource_numbers, name);
+    if (known) {
+        *ret = (uint32_t)known - 1;
+        return true;
+    }
+    if (!resource_is_scalar(name))
+        return false;
+    *ret = resource_add(cluster, name);
+    return true;
+}
+
+/* ---- rows ---- */
+#define COLUMN_LIST(X) X(nonzero_cpu) X(nonzero_memory) X(taints) X(live) X(unschedulable)
+
+static void *grow_column(void *column, uint32_t old, uint32_t cap, size_t size)
+{
+    char *wider = xreallocarray(column, cap, size);
+    memset(wider + (size_t)old * size, 0, (size_t)(cap - old) * size);
+    return wider;
+}
+
+static void grow_rows(struct cluster *cluster)
+{
+    uint32_t old = cluster->rows_cap, cap = old ? old * 2 : 64;
+    struct columns *col = &cluster->col;
+    for (uint32_t r = 0; r < col->resources; r++) {
+        col->alloc[r] = grow_column(col->alloc[r], old, cap, sizeof(int64_t));
+        col->used[r] = grow_column(col->used[r], old, cap, sizeof(int64_t));
+    }
+#define X(name) col->name = grow_column(col->name, old, cap, sizeof(*col->name));
+    COLUMN_LIST(X)
+#undef X
+    vec_for(&cluster->topologies, topo)
+        topology_reserve(*topo, cap);
+    cluster->rows_cap = cap;
+}
+
+static uint32_t row_new(struct cluster *cluster)
+{
+    if (cluster->free_rows.len)
+        return cluster->free_rows.items[--cluster->free_rows.len];
+    if (cluster->nodes.len == cluster->rows_cap)
+        grow_rows(cluster);
+    *vec_push(&cluster->nodes) = (struct node_entry){ 0 };
+    return (uint32_t)cluster->nodes.len - 1;
+}
+
+uint32_t row_by_name(const struct cluster *cluster, struct str name)
+{
+    return (uint32_t)(uintptr_t)strmap_get(&cluster->rows_by_name, name) - 1;
+}
+
+uint32_t row_for_name(struct cluster *cluster, struct str name)
+{
+    uint32_t row = row_by_name(cluster, name);
+    if (row != ROW_NONE)
+        return row;
+    row = row_new(cluster);
+    cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
+    strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
+               (void *)(uintptr_t)(row + 1));
+    return row;
+}
+
+/* A row without object, pods and nominations is free again. */
+void row_release_if_empty(struct cluster *cluster, uint32_t row)
+{
+    struct node_entry *node = &cluster->nodes.items[row];
+    if (node->api || node->pods.len || node->nominated.len)
+        return;
+    strmap_remove(&cluster->rows_by_name, intern_text(&cluster->syms, node->name));
+    intern_unref(&cluster->syms, node->name);
+    vec_release(&node->pods);
+    vec_release(&node->with_affinity);
+    vec_release(&node->with_anti);
+    vec_release(&node->nominated);
+    vec_release(&node->ports);
+    vec_release(&node->images);
+    uint64_t changed = node->changed_seq;
+    *node = (struct node_entry){ .changed_seq = changed };
+    *vec_push(&cluster->free_rows) = row;
+}
+
+uint32_t cluster_row(const struct cluster *cluster, struct str name)
+{
+    uint32_t row = row_by_name(cluster, name);
+    return row != ROW_NONE && cluster->nodes.items[row].api ? row : ROW_NONE;
+}
+
+/* The log keeps at least the last 2 * rows changes; whoever is further behind starts over. */
+void row_changed(struct cluster *cluster, uint32_t row)
+{
+    size_t keep = MAX((size_t)cluster->rows_cap * 2, (size_t)4096);
+    if (cluster->log.len >= keep * 2) {
+        size_t drop = cluster->log.len - keep;
+        memmove(cluster->log.items, cluster->log.items + drop, keep * sizeof(*cluster->log.items));
+        cluster->log.len = keep;
+        cluster->log_base += drop;
+    }
+    cluster->nodes.items[row].changed_seq = cluster_seq(cluster);
+    *vec_push(&cluster->log) = row;
+}
+
+/* ---- taint lists ---- */
+static uint32_t taints_number(struct cluster *cluster, const struct node *node)
+{
+    if (!node->spec.taints.len)
+        return 0;
+    struct strbuf *key = &cluster->scratch;
+    strbuf_clear(key);
+    list_for(&node->spec.taints, taint) {
+        strbuf_printf(key, "%u:%u:%u:", taint->key.len, taint->value.len, taint->effect.len);
+        strbuf_str(key, taint->key);
+        strbuf_str(key, taint->value);
+        strbuf_str(key, taint->effect);
+    }
+    uint32_t number = (uint32_t)(uintptr_t)strmap_get(&cluster->taint_numbers, strbuf_slice(key));
+    if (number) {
+        cluster->taint_lists.items[number]->refs++;
+        return number;
+    }
+    struct taint_list *list = xcalloc(1, sizeof(*list));
+    struct taint *copy = arena_array(&list->arena, struct taint, node->spec.taints.len);
+    for (uint32_t i = 0; i < node->spec.taints.len; i++)
+        copy[i] = (struct taint){ arena_str(&list->arena, node->spec.taints.items[i].key),
+                                  arena_str(&list->arena, node->spec.taints.items[i].value),
+                                  arena_str(&list->arena, node->spec.taints.items[i].effect) };
+    list->refs = 1;
+    list->items = copy;
+    list->len = node->spec.taints.len;
+    list->key = arena_str(&list->arena, strbuf_slice(key));
+    for (number = 1; number < cluster->taint_lists.len && cluster->taint_lists.items[number]; number++)
+        ;
+    if (number == cluster->taint_lists.len)
+        (void)vec_push(&cluster->taint_lists);
+    cluster->taint_lists.items[number] = list;
+    strmap_put(&cluster->taint_numbers, list->key, (void *)(uintptr_t)number);
+    return number;
+}
+
+static void taints_unref(struct cluster *cluster, uint32_t number)
+{
+    struct taint_list *list = cluster->taint_lists.items[number];
+    if (!number || --list->refs)
+        return;
+    strmap_remove(&cluster->taint_numbers, list->key);
+    arena_release(&list->arena);
+    free(list);
+    cluster->taint_lists.items[number] = NULL;
+}
+
+/* ---- nodes ---- */
+static void set_allocatable(struct cluster *cluster, uint32_t row, const struct resource_list *list)
+{
+    struct columns *col = &cluster->col;
+    for (uint32_t r = 0; r < col->resources; r++)
+        col->alloc[r][row] = 0;
+    for (uint32_t i = 0; list && i < list->len; i++) {
+        uint32_t number;
+        if (!cluster_resource(cluster, list->items[i].name, &number))
+            continue;
+        struct quantity amount = list->items[i].amount;
+        cluster->col.alloc[number][row] = number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+    }
+}
+
+static struct str label_of(const struct node *node, const char *beta, const char *stable)
+{
+    const struct str_map *labels = &node->meta.labels;
+    struct str found = { 0 };
+    list_for(labels, label) {
+        if (str_is(label->key, beta))
+            return label->value;
+        if (str_is(label->key, stable))
+            found = label->value;
+    }
+    return found;
+}
+
+static sym zone_of(struct cluster *cluster, const struct node *node)
+{
+    struct str zone = label_of(node, "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+    struct str region = label_of(node, "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+    strbuf_clear(&cluster->scratch);
+    if (zone.len || region.len) {
+        strbuf_str(&cluster->scratch, region);
+        strbuf_add(&cluster->scratch, ":\0:", 3);
+        strbuf_str(&cluster->scratch, zone);
+    }
+    return intern_get(&cluster->syms, strbuf_slice(&cluster->scratch));
+}
+
+static void count_flags(struct cluster *cluster, uint32_t row, int sign)
+{
+    cluster->live_nodes += (uint32_t)sign;
+    if (cluster->nodes.items[row].taints)
+        cluster->tainted_nodes += (uint32_t)sign;
+    if (cluster->col.unschedulable[row])
+        cluster->unschedulable_nodes += (uint32_t)sign;
+    cluster->pods_with_affinity += (size_t)sign * cluster->nodes.items[row].with_affinity.len;
+    cluster->pods_with_anti += (size_t)sign * cluster->nodes.items[row].with_anti.len;
+}
+
+/* Takes the object's own data off the row; pods stay. */
+static void node_clear(struct cluster *cluster, uint32_t row)
+{
+    struct node_entry *node = &cluster->nodes.items[row];
+    count_flags(cluster, row, -1);
+    images_remove(cluster, row);
+    taints_unref(cluster, node->taints);
+    intern_unref(&cluster->syms, node->zone);
+    node->api = NULL;
+    node->taints = 0;
+    cluster->col.taints[row] = 0;
+    cluster->col.live[row] = 0;
+    cluster->col.unschedulable[row] = 0;
+}
+
+void cluster_set_node(struct cluster *cluster, const struct node *api)
+{
+    uint32_t row = row_for_name(cluster, api->meta.name);
+    bool was_live = cluster->nodes.items[row].api;
+    struct label_set old_labels = cluster->nodes.items[row].labels;
+    sym old_zone = cluster->nodes.items[row].zone;
+    sym zone = zone_of(cluster, api);
+    if (was_live)
+        node_clear(cluster, row);
+    struct node_entry *node = &cluster->nodes.items[row];
+    node->api = api;
+    node->zone = zone;
+    if (!was_live || zone != old_zone) {
+        node->order_key = ++cluster->arrivals;
+        cluster->order_valid = false;
+    }
+    label_set_init(&node->labels, &cluster->syms, &api->meta.labels);
+    vec_for(&cluster->topologies, topo)
+        topology_assign(*topo, row, label_set_get(&node->labels, (*topo)->key));
+    label_set_release(&old_labels, &cluster->syms);
+    node->taints = taints_number(cluster, api);
+    cluster->col.taints[row] = node->taints;
+    cluster->col.live[row] = 1;
+    cluster->col.unschedulable[row] = api->spec.unschedulable;
+    set_allocatable(cluster, row, &api->status.allocatable);
+    count_flags(cluster, row, +1);
+    images_add(cluster, row);
+    row_changed(cluster, row);
+}
+
+void cluster_remove_node(struct cluster *cluster, struct str name)
+{
+    uint32_t row = cluster_row(cluster, name);
+    if (row == ROW_NONE)
+        return;
+    node_clear(cluster, row);
+    struct node_entry *node = &cluster->nodes.items[row];
+    vec_for(&cluster->topologies, topo)
+        topology_assign(*topo, row, SYM_NONE);
+    label_set_release(&node->labels, &cluster->syms);
+    set_allocatable(cluster, row, NULL);
+    cluster->order_valid = false;
+    row_changed(cluster, row);
+    row_release_if_empty(cluster, row);
+}
+
+/* ---- order ---- */
+struct zone_rows {
+    sym zone;
+    VEC(uint32_t) rows;
+};
+
+static const struct cluster *order_cluster;
+
+static int by_arrival(const void *a, const void *b)
+{
+    uint64_t x = order_cluster->nodes.items[*(const uint32_t *)a].order_key;
+    uint64_t y = order_cluster->nodes.items[*(const uint32_t *)b].order_key;
+    return (x > y) - (x < y);
+}
+
+/* One node of each zone in turn; zones and the nodes in them in the order in which they came. */
+static void interleave_zones(struct cluster *cluster)
+{
+    VEC(struct zone_rows) zones = { 0 };
+    struct idmap index = { 0 };
+    vec_for(&cluster->order, row) {
+        sym zone = cluster->nodes.items[*row].zone;
+        size_t at = (size_t)(uintptr_t)idmap_get(&index, zone);
+        if (!at) {
+            *vec_push(&zones) = (struct zone_rows){ .zone = zone };
+            at = zones.len;
+            idmap_put(&index, zone, (void *)(uintptr_t)at);
+        }
+        *vec_push(&zones.items[at - 1].rows) = *row;
+    }
+    size_t out = 0;
+    for (size_t i = 0; out < cluster->order.len; i++)
+        vec_for(&zones, zone)
+            if (i < zone->rows.len)
+                cluster->order.items[out++] = zone->rows.items[i];
+    vec_for(&zones, zone)
+        vec_release(&zone->rows);
+    vec_release(&zones);
+    idmap_release(&index);
+}
+
+const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
+{
+    if (!cluster->order_valid) {
+        vec_clear(&cluster->order);
+        for (uint32_t row = 0; row < cluster->nodes.len; row++)
+            if (cluster->nodes.items[row].api)
+                *vec_push(&cluster->order) = row;
+        order_cluster = cluster;
+        if (cluster->order.len)
+            qsort(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival);
+        interleave_zones(cluster);
+        cluster->order_valid = true;
+    }
+    *ret_len = (uint32_t)cluster->order.len;
+    return cluster->order.items;
+}
+
+/* ---- label columns ---- */
+struct topology *cluster_topology(struct cluster *cluster, sym key)
+{
+    vec_for(&cluster->topologies, topo)
+        if ((*topo)->key == key)
+            return *topo;
+    struct topology *topo = xmalloc(sizeof(*topo));
+    topology_init(topo, key);
+    intern_ref(&cluster->syms, key);
+    topology_reserve(topo, cluster->rows_cap);
+    for (uint32_t row = 0; row < cluster->nodes.len; row++)
+        if (cluster->nodes.items[row].api)
+            topology_assign(topo, row, label_set_get(&cluster->nodes.items[row].labels, key));
+    *vec_push(&cluster->topologies) = topo;
+    return topo;
+}
+
+/* ---- named objects ---- */
+static struct str object_key(struct strbuf *buf, struct str namespace, struct str name)
+{
+    if (!namespace.len)
+        return name;
+    strbuf_clear(buf);
+    strbuf_str(buf, namespace);
+    strbuf_putc(buf, '/');
+    strbuf_str(buf, name);
+    return strbuf_slice(buf);
+}
+
+struct stored {
+    const void *object;
+    struct str key;
+    char text[];
+};
+
+static struct strmap *store_of(struct cluster *cluster, enum api_kind kind)
+{
+    switch (kind) {
+#define X(name, type, field) \
+    case KIND_##name: \
+        return &cluster->field;
+        CLUSTER_STORES(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
+/* Who caches answers that depend on these objects compares versions. */
+static void store_touched(struct cluster *cluster, enum api_kind kind)
+{
+    switch (kind) {
+    case KIND_NAMESPACE:
+        cluster->namespaces_version++;
+        break;
+    case KIND_SERVICE:
+    case KIND_REPLICATION_CONTROLLER:
+    case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+        cluster->controllers_version++;
+        break;
+    default:
+        cluster->storage_version++;
+    }
+}
+
+bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object, const struct meta *meta)
+{
+    struct strmap *store = store_of(cluster, kind);
+    if (!store)
+        return false;
+    struct str key = object_key(&cluster->scratch, meta->namespace, meta->name);
+    struct stored *entry = strmap_get(store, key);
+    if (!entry) {
+        entry = xmalloc(sizeof(*entry) + key.len + 1);
+        memcpy(entry->text, key.ptr, key.len);
+        entry->text[key.len] = '\0';
+        entry->key = (struct str){ entry->text, key.len };
+        strmap_put(store, entry->key, entry);
+    }
+    entry->object = object;
+    store_touched(cluster, kind);
+    return true;
+}
+
+void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace, struct str name)
+{
+    struct strmap *store = store_of(cluster, kind);
+    if (!store)
+        return;
+    free(strmap_remove(store, object_key(&cluster->scratch, namespace, name)));
+    store_touched(cluster, kind);
+}
+
+const void *cluster_get(const struct strmap *store, struct str namespace, struct str name)
+{
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    const struct stored *entry = strmap_get(store, object_key(&key, namespace, name));
+    return entry ? entry->object : NULL;
+}
+
+const void *stored_object(const struct map_slot *slot)
+{
+    return ((const struct stored *)slot->value)->object;
+}
+
+void cluster_release(struct cluster *cluster)
+{
+    pods_release(cluster);
+    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
+        if (cluster->nodes.items[row].api)
+            cluster_remove_node(cluster, cluster_node_name(cluster, row));
+    }
+    vec_release(&cluster->nodes);
+    strmap_release(&cluster->rows_by_name);
+    vec_release(&cluster->free_rows);
+    for (uint32_t r = 0; r < cluster->col.resources; r++) {
+        free(cluster->col.alloc[r]);
+        free(cluster->col.used[r]);
+        free((char *)cluster->resource_names.items[r].ptr);
+    }
+    free(cluster->col.alloc);
+    free(cluster->col.used);
+#define X(name) free(cluster->col.name);
+    COLUMN_LIST(X)
+#undef X
+    strmap_release(&cluster->resource_numbers);
+    vec_release(&cluster->resource_names);
+    vec_release(&cluster->order);
+    vec_release(&cluster->log);
+    vec_for(&cluster->topologies, topo) {
+        topology_release(*topo);
+        free(*topo);
+    }
+    vec_release(&cluster->topologies);
+    free(cluster->taint_lists.items[0]);
+    vec_release(&cluster->taint_lists);
+    strmap_release(&cluster->taint_numbers);
+    idmap_release(&cluster->images);
+#define X(kind, type, field) \
+    map_for(&cluster->field, slot) free(slot->value); \
+    strmap_release(&cluster->field);
+    CLUSTER_STORES(X)
+#undef X
+    volumes_free(cluster->volumes);
+    strbuf_release(&cluster->scratch);
+    arena_release(&cluster->scratch_arena);
+    intern_release(&cluster->syms);
+}

@@ -1,0 +1,261 @@
+/* cluster.h: the model of the cluster that one thread owns.
+ *
+ *     rows     0      1      2      3          a row per node; numbers of deleted nodes are used again
+ *     cold   [node] [node] [    ] [node]       struct node_entry: the object, its pods, ports, images
+ *     hot    cpu used, memory used, ...        columns (structure of arrays) that filters and scorers scan
+ *     log    ... 3 1 1 0 3                     rows in the order in which they changed
+ *
+ * Everything that depends on a node is repaired from the log: a user remembers how far it has read, and looks
+ * only at rows that changed since. Pods that are bound, assumed or running occupy their node's row the same way.
+ *
+ * A pod may name a node that has not appeared yet: such a row has no object and is not `live`. */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "cluster/pod_class.h"
+#include "cluster/topology.h"
+
+enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
+#define ROW_NONE UINT32_MAX
+
+struct volumes;
+
+struct pod_info {
+    const struct pod *api;
+    struct pod_class *class;
+    uint32_t refs;
+    uint32_t row;  /* the node it occupies, or ROW_NONE */
+    uint32_t slot; /* where in that node's list */
+    uint32_t nominated_row;
+    int32_t priority;
+    bool terminating; /* has a deletion timestamp */
+};
+
+typedef VEC(struct pod_info *) pod_vec;
+
+struct pod_span {
+    struct pod_info *const *items;
+    size_t len;
+};
+
+struct node_entry {
+    const struct node *api; /* NULL: not live */
+    sym name;               /* SYM_NONE: the row is free */
+    struct label_set labels;
+    uint32_t taints;      /* number of the taint list */
+    uint64_t changed_seq; /* of the last entry in the log */
+    uint64_t order_key;   /* order of arrival */
+    sym zone;             /* region and zone, as the node tree of the reference keys it */
+    pod_vec pods, with_affinity, with_anti, nominated;
+    VEC(struct host_port) ports; /* distinct */
+    VEC(sym) images;             /* distinct names that it reports */
+};
+
+/* A distinct list of taints. */
+struct taint_list {
+    uint32_t refs;
+    const struct taint *items; /* of one of the nodes that have it */
+    uint32_t len;
+    struct str key;
+    struct arena arena;
+};
+
+/* An image that some node reports: how many nodes do, and the size that the first one gave. */
+struct image_info {
+    uint32_t nodes;
+    int64_t size_bytes;
+};
+
+/* Objects that are only looked up by name. */
+#define CLUSTER_STORES(X) \
+    X(PV, pv, pvs) \
+    X(PVC, pvc, pvcs) \
+    X(STORAGE_CLASS, storage_class, storage_classes) \
+    X(CSI_NODE, csi_node, csi_nodes) \
+    X(CSI_DRIVER, csi_driver, csi_drivers) \
+    X(CSI_STORAGE_CAPACITY, csi_storage_capacity, csi_capacities) \
+    X(VOLUME_ATTACHMENT, volume_attachment, attachments) \
+    X(SERVICE, service, services) \
+    X(REPLICATION_CONTROLLER, replication_controller, replication_controllers) \
+    X(REPLICA_SET, workload, replica_sets) \
+    X(STATEFUL_SET, workload, stateful_sets) \
+    X(PDB, pdb, pdbs) \
+    X(PRIORITY_CLASS, priority_class, priority_classes) \
+    X(RESOURCE_CLAIM, resource_claim, claims) \
+    X(DEVICE_CLASS, device_class, device_classes) \
+    X(NAMESPACE, namespace, namespaces)
+
+struct columns {
+    uint32_t resources;       /* how many */
+    int64_t **alloc, **used;  /* [resource][row]; RES_PODS: allowed and present */
+    int64_t *nonzero_cpu, *nonzero_memory;
+    uint32_t *taints;         /* number of the taint list */
+    uint8_t *live;            /* 1: has a node object */
+    uint8_t *unschedulable;   /* spec.unschedulable */
+};
+
+struct cluster {
+    struct intern syms;
+    VEC(struct node_entry) nodes;
+    struct strmap rows_by_name; /* row + 1 as pointer */
+    VEC(uint32_t) free_rows;
+    uint32_t rows_cap;
+    struct columns col;
+    struct strmap resource_numbers; /* number + 1 as pointer */
+    VEC(struct str) resource_names;
+
+    uint32_t live_nodes, tainted_nodes, unschedulable_nodes;
+    VEC(uint32_t) order; /* live rows in the reference's order; valid when order_valid */
+    bool order_valid;
+    uint64_t arrivals;
+
+    VEC(uint32_t) log;
+    uint64_t log_base; /* sequence number of log.items[0] */
+
+    VEC(struct topology *) topologies;
+    VEC(struct taint_list *) taint_lists; /* by number; NULL: free. [0] is the empty list */
+    struct strmap taint_numbers;
+    struct idmap images; /* image symbol to struct image_info */
+    struct strmap classes, label_owners;
+    VEC(struct label_owner *) owners_by_number;
+    VEC(uint32_t) free_owner_numbers;
+    uint32_t owner_epochs;
+    struct strmap pods;      /* "namespace/name" of every pod known */
+    struct strmap pvc_users; /* "namespace/claim" to struct pvc_use */
+    size_t nominations;
+    size_t pods_with_anti, pods_with_affinity; /* that occupy live nodes' rows */
+
+    /* What may change without a row changing: whoever caches compares. */
+    uint64_t images_version, namespaces_version, controllers_version, storage_version;
+
+#define X(kind, type, field) struct strmap field; /* "name" or "namespace/name" to object */
+    CLUSTER_STORES(X)
+#undef X
+
+    struct volumes *volumes; /* assumed bindings and indexes, made at first use: cluster/volumes.h */
+    struct strbuf scratch;
+    struct arena scratch_arena;
+    void (*index_free)(void *index);
+    void (*pod_free)(void *context, const struct pod *pod); /* when a pod's last reference goes; may be NULL */
+    void *pod_free_context;
+};
+
+void cluster_init(struct cluster *cluster);
+void cluster_release(struct cluster *cluster);
+
+/* ---- nodes ---- */
+/* Adds or updates; the object must stay until it is replaced or removed. */
+void cluster_set_node(struct cluster *cluster, const struct node *node);
+void cluster_remove_node(struct cluster *cluster, struct str name);
+/* ROW_NONE when no live node has that name. */
+uint32_t cluster_row(const struct cluster *cluster, struct str name);
+/* Live rows, zone after zone in turn, as the reference lists nodes. */
+const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len);
+static inline const struct node_entry *cluster_node(const struct cluster *cluster, uint32_t row)
+{
+    return &cluster->nodes.items[row];
+}
+static inline struct str cluster_node_name(const struct cluster *cluster, uint32_t row)
+{
+    return intern_text(&cluster->syms, cluster->nodes.items[row].name);
+}
+/* How far the log goes; entries before log_base are gone. */
+static inline uint64_t cluster_seq(const struct cluster *cluster)
+{
+    return cluster->log_base + cluster->log.len;
+}
+
+/* ---- pods ---- */
+/* A pod becomes known. It occupies its spec.nodeName if it has one; its status.nominatedNodeName counts if it has none. */
+struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *pod);
+struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name);
+/* Puts a pod on a node (assumed or bound), or takes it off. */
+void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row);
+void cluster_displace(struct cluster *cluster, struct pod_info *pod);
+/* The pod is gone. */
+void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod);
+void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t row);
+void cluster_denominate(struct cluster *cluster, struct pod_info *pod);
+static inline void pod_info_ref(struct pod_info *pod)
+{
+    pod->refs++;
+}
+void pod_info_unref(struct cluster *cluster, struct pod_info *pod);
+/* How many occupying pods use the claim. */
+uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace, struct str claim);
+
+/* ---- everything else ---- */
+/* Puts any object of CLUSTER_STORES in its store, by kind; the object must stay. False for other kinds. */
+bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object, const struct meta *meta);
+void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace, struct str name);
+/* By name, or NULL. */
+const void *cluster_get(const struct strmap *store, struct str namespace, struct str name);
+/* The object in a slot of a store, for iterating with map_for. */
+const void *stored_object(const struct map_slot *slot);
+
+/* ---- columns and tables ---- */
+/* The number of a resource that a scheduler accounts for; false for names that it ignores. */
+bool cluster_resource(struct cluster *cluster, struct str name, uint32_t *ret);
+bool resource_is_scalar(struct str name);
+/* An extended resource: has a domain that is not kubernetes.io. */
+bool resource_is_extended(struct str name);
+/* The column of a label key, made at first use. */
+struct topology *cluster_topology(struct cluster *cluster, sym key);
+
+/* ---- views: a node as it is, or as it would be ---- */
+struct node_overlay {
+    int64_t *used; /* by resource */
+    int64_t nonzero_cpu, nonzero_memory;
+    pod_vec pods;
+    VEC(struct host_port) ports;
+};
+
+struct node_view {
+    const struct cluster *cluster;
+    uint32_t row;
+    const struct node_overlay *overlay; /* NULL: as it is */
+};
+
+/* A copy of the row's moving parts; arena-owned apart from its vectors, which overlay_release() frees. */
+void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row, struct arena *arena);
+void overlay_add(struct node_overlay *overlay, const struct pod_info *pod);
+void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod);
+void overlay_release(struct node_overlay *overlay);
+
+static inline const struct node *node_api(struct node_view view)
+{
+    return view.cluster->nodes.items[view.row].api;
+}
+static inline struct str node_name(struct node_view view)
+{
+    return view.cluster->nodes.items[view.row].api->meta.name;
+}
+static inline int64_t node_alloc(struct node_view view, uint32_t resource)
+{
+    return resource < view.cluster->col.resources ? view.cluster->col.alloc[resource][view.row] : 0;
+}
+static inline int64_t node_used(struct node_view view, uint32_t resource)
+{
+    if (resource >= view.cluster->col.resources)
+        return 0;
+    return view.overlay ? view.overlay->used[resource] : view.cluster->col.used[resource][view.row];
+}
+static inline int64_t node_nonzero_cpu(struct node_view view)
+{
+    return view.overlay ? view.overlay->nonzero_cpu : view.cluster->col.nonzero_cpu[view.row];
+}
+static inline int64_t node_nonzero_memory(struct node_view view)
+{
+    return view.overlay ? view.overlay->nonzero_memory : view.cluster->col.nonzero_memory[view.row];
+}
+static inline struct pod_span node_pods(struct node_view view)
+{
+    if (view.overlay)
+        return (struct pod_span){ view.overlay->pods.items, view.overlay->pods.len };
+    const struct node_entry *node = &view.cluster->nodes.items[view.row];
+    return (struct pod_span){ node->pods.items, node->pods.len };
+}
+/* Would a port clash with one in use? */
+bool node_port_conflicts(struct node_view view, const struct host_port *want);
+
+#endif

@@ -1,0 +1,51 @@
+/* images.c: which images are on how many nodes. */
+#include <stdlib.h>
+
+#include "cluster/model.h"
+
+static bool reported_already(const struct node_entry *node, sym name)
+{
+    vec_for(&node->images, known)
+        if (*known == name)
+            return true;
+    return false;
+}
+
+static void image_add(struct cluster *cluster, struct node_entry *node, struct str name, int64_t size_bytes)
+{
+    sym image = intern_get(&cluster->syms, name);
+    if (reported_already(node, image)) {
+        intern_unref(&cluster->syms, image);
+        return;
+    }
+    struct image_info *info = idmap_get(&cluster->images, image);
+    if (!info) {
+        info = xcalloc(1, sizeof(*info));
+        info->size_bytes = size_bytes;
+        idmap_put(&cluster->images, image, info);
+    }
+    info->nodes++;
+    *vec_push(&node->images) = image;
+}
+
+void images_add(struct cluster *cluster, uint32_t row)
+{
+    struct node_entry *node = &cluster->nodes.items[row];
+    list_for(&node->api->status.images, image)
+        list_for(&image->names, name)
+            image_add(cluster, node, *name, image->size_bytes);
+    cluster->images_version++;
+}
+
+void images_remove(struct cluster *cluster, uint32_t row)
+{
+    struct node_entry *node = &cluster->nodes.items[row];
+    vec_for(&node->images, image) {
+        struct image_info *info = idmap_get(&cluster->images, *image);
+        if (--info->nodes == 0)
+            free(idmap_remove(&cluster->images, *image));
+        intern_unref(&cluster->syms, *image);
+    }
+    vec_clear(&node->images);
+    cluster->images_version++;
+}

@@ -1,0 +1,20 @@
+/* model.h: what the files of cluster/ share among themselves; nobody else includes it. */
+#ifndef CLUSTER_MODEL_H
+#define CLUSTER_MODEL_H
+
+#include "cluster/cluster.h"
+
+uint32_t resource_add(struct cluster *cluster, struct str name);
+/* The row of a name, live or not, or ROW_NONE; row_for_name() makes one. */
+uint32_t row_by_name(const struct cluster *cluster, struct str name);
+uint32_t row_for_name(struct cluster *cluster, struct str name);
+void row_release_if_empty(struct cluster *cluster, uint32_t row);
+void row_changed(struct cluster *cluster, uint32_t row);
+
+/* The images that the row's node reports join or leave the cluster's table. */
+void images_add(struct cluster *cluster, uint32_t row);
+void images_remove(struct cluster *cluster, uint32_t row);
+
+void pods_release(struct cluster *cluster);
+
+#endif

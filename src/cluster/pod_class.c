@@ -1,0 +1,265 @@
+/* pod_class.c: finds the class of a pod by its facets, compiles a new one. */
+#include "cluster/pod_class.h"
+
+#include <stdlib.h>
+
+#include "api/pod_resources.h"
+#include "cluster/facets.h"
+#include "cluster/model.h"
+
+/* ---- namespace and labels ---- */
+static uint32_t owner_number(struct cluster *cluster, struct label_owner *owner)
+{
+    if (cluster->free_owner_numbers.len) {
+        uint32_t number = cluster->free_owner_numbers.items[--cluster->free_owner_numbers.len];
+        cluster->owners_by_number.items[number] = owner;
+        return number;
+    }
+    *vec_push(&cluster->owners_by_number) = owner;
+    return (uint32_t)cluster->owners_by_number.len - 1;
+}
+
+static struct str copy_text(struct str text)
+{
+    char *copy = xmalloc(text.len + 1);
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return (struct str){ copy, text.len };
+}
+
+static struct label_owner *owner_get(struct cluster *cluster, const struct pod *pod)
+{
+    strbuf_clear(&cluster->scratch);
+    facets_labels(&cluster->scratch, pod);
+    struct label_owner *owner = strmap_get(&cluster->label_owners, strbuf_slice(&cluster->scratch));
+    if (owner) {
+        owner->refs++;
+        return owner;
+    }
+    owner = xcalloc(1, sizeof(*owner));
+    owner->refs = 1;
+    owner->epoch = ++cluster->owner_epochs;
+    owner->key = copy_text(strbuf_slice(&cluster->scratch));
+    owner->namespace = intern_get(&cluster->syms, pod->meta.namespace);
+    label_set_init(&owner->labels, &cluster->syms, &pod->meta.labels);
+    owner->number = owner_number(cluster, owner);
+    strmap_put(&cluster->label_owners, owner->key, owner);
+    return owner;
+}
+
+static void owner_unref(struct cluster *cluster, struct label_owner *owner)
+{
+    if (--owner->refs)
+        return;
+    strmap_remove(&cluster->label_owners, owner->key);
+    cluster->owners_by_number.items[owner->number] = NULL;
+    *vec_push(&cluster->free_owner_numbers) = owner->number;
+    intern_unref(&cluster->syms, owner->namespace);
+    label_set_release(&owner->labels, &cluster->syms);
+    free((char *)owner->key.ptr);
+    free(owner);
+}
+
+/* ---- amounts ---- */
+static struct amount *compile_amounts(struct cluster *cluster, struct arena *arena, const struct resource_list *list,
+                                      uint32_t *ret_len)
+{
+    struct amount *amounts = arena_array(arena, struct amount, list->len);
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < list->len; i++) {
+        uint32_t number;
+        if (!cluster_resource(cluster, list->items[i].name, &number) || number == RES_PODS)
+            continue;
+        struct quantity amount = list->items[i].amount;
+        int64_t value = number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+        amounts[len++] = (struct amount){ number, value };
+    }
+    *ret_len = len;
+    return amounts;
+}
+
+/* ---- affinity terms ---- */
+static void compile_namespaces(struct cluster *cluster, struct arena *arena, const struct pod *pod,
+                               const struct pod_affinity_term *api, struct pod_term *term)
+{
+    bool own = !api->namespaces.len && !api->namespace_selector;
+    term->namespaces_len = own ? 1 : api->namespaces.len;
+    term->namespaces = arena_array(arena, sym, term->namespaces_len);
+    for (uint32_t i = 0; i < term->namespaces_len; i++)
+        term->namespaces[i] =
+            intern_get(&cluster->syms, own ? pod->meta.namespace : api->namespaces.items[i]);
+    selector_init(&term->namespace_selector, &cluster->syms, arena, api->namespace_selector);
+    term->any_namespace = selector_is_empty(&term->namespace_selector);
+}
+
+static void compile_term(struct cluster *cluster, struct arena *arena, const struct pod *pod,
+                         const struct pod_affinity_term *api, int32_t weight, struct pod_term *term)
+{
+    selector_init(&term->selector, &cluster->syms, arena, api->selector);
+    compile_namespaces(cluster, arena, pod, api, term);
+    term->topology_key = intern_get(&cluster->syms, api->topology_key);
+    term->weight = weight;
+}
+
+static void compile_required(struct cluster *cluster, struct arena *arena, const struct pod *pod,
+                             const struct pod_affinity *api, struct pod_terms *terms)
+{
+    terms->len = api ? api->required.len : 0;
+    terms->items = arena_array(arena, struct pod_term, terms->len);
+    for (uint32_t i = 0; i < terms->len; i++)
+        compile_term(cluster, arena, pod, &api->required.items[i], 0, &terms->items[i]);
+}
+
+static void compile_preferred(struct cluster *cluster, struct pod_class *cls, const struct affinity *affinity)
+{
+    const struct pod *pod = cls->sample->api;
+    uint32_t likes = affinity->pod ? affinity->pod->preferred.len : 0;
+    uint32_t dislikes = affinity->pod_anti ? affinity->pod_anti->preferred.len : 0;
+    struct pod_term *term = arena_array(&cls->arena, struct pod_term, likes + dislikes);
+    cls->preferred = (struct pod_terms){ .items = term, .len = likes + dislikes };
+    for (uint32_t i = 0; i < likes; i++, term++)
+        compile_term(cluster, &cls->arena, pod, &affinity->pod->preferred.items[i].term,
+                     affinity->pod->preferred.items[i].weight, term);
+    for (uint32_t i = 0; i < dislikes; i++, term++)
+        compile_term(cluster, &cls->arena, pod, &affinity->pod_anti->preferred.items[i].term,
+                     -affinity->pod_anti->preferred.items[i].weight, term);
+}
+
+static void release_terms(struct cluster *cluster, struct pod_terms *terms)
+{
+    for (uint32_t i = 0; i < terms->len; i++) {
+        struct pod_term *term = &terms->items[i];
+        selector_release(&term->selector, &cluster->syms);
+        selector_release(&term->namespace_selector, &cluster->syms);
+        for (uint32_t n = 0; n < term->namespaces_len; n++)
+            intern_unref(&cluster->syms, term->namespaces[n]);
+        intern_unref(&cluster->syms, term->topology_key);
+    }
+}
+
+static bool namespace_selected(const struct cluster *cluster, const struct pod_term *term, sym namespace)
+{
+    const struct namespace *object =
+        cluster_get(&cluster->namespaces, (struct str){ 0 }, intern_text(&cluster->syms, namespace));
+    struct label_set labels = { 0 };
+    if (!object)
+        return selector_matches(&term->namespace_selector, &labels, &cluster->syms);
+    for (uint32_t i = 0; i < term->namespace_selector.len; i++) {
+        const struct requirement *req = &term->namespace_selector.items[i];
+        struct str key = intern_text(&cluster->syms, req->key);
+        sym value = SYM_NONE;
+        bool there = false;
+        list_for(&object->meta.labels, label)
+            if (str_eq(label->key, key)) {
+                there = true;
+                value = intern_find(&cluster->syms, label->value);
+            }
+        /* A value that nobody interned is none of those listed. */
+        bool holds = there && !value ? req->op == OP_NOT_IN || req->op == OP_EXISTS
+                                     : requirement_holds(req, value, &cluster->syms);
+        if (!holds)
+            return false;
+    }
+    return !term->namespace_selector.never;
+}
+
+bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
+                      bool incoming)
+{
+    bool namespace_ok = term->any_namespace;
+    for (uint32_t i = 0; i < term->namespaces_len && !namespace_ok; i++)
+        namespace_ok = term->namespaces[i] == owner->namespace;
+    if (!namespace_ok && !term->namespace_selector.never) {
+        static const struct label_set no_labels;
+        /* For the incoming pod's terms the reference lists the namespaces that match, and then still asks the
+         * selector about a pod whose namespace labels it does not know: negative selectors match them all. */
+        namespace_ok = incoming ? (cluster_get(&cluster->namespaces, (struct str){ 0 },
+                                               intern_text(&cluster->syms, owner->namespace)) &&
+                                   namespace_selected(cluster, term, owner->namespace)) ||
+                                      selector_matches(&term->namespace_selector, &no_labels, &cluster->syms)
+                                : namespace_selected(cluster, term, owner->namespace);
+    }
+    return namespace_ok && selector_matches(&term->selector, &owner->labels, &cluster->syms);
+}
+
+/* ---- ports ---- */
+static void compile_ports(struct cluster *cluster, struct pod_class *cls, const struct pod *pod)
+{
+    const struct container_port **ports;
+    uint32_t len = pod_host_ports(pod, &cls->arena, &ports);
+    cls->ports = arena_array(&cls->arena, struct host_port, len);
+    cls->ports_len = len;
+    for (uint32_t i = 0; i < len; i++) {
+        struct str ip = ports[i]->host_ip.len ? ports[i]->host_ip : STR("0.0.0.0");
+        struct str protocol = ports[i]->protocol.len ? ports[i]->protocol : STR("TCP");
+        cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, ip), intern_get(&cluster->syms, protocol),
+                                            ports[i]->host_port };
+    }
+}
+
+/* ---- classes ---- */
+static void compile(struct cluster *cluster, struct pod_class *cls)
+{
+    const struct pod *pod = cls->sample->api;
+    struct arena *arena = &cls->arena;
+    struct pod_node_usage usage;
+    struct resource_list fit;
+    cls->labels = owner_get(cluster, pod);
+    pod_fit_requests(pod, arena, &fit);
+    cls->fit = compile_amounts(cluster, arena, &fit, &cls->fit_len);
+    pod_node_requests(pod, arena, &usage);
+    cls->used = compile_amounts(cluster, arena, &usage.requests, &cls->used_len);
+    cls->nonzero_cpu_milli = usage.nonzero_cpu_milli;
+    cls->nonzero_memory = usage.nonzero_memory;
+    compile_ports(cluster, cls, pod);
+    const struct affinity *affinity = pod->spec.affinity;
+    if (affinity) {
+        compile_required(cluster, arena, pod, affinity->pod, &cls->affinity);
+        compile_required(cluster, arena, pod, affinity->pod_anti, &cls->anti);
+        compile_preferred(cluster, cls, affinity);
+        cls->has_affinity_section = affinity->pod || affinity->pod_anti;
+    }
+    cls->has_claims = pod_has_claims(pod);
+    cls->has_volumes = pod_has_volumes(pod);
+    cls->has_devices = pod_has_devices(pod);
+}
+
+struct pod_class *pod_class_get(struct cluster *cluster, struct pod_info *pod)
+{
+    strbuf_clear(&cluster->scratch);
+    facets_encode(&cluster->scratch, pod->api);
+    struct pod_class *cls = strmap_get(&cluster->classes, strbuf_slice(&cluster->scratch));
+    if (cls) {
+        cls->refs++;
+        return cls;
+    }
+    cls = xcalloc(1, sizeof(*cls));
+    cls->refs = 1;
+    cls->key = copy_text(strbuf_slice(&cluster->scratch));
+    cls->sample = pod;
+    pod_info_ref(pod);
+    strmap_put(&cluster->classes, cls->key, cls);
+    compile(cluster, cls);
+    return cls;
+}
+
+void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
+{
+    if (--cls->refs)
+        return;
+    strmap_remove(&cluster->classes, cls->key);
+    if (cls->index)
+        cluster->index_free(cls->index);
+    release_terms(cluster, &cls->affinity);
+    release_terms(cluster, &cls->anti);
+    release_terms(cluster, &cls->preferred);
+    for (uint32_t i = 0; i < cls->ports_len; i++) {
+        intern_unref(&cluster->syms, cls->ports[i].ip);
+        intern_unref(&cluster->syms, cls->ports[i].protocol);
+    }
+    owner_unref(cluster, cls->labels);
+    pod_info_unref(cluster, cls->sample);
+    arena_release(&cls->arena);
+    free((char *)cls->key.ptr);
+    free(cls);
+}

@@ -1,0 +1,84 @@
+/* pod_class.h: what is equal in equal pods, computed once.
+ *
+ * Pods of one controller agree in everything that a plugin reads: namespace, labels, controller, and the whole
+ * scheduling part of their spec. They share one class, which holds that part compiled: amounts by resource
+ * number, labels and selectors as symbols. A pod whose facets change gets another class; a class never changes.
+ *
+ * The engine hangs its index on a class (`index`); see engine/index.h. */
+#ifndef CLUSTER_POD_CLASS_H
+#define CLUSTER_POD_CLASS_H
+
+#include "cluster/labels.h"
+
+struct cluster;
+struct pod_info;
+
+/* Namespace and labels, shared by all classes that have the same. Its number indexes memo tables; `epoch` tells
+ * users of a number apart from later ones. */
+struct label_owner {
+    uint32_t refs, number, epoch;
+    sym namespace;
+    struct label_set labels;
+    struct str key; /* canonical bytes, for the table of owners */
+};
+
+struct amount {
+    uint32_t resource;
+    int64_t value;
+};
+
+struct host_port {
+    sym ip, protocol;
+    int32_t port;
+};
+
+/* A pod (anti-)affinity term, compiled. Namespaces that its namespaceSelector selects are looked up when matched. */
+struct pod_term {
+    struct selector selector;
+    sym *namespaces;
+    uint32_t namespaces_len;
+    struct selector namespace_selector; /* absent: never */
+    bool any_namespace;                 /* an empty namespaceSelector */
+    sym topology_key;
+    int32_t weight; /* of a preferred term; negative for anti-affinity */
+};
+
+struct pod_terms {
+    struct pod_term *items;
+    uint32_t len;
+};
+
+struct pod_class {
+    uint32_t refs;
+    struct str key;          /* canonical bytes of all facets */
+    struct pod_info *sample; /* a pod of this class; the class keeps it alive */
+    struct label_owner *labels;
+    struct arena arena;
+
+    struct amount *fit; /* what the filter asks for, without pods */
+    uint32_t fit_len;
+    struct amount *used; /* what the pod takes on its node */
+    uint32_t used_len;
+    int64_t nonzero_cpu_milli, nonzero_memory; /* with defaults for missing requests */
+
+    struct host_port *ports;
+    uint32_t ports_len;
+    struct pod_terms affinity, anti;           /* required */
+    struct pod_terms preferred;                /* preferred of both kinds, anti with negative weight */
+    bool has_affinity_section;                 /* spec.affinity.podAffinity or podAntiAffinity is there */
+    bool has_claims, has_volumes, has_devices; /* a claim or ephemeral volume; any volume that restricts; devices */
+    bool terms_invalid;                        /* a selector of an affinity term can not be parsed */
+
+    void *index; /* engine's; freed through cluster->index_free */
+};
+
+/* Finds or makes the class of a pod; takes a reference. */
+struct pod_class *pod_class_get(struct cluster *cluster, struct pod_info *pod);
+void pod_class_unref(struct cluster *cluster, struct pod_class *cls);
+
+/* Does the term (of a pod in the model) select a pod with these labels? `incoming` says that the term belongs to the
+ * pod being scheduled: the reference then looks namespaces up by name and matches the selector against no labels. */
+bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
+                      bool incoming);
+
+#endif

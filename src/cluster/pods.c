@@ -1,0 +1,309 @@
+/* pods.c: pods come, occupy a node's row, leave it, are nominated, and go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/model.h"
+
+struct pvc_use {
+    uint32_t pods;
+    struct str key;
+    char text[];
+};
+
+static struct str two_part_key(struct strbuf *buf, struct str namespace, struct str name)
+{
+    strbuf_clear(buf);
+    strbuf_str(buf, namespace);
+    strbuf_putc(buf, '/');
+    strbuf_str(buf, name);
+    return strbuf_slice(buf);
+}
+
+/* The key of the table of pods lives behind the pod_info. */
+struct pod_record {
+    struct pod_info info;
+    struct str key;
+    char text[];
+};
+
+struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name)
+{
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    return strmap_get(&cluster->pods, two_part_key(&key, namespace, name));
+}
+
+void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
+{
+    if (!pod || --pod->refs)
+        return;
+    if (cluster->pod_free)
+        cluster->pod_free(cluster->pod_free_context, pod->api);
+    free(pod);
+}
+
+struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
+{
+    struct str key = two_part_key(&cluster->scratch, api->meta.namespace, api->meta.name);
+    struct pod_record *record = xmalloc(sizeof(*record) + key.len + 1);
+    memcpy(record->text, key.ptr, key.len + 1);
+    record->key = (struct str){ record->text, key.len };
+    struct pod_info *pod = &record->info;
+    *pod = (struct pod_info){
+        .api = api,
+        .refs = 1,
+        .row = ROW_NONE,
+        .nominated_row = ROW_NONE,
+        .priority = api->spec.priority.value,
+        .terminating = api->meta.deletion_time.set,
+    };
+    pod->class = pod_class_get(cluster, pod);
+    struct pod_info *old = strmap_get(&cluster->pods, record->key);
+    if (old)
+        cluster_remove_pod(cluster, old);
+    strmap_put(&cluster->pods, record->key, pod);
+    if (api->spec.node_name.len)
+        cluster_place(cluster, pod, row_for_name(cluster, api->spec.node_name));
+    else if (api->status.nominated_node_name.len)
+        cluster_nominate(cluster, pod, row_for_name(cluster, api->status.nominated_node_name));
+    return pod;
+}
+
+void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod)
+{
+    cluster_displace(cluster, pod);
+    cluster_denominate(cluster, pod);
+    struct str key = container_of(pod, struct pod_record, info)->key;
+    if (strmap_get(&cluster->pods, key) == pod)
+        strmap_remove(&cluster->pods, key);
+    struct pod_class *cls = pod->class;
+    pod->class = NULL;
+    pod_class_unref(cluster, cls);
+    pod_info_unref(cluster, pod);
+}
+
+void pods_release(struct cluster *cluster)
+{
+    VEC(struct pod_info *) all = { 0 };
+    map_for(&cluster->pods, slot)
+        *vec_push(&all) = slot->value;
+    vec_for(&all, pod)
+        cluster_remove_pod(cluster, *pod);
+    vec_release(&all);
+    strmap_release(&cluster->pods);
+    strmap_release(&cluster->classes);
+    strmap_release(&cluster->label_owners);
+    vec_release(&cluster->owners_by_number);
+    vec_release(&cluster->free_owner_numbers);
+    strmap_release(&cluster->pvc_users);
+}
+
+/* ---- claims in use ---- */
+static void count_claim(struct cluster *cluster, struct str namespace, struct str claim, int sign)
+{
+    struct str key = two_part_key(&cluster->scratch, namespace, claim);
+    struct pvc_use *use = strmap_get(&cluster->pvc_users, key);
+    if (!use) {
+        use = xmalloc(sizeof(*use) + key.len + 1);
+        memcpy(use->text, key.ptr, key.len + 1);
+        use->key = (struct str){ use->text, key.len };
+        use->pods = 0;
+        strmap_put(&cluster->pvc_users, use->key, use);
+    }
+    use->pods += (uint32_t)sign;
+    if (!use->pods) {
+        strmap_remove(&cluster->pvc_users, use->key);
+        free(use);
+    }
+}
+
+static void count_claims(struct cluster *cluster, const struct pod *pod, int sign)
+{
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc)
+            count_claim(cluster, pod->meta.namespace, volume->pvc->claim_name, sign);
+}
+
+uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace, struct str claim)
+{
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    const struct pvc_use *use = strmap_get(&cluster->pvc_users, two_part_key(&key, namespace, claim));
+    return use ? use->pods : 0;
+}
+
+/* ---- ports ---- */
+static bool port_eq(const struct host_port *a, const struct host_port *b)
+{
+    return a->port == b->port && a->protocol == b->protocol && a->ip == b->ip;
+}
+
+/* Ports in use are a set, as in the reference: two pods may claim the same, and the first to leave frees it. */
+#define ports_update(vec, list, count, add) \
+    do { \
+        for (uint32_t p_ = 0; p_ < (count); p_++) { \
+            size_t at_ = 0; \
+            while (at_ < (vec)->len && !port_eq(&(vec)->items[at_], &(list)[p_])) \
+                at_++; \
+            if ((add) && at_ == (vec)->len) \
+                *vec_push(vec) = (list)[p_]; \
+            else if (!(add) && at_ < (vec)->len) \
+                vec_swap_remove(vec, at_); \
+        } \
+    } while (0)
+
+static bool port_conflicts(const struct host_port *used, size_t len, const struct host_port *want, sym any_ip)
+{
+    for (size_t i = 0; i < len; i++)
+        if (used[i].port == want->port && used[i].protocol == want->protocol &&
+            (used[i].ip == want->ip || used[i].ip == any_ip || want->ip == any_ip))
+            return true;
+    return false;
+}
+
+bool node_port_conflicts(struct node_view view, const struct host_port *want)
+{
+    const struct node_entry *node = &view.cluster->nodes.items[view.row];
+    sym any_ip = intern_find(&view.cluster->syms, STR("0.0.0.0"));
+    if (view.overlay)
+        return port_conflicts(view.overlay->ports.items, view.overlay->ports.len, want, any_ip);
+    return port_conflicts(node->ports.items, node->ports.len, want, any_ip);
+}
+
+/* ---- placing ---- */
+static void vec_drop(pod_vec *vec, const struct pod_info *pod)
+{
+    for (size_t i = 0; i < vec->len; i++) {
+        if (vec->items[i] == pod) {
+            vec_swap_remove(vec, i);
+            return;
+        }
+    }
+}
+
+static void row_account(struct cluster *cluster, uint32_t row, const struct pod_class *cls, int sign)
+{
+    struct columns *col = &cluster->col;
+    for (uint32_t i = 0; i < cls->used_len; i++)
+        col->used[cls->used[i].resource][row] += sign * cls->used[i].value;
+    col->used[RES_PODS][row] += sign;
+    col->nonzero_cpu[row] += sign * cls->nonzero_cpu_milli;
+    col->nonzero_memory[row] += sign * cls->nonzero_memory;
+}
+
+void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
+{
+    assert(pod->row == ROW_NONE);
+    cluster_denominate(cluster, pod);
+    struct node_entry *node = &cluster->nodes.items[row];
+    const struct pod_class *cls = pod->class;
+    pod->row = row;
+    pod->slot = (uint32_t)node->pods.len;
+    *vec_push(&node->pods) = pod;
+    if (cls->has_affinity_section) {
+        *vec_push(&node->with_affinity) = pod;
+        cluster->pods_with_affinity += node->api != NULL;
+    }
+    if (cls->anti.len) {
+        *vec_push(&node->with_anti) = pod;
+        cluster->pods_with_anti += node->api != NULL;
+    }
+    ports_update(&node->ports, cls->ports, cls->ports_len, true);
+    row_account(cluster, row, cls, +1);
+    if (cls->has_claims)
+        count_claims(cluster, pod->api, +1);
+    row_changed(cluster, row);
+}
+
+void cluster_displace(struct cluster *cluster, struct pod_info *pod)
+{
+    if (pod->row == ROW_NONE)
+        return;
+    uint32_t row = pod->row;
+    struct node_entry *node = &cluster->nodes.items[row];
+    const struct pod_class *cls = pod->class;
+    vec_swap_remove(&node->pods, pod->slot);
+    if (pod->slot < node->pods.len)
+        node->pods.items[pod->slot]->slot = pod->slot;
+    if (cls->has_affinity_section) {
+        vec_drop(&node->with_affinity, pod);
+        cluster->pods_with_affinity -= node->api != NULL;
+    }
+    if (cls->anti.len) {
+        vec_drop(&node->with_anti, pod);
+        cluster->pods_with_anti -= node->api != NULL;
+    }
+    ports_update(&node->ports, cls->ports, cls->ports_len, false);
+    row_account(cluster, row, cls, -1);
+    if (cls->has_claims)
+        count_claims(cluster, pod->api, -1);
+    pod->row = ROW_NONE;
+    row_changed(cluster, row);
+    row_release_if_empty(cluster, row);
+}
+
+void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t row)
+{
+    cluster_denominate(cluster, pod);
+    *vec_push(&cluster->nodes.items[row].nominated) = pod;
+    pod->nominated_row = row;
+    cluster->nominations++;
+}
+
+void cluster_denominate(struct cluster *cluster, struct pod_info *pod)
+{
+    if (pod->nominated_row == ROW_NONE)
+        return;
+    uint32_t row = pod->nominated_row;
+    vec_drop(&cluster->nodes.items[row].nominated, pod);
+    pod->nominated_row = ROW_NONE;
+    cluster->nominations--;
+    row_release_if_empty(cluster, row);
+}
+
+/* ---- what if ---- */
+void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row, struct arena *arena)
+{
+    const struct columns *col = &cluster->col;
+    const struct node_entry *node = &cluster->nodes.items[row];
+    *overlay = (struct node_overlay){ .nonzero_cpu = col->nonzero_cpu[row],
+                                      .nonzero_memory = col->nonzero_memory[row] };
+    overlay->used = arena_array(arena, int64_t, col->resources);
+    for (uint32_t r = 0; r < col->resources; r++)
+        overlay->used[r] = col->used[r][row];
+    vec_reserve(&overlay->pods, node->pods.len + 1);
+    if (node->pods.len)
+        memcpy(overlay->pods.items, node->pods.items, node->pods.len * sizeof(*node->pods.items));
+    overlay->pods.len = node->pods.len;
+    vec_reserve(&overlay->ports, node->ports.len);
+    if (node->ports.len)
+        memcpy(overlay->ports.items, node->ports.items, node->ports.len * sizeof(*node->ports.items));
+    overlay->ports.len = node->ports.len;
+}
+
+static void overlay_account(struct node_overlay *overlay, const struct pod_class *cls, int sign)
+{
+    for (uint32_t i = 0; i < cls->used_len; i++)
+        overlay->used[cls->used[i].resource] += sign * cls->used[i].value;
+    overlay->used[RES_PODS] += sign;
+    overlay->nonzero_cpu += sign * cls->nonzero_cpu_milli;
+    overlay->nonzero_memory += sign * cls->nonzero_memory;
+}
+
+void overlay_add(struct node_overlay *overlay, const struct pod_info *pod)
+{
+    *vec_push(&overlay->pods) = (struct pod_info *)pod;
+    overlay_account(overlay, pod->class, +1);
+    ports_update(&overlay->ports, pod->class->ports, pod->class->ports_len, true);
+}
+
+void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod)
+{
+    vec_drop(&overlay->pods, pod);
+    overlay_account(overlay, pod->class, -1);
+    ports_update(&overlay->ports, pod->class->ports, pod->class->ports_len, false);
+}
+
+void overlay_release(struct node_overlay *overlay)
+{
+    vec_release(&overlay->pods);
+    vec_release(&overlay->ports);
+}

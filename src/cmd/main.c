@@ -1,0 +1,111 @@
+/* main.c: berth, the program: finds the command that argv names and runs it.
+ *
+ * Exit codes: 0 it was done, 1 it could not be finished (output, memory), 2 the command line or the input is wrong. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/options.h"
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "cmd/commands.def"
+#undef COMMAND
+
+const struct command *const commands[] = {
+#define COMMAND(name) &command_##name,
+#include "cmd/commands.def"
+#undef COMMAND
+};
+const size_t commands_len = ARRAY_SIZE(commands);
+
+static void print_overview(FILE *to)
+{
+    fputs("berth decides where pods run, exactly as kube-scheduler does, and says why.\n\n"
+          "usage: berth COMMAND [OPTIONS]\n\ncommands:\n",
+          to);
+    for (size_t i = 0; i < commands_len; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`berth help COMMAND` teaches a command. A start:\n"
+          "  kubectl get nodes,pods,deployments -A -o json > cluster.json\n"
+          "  berth simulate -f cluster.json\n"
+          "  berth explain -f cluster.json NAMESPACE/POD\n",
+          to);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[ARRAY_SIZE(commands)];
+    for (size_t i = 0; i < commands_len; i++)
+        names[i] = commands[i]->name;
+    const char *near = nearest_name(name, names, commands_len);
+    fprintf(stderr, "berth: unknown command \"%s\"", name);
+    if (near)
+        fprintf(stderr, "; did you mean %s?", near);
+    fputs("\nTry `berth help`.\n", stderr);
+    return 2;
+}
+
+static int run_version(int argc, char **argv)
+{
+    struct { char unused; } settings;
+    _cleanup_(texts_release) struct texts words = { 0 };
+    int r = options_start(&command_version, argc, argv, &settings, &words);
+    if (r >= 0)
+        return r;
+    puts("berth " BERTH_VERSION " (decides as kube-scheduler v1.36)");
+    return 0;
+}
+
+static int run_help(int argc, char **argv)
+{
+    struct { char unused; } settings;
+    _cleanup_(texts_release) struct texts words = { 0 };
+    _cleanup_(strbuf_release) struct strbuf page = { 0 };
+    int r = options_start(&command_help, argc, argv, &settings, &words);
+    if (r >= 0)
+        return r;
+    if (words.list.len == 0) {
+        print_overview(stdout);
+        return 0;
+    }
+    const struct command *command = command_find(words.list.items[0]);
+    if (!command)
+        return unknown_command(words.list.items[0]);
+    options_help(command, &page);
+    fputs(page.text, stdout);
+    return 0;
+}
+
+const struct command command_version = {
+    .name = "version",
+    .summary = "Prints the version.",
+    .usage = "",
+    .run = run_version,
+};
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "Lists the commands, or teaches one of them.",
+    .usage = "[COMMAND]",
+    .examples = "  berth help simulate\n",
+    .run = run_help,
+};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return 2;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct command *command = command_find(name);
+    if (!command)
+        return unknown_command(name);
+    int code = command->run(argc - 1, argv + 1);
+    if (fflush(stdout) != 0 && code == 0)
+        return 1;
+    return code;
+}

@@ -1,0 +1,174 @@
+/* term.c: colours, columns, bars and wrapped text; see term.h. */
+#include "cmd/term.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+
+static const char *const paint_codes[] = {
+    [PAINT_NONE] = "",        [PAINT_BOLD] = "\033[1m", [PAINT_DIM] = "\033[2m",
+    [PAINT_GOOD] = "\033[32m", [PAINT_BAD] = "\033[31m", [PAINT_WARN] = "\033[33m",
+};
+
+static unsigned stdout_width(void)
+{
+    int64_t wanted = 0;
+    struct winsize size = { 0 };
+    const char *columns = getenv("COLUMNS");
+    if (columns && str_to_int64(str_from(columns), &wanted) && wanted > 0)
+        return (unsigned)MIN(MAX(wanted, TERM_WIDTH_MIN), TERM_WIDTH_MAX);
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        return MIN(MAX((unsigned)size.ws_col, (unsigned)TERM_WIDTH_MIN), (unsigned)TERM_WIDTH_MAX);
+    return TERM_WIDTH_FILE;
+}
+
+struct term term_stdout(struct strbuf *out)
+{
+    const char *off = getenv("NO_COLOR"), *name = getenv("TERM");
+    bool plain = (off && *off) || (name && strcmp(name, "dumb") == 0);
+    return (struct term){ .out = out, .width = stdout_width(), .colours = !plain && isatty(STDOUT_FILENO) };
+}
+
+int term_flush(struct term *term, struct error *err)
+{
+    size_t len = term->out->len;
+    bool bad = len && fwrite(term->out->text, 1, len, stdout) != len;
+    if (bad || fflush(stdout) != 0)
+        return error_set(err, -EIO, "standard output can not be written: %s", strerror(errno));
+    strbuf_clear(term->out);
+    return 0;
+}
+
+static void paint_begin(const struct term *term, enum paint paint)
+{
+    if (term->colours && paint != PAINT_NONE)
+        strbuf_puts(term->out, paint_codes[paint]);
+}
+
+static void paint_end(const struct term *term, enum paint paint)
+{
+    if (term->colours && paint != PAINT_NONE)
+        strbuf_puts(term->out, "\033[0m");
+}
+
+/* Texts come from files: what would move a terminal's cursor is shown as '?'. */
+static void add_safely(struct strbuf *out, struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        strbuf_putc(out, (c < 0x20 && c != '\n') || c == 0x7f ? '?' : (char)c);
+    }
+}
+
+void term_paint(struct term *term, enum paint paint, const char *format, ...)
+{
+    struct arena scratch = { 0 };
+    va_list args;
+    va_start(args, format);
+    struct str text = arena_vprintf(&scratch, format, args);
+    va_end(args);
+    paint_begin(term, paint);
+    add_safely(term->out, text);
+    paint_end(term, paint);
+    arena_release(&scratch);
+}
+
+size_t text_width(struct str text)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < text.len; i++)
+        width += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return width;
+}
+
+void term_wrap(struct term *term, unsigned indent, struct str text)
+{
+    size_t room = MAX(term->width, indent + 20) - indent, used = 0;
+    for (uint32_t at = 0; at < text.len;) {
+        ptrdiff_t space = str_find(str_slice(text, at, text.len), ' ');
+        uint32_t len = space < 0 ? text.len - at : (uint32_t)space;
+        struct str word = str_slice(text, at, at + len);
+        size_t width = text_width(word);
+        if (used && used + 1 + width > room) {
+            strbuf_putc(term->out, '\n');
+            used = 0;
+        }
+        if (used)
+            strbuf_putc(term->out, ' ');
+        else
+            strbuf_printf(term->out, "%*s", (int)indent, "");
+        used += width + (used > 0);
+        add_safely(term->out, word);
+        at += len + 1;
+    }
+    strbuf_putc(term->out, '\n');
+}
+
+void term_bar(struct term *term, double share, unsigned cells)
+{
+    static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+    double bounded = share < 0 ? 0 : share > 1 ? 1 : share;
+    unsigned eighths = (unsigned)(bounded * cells * 8 + 0.5);
+    unsigned full = eighths / 8, part = eighths % 8;
+    enum paint paint = share > 0.9 ? PAINT_BAD : share > 0.7 ? PAINT_WARN : PAINT_GOOD;
+    paint_begin(term, paint);
+    for (unsigned i = 0; i < full; i++)
+        strbuf_puts(term->out, "█");
+    strbuf_puts(term->out, parts[part]);
+    paint_end(term, paint);
+    paint_begin(term, PAINT_DIM);
+    for (unsigned i = full + (part > 0); i < cells; i++)
+        strbuf_puts(term->out, "·");
+    paint_end(term, PAINT_DIM);
+}
+
+/* ---- tables ---- */
+
+void table_cell(struct table *table, bool right, enum paint paint, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str text = arena_vprintf(&table->arena, format, args);
+    va_end(args);
+    *vec_push(&table->cells) = (struct table_cell){ text, paint, right };
+}
+
+static void print_cell(struct term *term, const struct table_cell *cell, size_t width, bool last)
+{
+    size_t gap = width - text_width(cell->text);
+    if (cell->right)
+        strbuf_printf(term->out, "%*s", (int)gap, "");
+    paint_begin(term, cell->paint);
+    add_safely(term->out, cell->text);
+    paint_end(term, cell->paint);
+    if (!cell->right && !last)
+        strbuf_printf(term->out, "%*s", (int)gap, "");
+}
+
+void table_print(const struct table *table, struct term *term, unsigned indent)
+{
+    size_t widths[64] = { 0 };
+    assert(table->columns && table->columns <= ARRAY_SIZE(widths));
+    for (size_t i = 0; i < table->cells.len; i++) {
+        size_t *width = &widths[i % table->columns];
+        *width = MAX(*width, text_width(table->cells.items[i].text));
+    }
+    for (size_t i = 0; i < table->cells.len; i++) {
+        size_t column = i % table->columns;
+        bool last = column + 1 == table->columns;
+        strbuf_printf(term->out, "%*s", column ? 2 : (int)indent, "");
+        print_cell(term, &table->cells.items[i], widths[column], last);
+        if (last)
+            strbuf_putc(term->out, '\n');
+    }
+}
+
+void table_release(struct table *table)
+{
+    vec_release(&table->cells);
+    arena_release(&table->arena);
+}

@@ -1,0 +1,51 @@
+/* term.h: what a person looks at: colours where they are wanted, columns that line up, bars, wrapped text.
+ *
+ * Widths count characters, not bytes. Colours are on only for a terminal, and never when NO_COLOR is set. */
+#ifndef CMD_TERM_H
+#define CMD_TERM_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+enum { TERM_WIDTH_MIN = 60, TERM_WIDTH_MAX = 240, TERM_WIDTH_FILE = 120 };
+
+enum paint { PAINT_NONE, PAINT_BOLD, PAINT_DIM, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
+
+struct term {
+    struct strbuf *out;
+    unsigned width; /* columns */
+    bool colours;
+};
+
+/* Of standard output: its width (COLUMNS, the terminal's, or TERM_WIDTH_FILE) and whether colours are wanted. */
+struct term term_stdout(struct strbuf *out);
+/* Writes everything to standard output; negative errno with a sentence when that fails. */
+int term_flush(struct term *term, struct error *err);
+
+void term_paint(struct term *term, enum paint paint, const char *format, ...) _printf_(3, 4);
+/* Text broken at spaces to the width, each line after `indent` spaces. */
+void term_wrap(struct term *term, unsigned indent, struct str text);
+/* A bar of `cells` characters that is filled to `share` (0 to 1), in steps of an eighth of a character. */
+void term_bar(struct term *term, double share, unsigned cells);
+/* How many columns a text takes. */
+size_t text_width(struct str text);
+
+/* A table whose columns are as wide as their widest cell. The first row is the heading. */
+struct table_cell {
+    struct str text;
+    enum paint paint;
+    bool right; /* numbers line up at the right */
+};
+
+struct table {
+    struct arena arena;
+    unsigned columns;
+    VEC(struct table_cell) cells; /* row after row */
+};
+
+void table_cell(struct table *table, bool right, enum paint paint, const char *format, ...) _printf_(4, 5);
+void table_print(const struct table *table, struct term *term, unsigned indent);
+void table_release(struct table *table);
+
+#endif

@@ -1,0 +1,215 @@
+/* json_writer.c: what stands before a value follows from two bits (has the container items, is there a key), so the
+ * writer needs no stack and nests as deep as it likes. */
+#include "codec/json_writer.h"
+
+#include <math.h>
+
+#include "codec/decimal.h"
+
+/* How long is the UTF-8 sequence at the start of these bytes? 0: they are none. */
+static size_t utf8_len(const unsigned char *text, size_t len)
+{
+    unsigned char first = text[0];
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    size_t need = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (need > len)
+        return 0;
+    for (size_t i = 1; i < need; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    /* Not longer than needed, no surrogate, nothing beyond U+10FFFF: all seen in the second byte. */
+    unsigned char second = text[1];
+    bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+               (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+    return bad ? 0 : need;
+}
+
+/* A character that does not stand for itself. */
+static void put_escape(struct strbuf *out, unsigned char c)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    static const char hex[] = "0123456789abcdef";
+    const char *known = c ? strchr(from, c) : NULL;
+    if (known)
+        strbuf_add(out, (char[]){ '\\', to[known - from] }, 2);
+    else
+        strbuf_add(out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+}
+
+void json_quote(struct strbuf *out, struct str text)
+{
+    const unsigned char *bytes = (const unsigned char *)text.ptr;
+    size_t plain = 0, i = 0; /* bytes from `plain` on stand for themselves and are not written yet */
+    strbuf_putc(out, '"');
+    while (i < text.len) {
+        unsigned char c = bytes[i];
+        bool escaped = c < 0x20 || c == '"' || c == '\\';
+        size_t len = escaped ? 0 : utf8_len(bytes + i, text.len - i);
+        if (len) {
+            i += len;
+            continue;
+        }
+        strbuf_add(out, text.ptr + plain, i - plain);
+        if (escaped)
+            put_escape(out, c);
+        else
+            strbuf_puts(out, "\xef\xbf\xbd");
+        plain = ++i;
+    }
+    if (i > plain)
+        strbuf_add(out, text.ptr + plain, i - plain);
+    strbuf_putc(out, '"');
+}
+
+static void new_line(struct json_writer *json)
+{
+    strbuf_putc(json->out, '\n');
+    for (uint32_t i = 0; i < json->depth; i++)
+        strbuf_add(json->out, "  ", 2);
+}
+
+/* Whatever must stand before a key or a value. */
+static void before_item(struct json_writer *json)
+{
+    if (json->has_key) {
+        json->has_key = false;
+        return;
+    }
+    if (json->depth == 0) {
+        if (json->has_items)
+            strbuf_putc(json->out, '\n');
+    } else {
+        if (json->has_items)
+            strbuf_putc(json->out, ',');
+        if (json->style == JSON_PRETTY)
+            new_line(json);
+    }
+    json->has_items = true;
+}
+
+static void begin(struct json_writer *json, char open)
+{
+    before_item(json);
+    strbuf_putc(json->out, open);
+    json->depth++;
+    json->has_items = false;
+}
+
+static void end(struct json_writer *json, char close)
+{
+    assert(json->depth > 0 && !json->has_key);
+    json->depth--;
+    if (json->has_items && json->style == JSON_PRETTY)
+        new_line(json);
+    strbuf_putc(json->out, close);
+    json->has_items = true;
+}
+
+void json_begin_object(struct json_writer *json)
+{
+    begin(json, '{');
+}
+
+void json_end_object(struct json_writer *json)
+{
+    end(json, '}');
+}
+
+void json_begin_array(struct json_writer *json)
+{
+    begin(json, '[');
+}
+
+void json_end_array(struct json_writer *json)
+{
+    end(json, ']');
+}
+
+void json_key(struct json_writer *json, struct str key)
+{
+    assert(!json->has_key);
+    before_item(json);
+    json_quote(json->out, key);
+    strbuf_puts(json->out, json->style == JSON_PRETTY ? ": " : ":");
+    json->has_key = true;
+}
+
+void json_str(struct json_writer *json, struct str value)
+{
+    before_item(json);
+    json_quote(json->out, value);
+}
+
+void json_raw(struct json_writer *json, struct str value)
+{
+    before_item(json);
+    strbuf_str(json->out, value);
+}
+
+static void put_integer(struct json_writer *json, bool negative, uint64_t magnitude)
+{
+    char text[21];
+    size_t at = sizeof(text);
+    do
+        text[--at] = (char)('0' + magnitude % 10);
+    while (magnitude /= 10);
+    if (negative)
+        text[--at] = '-';
+    json_raw(json, (struct str){ text + at, (uint32_t)(sizeof(text) - at) });
+}
+
+void json_int(struct json_writer *json, int64_t value)
+{
+    put_integer(json, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void json_uint(struct json_writer *json, uint64_t value)
+{
+    put_integer(json, false, value);
+}
+
+void json_double(struct json_writer *json, double value)
+{
+    char buf[DECIMAL_LEN_MAX];
+    if (isfinite(value))
+        json_raw(json, decimal_json(value, buf));
+    else
+        json_null(json);
+}
+
+void json_bool(struct json_writer *json, bool value)
+{
+    json_raw(json, value ? STR("true") : STR("false"));
+}
+
+void json_null(struct json_writer *json)
+{
+    json_raw(json, STR("null"));
+}
+
+void json_member_str(struct json_writer *json, const char *key, struct str value)
+{
+    json_key(json, str_from(key));
+    json_str(json, value);
+}
+
+void json_member_int(struct json_writer *json, const char *key, int64_t value)
+{
+    json_key(json, str_from(key));
+    json_int(json, value);
+}
+
+void json_member_double(struct json_writer *json, const char *key, double value)
+{
+    json_key(json, str_from(key));
+    json_double(json, value);
+}
+
+void json_member_bool(struct json_writer *json, const char *key, bool value)
+{
+    json_key(json, str_from(key));
+    json_bool(json, value);
+}

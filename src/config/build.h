@@ -1,0 +1,62 @@
+/* build.h: what the files of this room share while a configuration is put together. */
+#ifndef CONFIG_BUILD_H
+#define CONFIG_BUILD_H
+
+#include "config/config.h"
+
+enum { CONFIG_PROFILES_MAX = 1000 };
+
+/* A profile as it is written. */
+struct profile_plugins {
+    struct plugin_set sections[POINT_SECTIONS];
+};
+struct plugin_config_entry {
+    struct str name;
+    yyjson_val *args;
+};
+struct profile_source {
+    struct str scheduler_name;
+    struct opt_int32 percentage_of_nodes_to_score;
+    struct profile_plugins *plugins; /* NULL: none */
+    LIST(struct plugin_config_entry) plugin_config;
+};
+
+struct config_build {
+    const struct doc *doc; /* NULL: nothing is read */
+    yyjson_val *root;
+    const struct plugin_catalog *catalog;
+    const struct features *features;
+    struct arena *arena;
+    struct warnings *warnings; /* may be NULL */
+    struct error *err;
+    struct scheduler_config *config;
+};
+
+void build_warn(struct config_build *build, const char *format, ...) _printf_(2, 3);
+/* An error at the place of `at`; NULL: at the beginning of the document. */
+int build_error(struct config_build *build, yyjson_val *at, const char *format, ...) _printf_(3, 4);
+
+/* A name in quotes, with what is odd in it escaped; lives in the arena. */
+struct str build_quoted(struct config_build *build, struct str text);
+
+/* source.c: decoding. Fills in the scheduler's settings and gives out the profiles as written. */
+struct profile_sources {
+    struct profile_source *items;
+    uint32_t len;
+};
+int source_decode(struct config_build *build, struct profile_sources *ret);
+
+/* renamed.c: plugins of older releases. Drops the enabled ones that another plugin covers, with a warning. */
+void renamed_drop(struct config_build *build, size_t profile, struct profile_plugins *plugins,
+                  enum scoring_type scoring);
+
+/* profile.c: arguments, merging with the defaults, expansion. */
+int profile_build(struct config_build *build, size_t index, struct profile_source *source,
+                  struct profile_config *ret);
+/* After validation: what runs at each extension point. */
+int profile_expand(struct config_build *build, size_t index, struct profile_config *profile);
+
+/* validate.c: the scheduler's settings, profiles and extenders. */
+int validate_config(struct config_build *build);
+
+#endif

@@ -1,0 +1,10 @@
+/* points.c: the names of the extension points. */
+#include "config/points.h"
+
+const struct point_info point_infos[POINT_SECTIONS] = {
+#define X(point, field_name, point_name, interface_name) \
+    [POINT_##point] = { field_name, point_name, interface_name },
+    EXTENSION_POINTS(X)
+#undef X
+        [POINT_MULTI] = { "multiPoint", "MultiPoint", "MultiPoint" },
+};

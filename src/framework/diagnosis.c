@@ -1,0 +1,134 @@
+/* diagnosis.c: collects verdicts, prints the reference's sentence. */
+#include "framework/diagnosis.h"
+
+#include <stdio.h>
+
+#include "framework/profile.h"
+
+void diagnosis_init(struct diagnosis *diagnosis, const struct cluster *cluster, struct arena *arena)
+{
+    *diagnosis = (struct diagnosis){ .arena = arena, .rows = (uint32_t)cluster->nodes.len };
+    diagnosis->verdict_of = arena_array(arena, uint32_t, diagnosis->rows);
+    diagnosis->absent = STATUS_OK;
+    *vec_push(&diagnosis->verdicts) = (struct verdict){ 0 };
+}
+
+void diagnosis_release(struct diagnosis *diagnosis)
+{
+    vec_release(&diagnosis->verdicts);
+}
+
+static bool same_status(struct status a, struct status b)
+{
+    if (a.code != b.code || a.plugin != b.plugin || a.len != b.len)
+        return false;
+    if (a.reasons == b.reasons)
+        return true;
+    for (uint32_t i = 0; i < a.len; i++)
+        if (!str_eq(a.reasons[i], b.reasons[i]))
+            return false;
+    return true;
+}
+
+uint32_t diagnosis_verdict(struct diagnosis *diagnosis, struct status status)
+{
+    for (size_t i = diagnosis->verdicts.len; i-- > 1;)
+        if (same_status(diagnosis->verdicts.items[i].status, status))
+            return (uint32_t)i;
+    *vec_push(&diagnosis->verdicts) = (struct verdict){ .status = status };
+    return (uint32_t)diagnosis->verdicts.len - 1;
+}
+
+void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t verdict)
+{
+    uint32_t old = diagnosis->verdict_of[row];
+    if (old) {
+        diagnosis->verdicts.items[old].nodes--;
+        diagnosis->explicit_nodes--;
+    }
+    diagnosis->verdict_of[row] = verdict;
+    if (verdict) {
+        diagnosis->verdicts.items[verdict].nodes++;
+        diagnosis->explicit_nodes++;
+    }
+}
+
+void diagnosis_set(struct diagnosis *diagnosis, uint32_t row, struct status status)
+{
+    diagnosis_assign(diagnosis, row, diagnosis_verdict(diagnosis, status));
+}
+
+struct status diagnosis_get(const struct diagnosis *diagnosis, uint32_t row)
+{
+    uint32_t verdict = row < diagnosis->rows ? diagnosis->verdict_of[row] : 0;
+    return verdict ? diagnosis->verdicts.items[verdict].status : diagnosis->absent;
+}
+
+void diagnosis_blame(struct diagnosis *diagnosis, const struct profile *profile, struct status status)
+{
+    if (!status.plugin)
+        return;
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        if (profile->plugins[i].plugin != status.plugin)
+            continue;
+        if (status_rejected(status))
+            diagnosis->unschedulable_plugins |= (uint64_t)1 << i;
+        if (status.code == STATUS_PENDING)
+            diagnosis->pending_plugins |= (uint64_t)1 << i;
+    }
+}
+
+struct reason_count {
+    struct str reason;
+    uint32_t nodes;
+};
+
+typedef VEC(struct reason_count) reason_vec;
+
+static void count_reasons(reason_vec *counts, struct status status, uint32_t nodes)
+{
+    for (uint32_t i = 0; i < status.len && nodes; i++) {
+        size_t at = 0;
+        while (at < counts->len && !str_eq(counts->items[at].reason, status.reasons[i]))
+            at++;
+        if (at == counts->len)
+            *vec_push(counts) = (struct reason_count){ .reason = status.reasons[i] };
+        counts->items[at].nodes += nodes;
+    }
+}
+
+/* "3 Insufficient cpu, 1 node(s) were unschedulable", sorted as text. */
+static void add_histogram(const struct diagnosis *diagnosis, uint32_t all_nodes, struct strbuf *out)
+{
+    reason_vec counts = { 0 };
+    for (size_t i = 1; i < diagnosis->verdicts.len; i++)
+        count_reasons(&counts, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
+    if (diagnosis->explicit_nodes < all_nodes)
+        count_reasons(&counts, diagnosis->absent, all_nodes - diagnosis->explicit_nodes);
+    struct str *lines = arena_array(diagnosis->arena, struct str, counts.len);
+    for (size_t i = 0; i < counts.len; i++)
+        lines[i] = arena_printf(diagnosis->arena, "%u " STR_FMT, counts.items[i].nodes,
+                                STR_ARG(counts.items[i].reason));
+    if (counts.len)
+        qsort(lines, counts.len, sizeof(*lines), str_qsort_cmp);
+    for (size_t i = 0; i < counts.len; i++) {
+        strbuf_puts(out, i ? ", " : " ");
+        strbuf_str(out, lines[i]);
+    }
+    if (counts.len)
+        strbuf_putc(out, '.');
+    vec_release(&counts);
+}
+
+struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nodes)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    strbuf_printf(&out, "0/%u nodes are available:", all_nodes);
+    if (diagnosis->pre_filter_message.len)
+        strbuf_printf(&out, " " STR_FMT ".", STR_ARG(diagnosis->pre_filter_message));
+    else
+        add_histogram(diagnosis, all_nodes, &out);
+    if (diagnosis->post_filter_message.len)
+        strbuf_printf(&out, " " STR_FMT, STR_ARG(diagnosis->post_filter_message));
+    return arena_str(diagnosis->arena, strbuf_slice(&out));
+}

@@ -1,0 +1,122 @@
+/* plugin.h: what a scheduling plugin is.
+ *
+ * A plugin is one const descriptor, listed once in plugins/plugins.def. A NULL slot means that it does not take part
+ * in that extension point. Every callback gets the cycle; cycle_self() is what the plugin's init() made of its
+ * arguments, cycle_state() is its own slot for this cycle.
+ *
+ * Callbacks ask one node at a time, as the specification reads. A built-in plugin may also have `rows`: the same
+ * answers for many rows at once (framework/table.h), held equal to the callbacks by a property test. */
+#ifndef FRAMEWORK_PLUGIN_H
+#define FRAMEWORK_PLUGIN_H
+
+#include "base/error.h"
+#include "cluster/cluster.h"
+#include "framework/status.h"
+
+enum { SCORE_MAX = 100, PLUGINS_MAX = 64 };
+
+struct profile;
+struct cycle;
+struct diagnosis;
+struct row_forms;
+
+/* A set of node names, sorted; `all` means every node. */
+struct node_names {
+    bool all;
+    struct str *items;
+    uint32_t len;
+};
+
+struct row_list {
+    const uint32_t *items;
+    uint32_t len;
+};
+
+/* What PostFilter found: a node to nominate (ROW_NONE: none) and the pods that must leave it. */
+struct post_filter_result {
+    uint32_t nominated_row;
+    bool clear_nomination;
+    struct pod_info **victims; /* arena-owned */
+    uint32_t victims_len;
+};
+
+struct plugin_env {
+    struct cluster *cluster;
+    struct arena *arena; /* lives as long as the profile */
+    const void *args;    /* the decoded arguments struct of config/plugin_args.h, or NULL */
+    struct profile *profile;
+};
+
+struct plugin {
+    const char *name;
+    const char *doc;
+
+    /* Makes the plugin's own data from its arguments; 0 or negative errno. NULL: none needed. */
+    int (*init)(const struct plugin_env *env, void **ret_self, struct error *err);
+
+    /* Frees what init() made outside the arena. */
+    void (*release)(void *self);
+
+    /* Frees what the plugin's state of a cycle holds outside the cycle's arena; the state is not NULL. */
+    void (*forget)(void *state);
+
+    struct status (*pre_enqueue)(const void *self, const struct pod *pod, struct arena *arena);
+    /* Queue order: does a go before b? */
+    bool (*less)(const struct pod_info *a, const struct pod_info *b);
+
+    /* Skip: the plugin's filter is not asked in this cycle. `narrow` comes in as all. */
+    struct status (*pre_filter)(struct cycle *cycle, struct node_names *narrow);
+    /* What-if: the pod joins or leaves the viewed node; the view shows the node after the change. Each undoes the
+     * other exactly: that is how a what-if ends, no state is copied. */
+    void (*add_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
+    void (*remove_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
+    struct status (*filter)(struct cycle *cycle, struct node_view node);
+    struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret);
+
+    struct status (*pre_score)(struct cycle *cycle, struct row_list feasible);
+    struct status (*score)(struct cycle *cycle, struct node_view node, int64_t *ret);
+    /* From any range to 0..SCORE_MAX; depends on the values only, never on which node has them. */
+    void (*normalize)(struct cycle *cycle, int64_t *scores, size_t len);
+
+    /* A plugin at Reserve has unreserve; reserve may be NULL. */
+    struct status (*reserve)(struct cycle *cycle, uint32_t row);
+    void (*unreserve)(struct cycle *cycle, uint32_t row);
+    struct status (*permit)(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
+    struct status (*pre_bind)(struct cycle *cycle, uint32_t row);
+    struct status (*bind)(struct cycle *cycle, uint32_t row);
+    void (*post_bind)(struct cycle *cycle, uint32_t row);
+
+    const struct row_forms *rows;
+};
+
+/* A plugin in a profile. */
+struct plugin_instance {
+    const struct plugin *plugin;
+    void *self;
+    uint32_t index;  /* in profile->plugins */
+    int32_t weight;  /* at Score */
+};
+
+/* One attempt to schedule one pod. */
+struct cycle {
+    const struct profile *profile;
+    struct cluster *cluster;
+    struct pod_info *info;
+    const struct pod *pod; /* info->api */
+    struct arena *arena;   /* what the attempt allocates */
+    const struct plugin_instance *current;
+    void *states[PLUGINS_MAX];
+    uint64_t skip_filter, skip_score; /* bit per plugin index */
+};
+
+static inline void *cycle_self(const struct cycle *cycle)
+{
+    return cycle->current->self;
+}
+
+static inline void **cycle_state(struct cycle *cycle)
+{
+    return &cycle->states[cycle->current->index];
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* profile.c: turns a profile of the configuration into plugin instances. */
+#include "framework/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which callback stands for which extension point. */
+#define POINT_CALLBACKS(X) \
+    X(PRE_ENQUEUE, pre_enqueue) \
+    X(QUEUE_SORT, less) \
+    X(PRE_FILTER, pre_filter) \
+    X(FILTER, filter) \
+    X(POST_FILTER, post_filter) \
+    X(PRE_SCORE, pre_score) \
+    X(SCORE, score) \
+    X(RESERVE, unreserve) \
+    X(PERMIT, permit) \
+    X(PRE_BIND, pre_bind) \
+    X(BIND, bind) \
+    X(POST_BIND, post_bind)
+
+uint32_t plugin_points(const struct plugin *plugin)
+{
+    uint32_t mask = 0;
+#define X(point, callback) \
+    if (plugin->callback) \
+        mask |= POINT_BIT(POINT_##point);
+    POINT_CALLBACKS(X)
+#undef X
+    return mask;
+}
+
+struct plugin_catalog registry_catalog(const struct registry *registry, struct arena *arena)
+{
+    struct catalog_plugin *plugins = arena_array(arena, struct catalog_plugin, registry->len);
+    for (uint32_t i = 0; i < registry->len; i++)
+        plugins[i] = (struct catalog_plugin){ registry->items[i]->name, plugin_points(registry->items[i]) };
+    return (struct plugin_catalog){ registry->len, plugins };
+}
+
+static struct plugin_instance *instance_of(struct profile *profile, const struct plugin *plugin)
+{
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (profile->plugins[i].plugin == plugin)
+            return &profile->plugins[i];
+    struct plugin_instance *instance = &profile->plugins[profile->plugins_len];
+    *instance = (struct plugin_instance){ .plugin = plugin, .index = profile->plugins_len++ };
+    return instance;
+}
+
+static int init_instance(struct profile *profile, struct plugin_instance *instance,
+                         const struct profile_config *config, struct cluster *cluster, struct error *err)
+{
+    const struct plugin *plugin = instance->plugin;
+    if (!plugin->init)
+        return 0;
+    struct plugin_env env = {
+        .cluster = cluster,
+        .arena = &profile->arena,
+        .args = profile_args(config, plugin->name),
+        .profile = profile,
+    };
+    int r = plugin->init(&env, &instance->self, err);
+    if (r < 0)
+        error_prefix(err, "initializing plugin \"%s\"", plugin->name);
+    return r;
+}
+
+static void fill_point(struct profile *profile, const struct registry *registry, enum extension_point point,
+                       const struct enabled_list *enabled)
+{
+    struct plugin_order *order = &profile->points[point];
+    order->items = arena_array(&profile->arena, struct plugin_instance *, enabled->len);
+    order->len = enabled->len;
+    for (uint32_t i = 0; i < enabled->len; i++) {
+        order->items[i] = instance_of(profile, registry->items[enabled->items[i].index]);
+        if (point == POINT_SCORE)
+            order->items[i]->weight = enabled->items[i].weight;
+    }
+}
+
+int profile_init(struct profile *profile, const struct registry *registry, const struct profile_config *config,
+                 struct cluster *cluster, struct error *err)
+{
+    *profile = (struct profile){ .percentage = config->percentage_of_nodes_to_score };
+    profile->scheduler_name = arena_str(&profile->arena, config->scheduler_name);
+    profile->plugins = arena_array(&profile->arena, struct plugin_instance, PLUGINS_MAX);
+    if (registry->len > PLUGINS_MAX)
+        return error_set(err, -E2BIG, "more than %d plugins", PLUGINS_MAX);
+    for (int point = 0; point < POINT_COUNT; point++)
+        fill_point(profile, registry, (enum extension_point)point, &config->points[point]);
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        int r = init_instance(profile, &profile->plugins[i], config, cluster, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void profile_release(struct profile *profile)
+{
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (profile->plugins[i].plugin->release)
+            profile->plugins[i].plugin->release(profile->plugins[i].self);
+    arena_release(&profile->arena);
+    *profile = (struct profile){ 0 };
+}
+
+const struct plugin_instance *profile_find(const struct profile *profile, const char *name)
+{
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (strcmp(profile->plugins[i].plugin->name, name) == 0)
+            return &profile->plugins[i];
+    return NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena)
+{
+    const char *names[PLUGINS_MAX];
+    size_t len = 0;
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (mask >> i & 1)
+            names[len++] = profile->plugins[i].plugin->name;
+    qsort(names, len, sizeof(*names), by_text);
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    for (size_t i = 0; i < len; i++)
+        strbuf_printf(&out, "%s%s", i ? " " : "", names[i]);
+    return arena_str(arena, strbuf_slice(&out));
+}

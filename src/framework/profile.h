@@ -1,0 +1,40 @@
+/* profile.h: a scheduler name with its plugins, in order, per extension point. */
+#ifndef FRAMEWORK_PROFILE_H
+#define FRAMEWORK_PROFILE_H
+
+#include "config/config.h"
+#include "framework/plugin.h"
+
+struct plugin_order {
+    struct plugin_instance **items;
+    uint32_t len;
+};
+
+struct profile {
+    struct str scheduler_name;
+    struct plugin_instance *plugins; /* each once */
+    uint32_t plugins_len;
+    struct plugin_order points[POINT_COUNT]; /* by enum extension_point */
+    struct opt_int32 percentage;             /* percentageOfNodesToScore of this profile */
+    struct arena arena;
+};
+
+struct registry {
+    const struct plugin *const *items;
+    uint32_t len;
+};
+
+/* The catalog that config/ needs to expand multiPoint, made from a registry. */
+struct plugin_catalog registry_catalog(const struct registry *registry, struct arena *arena);
+/* The extension points that a plugin takes part in, as a mask of 1 << enum extension_point. */
+uint32_t plugin_points(const struct plugin *plugin);
+
+int profile_init(struct profile *profile, const struct registry *registry, const struct profile_config *config,
+                 struct cluster *cluster, struct error *err);
+void profile_release(struct profile *profile);
+/* The names of the plugins in a mask, sorted, separated by spaces. */
+struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);
+/* The instance of a plugin by name, or NULL. */
+const struct plugin_instance *profile_find(const struct profile *profile, const char *name);
+
+#endif

@@ -1,0 +1,404 @@
+/* run.c: the plain path. Texts of failures are the reference's. */
+#include "framework/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster, struct pod_info *pod,
+                struct arena *arena)
+{
+    *cycle = (struct cycle){
+        .profile = profile, .cluster = cluster, .info = pod, .pod = pod->api, .arena = arena
+    };
+}
+
+void cycle_release(struct cycle *cycle)
+{
+    for (uint32_t i = 0; i < cycle->profile->plugins_len; i++) {
+        const struct plugin *plugin = cycle->profile->plugins[i].plugin;
+        if (cycle->states[i] && plugin->forget)
+            plugin->forget(cycle->states[i]);
+        cycle->states[i] = NULL;
+    }
+}
+
+#define for_plugins(profile, point, instance) \
+    for (struct plugin_instance *const *at_ = (profile)->points[point].items, *instance = NULL; \
+         at_ && at_ != (profile)->points[point].items + (profile)->points[point].len && (instance = *at_, 1); at_++)
+
+static uint64_t bit_of(const struct plugin_instance *instance)
+{
+    return (uint64_t)1 << instance->index;
+}
+
+struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena)
+{
+    for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
+        struct status status = instance->plugin->pre_enqueue(instance->self, pod, arena);
+        if (!status_ok(status)) {
+            status.plugin = instance->plugin;
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- PreFilter ---- */
+/* Both are sorted; what is in both stays. */
+static void names_intersect(struct node_names *into, const struct node_names *other)
+{
+    if (other->all)
+        return;
+    if (into->all) {
+        *into = *other;
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0, k = 0; i < into->len && k < other->len;) {
+        int order = str_cmp(into->items[i], other->items[k]);
+        if (order == 0)
+            into->items[kept++] = into->items[i];
+        i += order <= 0;
+        k += order >= 0;
+    }
+    into->len = kept;
+}
+
+static struct status narrowed_to_nothing(const struct cycle *cycle, uint64_t mask)
+{
+    bool one = (mask & (mask - 1)) == 0;
+    struct str names = profile_plugin_names(cycle->profile, mask, cycle->arena);
+    if (one)
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin " STR_FMT,
+                             STR_ARG(names));
+    return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin(s) [" STR_FMT "] simultaneously",
+                         STR_ARG(names));
+}
+
+struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed)
+{
+    struct status verdict = STATUS_OK;
+    *ret_names = (struct node_names){ .all = true };
+    *ret_blamed = 0;
+    for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
+        struct node_names names = { .all = true };
+        cycle->current = instance;
+        struct status status = instance->plugin->pre_filter(cycle, &names);
+        if (status.code == STATUS_SKIP) {
+            cycle->skip_filter |= bit_of(instance);
+            continue;
+        }
+        status.plugin = instance->plugin;
+        if (status.code == STATUS_UNRESOLVABLE) {
+            *ret_blamed = 0;
+            return status;
+        }
+        if (status.code == STATUS_UNSCHEDULABLE) {
+            verdict = status;
+            continue;
+        }
+        if (!status_ok(status)) {
+            struct str text = status_message(status, cycle->arena);
+            struct status error = status_printf(cycle->arena, STATUS_ERROR, "running PreFilter plugin \"%s\": " STR_FMT,
+                                                instance->plugin->name, STR_ARG(text));
+            error.plugin = instance->plugin;
+            *ret_blamed = 0;
+            return error;
+        }
+        if (!names.all)
+            *ret_blamed |= bit_of(instance);
+        names_intersect(ret_names, &names);
+        if (!ret_names->all && !ret_names->len)
+            return narrowed_to_nothing(cycle, *ret_blamed);
+    }
+    return verdict;
+}
+
+/* ---- Filter ---- */
+struct status run_filters(struct cycle *cycle, struct node_view node)
+{
+    for_plugins(cycle->profile, POINT_FILTER, instance) {
+        if (cycle->skip_filter & bit_of(instance))
+            continue;
+        cycle->current = instance;
+        struct status status = instance->plugin->filter(cycle, node);
+        if (status_ok(status))
+            continue;
+        if (!status_rejected(status)) {
+            struct str text = status_message(status, cycle->arena);
+            status = status_printf(cycle->arena, STATUS_ERROR, "running \"%s\" filter plugin: " STR_FMT,
+                                   instance->plugin->name, STR_ARG(text));
+        }
+        status.plugin = instance->plugin;
+        return status;
+    }
+    return STATUS_OK;
+}
+
+static void run_change_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node, bool add)
+{
+    for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
+        const struct plugin *plugin = instance->plugin;
+        if (cycle->skip_filter & bit_of(instance) || !plugin->add_pod)
+            continue;
+        cycle->current = instance;
+        (add ? plugin->add_pod : plugin->remove_pod)(cycle, pod, node);
+    }
+}
+
+void run_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+{
+    run_change_pod(cycle, pod, node, true);
+}
+
+void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+{
+    run_change_pod(cycle, pod, node, false);
+}
+
+static bool matters_more(const struct pod_info *other, const struct pod_info *pod)
+{
+    return other != pod && other->priority >= pod->priority && !str_eq(other->api->meta.uid, pod->api->meta.uid);
+}
+
+bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod)
+{
+    vec_for(&cluster->nodes.items[row].nominated, rival)
+        if (matters_more(*rival, pod))
+            return true;
+    return false;
+}
+
+struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay)
+{
+    const pod_vec *nominated = &cycle->cluster->nodes.items[row].nominated;
+    struct node_view view = { cycle->cluster, row, overlay };
+    vec_for(nominated, rival) {
+        if (!matters_more(*rival, cycle->info))
+            continue;
+        overlay_add(overlay, *rival);
+        run_add_pod(cycle, *rival, view);
+    }
+    struct status status = run_filters(cycle, view);
+    for (size_t i = nominated->len; i-- > 0;) {
+        if (!matters_more(nominated->items[i], cycle->info))
+            continue;
+        overlay_remove(overlay, nominated->items[i]);
+        run_remove_pod(cycle, nominated->items[i], view);
+    }
+    return status;
+}
+
+struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
+{
+    if (row_has_rivals(cycle->cluster, row, cycle->info)) {
+        struct node_overlay overlay;
+        overlay_init(&overlay, cycle->cluster, row, cycle->arena);
+        struct status status = run_filters_with_rivals(cycle, row, &overlay);
+        overlay_release(&overlay);
+        if (!status_ok(status))
+            return status;
+    }
+    return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
+}
+
+struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+{
+    *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
+    VEC(struct str) reasons = { 0 };
+    struct status verdict = { .code = STATUS_UNSCHEDULABLE };
+    for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
+        struct post_filter_result result = { .nominated_row = ROW_NONE };
+        cycle->current = instance;
+        struct status status = instance->plugin->post_filter(cycle, diagnosis, &result);
+        status.plugin = instance->plugin;
+        bool final = status_ok(status) || !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
+        if (final || result.clear_nomination)
+            *ret = result;
+        if (final) {
+            vec_release(&reasons);
+            return status;
+        }
+        for (uint32_t i = 0; i < status.len; i++)
+            *vec_push(&reasons) = status.reasons[i];
+        if (!verdict.plugin)
+            verdict.plugin = instance->plugin;
+    }
+    struct str *kept = arena_array(cycle->arena, struct str, reasons.len);
+    if (reasons.len)
+        memcpy(kept, reasons.items, reasons.len * sizeof(*kept));
+    verdict.reasons = kept;
+    verdict.len = (uint32_t)reasons.len;
+    vec_release(&reasons);
+    return verdict;
+}
+
+/* ---- Score ---- */
+static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
+{
+    for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
+        cycle->current = instance;
+        struct status status = instance->plugin->pre_score(cycle, rows);
+        if (status.code == STATUS_SKIP) {
+            cycle->skip_score |= bit_of(instance);
+        } else if (!status_ok(status)) {
+            struct str text = status_message(status, cycle->arena);
+            return status_printf(cycle->arena, STATUS_ERROR, "running PreScore plugin \"%s\": " STR_FMT,
+                                 instance->plugin->name, STR_ARG(text));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* One plugin over all rows: raw scores, normalised, weighted into column p of the table. */
+static struct status run_score_plugin(struct cycle *cycle, const struct plugin_instance *instance, uint32_t p,
+                                      struct score_table *table, int64_t *column)
+{
+    const struct plugin *plugin = instance->plugin;
+    cycle->current = instance;
+    for (uint32_t i = 0; i < table->rows.len; i++) {
+        struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
+        struct status status = plugin->score(cycle, node, &column[i]);
+        if (!status_ok(status)) {
+            struct str text = status_message(status, cycle->arena);
+            return status_printf(cycle->arena, STATUS_ERROR,
+                                 "running Score plugins: plugin \"%s\" failed with: " STR_FMT, plugin->name,
+                                 STR_ARG(text));
+        }
+    }
+    if (plugin->normalize)
+        plugin->normalize(cycle, column, table->rows.len);
+    for (uint32_t i = 0; i < table->rows.len; i++) {
+        if (column[i] < 0 || column[i] > SCORE_MAX)
+            return status_printf(cycle->arena, STATUS_ERROR,
+                                 "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
+                                 "score %lld, it should in the range of [0, %d] after normalizing",
+                                 plugin->name, (long long)column[i], SCORE_MAX);
+        table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
+        table->totals[i] += column[i] * instance->weight;
+    }
+    return STATUS_OK;
+}
+
+struct status run_scores(struct cycle *cycle, struct row_list rows, struct score_table *ret)
+{
+    uint32_t plugins = cycle->profile->points[POINT_SCORE].len;
+    *ret = (struct score_table){
+        .rows = rows,
+        .plugins = plugins,
+        .scores = arena_array(cycle->arena, int64_t, (size_t)rows.len * plugins),
+        .totals = arena_array(cycle->arena, int64_t, rows.len),
+    };
+    if (!plugins) { /* without scorers every node is worth one */
+        for (uint32_t i = 0; i < rows.len; i++)
+            ret->totals[i] = 1;
+        return STATUS_OK;
+    }
+    struct status status = run_pre_score(cycle, rows);
+    if (!status_ok(status))
+        return status;
+    int64_t *column = arena_array(cycle->arena, int64_t, rows.len);
+    uint32_t p = 0;
+    for_plugins(cycle->profile, POINT_SCORE, instance) {
+        if (!(cycle->skip_score & bit_of(instance))) {
+            status = run_score_plugin(cycle, instance, p, ret, column);
+            if (!status_ok(status))
+                return status;
+        }
+        p++;
+    }
+    return STATUS_OK;
+}
+
+/* ---- Reserve to PostBind ---- */
+static struct status run_point(struct cycle *cycle, enum extension_point point, uint32_t row, const char *name,
+                               struct status (*call)(const struct plugin *, struct cycle *, uint32_t))
+{
+    for_plugins(cycle->profile, point, instance) {
+        cycle->current = instance;
+        struct status status = call(instance->plugin, cycle, row);
+        if (status_ok(status) || status.code == STATUS_SKIP)
+            continue;
+        if (!status_rejected(status)) {
+            struct str text = status_message(status, cycle->arena);
+            status = status_printf(cycle->arena, STATUS_ERROR, "running %s plugin \"%s\": " STR_FMT, name,
+                                   instance->plugin->name, STR_ARG(text));
+        }
+        status.plugin = instance->plugin;
+        return status;
+    }
+    return STATUS_OK;
+}
+
+static struct status call_reserve(const struct plugin *plugin, struct cycle *cycle, uint32_t row)
+{
+    return plugin->reserve ? plugin->reserve(cycle, row) : STATUS_OK;
+}
+
+static struct status call_pre_bind(const struct plugin *plugin, struct cycle *cycle, uint32_t row)
+{
+    return plugin->pre_bind(cycle, row);
+}
+
+struct status run_reserve(struct cycle *cycle, uint32_t row)
+{
+    return run_point(cycle, POINT_RESERVE, row, "Reserve", call_reserve);
+}
+
+/* In the opposite order of Reserve. */
+void run_unreserve(struct cycle *cycle, uint32_t row)
+{
+    const struct plugin_order *order = &cycle->profile->points[POINT_RESERVE];
+    for (uint32_t i = order->len; i-- > 0;) {
+        cycle->current = order->items[i];
+        if (order->items[i]->plugin->unreserve)
+            order->items[i]->plugin->unreserve(cycle, row);
+    }
+}
+
+struct status run_permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
+{
+    struct status verdict = STATUS_OK;
+    *ret_timeout_ms = 0;
+    for_plugins(cycle->profile, POINT_PERMIT, instance) {
+        int64_t timeout_ms = 0;
+        cycle->current = instance;
+        struct status status = instance->plugin->permit(cycle, row, &timeout_ms);
+        status.plugin = instance->plugin;
+        if (status.code == STATUS_WAIT) {
+            *ret_timeout_ms = MAX(*ret_timeout_ms, timeout_ms);
+            verdict = status;
+        } else if (!status_ok(status)) {
+            return status;
+        }
+    }
+    return verdict;
+}
+
+struct status run_pre_bind(struct cycle *cycle, uint32_t row)
+{
+    return run_point(cycle, POINT_PRE_BIND, row, "PreBind", call_pre_bind);
+}
+
+/* The first plugin that does not skip has bound the pod, or has failed to. */
+struct status run_bind(struct cycle *cycle, uint32_t row)
+{
+    struct status status = STATUS_SKIPPED;
+    for_plugins(cycle->profile, POINT_BIND, instance) {
+        cycle->current = instance;
+        status = instance->plugin->bind(cycle, row);
+        if (status.code == STATUS_SKIP)
+            continue;
+        status.plugin = instance->plugin;
+        return status;
+    }
+    return status;
+}
+
+void run_post_bind(struct cycle *cycle, uint32_t row)
+{
+    for_plugins(cycle->profile, POINT_POST_BIND, instance) {
+        cycle->current = instance;
+        instance->plugin->post_bind(cycle, row);
+    }
+}

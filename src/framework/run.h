@@ -1,0 +1,63 @@
+/* run.h: runs the plugins of a profile, extension point by extension point, as the specification reads.
+ *
+ * This is the plain path: one node at a time, every plugin in order. It judges the fast paths, answers explain, and
+ * serves preemption's what-if. */
+#ifndef FRAMEWORK_RUN_H
+#define FRAMEWORK_RUN_H
+
+#include "framework/diagnosis.h"
+#include "framework/profile.h"
+
+void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster, struct pod_info *pod,
+                struct arena *arena);
+/* Frees what plugins keep outside the arena; the arena stays the caller's. */
+void cycle_release(struct cycle *cycle);
+
+struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena);
+/* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). */
+struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);
+struct status run_filters(struct cycle *cycle, struct node_view node);
+/* With and without the pods nominated to the node that matter more than this pod (or as much). */
+struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
+struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret);
+/* add_pod and remove_pod of all plugins that were not skipped. */
+/* Does the row have nominated pods that this pod must leave room for? */
+bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod);
+/* The filters on the overlay with those pods added; the overlay is as before when it returns. */
+struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay);
+void run_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
+void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
+
+/* Scores of the feasible rows: scores[i * plugins + p] is the weighted score of the p-th score plugin in order (skipped
+ * ones hold 0, see cycle->skip_score), totals[i] the sum. Arena-owned. */
+struct score_table {
+    struct row_list rows;
+    uint32_t plugins;
+    int64_t *scores, *totals;
+};
+struct status run_scores(struct cycle *cycle, struct row_list rows, struct score_table *ret);
+
+struct status run_reserve(struct cycle *cycle, uint32_t row);
+void run_unreserve(struct cycle *cycle, uint32_t row);
+struct status run_permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
+struct status run_pre_bind(struct cycle *cycle, uint32_t row);
+struct status run_bind(struct cycle *cycle, uint32_t row);
+void run_post_bind(struct cycle *cycle, uint32_t row);
+
+/* Feasible rows of the cycle over all nodes, and a diagnosis of the others. Error: a plugin failed. */
+struct evaluation {
+    struct status pre_filter; /* Success, or why not; then rows are empty */
+    struct node_names names;
+    uint32_t *feasible; /* in node order */
+    uint32_t feasible_len;
+    uint32_t own_nomination; /* the pod's own nominated node when it is feasible, else ROW_NONE */
+    uint32_t examined;       /* how many nodes were asked */
+    struct status error;     /* of the first plugin that failed, else Success */
+    struct diagnosis diagnosis;
+};
+/* Runs PreFilter and Filter. Stops after `enough` feasible nodes, starting at position `start` of the order. */
+void run_evaluation(struct cycle *cycle, uint32_t start, uint32_t enough, struct evaluation *ret);
+/* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0). */
+uint32_t enough_nodes(uint32_t all_nodes, int32_t percentage);
+
+#endif

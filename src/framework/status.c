@@ -1,0 +1,35 @@
+/* status.c: names and texts of verdicts. */
+#include "framework/status.h"
+
+const char *status_code_name(enum status_code code)
+{
+    static const char *const names[] = {
+#define X(name, text) [STATUS_##name] = text,
+        STATUS_CODES(X)
+#undef X
+    };
+    return (size_t)code < ARRAY_SIZE(names) ? names[code] : "Unknown";
+}
+
+struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str *reason = arena_new(arena, struct str);
+    *reason = arena_vprintf(arena, format, args);
+    va_end(args);
+    return (struct status){ .code = code, .len = 1, .reasons = reason };
+}
+
+struct str status_message(struct status status, struct arena *arena)
+{
+    if (status.len == 1)
+        return status.reasons[0];
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    for (uint32_t i = 0; i < status.len; i++) {
+        if (i)
+            strbuf_puts(&text, ", ");
+        strbuf_str(&text, status.reasons[i]);
+    }
+    return arena_str(arena, strbuf_slice(&text));
+}

@@ -1,0 +1,61 @@
+/* status.h: a verdict is a status, not an error.
+ *
+ * Reasons are static text or live in the cycle's arena; a status is passed by value and owns nothing. */
+#ifndef FRAMEWORK_STATUS_H
+#define FRAMEWORK_STATUS_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#define STATUS_CODES(X) \
+    X(SUCCESS, "Success") \
+    X(ERROR, "Error") \
+    X(UNSCHEDULABLE, "Unschedulable") \
+    X(UNRESOLVABLE, "UnschedulableAndUnresolvable") \
+    X(WAIT, "Wait") \
+    X(SKIP, "Skip") \
+    X(PENDING, "Pending")
+
+enum status_code {
+#define X(name, text) STATUS_##name,
+    STATUS_CODES(X)
+#undef X
+};
+
+struct plugin;
+
+struct status {
+    enum status_code code;
+    uint32_t len;
+    const struct str *reasons;
+    const struct plugin *plugin; /* who said so; set by the framework */
+};
+
+#define STATUS_OK ((struct status){ .code = STATUS_SUCCESS })
+#define STATUS_SKIPPED ((struct status){ .code = STATUS_SKIP })
+
+/* A verdict with one reason that is a string literal. */
+#define reject(verdict, literal) \
+    ({ \
+        static const struct str reason_[] = { STR(literal) }; \
+        (struct status){ .code = (verdict), .len = 1, .reasons = reason_ }; \
+    })
+
+const char *status_code_name(enum status_code code);
+/* A verdict with one reason made by printf in the arena. */
+struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...) _printf_(3, 4);
+/* The reasons joined with ", " as the reference's Message() does. */
+struct str status_message(struct status status, struct arena *arena);
+
+static inline bool status_ok(struct status status)
+{
+    return status.code == STATUS_SUCCESS;
+}
+
+/* Unschedulable, UnschedulableAndUnresolvable or Pending: the pod waits, nothing is broken. */
+static inline bool status_rejected(struct status status)
+{
+    return status.code == STATUS_UNSCHEDULABLE || status.code == STATUS_UNRESOLVABLE || status.code == STATUS_PENDING;
+}
+
+#endif

@@ -1,0 +1,412 @@
+/* csi_translation.c: built-in volume kinds to CSI drivers.
+ *
+ * Two of the kinds (Azure file, vSphere) have a driver but are never migrated by what a scheduler looks at; they
+ * are in the table because a pod that uses them is asked about limits all the same. */
+#include "plugins/csi_translation.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "api/labels.h"
+
+#define ZONE "topology.kubernetes.io/zone"
+#define REGION "topology.kubernetes.io/region"
+#define BETA_ZONE "failure-domain.beta.kubernetes.io/zone"
+#define BETA_REGION "failure-domain.beta.kubernetes.io/region"
+
+enum { AWS_EBS, GCE_PD, AZURE_DISK, CINDER, PORTWORX, AZURE_FILE, VSPHERE, KINDS };
+
+static const struct csi_kind kinds[KINDS] = {
+    [AWS_EBS] = { STR("kubernetes.io/aws-ebs"), STR("ebs.csi.aws.com"), "topology.ebs.csi.aws.com/zone",
+                  true },
+    [GCE_PD] = { STR("kubernetes.io/gce-pd"), STR("pd.csi.storage.gke.io"), "topology.gke.io/zone", true },
+    [AZURE_DISK] = { STR("kubernetes.io/azure-disk"), STR("disk.csi.azure.com"), NULL, true },
+    [CINDER] = { STR("kubernetes.io/cinder"), STR("cinder.csi.openstack.org"),
+                 "topology.cinder.csi.openstack.org/zone", true },
+    [PORTWORX] = { STR("kubernetes.io/portworx-volume"), STR("pxd.portworx.com"), NULL, true },
+    [AZURE_FILE] = { STR("kubernetes.io/azure-file"), STR("file.csi.azure.com"), NULL, false },
+    [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
+};
+
+#define KIND_OF(source) \
+    ((source)->aws_ebs      ? &kinds[AWS_EBS] \
+     : (source)->gce_pd     ? &kinds[GCE_PD] \
+     : (source)->azure_disk ? &kinds[AZURE_DISK] \
+     : (source)->cinder     ? &kinds[CINDER] \
+     : (source)->portworx   ? &kinds[PORTWORX] \
+     : (source)->azure_file ? &kinds[AZURE_FILE] \
+     : (source)->vsphere    ? &kinds[VSPHERE] \
+                            : NULL)
+
+const struct csi_kind *csi_kind_of_pv(const struct pv *pv)
+{
+    return KIND_OF(&pv->spec);
+}
+
+const struct csi_kind *csi_kind_of_volume(const struct volume *volume)
+{
+    return KIND_OF(volume);
+}
+
+const struct csi_kind *csi_kind_find(struct str in_tree)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (str_eq(kinds[i].in_tree, in_tree))
+            return &kinds[i];
+    return NULL;
+}
+
+/* ---- handles ---- */
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Undoes %XX; false for a broken one, which *ret then is. */
+static bool percent_decode(struct str text, struct arena *arena, struct str *ret)
+{
+    char *out = arena_alloc(arena, text.len + 1);
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != '%') {
+            out[len++] = text.ptr[i];
+            continue;
+        }
+        int high = i + 1 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
+        int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
+        if (high < 0 || low < 0) {
+            *ret = str_slice(text, i, MIN(i + 3, text.len));
+            return false;
+        }
+        out[len++] = (char)(high * 16 + low);
+        i += 2;
+    }
+    *ret = (struct str){ out, len };
+    return true;
+}
+
+static struct str trim_char(struct str text, char c)
+{
+    while (text.len && text.ptr[0] == c)
+        text = str_slice(text, 1, text.len);
+    while (text.len && text.ptr[text.len - 1] == c)
+        text.len--;
+    return text;
+}
+
+/* "vol-1" as it is; "aws://zone/vol-1" is a URL whose path names the volume. */
+static bool ebs_handle(struct str id, struct arena *arena, struct str *ret, struct str *ret_why)
+{
+    static const struct str scheme = STR("aws://");
+    if (!str_starts_with(id, scheme)) {
+        *ret = id;
+        return true;
+    }
+    struct str path = str_slice(id, scheme.len, id.len);
+    for (uint32_t i = 0; i < path.len; i++)
+        if (path.ptr[i] == '?' || path.ptr[i] == '#')
+            path.len = i;
+    ptrdiff_t slash = str_find(path, '/');
+    path = slash < 0 ? (struct str){ "", 0 } : str_slice(path, (size_t)slash, path.len);
+    struct str decoded;
+    if (!percent_decode(path, arena, &decoded)) {
+        *ret_why =
+            arena_printf(arena,
+                         "failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (" STR_FMT
+                         "): parse \"" STR_FMT "\": invalid URL escape \"" STR_FMT "\"",
+                         STR_ARG(id), STR_ARG(id), STR_ARG(decoded));
+        return false;
+    }
+    decoded = trim_char(decoded, '/');
+    if (!str_starts_with(decoded, STR("vol-")) || str_find(decoded, '/') >= 0) {
+        *ret_why = arena_printf(
+            arena,
+            "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (" STR_FMT ")",
+            STR_ARG(id));
+        return false;
+    }
+    *ret = decoded;
+    return true;
+}
+
+/* The API server stores "Shared" where no kind was given, and only managed disks are the driver's. */
+static bool azure_disk_handle(struct str kind, struct str uri, struct arena *arena, struct str *ret,
+                              struct str *ret_why)
+{
+    if (kind.len != strlen("Managed") || strncasecmp(kind.ptr, "Managed", kind.len) != 0) {
+        if (!kind.ptr)
+            kind = STR("Shared");
+        *ret_why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
+        return false;
+    }
+    *ret = uri;
+    return true;
+}
+
+/* Splits at "__". */
+static struct str_list split_zones(struct str text, struct arena *arena)
+{
+    struct str_list zones = { .items = arena_array(arena, struct str, text.len / 2 + 1) };
+    size_t from = 0;
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        if (text.ptr[i] == '_' && text.ptr[i + 1] == '_') {
+            zones.items[zones.len++] = str_slice(text, from, i);
+            from = i + 2;
+            i++;
+        }
+    }
+    zones.items[zones.len++] = str_slice(text, from, text.len);
+    return zones;
+}
+
+/* Sorted, each once, in place. */
+static void sort_unique(struct str_list *list)
+{
+    if (!list->len)
+        return;
+    qsort(list->items, list->len, sizeof(*list->items), str_qsort_cmp);
+    uint32_t len = 1;
+    for (uint32_t i = 1; i < list->len; i++)
+        if (!str_eq(list->items[i], list->items[len - 1]))
+            list->items[len++] = list->items[i];
+    list->len = len;
+}
+
+/* "locale-region" of zones such as "locale-region-zone", which must agree. */
+static bool gce_region(const struct str_list *zones, struct arena *arena, struct str *ret,
+                       struct str *ret_why)
+{
+    struct str_list regions = { .items = arena_array(arena, struct str, zones->len) };
+    for (uint32_t i = 0; i < zones->len; i++) {
+        struct str zone = zones->items[i];
+        ptrdiff_t first = str_find(zone, '-'), last = str_rfind(zone, '-');
+        struct str middle = first < last ? str_slice(zone, (size_t)first + 1, (size_t)last) : STR("-");
+        if (str_find(middle, '-') >= 0) {
+            *ret_why = arena_printf(arena,
+                                    "failed to get region from zones: zone in unexpected format, expected: "
+                                    "{locale}-{region}-{zone}, got: " STR_FMT,
+                                    STR_ARG(zone));
+            return false;
+        }
+        regions.items[regions.len++] = str_slice(zone, 0, (size_t)last);
+    }
+    sort_unique(&regions);
+    if (regions.len == 1) {
+        *ret = regions.items[0];
+        return true;
+    }
+    _cleanup_(strbuf_release) struct strbuf list = { 0 };
+    for (uint32_t i = 0; i < regions.len; i++)
+        strbuf_printf(&list, "%s" STR_FMT ":{}", i ? " " : "", STR_ARG(regions.items[i]));
+    *ret_why = arena_printf(arena,
+                            "failed to get region from zones: multiple or no regions gotten from zones, "
+                            "got: map[" STR_FMT "]",
+                            STR_ARG(strbuf_slice(&list)));
+    return false;
+}
+
+static bool gce_handle(const struct pv *pv, struct arena *arena, struct str *ret, struct str *ret_why)
+{
+    const struct str *label = str_map_get(&pv->meta.labels, STR(BETA_ZONE));
+    if (!label || !label->len)
+        label = str_map_get(&pv->meta.labels, STR(ZONE));
+    struct str_list zones = split_zones(label ? *label : STR(""), arena);
+    const char *level = "zones";
+    struct str where = zones.items[0].len ? zones.items[0] : STR("UNSPECIFIED");
+    if (zones.len > 1) {
+        level = "regions";
+        if (!gce_region(&zones, arena, &where, ret_why))
+            return false;
+    }
+    *ret = arena_printf(arena, "projects/UNSPECIFIED/%s/" STR_FMT "/disks/" STR_FMT, level, STR_ARG(where),
+                        STR_ARG(pv->spec.gce_pd->pd_name));
+    return true;
+}
+
+/* ---- topology ---- */
+/* All values that the affinity's expressions give for a key; *ret_there: some expression has the key. */
+static uint32_t affinity_values(const struct node_selector *affinity, struct str key, bool *ret_there)
+{
+    uint32_t values = 0;
+    bool there = false;
+    if (affinity) {
+        list_for(&affinity->terms, term) {
+            list_for(&term->match_expressions, expression) {
+                if (str_eq(expression->key, key)) {
+                    there = true;
+                    values += expression->values.len;
+                }
+            }
+        }
+    }
+    if (ret_there)
+        *ret_there = there;
+    return values;
+}
+
+static bool affinity_has_key(const struct node_selector *affinity, struct str key)
+{
+    bool there;
+    affinity_values(affinity, key, &there);
+    return there;
+}
+
+/* Does the volume speak of zones with the old labels? Its affinity decides before its labels, new before old. */
+static bool uses_beta_labels(const struct pv *pv)
+{
+    if (affinity_has_key(pv->spec.node_affinity, STR(ZONE)))
+        return false;
+    if (affinity_has_key(pv->spec.node_affinity, STR(BETA_ZONE)))
+        return true;
+    return !str_map_get(&pv->meta.labels, STR(ZONE)) && str_map_get(&pv->meta.labels, STR(BETA_ZONE));
+}
+
+/* A copy whose expressions may be changed, with room for one more in each term; at least one term if there is none. */
+static struct node_selector *affinity_copy(const struct node_selector *from, struct arena *arena)
+{
+    struct node_selector *to = arena_new(arena, struct node_selector);
+    uint32_t terms = from ? from->terms.len : 0;
+    to->terms.items = arena_array(arena, struct node_selector_term, terms + 1);
+    to->terms.len = terms;
+    for (uint32_t i = 0; i < terms; i++) {
+        struct node_selector_term *term = &to->terms.items[i];
+        *term = from->terms.items[i];
+        size_t len = term->match_expressions.len;
+        struct selector_requirement *copy = arena_array(arena, struct selector_requirement, len + 1);
+        if (len)
+            memcpy(copy, term->match_expressions.items, len * sizeof(*copy));
+        term->match_expressions.items = copy;
+    }
+    return to;
+}
+
+static void affinity_rename(struct node_selector *affinity, struct str from, struct str to)
+{
+    list_for(&affinity->terms, term)
+        list_for(&term->match_expressions, expression)
+            if (str_eq(expression->key, from))
+                expression->key = to;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct str trim_space(struct str text)
+{
+    while (text.len && is_space(text.ptr[0]))
+        text = str_slice(text, 1, text.len);
+    while (text.len && is_space(text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+/* Adds "key in zones" to every term. */
+static void affinity_add_zones(struct node_selector *affinity, struct str key, struct str label,
+                               struct arena *arena)
+{
+    struct str_list split = split_zones(label, arena), zones = { .items = split.items };
+    for (uint32_t i = 0; i < split.len; i++) {
+        struct str zone = trim_space(split.items[i]);
+        if (zone.len)
+            zones.items[zones.len++] = zone;
+    }
+    sort_unique(&zones);
+    if (!zones.len)
+        return;
+    if (!affinity->terms.len) {
+        affinity->terms.len = 1;
+        affinity->terms.items[0].match_expressions.items = arena_array(arena, struct selector_requirement, 1);
+    }
+    list_for(&affinity->terms, term)
+        term->match_expressions.items[term->match_expressions.len++] =
+            (struct selector_requirement){ .key = key, .operator= STR("In"), .op = OP_IN, .values = zones };
+}
+
+/* Zones become the driver's zones: those in the affinity, else those that a label lists. */
+static const struct node_selector *translate_topology(const struct pv *pv, struct str csi_key,
+                                                      struct arena *arena)
+{
+    bool beta = uses_beta_labels(pv);
+    struct str zone_key = beta ? STR(BETA_ZONE) : STR(ZONE);
+    const struct str *label = str_map_get(&pv->meta.labels, zone_key);
+    struct node_selector *affinity = affinity_copy(pv->spec.node_affinity, arena);
+    if (affinity_values(affinity, zone_key, NULL))
+        affinity_rename(affinity, zone_key, csi_key);
+    else if (label)
+        affinity_add_zones(affinity, csi_key, *label, arena);
+    if (beta && affinity_values(affinity, STR(BETA_REGION), NULL))
+        affinity_rename(affinity, STR(BETA_REGION), STR(REGION));
+    return pv->spec.node_affinity || affinity->terms.len ? affinity : NULL;
+}
+
+/* ---- whole volumes ---- */
+bool csi_translate_pv(const struct pv *pv, struct arena *arena, struct csi_translation *ret,
+                      struct str *ret_why)
+{
+    const struct csi_kind *kind = csi_kind_of_pv(pv);
+    struct str handle = { 0 };
+    bool ok = true;
+    switch (kind - kinds) {
+    case AWS_EBS:
+        ok = ebs_handle(pv->spec.aws_ebs->volume_id, arena, &handle, ret_why);
+        break;
+    case GCE_PD:
+        ok = gce_handle(pv, arena, &handle, ret_why);
+        break;
+    case AZURE_DISK:
+        ok = azure_disk_handle(pv->spec.azure_disk->kind, pv->spec.azure_disk->disk_uri, arena, &handle,
+                               ret_why);
+        break;
+    case CINDER:
+        handle = pv->spec.cinder->volume_id;
+        break;
+    case PORTWORX:
+        handle = pv->spec.portworx->volume_id;
+        break;
+    default:
+        assert(!"a migrated kind");
+    }
+    if (!ok)
+        return false;
+    *ret = (struct csi_translation){ .driver = kind->driver, .handle = handle };
+    ret->node_affinity =
+        kind->zone_key ? translate_topology(pv, str_from(kind->zone_key), arena) : pv->spec.node_affinity;
+    return true;
+}
+
+bool csi_translate_volume(const struct volume *volume, struct arena *arena, struct csi_translation *ret,
+                          struct str *ret_why)
+{
+    const struct csi_kind *kind = csi_kind_of_volume(volume);
+    struct str handle = { 0 };
+    bool ok = true;
+    switch (kind - kinds) {
+    case AWS_EBS:
+        ok = ebs_handle(volume->aws_ebs->volume_id, arena, &handle, ret_why);
+        break;
+    case GCE_PD:
+        handle = arena_printf(arena, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/" STR_FMT,
+                              STR_ARG(volume->gce_pd->pd_name));
+        break;
+    case AZURE_DISK:
+        ok = azure_disk_handle(volume->azure_disk->kind, volume->azure_disk->disk_uri, arena, &handle,
+                               ret_why);
+        break;
+    case CINDER:
+        handle = volume->cinder->volume_id;
+        break;
+    case PORTWORX:
+        handle = volume->portworx->volume_id;
+        break;
+    default:
+        assert(!"a migrated kind");
+    }
+    if (ok)
+        *ret = (struct csi_translation){ .driver = kind->driver, .handle = handle };
+    return ok;
+}

@@ -1,0 +1,105 @@
+/* DynamicResources: devices that a pod asks for by ResourceClaim.
+ *
+ * Devices are not allocated yet: a pod that needs some waits and is told why. Every other pod passes, and every node
+ * gets the same score of 0, as the reference gives it. */
+#include "framework/normalize.h"
+#include "framework/plugin.h"
+
+#define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
+
+struct request {
+    bool claims; /* does the pod need devices? */
+};
+
+/* A claim made from a template is named in the pod's status; named there without a claim, none was needed. */
+static bool needs_no_claim(const struct pod *pod, const struct pod_claim *claim)
+{
+    if (claim->resource_claim_name.ptr)
+        return false;
+    list_for(&pod->status.claim_statuses, status) {
+        if (str_eq(status->name, claim->name))
+            return !status->resource_claim_name.ptr;
+    }
+    return false;
+}
+
+static bool class_provides(const struct cluster *cluster, struct str resource)
+{
+    if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) &&
+        cluster_get(&cluster->device_classes, (struct str){ 0 },
+                    str_slice(resource, sizeof(DEVICE_CLASS_PREFIX) - 1, resource.len)))
+        return true;
+    if (!resource_is_extended(resource))
+        return false;
+    map_for(&cluster->device_classes, slot) {
+        const struct device_class *class = stored_object(slot);
+        if (str_eq(class->extended_resource_name, resource))
+            return true;
+    }
+    return false;
+}
+
+static bool needs_devices(const struct cycle *cycle)
+{
+    list_for(&cycle->pod->spec.resource_claims, claim) {
+        if (!needs_no_claim(cycle->pod, claim))
+            return true;
+    }
+    if (!cycle->cluster->device_classes.len)
+        return false;
+    const struct pod_class *class = cycle->info->class;
+    for (uint32_t i = 0; i < class->fit_len; i++)
+        if (class->fit[i].value && class->fit[i].resource >= RES_SCALAR_FIRST &&
+            class_provides(cycle->cluster, cycle->cluster->resource_names.items[class->fit[i].resource]))
+            return true;
+    return false;
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    struct request *request = arena_new(cycle->arena, struct request);
+    *cycle_state(cycle) = request;
+    request->claims = needs_devices(cycle);
+    if (!request->claims)
+        return STATUS_SKIPPED;
+    return reject(STATUS_UNRESOLVABLE, "the pod needs dynamic resources, which are not supported yet");
+}
+
+/* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
+ * takes that for an error, and preemption does not get its turn. */
+static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+{
+    (void)diagnosis;
+    (void)ret;
+    const struct request *request = *cycle_state(cycle);
+    if (!request)
+        return reject(STATUS_ERROR, "not found");
+    if (!request->claims)
+        return reject(STATUS_UNSCHEDULABLE, "no new claims to deallocate");
+    return reject(STATUS_UNSCHEDULABLE, "still not schedulable");
+}
+
+static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+{
+    (void)node;
+    if (!*cycle_state(cycle))
+        return reject(STATUS_ERROR, "not found");
+    *ret = 0;
+    return STATUS_OK;
+}
+
+static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
+{
+    (void)cycle;
+    normalize_scores(scores, len, false);
+}
+
+const struct plugin plugin_dynamic_resources = {
+    .name = "DynamicResources",
+    .doc = "Holds back pods that need devices by ResourceClaim.",
+    .pre_filter = pre_filter,
+    .post_filter = post_filter,
+    .score = score,
+    .normalize = normalize,
+};

@@ -1,0 +1,88 @@
+/* NodeDeclaredFeatures: a pod that relies on a feature goes only to nodes that declare it.
+ *
+ * The reference knows a fixed list of features; what a pod relies on is inferred from its spec. Features that matter
+ * only when a pod is changed are in the list because it is matched with the node's list in order. */
+#include "framework/plugin.h"
+
+static bool restarts_all(const struct container *containers, uint32_t len)
+{
+    for (uint32_t i = 0; i < len; i++)
+        list_for(&containers[i].restart_rules, rule)
+            if (str_is(rule->action, "RestartAllContainers"))
+                return true;
+    return false;
+}
+
+static bool needs_restart_all(const struct pod_spec *spec)
+{
+    return restarts_all(spec->containers.items, spec->containers.len) ||
+           restarts_all(spec->init_containers.items, spec->init_containers.len);
+}
+
+static bool needs_user_namespace(const struct pod_spec *spec)
+{
+    return spec->host_network && spec->host_users.set && !spec->host_users.value;
+}
+
+/* Sorted by name. */
+static const struct {
+    struct str name;
+    bool (*needed)(const struct pod_spec *spec); /* NULL: never to be scheduled */
+} features[] = {
+    { STR("ExtendWebSocketsToKubelet"), NULL },
+    { STR("InPlacePodLevelResourcesVerticalScaling"), NULL },
+    { STR("InPlacePodVerticalScalingInitContainers"), NULL },
+    { STR("RestartAllContainersOnContainerExits"), needs_restart_all },
+    { STR("UserNamespacesHostNetworkSupport"), needs_user_namespace },
+};
+
+struct needs {
+    uint32_t mask;
+};
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < ARRAY_SIZE(features); i++)
+        if (features[i].needed && features[i].needed(&cycle->pod->spec))
+            mask |= 1U << i;
+    if (!mask)
+        return STATUS_SKIPPED;
+    struct needs *needs = arena_new(cycle->arena, struct needs);
+    needs->mask = mask;
+    *cycle_state(cycle) = needs;
+    return STATUS_OK;
+}
+
+/* Both lists are walked once, as the reference does: what stands out of order in the node's list is not seen. */
+static uint32_t declared(const struct str_list *list)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0, k = 0; i < list->len && k < ARRAY_SIZE(features);) {
+        int order = str_cmp(list->items[i], features[k].name);
+        if (order == 0)
+            mask |= 1U << k;
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return mask;
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    const struct needs *needs = *cycle_state(cycle);
+    if (!needs)
+        return reject(STATUS_ERROR,
+                      "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found");
+    if (needs->mask & ~declared(&node_api(node)->status.declared_features))
+        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match Pod's required features");
+    return STATUS_OK;
+}
+
+const struct plugin plugin_node_declared_features = {
+    .name = "NodeDeclaredFeatures",
+    .doc = "Filters out nodes that do not declare a feature which the pod relies on.",
+    .pre_filter = pre_filter,
+    .filter = filter,
+};

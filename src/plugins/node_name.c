@@ -1,0 +1,16 @@
+/* NodeName: a pod that names its node goes nowhere else. */
+#include "framework/plugin.h"
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    struct str wanted = cycle->pod->spec.node_name;
+    if (!wanted.len || str_eq(wanted, node_name(node)))
+        return STATUS_OK;
+    return reject(STATUS_UNRESOLVABLE, "node(s) didn't match the requested node name");
+}
+
+const struct plugin plugin_node_name = {
+    .name = "NodeName",
+    .doc = "Filters out nodes other than the one that spec.nodeName names.",
+    .filter = filter,
+};

@@ -1,0 +1,63 @@
+/* scorer.c: amounts per scored resource. */
+#include "plugins/node_resources/scorer.h"
+
+#include "api/pod_resources.h"
+
+int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources, uint32_t len,
+                bool use_requested, struct error *err)
+{
+    if (len > SCORER_RESOURCES_MAX)
+        return error_set(err, -E2BIG, "more than %d resources to score", SCORER_RESOURCES_MAX);
+    *scorer = (struct scorer){ .len = len, .use_requested = use_requested };
+    for (uint32_t i = 0; i < len; i++) {
+        struct scored_resource *item = &scorer->items[i];
+        scorer->names[i] = resources[i].name;
+        item->weight = resources[i].weight;
+        item->scalar = resource_is_scalar(resources[i].name);
+        if (!cluster_resource(cluster, resources[i].name, &item->number) || item->number == RES_PODS)
+            item->number = UINT32_MAX;
+    }
+    return 0;
+}
+
+void scorer_requests(const struct scorer *scorer, const struct pod *pod, struct arena *arena, int64_t *ret)
+{
+    struct pod_requests_options opts = { .use_status = scorer->use_requested,
+                                         .use_status_pod_level = scorer->use_requested,
+                                         .skip_pod_level = !scorer->use_requested,
+                                         .non_missing = scorer->use_requested ? NULL : &nonzero_requests };
+    struct resource_list requests;
+    pod_requests(pod, opts, arena, &requests);
+    for (uint32_t i = 0; i < scorer->len; i++) {
+        ret[i] = 0;
+        list_for(&requests, item)
+            if (str_eq(item->name, scorer->names[i]))
+                ret[i] = scorer->items[i].number == RES_CPU ? quantity_milli_value(item->amount)
+                                                            : quantity_value(item->amount);
+    }
+}
+
+static int64_t taken(const struct scorer *scorer, struct node_view node, uint32_t number)
+{
+    if (!scorer->use_requested && number == RES_CPU)
+        return node_nonzero_cpu(node);
+    if (!scorer->use_requested && number == RES_MEMORY)
+        return node_nonzero_memory(node);
+    return node_used(node, number);
+}
+
+void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests, int64_t *requested,
+                 int64_t *allocated, int64_t *allocatable)
+{
+    for (uint32_t i = 0; i < scorer->len; i++) {
+        const struct scored_resource *item = &scorer->items[i];
+        requested[i] = allocated[i] = allocatable[i] = 0;
+        if (item->number == UINT32_MAX || (requests[i] == 0 && item->scalar))
+            continue;
+        allocatable[i] = node_alloc(node, item->number);
+        if (!allocatable[i])
+            continue;
+        allocated[i] = taken(scorer, node, item->number);
+        requested[i] = wrap_add(allocated[i], requests[i]);
+    }
+}

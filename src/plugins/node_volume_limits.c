@@ -1,0 +1,276 @@
+/* NodeVolumeLimits: a node attaches only so many volumes of a CSI driver.
+ *
+ * A volume counts once per node, however many of its pods use it: those of the pods there, those that are attached
+ * though no pod uses them, and those that the pod brings. A volume is known by its driver and handle. A claim that
+ * has no volume yet will get one from its class's driver; it is known by the claim's name.
+ *
+ * What the pod brings depends on the node in one thing only: volumes of migrated in-tree kinds count where the node
+ * has a CSINode. Both answers are made in PreFilter. */
+#include "api/labels.h"
+#include "cluster/volumes.h"
+#include "framework/plugin.h"
+#include "plugins/csi_translation.h"
+#include "plugins/volume_claims.h"
+
+struct attachable {
+    uint64_t hash;
+    struct str driver, handle;
+    bool unbound; /* the handle is the name of a claim */
+};
+
+struct attachables {
+    struct attachable *items; /* distinct */
+    uint32_t len, cap;
+};
+
+struct brought {
+    struct status status;
+    struct attachables volumes;
+};
+
+struct state {
+    const struct volumes *volumes;
+    struct brought brought[2]; /* without and with a CSINode */
+};
+
+static bool attachable_eq(const struct attachable *a, const struct attachable *b)
+{
+    return a->hash == b->hash && a->unbound == b->unbound && str_eq(a->driver, b->driver) &&
+           str_eq(a->handle, b->handle);
+}
+
+static bool attachables_have(const struct attachables *set, const struct attachable *item)
+{
+    for (uint32_t i = 0; i < set->len; i++)
+        if (attachable_eq(&set->items[i], item))
+            return true;
+    return false;
+}
+
+/* Returns false if it was there. */
+static bool attachables_add(struct attachables *set, struct attachable item, struct arena *arena)
+{
+    item.hash = str_hash(item.driver) * 31 + str_hash(item.handle);
+    if (attachables_have(set, &item))
+        return false;
+    if (set->len == set->cap) {
+        uint32_t cap = set->cap ? set->cap * 2 : 8;
+        struct attachable *items = arena_array(arena, struct attachable, cap);
+        if (set->len)
+            memcpy(items, set->items, set->len * sizeof(*items));
+        set->items = items;
+        set->cap = cap;
+    }
+    set->items[set->len++] = item;
+    return true;
+}
+
+/* ---- which volume is it? ---- */
+/* A claim that has no volume: its class tells the driver. False: it does not count. */
+static bool identify_unbound(const struct cluster *cluster, const struct pvc *pvc, bool has_csi_node,
+                             struct arena *arena, struct attachable *ret)
+{
+    struct str class_name = pvc_class_name(pvc);
+    const struct storage_class *class =
+        class_name.len ? cluster_get(&cluster->storage_classes, (struct str){ 0 }, class_name) : NULL;
+    if (!class)
+        return false;
+    *ret = (struct attachable){ .driver = class->provisioner, .unbound = true };
+    const struct csi_kind *kind = csi_kind_find(class->provisioner);
+    if (kind) {
+        if (!kind->migrated || !has_csi_node)
+            return false;
+        ret->driver = kind->driver;
+    }
+    ret->handle =
+        arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(pvc->meta.namespace), STR_ARG(pvc->meta.name));
+    return ret->driver.len > 0;
+}
+
+static bool identify_claim(const struct cluster *cluster, const struct pvc *pvc, bool has_csi_node,
+                           struct arena *arena, struct attachable *ret)
+{
+    const struct pv *pv = pvc->spec.volume_name.len
+                              ? cluster_get(&cluster->pvs, (struct str){ 0 }, pvc->spec.volume_name)
+                              : NULL;
+    if (!pv)
+        return identify_unbound(cluster, pvc, has_csi_node, arena, ret);
+    if (pv->spec.csi) {
+        *ret = (struct attachable){ .driver = pv->spec.csi->driver, .handle = pv->spec.csi->volume_handle };
+        return ret->driver.len && ret->handle.len;
+    }
+    const struct csi_kind *kind = csi_kind_of_pv(pv);
+    struct csi_translation translation;
+    struct str why;
+    if (!kind || !kind->migrated || !has_csi_node || !csi_translate_pv(pv, arena, &translation, &why))
+        return false;
+    *ret = (struct attachable){ .driver = translation.driver, .handle = translation.handle };
+    return ret->handle.len > 0;
+}
+
+static struct status failed(struct arena *arena, struct str why)
+{
+    return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(why));
+}
+
+/* A volume written in the pod itself: only migrated in-tree kinds count. */
+static struct status add_inline(const struct volume *volume, bool has_csi_node, struct attachables *ret,
+                                struct arena *arena)
+{
+    const struct csi_kind *kind = csi_kind_of_volume(volume);
+    if (!kind || !kind->migrated || !has_csi_node)
+        return STATUS_OK;
+    struct csi_translation translation;
+    struct str why;
+    if (!csi_translate_volume(volume, arena, &translation, &why))
+        return status_printf(arena, STATUS_ERROR,
+                             "converting volume(" STR_FMT ") from inline to csi: " STR_FMT,
+                             STR_ARG(volume->name), STR_ARG(why));
+    attachables_add(ret, (struct attachable){ .driver = translation.driver, .handle = translation.handle },
+                    arena);
+    return STATUS_OK;
+}
+
+/* Adds the volumes of a pod that a driver attaches. A new pod can not do without its claims; others may. */
+static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
+                                 bool is_new, struct attachables *ret, struct arena *arena)
+{
+    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
+        const struct volume *volume = &pod->spec.volumes.items[i];
+        struct volume_claim claim;
+        if (!volume_claim_of(pod, volume, arena, &claim)) {
+            struct status status = add_inline(volume, has_csi_node, ret, arena);
+            if (!status_ok(status))
+                return status;
+            continue;
+        }
+        if (!claim.name.len)
+            return reject(STATUS_ERROR, "PersistentVolumeClaim had no name");
+        const struct pvc *pvc = cluster_get(&cluster->pvcs, pod->meta.namespace, claim.name);
+        if (!pvc && is_new)
+            return status_printf(
+                arena, STATUS_UNRESOLVABLE,
+                "looking up PVC " STR_FMT "/" STR_FMT ": persistentvolumeclaim " STR_FMT " not found",
+                STR_ARG(pod->meta.namespace), STR_ARG(claim.name), STR_ARG(volume_quoted(claim.name, arena)));
+        if (!pvc)
+            continue;
+        struct str why;
+        if (claim.ephemeral && !volume_claim_is_for_pod(pod, pvc, arena, &why))
+            return failed(arena, why);
+        struct attachable item;
+        if (identify_claim(cluster, pvc, has_csi_node, arena, &item))
+            attachables_add(ret, item, arena);
+    }
+    return STATUS_OK;
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    const struct pod *pod = cycle->pod;
+    bool concerned = false;
+    for (uint32_t i = 0; i < pod->spec.volumes.len && !concerned; i++) {
+        const struct volume *volume = &pod->spec.volumes.items[i];
+        concerned = volume->pvc || volume->ephemeral || csi_kind_of_volume(volume);
+    }
+    if (!concerned)
+        return STATUS_SKIPPED;
+    struct state *state = arena_new(cycle->arena, struct state);
+    state->volumes = volumes_get(cycle->cluster, VOLUMES_ATTACHMENTS);
+    for (int with = 0; with < 2; with++) {
+        struct brought *brought = &state->brought[with];
+        brought->status = add_volumes(cycle->cluster, pod, with, true, &brought->volumes, cycle->arena);
+    }
+    *cycle_state(cycle) = state;
+    return STATUS_OK;
+}
+
+/* ---- limits ---- */
+/* The node's limit for a driver; false: none. Of two entries with one name the last that has a limit holds. */
+static bool driver_limit(const struct csi_node *csi_node, struct str driver, int64_t *ret)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < csi_node->drivers.len; i++) {
+        const struct csi_node_driver *entry = &csi_node->drivers.items[i];
+        if (str_eq(entry->name, driver) && entry->allocatable && entry->allocatable->count.set) {
+            *ret = entry->allocatable->count.value;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool has_limits(const struct csi_node *csi_node)
+{
+    for (uint32_t i = 0; i < csi_node->drivers.len; i++)
+        if (csi_node->drivers.items[i].allocatable && csi_node->drivers.items[i].allocatable->count.set)
+            return true;
+    return false;
+}
+
+/* Attached according to the API, though perhaps no pod here uses it any more. */
+static void add_attachments(const struct state *state, struct node_view node, struct attachables *ret,
+                            struct arena *arena)
+{
+    struct attachment_span span = volumes_attachments(state->volumes, node_name(node));
+    for (size_t i = 0; i < span.len; i++) {
+        const struct volume_attachment *attachment = span.items[i];
+        if (!attachment->attacher.len || !attachment->pv_name.len)
+            continue;
+        const struct pv *pv = cluster_get(&node.cluster->pvs, (struct str){ 0 }, attachment->pv_name);
+        if (pv && pv->spec.csi)
+            attachables_add(
+                ret,
+                (struct attachable){ .driver = attachment->attacher, .handle = pv->spec.csi->volume_handle },
+                arena);
+    }
+}
+
+static int64_t count_driver(const struct attachables *set, const struct attachables *except,
+                            struct str driver)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < set->len; i++)
+        count +=
+            str_eq(set->items[i].driver, driver) && !(except && attachables_have(except, &set->items[i]));
+    return count;
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    const struct state *state = *cycle_state(cycle);
+    const struct csi_node *csi_node =
+        cluster_get(&node.cluster->csi_nodes, (struct str){ 0 }, node_name(node));
+    const struct brought *brought = &state->brought[csi_node != NULL];
+    if (!status_ok(brought->status) || !brought->volumes.len)
+        return brought->status;
+    if (!csi_node || !has_limits(csi_node))
+        return STATUS_OK;
+
+    struct attachables used = { 0 };
+    struct pod_span pods = node_pods(node);
+    for (size_t i = 0; i < pods.len; i++) {
+        struct status status =
+            add_volumes(node.cluster, pods.items[i]->api, true, false, &used, cycle->arena);
+        if (!status_ok(status))
+            return status;
+    }
+    /* A volume of this pod that a pod here uses is no new one; one that is merely attached is. */
+    struct attachables here = used;
+    add_attachments(state, node, &used, cycle->arena);
+    for (uint32_t i = 0; i < brought->volumes.len; i++) {
+        struct str driver = brought->volumes.items[i].driver;
+        int64_t limit, brings = count_driver(&brought->volumes, &here, driver);
+        if (brings && driver_limit(csi_node, driver, &limit) &&
+            count_driver(&used, NULL, driver) + brings > limit)
+            return reject(STATUS_UNSCHEDULABLE, "node(s) exceed max volume count");
+    }
+    return STATUS_OK;
+}
+
+const struct plugin plugin_node_volume_limits = {
+    .name = "NodeVolumeLimits",
+    .doc = "Keeps the number of volumes of a CSI driver on a node within what the driver reports.",
+    .pre_filter = pre_filter,
+    .filter = filter,
+};

@@ -1,0 +1,53 @@
+/* constraints.h: the spread constraints that hold for a pod: its own, or the defaults of the cluster.
+ *
+ * A pod without constraints gets the defaults of the plugin's arguments (or the system's two soft ones), with the
+ * selector of the services and of the controller that own it; a pod that nothing selects gets none. */
+#ifndef PLUGINS_POD_TOPOLOGY_SPREAD_CONSTRAINTS_H
+#define PLUGINS_POD_TOPOLOGY_SPREAD_CONSTRAINTS_H
+
+#include "config/plugin_args.h"
+#include "framework/plugin.h"
+
+struct spread_self {
+    bool system_defaulted;
+    const struct spread_constraint *defaults;
+    uint32_t defaults_len;
+};
+
+/* Every pair must be there, and both selectors must match; a NULL selector matches nothing unless `selectors` is 0. */
+struct spread_selector {
+    struct pair *pairs;
+    uint32_t pairs_len;
+    const struct label_selector *selectors[2];
+    uint32_t selectors_len;
+};
+
+struct constraint {
+    int32_t max_skew, min_domains;
+    struct str topology_key;
+    struct spread_selector selector;
+    bool honor_affinity, honor_taints; /* which nodes count */
+    bool is_hostname;
+};
+
+struct constraint_list {
+    struct constraint *items;
+    uint32_t len;
+    bool require_all_keys; /* of scoring: nodes without one of the keys are left out */
+};
+
+/* Those with that whenUnsatisfiable. Arena-owned, borrowing from the pod and the controllers. */
+void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod, bool hard,
+                    struct arena *arena, struct constraint_list *ret);
+
+bool spread_selector_matches(const struct spread_selector *selector, const struct str_map *labels);
+/* A selector without any requirement: it matches a pod, but counts none. */
+bool spread_selector_empty(const struct spread_selector *selector);
+/* Does a node count for the constraint, given what the pod selects and tolerates? */
+bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod, const struct node *node);
+/* Has the node all the keys? */
+bool node_has_keys(const struct node *node, const struct constraint_list *list);
+/* How many pods on the node does the constraint's selector match, in the namespace, not counting leaving ones? */
+int64_t constraint_count(const struct constraint *constraint, struct pod_span pods, struct str namespace);
+
+#endif

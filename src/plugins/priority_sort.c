@@ -1,0 +1,13 @@
+/* PrioritySort: pods of a higher priority are tried first. Among equals the queue knows who has waited longer. */
+#include "framework/plugin.h"
+
+static bool less(const struct pod_info *a, const struct pod_info *b)
+{
+    return a->priority > b->priority;
+}
+
+const struct plugin plugin_priority_sort = {
+    .name = "PrioritySort",
+    .doc = "Orders the queue by priority.",
+    .less = less,
+};

@@ -1,0 +1,23 @@
+/* SchedulingGates: a pod stays out of the queue until the last of its scheduling gates is lifted. */
+#include "framework/plugin.h"
+
+static struct status pre_enqueue(const void *self, const struct pod *pod, struct arena *arena)
+{
+    (void)self;
+    if (!pod->spec.scheduling_gates.len)
+        return STATUS_OK;
+    _cleanup_(strbuf_release) struct strbuf names = { 0 };
+    list_for(&pod->spec.scheduling_gates, gate) {
+        if (names.len)
+            strbuf_putc(&names, ' ');
+        strbuf_str(&names, gate->name);
+    }
+    return status_printf(arena, STATUS_UNRESOLVABLE, "waiting for scheduling gates: [" STR_FMT "]",
+                         STR_ARG(strbuf_slice(&names)));
+}
+
+const struct plugin plugin_scheduling_gates = {
+    .name = "SchedulingGates",
+    .doc = "Keeps a pod that carries scheduling gates out of the queue.",
+    .pre_enqueue = pre_enqueue,
+};

@@ -1,0 +1,265 @@
+/* binder.c: the decisions of VolumeBinding. */
+#include "plugins/volume_binding/binder.h"
+
+#include <stdlib.h>
+
+#include "api/labels.h"
+#include "plugins/volume_claims.h"
+
+#define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
+
+static const struct str no_namespace = { 0 };
+
+/* ---- the claims of a pod ---- */
+static void add_bound(struct pod_claims *claims, const struct cluster *cluster, const struct pvc *pvc,
+                      struct arena *arena)
+{
+    struct bound_claim *claim = &claims->bound[claims->bound_len++];
+    claim->pv = cluster_get(&cluster->pvs, no_namespace, pvc->spec.volume_name);
+    const struct csi_kind *kind = claim->pv ? csi_kind_of_pv(claim->pv) : NULL;
+    if (!kind || !kind->migrated)
+        return;
+    claim->kind = kind;
+    claim->translated = csi_translate_pv(claim->pv, arena, &claim->csi, &claim->why);
+}
+
+static void add_waiting(struct pod_claims *claims, struct cluster *cluster, const struct pvc *pvc,
+                        struct arena *arena)
+{
+    const struct volumes *volumes = volumes_get(cluster, VOLUMES_PVS);
+    struct waiting_claim *claim = &claims->waiting[claims->waiting_len++];
+    claim->pvc = pvc;
+    claim->selected_node = volumes_selected_node(volumes, pvc);
+    if (!claim->selected_node)
+        pv_match_init(&claim->match, volumes, pvc, arena);
+    provisioner_init(&claim->provisioner, cluster, pvc, arena);
+}
+
+/* Smallest request first, so that large volumes stay for large claims; equal ones in the pod's order. */
+static void sort_by_size(struct pod_claims *claims)
+{
+    for (uint32_t i = 0; i < claims->waiting_len; i++) {
+        const struct waiting_claim *claim = &claims->waiting[i];
+        if (claim->selected_node)
+            continue;
+        struct quantity size = storage_amount(&claim->pvc->spec.resources.requests, NULL);
+        uint32_t at = claims->to_match_len++;
+        while (at > 0) {
+            const struct pvc *before = claims->to_match[at - 1]->pvc;
+            if (quantity_cmp(storage_amount(&before->spec.resources.requests, NULL), size) <= 0)
+                break;
+            claims->to_match[at] = claims->to_match[at - 1];
+            at--;
+        }
+        claims->to_match[at] = claim;
+    }
+}
+
+static bool waits_for_node(const struct cluster *cluster, const struct pvc *pvc)
+{
+    struct str class_name = pvc_class_name(pvc);
+    if (!class_name.len || pvc->spec.volume_name.len)
+        return false;
+    const struct storage_class *class = cluster_get(&cluster->storage_classes, no_namespace, class_name);
+    return class && storage_class_waits(class);
+}
+
+void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena *arena,
+                   struct pod_claims *ret)
+{
+    uint32_t volumes = pod->spec.volumes.len;
+    *ret = (struct pod_claims){
+        .bound = arena_array(arena, struct bound_claim, volumes),
+        .waiting = arena_array(arena, struct waiting_claim, volumes),
+        .to_match = arena_array(arena, const struct waiting_claim *, volumes),
+    };
+    for (uint32_t i = 0; i < volumes; i++) {
+        struct volume_claim claim;
+        if (!volume_claim_of(pod, &pod->spec.volumes.items[i], arena, &claim))
+            continue;
+        const struct pvc *pvc = cluster_get(&cluster->pvcs, pod->meta.namespace, claim.name);
+        if (!pvc || (!pvc_fully_bound(pvc) && !waits_for_node(cluster, pvc)))
+            ret->has_immediate = true;
+        else if (pvc_fully_bound(pvc))
+            add_bound(ret, cluster, pvc, arena);
+        else
+            add_waiting(ret, cluster, pvc, arena);
+    }
+    sort_by_size(ret);
+}
+
+/* ---- a node ---- */
+/* Does the node list the in-tree kind among those that its CSI drivers took over? */
+static bool is_migrated_on(const struct csi_node *csi_node, struct str in_tree)
+{
+    const struct str *list =
+        csi_node ? str_map_get(&csi_node->meta.annotations, STR(ANNOTATION_MIGRATED_PLUGINS)) : NULL;
+    for (struct str rest = list ? *list : no_namespace; rest.len;) {
+        ptrdiff_t comma = str_find(rest, ',');
+        size_t end = comma < 0 ? rest.len : (size_t)comma;
+        if (str_eq(str_slice(rest, 0, end), in_tree))
+            return true;
+        rest = str_slice(rest, MIN(end + 1, rest.len), rest.len);
+    }
+    return false;
+}
+
+struct findings {
+    bool bound_mismatch, no_match, no_space, volume_gone;
+};
+
+/* Stops at the first claim that does not fit. */
+static struct status check_bound(const struct cluster *cluster, const struct pod_claims *claims,
+                                 const struct node *node, struct arena *arena, struct findings *findings)
+{
+    const struct csi_node *csi_node = cluster_get(&cluster->csi_nodes, no_namespace, node->meta.name);
+    for (uint32_t i = 0; i < claims->bound_len; i++) {
+        const struct bound_claim *claim = &claims->bound[i];
+        if (!claim->pv) {
+            findings->volume_gone = true;
+            break;
+        }
+        const struct node_selector *affinity = claim->pv->spec.node_affinity;
+        if (claim->kind && is_migrated_on(csi_node, claim->kind->in_tree)) {
+            if (!claim->translated)
+                return status_printf(arena, STATUS_ERROR, "could not translate pv: " STR_FMT,
+                                     STR_ARG(claim->why));
+            affinity = claim->csi.node_affinity;
+        }
+        if (!pv_affinity_matches(affinity, &node->meta.labels)) {
+            findings->bound_mismatch = true;
+            break;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Volumes that exist, for claims that are free to choose. The rest is left to provision. */
+static struct status match_volumes(const struct pod_claims *claims, const struct node *node,
+                                   struct arena *arena, struct pod_volumes *ret,
+                                   const struct waiting_claim **left, uint32_t *left_len)
+{
+    struct pv_list taken = { .items = arena_array(arena, const struct pv *, claims->to_match_len) };
+    ret->bindings = arena_array(arena, struct binding, claims->to_match_len);
+    for (uint32_t i = 0; i < claims->to_match_len; i++) {
+        const struct waiting_claim *claim = claims->to_match[i];
+        if (claim->match.invalid)
+            return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(claim->match.why));
+        const struct pv *pv = pv_match_find(&claim->match, &node->meta.labels, &taken);
+        if (!pv) {
+            left[(*left_len)++] = claim;
+            continue;
+        }
+        taken.items[taken.len++] = pv;
+        ret->bindings[ret->bindings_len++] = (struct binding){ .pv = pv, .pvc = claim->pvc };
+    }
+    return STATUS_OK;
+}
+
+/* Stops at the first claim for which no volume can be made. */
+static void check_provisions(const struct waiting_claim *const *left, uint32_t len, const struct node *node,
+                             struct arena *arena, struct pod_volumes *ret, struct findings *findings)
+{
+    ret->provisions = arena_array(arena, struct provision, len);
+    for (uint32_t i = 0; i < len; i++) {
+        struct provision provision = { .pvc = left[i]->pvc };
+        switch (provisioner_check(&left[i]->provisioner, &node->meta.labels, &provision.pool)) {
+        case PROVISION_OK:
+            ret->provisions[ret->provisions_len++] = provision;
+            continue;
+        case PROVISION_NO_MATCH:
+            findings->no_match = true;
+            return;
+        case PROVISION_NO_SPACE:
+            findings->no_space = true;
+            return;
+        }
+    }
+}
+
+static struct status check_waiting(const struct pod_claims *claims, const struct node *node,
+                                   struct arena *arena, struct pod_volumes *ret, struct findings *findings)
+{
+    const struct waiting_claim **left = arena_array(arena, const struct waiting_claim *, claims->waiting_len);
+    uint32_t left_len = 0;
+    for (uint32_t i = 0; i < claims->waiting_len; i++) {
+        const struct waiting_claim *claim = &claims->waiting[i];
+        if (!claim->selected_node)
+            continue;
+        if (!str_eq(*claim->selected_node, node->meta.name)) {
+            findings->no_match = true;
+            return STATUS_OK;
+        }
+        left[left_len++] = claim;
+    }
+    struct status status = match_volumes(claims, node, arena, ret, left, &left_len);
+    if (status_ok(status))
+        check_provisions(left, left_len, node, arena, ret, findings);
+    return status;
+}
+
+/* Every reason, in the reference's order. */
+static struct status verdict(const struct findings *findings, struct arena *arena)
+{
+    const struct {
+        bool applies;
+        struct str text;
+    } table[] = {
+        { findings->bound_mismatch, STR("node(s) didn't match PersistentVolume's node affinity") },
+        { findings->no_match, STR("node(s) didn't find available persistent volumes to bind") },
+        { findings->no_space, STR("node(s) did not have enough free storage") },
+        { findings->volume_gone,
+          STR("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)") },
+    };
+    struct status status = STATUS_OK;
+    struct str *reasons = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        if (!table[i].applies)
+            continue;
+        if (!reasons)
+            reasons = arena_array(arena, struct str, ARRAY_SIZE(table));
+        reasons[status.len++] = table[i].text;
+    }
+    if (reasons) {
+        status.code = STATUS_UNRESOLVABLE;
+        status.reasons = reasons;
+    }
+    return status;
+}
+
+struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
+                          const struct node *node, struct arena *arena, struct pod_volumes *ret)
+{
+    struct findings findings = { 0 };
+    *ret = (struct pod_volumes){ 0 };
+    struct status status = check_bound(cluster, claims, node, arena, &findings);
+    if (status_ok(status) && claims->waiting_len)
+        status = check_waiting(claims, node, arena, ret, &findings);
+    return status_ok(status) ? verdict(&findings, arena) : status;
+}
+
+/* ---- assuming ---- */
+static bool claim_ref_is_complete(const struct object_ref *ref, const struct pvc *pvc)
+{
+    return claim_ref_matches(ref, pvc) && str_eq(ref->uid, pvc->meta.uid);
+}
+
+void binder_assume(struct cluster *cluster, const struct pod_volumes *volumes, struct str node_name)
+{
+    for (uint32_t i = 0; i < volumes->bindings_len; i++) {
+        const struct binding *binding = &volumes->bindings[i];
+        const struct object_ref *holder = volumes_claim_ref(volumes_get(cluster, 0), binding->pv);
+        if (!claim_ref_is_complete(holder, binding->pvc))
+            volumes_assume_pv(cluster, binding->pv, binding->pvc);
+    }
+    for (uint32_t i = 0; i < volumes->provisions_len; i++)
+        volumes_assume_pvc(cluster, volumes->provisions[i].pvc, node_name);
+}
+
+void binder_revert(struct cluster *cluster, const struct pod_volumes *volumes)
+{
+    for (uint32_t i = 0; i < volumes->bindings_len; i++)
+        volumes_restore_pv(cluster, volumes->bindings[i].pv);
+    for (uint32_t i = 0; i < volumes->provisions_len; i++)
+        volumes_restore_pvc(cluster, volumes->provisions[i].pvc);
+}

@@ -1,0 +1,248 @@
+/* VolumeBinding: a pod's claims get their volumes where the pod goes.
+ *
+ * Bound volumes must be reachable from the node. Claims that wait for their first user are matched with volumes that
+ * exist, else a new volume must be possible there. The choice is made in binder.c; Reserve holds it for the pod.
+ *
+ * Everything that does not depend on the node is found in PreFilter; Filter only reads, and keeps nothing: the
+ * decision for the chosen node is made once more at Reserve. */
+#include "framework/plugin.h"
+#include "config/plugin_args.h"
+#include "plugins/volume_binding/binder.h"
+#include "plugins/volume_claims.h"
+
+enum { UTILIZATION_MAX = 100, ARGS_SCORE_MAX = 10 };
+
+struct self {
+    const struct volume_binding_args *args;
+    bool scores; /* StorageCapacityScoring: only then are there points in the shape */
+};
+
+struct state {
+    struct pod_claims claims;
+    struct pod_volumes reserved;
+};
+
+static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+{
+    (void)err;
+    struct self *self = arena_new(env->arena, struct self);
+    self->args = env->args;
+    self->scores = self->args && self->args->shape.len;
+    *ret_self = self;
+    return 0;
+}
+
+/* ---- PreFilter, Filter ---- */
+/* Is the claim of a volume there, and usable by the pod? */
+static struct status check_claim(struct cycle *cycle, const struct volume_claim *claim)
+{
+    struct arena *arena = cycle->arena;
+    struct str name = volume_quoted(claim->name, arena), why;
+    const struct pvc *pvc = cluster_get(&cycle->cluster->pvcs, cycle->pod->meta.namespace, claim->name);
+    if (!pvc && claim->ephemeral)
+        return status_printf(
+            arena, STATUS_UNRESOLVABLE,
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim " STR_FMT,
+            STR_ARG(name));
+    if (!pvc)
+        return status_printf(arena, STATUS_UNRESOLVABLE, "persistentvolumeclaim " STR_FMT " not found",
+                             STR_ARG(name));
+    if (str_is(pvc->status.phase, "Lost"))
+        return status_printf(arena, STATUS_UNRESOLVABLE,
+                             "persistentvolumeclaim " STR_FMT
+                             " bound to non-existent persistentvolume " STR_FMT,
+                             STR_ARG(name), STR_ARG(volume_quoted(pvc->spec.volume_name, arena)));
+    if (pvc->meta.deletion_time.set)
+        return status_printf(arena, STATUS_UNRESOLVABLE, "persistentvolumeclaim " STR_FMT " is being deleted",
+                             STR_ARG(name));
+    if (claim->ephemeral && !volume_claim_is_for_pod(cycle->pod, pvc, arena, &why))
+        return status_printf(arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
+    return STATUS_OK;
+}
+
+static struct state *state_make(struct cycle *cycle)
+{
+    struct state *state = arena_new(cycle->arena, struct state);
+    binder_claims(cycle->cluster, cycle->pod, cycle->arena, &state->claims);
+    *cycle_state(cycle) = state;
+    return state;
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    const struct pod *pod = cycle->pod;
+    bool has_claims = false;
+    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
+        struct volume_claim claim;
+        if (!volume_claim_of(pod, &pod->spec.volumes.items[i], cycle->arena, &claim))
+            continue;
+        has_claims = true;
+        struct status status = check_claim(cycle, &claim);
+        if (!status_ok(status))
+            return status;
+    }
+    if (!has_claims)
+        return STATUS_SKIPPED;
+    if (state_make(cycle)->claims.has_immediate)
+        return reject(STATUS_UNRESOLVABLE, "pod has unbound immediate PersistentVolumeClaims");
+    return STATUS_OK;
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    const struct state *state = *cycle_state(cycle);
+    struct pod_volumes volumes;
+    return binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
+}
+
+/* ---- Score ---- */
+struct class_use {
+    struct str class_name;
+    int64_t requested, capacity; /* bytes */
+};
+
+static struct class_use *class_use_of(struct class_use *uses, uint32_t *len, struct str class_name)
+{
+    for (uint32_t i = 0; i < *len; i++)
+        if (str_eq(uses[i].class_name, class_name))
+            return &uses[i];
+    uses[*len] = (struct class_use){ .class_name = class_name };
+    return &uses[(*len)++];
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+/* What the pod takes of each class: of the volumes it would bind, else of the pools that it would draw from. */
+static uint32_t class_uses(const struct pod_volumes *volumes, struct class_use *uses)
+{
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < volumes->bindings_len; i++) {
+        const struct binding *binding = &volumes->bindings[i];
+        struct class_use *use = class_use_of(uses, &len, binding->pv->spec.storage_class_name);
+        struct quantity wanted = storage_amount(&binding->pvc->spec.resources.requests, NULL);
+        struct quantity size = storage_amount(&binding->pv->spec.capacity, NULL);
+        use->requested = saturating_add(use->requested, quantity_value(wanted));
+        use->capacity = saturating_add(use->capacity, quantity_value(size));
+    }
+    for (uint32_t i = 0; i < volumes->provisions_len && !volumes->bindings_len; i++) {
+        const struct provision *provision = &volumes->provisions[i];
+        if (!provision->pool)
+            continue;
+        struct class_use *use = class_use_of(uses, &len, provision->pvc->spec.storage_class_name);
+        struct quantity wanted = storage_amount(&provision->pvc->spec.resources.requests, NULL);
+        /* All volumes of a class come from one pool: its size counts once. */
+        use->capacity = provision->pool->capacity ? quantity_value(*provision->pool->capacity) : 0;
+        use->requested = saturating_add(use->requested, quantity_value(wanted));
+    }
+    return len;
+}
+
+/* The shape is linear between its points, and flat outside. */
+static int64_t shape_at(const struct volume_binding_args *args, int64_t utilization)
+{
+    const int64_t unit = SCORE_MAX / ARGS_SCORE_MAX;
+    const struct shape_point *points = args->shape.items;
+    for (uint32_t i = 0; i < args->shape.len; i++) {
+        if (utilization > points[i].utilization)
+            continue;
+        if (i == 0)
+            return points[0].score * unit;
+        int64_t rise = (points[i].score - points[i - 1].score) * unit;
+        int64_t run = points[i].utilization - points[i - 1].utilization;
+        return points[i - 1].score * unit + rise * (utilization - points[i - 1].utilization) / run;
+    }
+    return points[args->shape.len - 1].score * unit;
+}
+
+static int64_t use_percent(const struct class_use *use)
+{
+    if (use->capacity <= 0 || use->requested > use->capacity)
+        return UTILIZATION_MAX;
+    return (int64_t)((__int128)use->requested * UTILIZATION_MAX / use->capacity);
+}
+
+static struct status pre_score(struct cycle *cycle, struct row_list feasible)
+{
+    (void)feasible;
+    const struct self *self = cycle_self(cycle);
+    return self->scores ? STATUS_OK : STATUS_SKIPPED;
+}
+
+static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+{
+    const struct self *self = cycle_self(cycle);
+    const struct state *state = *cycle_state(cycle);
+    *ret = 0;
+    if (!self->scores || !state)
+        return STATUS_OK;
+    struct pod_volumes volumes;
+    struct status status = binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
+    if (!status_ok(status))
+        return status;
+    struct class_use *uses = arena_array(cycle->arena, struct class_use, state->claims.waiting_len);
+    uint32_t len = class_uses(&volumes, uses);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < len; i++)
+        sum += shape_at(self->args, use_percent(&uses[i]));
+    if (len)
+        *ret = (2 * sum + len) / (2 * (int64_t)len); /* rounded half up */
+    return STATUS_OK;
+}
+
+/* ---- Reserve, PreBind ---- */
+/* A pod without claims has no state; one whose verdicts came from elsewhere gets its state here. */
+static struct state *state_get(struct cycle *cycle)
+{
+    struct state *state = *cycle_state(cycle);
+    return state || !cycle->info->class->has_claims ? state : state_make(cycle);
+}
+
+static struct status reserve(struct cycle *cycle, uint32_t row)
+{
+    struct state *state = state_get(cycle);
+    if (!state)
+        return STATUS_OK;
+    const struct node *node = cluster_node(cycle->cluster, row)->api;
+    struct status status = binder_find(cycle->cluster, &state->claims, node, cycle->arena, &state->reserved);
+    if (status_ok(status))
+        binder_assume(cycle->cluster, &state->reserved, node->meta.name);
+    else
+        state->reserved = (struct pod_volumes){ 0 };
+    return status;
+}
+
+static void unreserve(struct cycle *cycle, uint32_t row)
+{
+    (void)row;
+    struct state *state = *cycle_state(cycle);
+    if (!state)
+        return;
+    binder_revert(cycle->cluster, &state->reserved);
+    state->reserved = (struct pod_volumes){ 0 };
+}
+
+/* Without an API server the volumes are as good as bound once they are reserved. */
+static struct status pre_bind(struct cycle *cycle, uint32_t row)
+{
+    (void)cycle;
+    (void)row;
+    return STATUS_OK;
+}
+
+const struct plugin plugin_volume_binding = {
+    .name = "VolumeBinding",
+    .doc = "Binds or provisions the volumes of a pod's claims on the node that it gets.",
+    .init = init,
+    .pre_filter = pre_filter,
+    .filter = filter,
+    .pre_score = pre_score,
+    .score = score,
+    .reserve = reserve,
+    .unreserve = unreserve,
+    .pre_bind = pre_bind,
+};

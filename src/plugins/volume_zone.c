@@ -1,0 +1,166 @@
+/* VolumeZone: a pod goes where its bound volumes are.
+ *
+ * A volume's zone and region labels ("a__b" lists several) must hold the node's. A node without any such label is
+ * in a cluster of one zone, and fits. */
+#include "api/labels.h"
+#include "cluster/volumes.h"
+#include "framework/plugin.h"
+#include "plugins/volume_claims.h"
+
+/* Old names first, in the reference's order; `now` is today's name of the label. */
+static const struct {
+    struct str key, now;
+} topology_labels[] = {
+    { STR("failure-domain.beta.kubernetes.io/zone"), STR("topology.kubernetes.io/zone") },
+    { STR("failure-domain.beta.kubernetes.io/region"), STR("topology.kubernetes.io/region") },
+    { STR("topology.kubernetes.io/zone"), STR("topology.kubernetes.io/zone") },
+    { STR("topology.kubernetes.io/region"), STR("topology.kubernetes.io/region") },
+};
+
+/* What one label of one volume demands. */
+struct demand {
+    size_t label; /* in topology_labels */
+    struct str_list values;
+};
+
+struct state {
+    struct demand *demands;
+    uint32_t len;
+};
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct str trim_space(struct str text)
+{
+    while (text.len && is_space(text.ptr[0]))
+        text = str_slice(text, 1, text.len);
+    while (text.len && is_space(text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+/* Splits "a__b". False if a part is empty: then the label means nothing. */
+static bool parse_zones(struct str text, struct arena *arena, struct str_list *ret)
+{
+    ret->items = arena_array(arena, struct str, text.len / 2 + 1);
+    ret->len = 0;
+    size_t from = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        bool cut = i + 1 < text.len && text.ptr[i] == '_' && text.ptr[i + 1] == '_';
+        if (!cut && i < text.len)
+            continue;
+        struct str zone = trim_space(str_slice(text, from, i));
+        if (!zone.len)
+            return false;
+        ret->items[ret->len++] = zone;
+        from = i + 2;
+        i++;
+    }
+    return true;
+}
+
+static void add_demands(struct state *state, const struct pv *pv, struct arena *arena)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(topology_labels); i++) {
+        const struct str *value = str_map_get(&pv->meta.labels, topology_labels[i].key);
+        struct demand demand = { .label = i };
+        if (value && parse_zones(*value, arena, &demand.values))
+            state->demands[state->len++] = demand;
+    }
+}
+
+static struct status not_found(struct arena *arena, const char *what, struct str name)
+{
+    return status_printf(arena, STATUS_UNRESOLVABLE, "%s " STR_FMT " not found", what,
+                         STR_ARG(volume_quoted(name, arena)));
+}
+
+/* A claim without a volume is fine only if the volume is to be found while scheduling. */
+static struct status check_unbound(struct cycle *cycle, const struct pvc *pvc)
+{
+    struct str class_name = pvc_class_name(pvc);
+    if (!class_name.len)
+        return reject(STATUS_UNRESOLVABLE, "PersistentVolumeClaim had no pv name and storageClass name");
+    const struct storage_class *class =
+        cluster_get(&cycle->cluster->storage_classes, (struct str){ 0 }, class_name);
+    if (!class)
+        return not_found(cycle->arena, "storageclass.storage.k8s.io", class_name);
+    if (storage_class_waits(class))
+        return STATUS_OK;
+    return reject(STATUS_UNRESOLVABLE, "PersistentVolume had no name");
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    const struct pod *pod = cycle->pod;
+    struct state *state = arena_new(cycle->arena, struct state);
+    state->demands =
+        arena_array(cycle->arena, struct demand, (size_t)pod->spec.volumes.len * ARRAY_SIZE(topology_labels));
+    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
+        const struct volume *volume = &pod->spec.volumes.items[i];
+        if (!volume->pvc)
+            continue;
+        struct str name = volume->pvc->claim_name;
+        if (!name.len)
+            return reject(STATUS_UNRESOLVABLE, "PersistentVolumeClaim had no name");
+        const struct pvc *pvc = cluster_get(&cycle->cluster->pvcs, pod->meta.namespace, name);
+        if (!pvc)
+            return not_found(cycle->arena, "persistentvolumeclaim", name);
+        if (!pvc->spec.volume_name.len) {
+            struct status status = check_unbound(cycle, pvc);
+            if (!status_ok(status))
+                return status;
+            continue;
+        }
+        const struct pv *pv = cluster_get(&cycle->cluster->pvs, (struct str){ 0 }, pvc->spec.volume_name);
+        if (!pv)
+            return not_found(cycle->arena, "persistentvolume", pvc->spec.volume_name);
+        add_demands(state, pv, cycle->arena);
+    }
+    if (!state->len)
+        return STATUS_SKIPPED;
+    *cycle_state(cycle) = state;
+    return STATUS_OK;
+}
+
+static bool has_topology(const struct str_map *labels)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(topology_labels); i++)
+        if (str_map_get(labels, topology_labels[i].key))
+            return true;
+    return false;
+}
+
+static bool demand_met(const struct demand *demand, const struct str_map *labels)
+{
+    const struct str *value = str_map_get(labels, topology_labels[demand->label].key);
+    if (!value)
+        value = str_map_get(labels, topology_labels[demand->label].now);
+    for (uint32_t i = 0; value && i < demand->values.len; i++)
+        if (str_eq(demand->values.items[i], *value))
+            return true;
+    return false;
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    const struct state *state = *cycle_state(cycle);
+    const struct str_map *labels = &node_api(node)->meta.labels;
+    if (!has_topology(labels))
+        return STATUS_OK;
+    for (uint32_t i = 0; i < state->len; i++)
+        if (!demand_met(&state->demands[i], labels))
+            return reject(STATUS_UNRESOLVABLE, "node(s) had no available volume zone");
+    return STATUS_OK;
+}
+
+const struct plugin plugin_volume_zone = {
+    .name = "VolumeZone",
+    .doc = "Keeps pods in the zones of their bound volumes.",
+    .pre_filter = pre_filter,
+    .filter = filter,
+};

@@ -1,0 +1,17 @@
+/* importance.h: which pods matter more, when somebody has to go.
+ *
+ * A higher priority matters more; among equals the pod that has run longer does. A pod that has not started yet
+ * counts as started now, that is after every pod that has. */
+#ifndef PREEMPT_IMPORTANCE_H
+#define PREEMPT_IMPORTANCE_H
+
+#include "cluster/cluster.h"
+
+/* Nanoseconds since 1970 at which the pod started; INT64_MAX for one that has not. */
+int64_t pod_start_ns(const struct pod_info *pod);
+/* Puts the most important first. Equal pods that have started keep their order; equal pods that have not started
+ * turn it around, as the reference does: it reads its clock once for each side of a comparison, and the left side,
+ * read first, is always the earlier one. */
+void sort_by_importance(struct pod_info **pods, uint32_t len, struct arena *arena);
+
+#endif

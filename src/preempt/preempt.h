@@ -1,0 +1,46 @@
+/* preempt.h: a pod that fits nowhere may take the place of pods that matter less.
+ *
+ * preempt_find() decides for which node that costs least and who has to leave it; it evicts nobody. Verdicts, texts
+ * and ranking are those of the reference's DefaultPreemption. */
+#ifndef PREEMPT_PREEMPT_H
+#define PREEMPT_PREEMPT_H
+
+#include "framework/run.h"
+#include "preempt/lowest.h"
+
+/* A node where the pod fits once the victims are gone. */
+struct preempt_candidate {
+    uint32_t row;
+    struct pod_info **victims; /* most important first, at least one */
+    uint32_t victims_len;
+    int64_t pdb_violations;
+};
+
+/* Everything in it lives in the cycle's arena. */
+struct preemption {
+    struct status status;
+    struct str message;     /* empty with Success, else begins with "preemption: " */
+    bool clear_nomination;  /* no node can be freed: an older nomination of the pod is void */
+    struct preempt_candidate *candidates; /* those that break no budget come first */
+    uint32_t candidates_len;
+    uint32_t *top; /* rows that the ranking leaves equal at the top, by name */
+    uint32_t top_len;
+    uint32_t chosen; /* one of them, or ROW_NONE */
+};
+
+struct preempt_options {
+    bool all_candidates;                  /* look at every node, else stop when there are enough candidates */
+    uint32_t offset;                      /* where to begin; any number */
+    int32_t min_percentage, min_absolute; /* how many candidates are enough */
+    struct lowest *lowest;                /* kept between calls to save time; NULL: none */
+};
+
+/* `diagnosis` says why the pod fits nowhere. The cluster is as before when this returns. */
+void preempt_find(struct cycle *cycle, const struct diagnosis *diagnosis, struct preempt_options options,
+                  struct preemption *ret);
+/* The candidate of a row, or NULL. */
+const struct preempt_candidate *preempt_candidate_of(const struct preemption *preemption, uint32_t row);
+/* Fills in top and chosen from the candidates. */
+void preempt_rank(const struct cluster *cluster, struct arena *arena, struct preemption *preemption);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The checks of tools/ find what they are for: each case is a small tree with one thing wrong, or nothing."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
+PLAN = "".join("| %s/ | a room |\n" % room for room in
+               "base codec net api config cluster framework plugins preempt queue engine sim cmd".split())
+HEADER = "/* What it is for. */\n#ifndef %s\n#define %s\n%s\n#endif\n"
+
+
+def header(guard, body=""):
+    return HEADER % (guard, guard, body)
+
+
+def run(tool, files):
+    """Exit code and output of a tool over a tree of these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in {"docs/ARCHITECTURE.md": PLAN, **files}.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        done = subprocess.run([sys.executable, os.path.join(TOOLS, tool), root], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class Layers(unittest.TestCase):
+    GOOD = {
+        "src/base/a.h": header("BASE_A_H"),
+        "src/codec/read.c": '#include <fcntl.h>\n#include "base/a.h"\n',
+        "src/engine/cycle.h": header("ENGINE_CYCLE_H"),
+        "src/plugins/ports.c": '#include "base/a.h"\nstatic int bind(int x) { return x; }\n/* time(NULL) */\n',
+        "src/plugins/spread/spread.h": header("PLUGINS_SPREAD_SPREAD_H"),
+        "src/plugins/spread/score.c": '#include "plugins/spread/spread.h"\n',
+        "src/sim/host.c": '#include <time.h>\n#include "engine/cycle.h"\nlong now(void) { return time(NULL); }\n',
+    }
+
+    def breach(self, path, text, sentence):
+        code, output = run("check-layers", {**self.GOOD, path: text})
+        self.assertEqual(code, 1, output)
+        self.assertIn(sentence, output)
+
+    def test_good_tree_passes_and_is_drawn(self):
+        code, output = run("check-layers", self.GOOD)
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"sim/ +1 files +\d+ lines +uses: engine 1")
+
+    def test_upward_include(self):
+        self.breach("src/queue/q.c", '#include "base/a.h"\n#include "engine/cycle.h"\n',
+                    "src/queue/q.c:2: queue/ uses engine/, which is above it")
+
+    def test_upward_include_in_a_table(self):
+        self.breach("src/base/list.def", '# include "engine/cycle.h"\n', "base/ uses engine/")
+
+    def test_plugin_includes_plugin(self):
+        self.breach("src/plugins/fit.c", '#include "plugins/spread/spread.h"\n', "a plugin includes another")
+
+    def test_core_reaches_out(self):
+        self.breach("src/engine/x.c", "#include <sys/socket.h>\n", "engine/ reaches sockets")
+        self.breach("src/cluster/x.c", "#include <pthread.h>\n", "cluster/ reaches threads")
+        self.breach("src/config/x.c", 'void *f(void) { return fopen("a", "r"); }\n', "config/ reaches files")
+        self.breach("src/queue/x.c", "long f(void) { return time(0); }\n", "queue/ reaches the clock")
+        self.breach("src/codec/x.c", "#include <curl/curl.h>\n", "codec/ reaches sockets")
+
+    def test_core_uses_net(self):
+        self.breach("src/engine/x.c", '#include "net/http.h"\n', '"net/http.h" is not a file')
+        code, output = run("check-layers", {**self.GOOD, "src/net/http.h": "", "src/engine/x.c": '#include "net/http.h"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("engine/ belongs to the core and reaches the network", output)
+
+    def test_unknown_room(self):
+        self.breach("src/misc/x.c", "\n", "not in a room")
+
+    def test_relative_include(self):
+        self.breach("src/base/b.c", '#include "a.h"\n', '"a.h" is not a file under src/')
+
+    def test_nothing_to_check_is_no_pass(self):
+        code, _ = run("check-layers", {})
+        self.assertEqual(code, 1)
+
+
+class Tidy(unittest.TestCase):
+    def breach(self, path, text, sentence):
+        code, output = run("tidy", {path: text})
+        self.assertEqual(code, 1, output)
+        self.assertIn(sentence, output)
+
+    def test_good_file(self):
+        text = '/* a.c: calls strcpy() in a comment only. */\nint f(void)\n{\n    return g("atoi(1)");\n}\n'
+        code, output = run("tidy", {"src/base/a.c": text, "src/base/a.h": header("BASE_A_H")})
+        self.assertEqual(code, 0, output)
+
+    def test_breaches(self):
+        opening = "/* a.c */\n"
+        long_function = "int f(void)\n{\n" + "    g();\n" * 79 + "}\n"
+        self.breach("src/base/a.c", opening + "    strcpy(a, b);\n", "src/base/a.c:2: strcpy() is banned")
+        self.breach("src/base/a.c", opening + "x\n" * 800, "801 lines, at most 799")
+        self.breach("src/base/a.c", opening + long_function, "src/base/a.c:3: a function of 81 lines")
+        self.breach("src/base/a.c", opening + "\tint a;\n", "a tab")
+        self.breach("src/base/a.c", opening + "int a; \n", "blanks at the end")
+        self.breach("src/base/a.c", opening + "int a; /* TO" "DO */\n", "unfinished")
+        self.breach("src/base/a.c", opening + "x" * 121 + "\n", "121 columns")
+        self.breach("src/base/a.c", "int a;\n", "does not open with a comment")
+        self.breach("src/base/a.h", header("WRONG_H"), "no include guard named BASE_A_H")
+
+
+unittest.main()

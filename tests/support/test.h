@@ -1,0 +1,44 @@
+/* test.h: what every unit test includes first: cmocka with the headers it needs, and seeds that can be replayed.
+ *
+ * A randomised test asks test_seed() once. It runs with the same seed every time, so that a failure is not a
+ * matter of luck; BERTH_TEST_SEED=N tries another one. The seed is printed, and a failure repeats with it. */
+#ifndef SUPPORT_TEST_H
+#define SUPPORT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/str.h"
+
+static inline uint64_t test_seed(void)
+{
+    const char *text = getenv("BERTH_TEST_SEED");
+    uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
+    printf("seed: %llu (BERTH_TEST_SEED)\n", (unsigned long long)seed);
+    return seed;
+}
+
+static inline struct rng test_rng(void)
+{
+    struct rng rng;
+    rng_seed(&rng, test_seed());
+    return rng;
+}
+
+/* Compares a slice with a C string and shows both when they differ. */
+#define assert_str(got, want) \
+    do { \
+        struct str got_ = (got); \
+        const char *want_ = (want); \
+        if (!str_is(got_, want_)) \
+            fail_msg("got \"" STR_FMT "\", want \"%s\"", STR_ARG(got_), want_); \
+    } while (0)
+
+#endif

@@ -1,0 +1,106 @@
+/* Memory of an arena is aligned, distinct, keeps its contents as the arena grows, and is counted. */
+#include "support/test.h"
+
+#include "base/arena.h"
+
+static void test_aligned_and_distinct(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    static const size_t sizes[] = { 1, 7, 8, 9, 0, 4096, 100000, 3, 5000000, 1 };
+    unsigned char *blocks[ARRAY_SIZE(sizes)];
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        blocks[i] = arena_alloc(&arena, sizes[i]);
+        assert_non_null(blocks[i]);
+        assert_int_equal((uintptr_t)blocks[i] % 8, 0);
+        memset(blocks[i], (int)i + 1, sizes[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        for (size_t at = 0; at < sizes[i]; at++)
+            if (blocks[i][at] != i + 1)
+                fail_msg("block %zu was overwritten at byte %zu", i, at);
+}
+
+static void test_zalloc_clears_used_memory(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    memset(arena_alloc(&arena, 1024), 0xff, 1024);
+    arena_reset(&arena);
+    const unsigned char *bytes = arena_zalloc(&arena, 1024);
+    for (size_t i = 0; i < 1024; i++)
+        assert_int_equal(bytes[i], 0);
+    const uint64_t *numbers = arena_array(&arena, uint64_t, 100);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(numbers[i], 0);
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    char source[] = "node-a";
+    struct str copy = arena_str(&arena, str_from(source));
+    source[0] = 'X';
+    assert_str(copy, "node-a");
+    assert_int_equal(copy.ptr[copy.len], '\0');
+    assert_str(arena_str(&arena, (struct str){ 0 }), "");
+    assert_string_equal(arena_strndup(&arena, "abcdef", 3), "abc");
+    assert_str(arena_printf(&arena, "%d/%s", 3, "nodes"), "3/nodes");
+    struct str long_text = arena_printf(&arena, "%5000d", 7);
+    assert_int_equal(long_text.len, 5000);
+    assert_int_equal(long_text.ptr[4999], '7');
+}
+
+/* A cycle that fits the kept chunk allocates nothing: total_bytes stays what it was. */
+static void test_reset_keeps_room(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    for (int i = 0; i < 1000; i++)
+        arena_alloc(&arena, 100);
+    arena_reset(&arena);
+    size_t kept = arena.total_bytes;
+    assert_true(kept > 0);
+    const struct arena_chunk *chunk = arena.chunks;
+    for (int cycle = 0; cycle < 100; cycle++) {
+        for (size_t used = 0; used + 64 <= kept; used += 64)
+            arena_alloc(&arena, 64);
+        arena_reset(&arena);
+        assert_int_equal(arena.total_bytes, kept);
+        assert_ptr_equal(arena.chunks, chunk);
+    }
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    arena_reset(&arena);
+    arena_release(&arena);
+    arena_alloc(&arena, 10);
+    arena_release(&arena);
+    assert_null(arena.chunks);
+    assert_int_equal(arena.total_bytes, 0);
+    arena_release(&arena);
+}
+
+static void test_bytes_saturate(void **state)
+{
+    (void)state;
+    assert_int_equal(arena_bytes(3, 8), 24);
+    assert_true(arena_bytes(SIZE_MAX / 2, 3) == SIZE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_aligned_and_distinct),
+        cmocka_unit_test(test_zalloc_clears_used_memory),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_reset_keeps_room),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_bytes_saturate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

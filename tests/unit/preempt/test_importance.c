@@ -1,0 +1,69 @@
+/* Who matters more: priority, then who runs longer; ties as the reference leaves them. */
+#include "support/world.h"
+
+#include "preempt/importance.h"
+
+struct order_case {
+    const char *name;
+    struct {
+        const char *name;
+        int32_t priority;
+        int64_t start; /* seconds; 0: not started */
+    } pods[6];
+    const char *want;
+};
+
+static const struct order_case cases[] = {
+    { "priority first", { { "a", 1, 5 }, { "b", 3, 9 }, { "c", 2, 1 } }, "b c a" },
+    { "the older one matters more", { { "a", 1, 9 }, { "b", 1, 5 }, { "c", 1, 7 } }, "b c a" },
+    { "not started is the youngest", { { "a", 1, 0 }, { "b", 1, 5 } }, "b a" },
+    { "equals keep their order", { { "a", 1, 5 }, { "b", 1, 5 }, { "c", 1, 5 } }, "a b c" },
+    { "equals that have not started turn around", { { "a", 1, 0 }, { "b", 1, 0 }, { "c", 1, 0 } }, "c b a" },
+    { "negative priorities", { { "a", -5, 1 }, { "b", INT32_MIN, 1 }, { "c", 0, 1 } }, "c a b" },
+};
+
+static void test_order(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+        _cleanup_(arena_release) struct arena arena = { 0 };
+        _cleanup_(strbuf_release) struct strbuf got = { 0 };
+        struct pod api[6] = { 0 };
+        struct pod_info infos[6] = { 0 }, *pods[6];
+        uint32_t len = 0;
+        for (; len < 6 && cases[c].pods[len].name; len++) {
+            api[len].meta.name = str_from(cases[c].pods[len].name);
+            api[len].status.start_time = (struct opt_time){ cases[c].pods[len].start != 0, cases[c].pods[len].start, 0 };
+            infos[len] = (struct pod_info){ .api = &api[len], .priority = cases[c].pods[len].priority };
+            pods[len] = &infos[len];
+        }
+        sort_by_importance(pods, len, &arena);
+        for (uint32_t i = 0; i < len; i++)
+            strbuf_printf(&got, "%s" STR_FMT, i ? " " : "", STR_ARG(pods[i]->api->meta.name));
+        if (strcmp(got.text, cases[c].want))
+            fail_msg("%s: got %s, want %s", cases[c].name, got.text, cases[c].want);
+    }
+}
+
+static void test_start_times_saturate(void **state)
+{
+    (void)state;
+    struct pod api = { .status.start_time = { true, 1, 500 } };
+    struct pod_info info = { .api = &api };
+    assert_int_equal(pod_start_ns(&info), 1000000500);
+    api.status.start_time.seconds = INT64_MAX;
+    assert_true(pod_start_ns(&info) == INT64_MAX - 1);
+    api.status.start_time.seconds = INT64_MIN;
+    assert_true(pod_start_ns(&info) == INT64_MIN);
+    api.status.start_time.set = false;
+    assert_true(pod_start_ns(&info) == INT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_start_times_saturate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
