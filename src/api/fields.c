@@ -15,10 +15,7 @@ FIELD_KINDS(X)
 #define SURELY(condition) (0 * sizeof(char[(condition) ? 1 : -1]))
 #define HAS_TYPE(member, ctype) SURELY(__builtin_types_compatible_p(__typeof__(MEMBER(member)), ctype))
 
-#define ROW(json, tag, kind, place, type) \
-    { \
-        json, sizeof(json) - 1, tag, place, kind, type \
-    }
+#define ROW(json, tag, kind, place, type) { json, sizeof(json) - 1, tag, place, kind, type }
 /* A value of a simple kind. */
 #define F(json, tag, kind, member) \
     ROW(json, tag, FIELD_##kind, offsetof(T, member) + HAS_TYPE(member, c_##kind), NULL)
@@ -26,11 +23,13 @@ FIELD_KINDS(X)
     ROW(json, tag, FIELD_KEYS, offsetof(T, member) + HAS_TYPE(member, struct str_list), NULL)
 /* A struct that has a table of its own. */
 #define F_STRUCT(json, tag, member, of) \
-    ROW(json, tag, FIELD_STRUCT, offsetof(T, member) + SURELY(sizeof(MEMBER(member)) == of##_size), &of##_type)
+    ROW(json, tag, FIELD_STRUCT, offsetof(T, member) + SURELY(sizeof(MEMBER(member)) == of##_size), \
+        &of##_type)
 #define F_PTR(json, tag, member, of) \
     ROW(json, tag, FIELD_PTR, offsetof(T, member) + SURELY(sizeof(*MEMBER(member)) == of##_size), &of##_type)
 #define F_LIST(json, tag, member, of) \
-    ROW(json, tag, FIELD_LIST, offsetof(T, member) + SURELY(sizeof(*MEMBER(member).items) == of##_size), &of##_type)
+    ROW(json, tag, FIELD_LIST, offsetof(T, member) + SURELY(sizeof(*MEMBER(member).items) == of##_size), \
+        &of##_type)
 #define F_PART(json, tag, of) ROW(json, tag, FIELD_PART, SURELY(sizeof(T) == of##_size), &of##_type)
 
 #define TYPE_FINISH(name, finish) \
@@ -38,10 +37,15 @@ FIELD_KINDS(X)
     static const struct type name##_type = { sizeof(T), name##_fields, ARRAY_SIZE(name##_fields), finish };
 #define TYPE(name) TYPE_FINISH(name, NULL)
 
+/* In this order: each uses tables of those before it. */
 #include "api/fields_meta.def"
+
 #include "api/fields_volume.def"
+
 #include "api/fields_pod.def"
+
 #include "api/fields_cluster.def"
+
 #include "api/fields_workload.def"
 
 /* ---- kinds ---- */
@@ -53,7 +57,9 @@ API_KINDS(X)
 
 const struct kind_info api_kinds[KIND_COUNT] = {
 #define X(name, kind, version, ctype, namespaced) \
-    [KIND_##name] = { { kind, sizeof(kind) - 1 }, { version, sizeof(version) - 1 }, namespaced, &KIND_##name##_type },
+    [KIND_##name] = { \
+        { kind, sizeof(kind) - 1 }, { version, sizeof(version) - 1 }, namespaced, &KIND_##name##_type \
+    },
     API_KINDS(X)
 #undef X
 };

@@ -27,16 +27,17 @@ enum field_kind {
 #define X(name, ctype) FIELD_##name,
     FIELD_KINDS(X)
 #undef X
-    FIELD_KEYS,   /* an object whose keys alone matter: struct str_list */
-    FIELD_STRUCT, /* a struct inside the struct */
-    FIELD_PTR,    /* a pointer to a struct, NULL when absent */
-    FIELD_LIST,   /* LIST(struct) */
-    FIELD_PART,   /* an object of its own on the wire, whose fields live in this very struct */
+        FIELD_KEYS, /* an object whose keys alone matter: struct str_list */
+    FIELD_STRUCT,   /* a struct inside the struct */
+    FIELD_PTR,      /* a pointer to a struct, NULL when absent */
+    FIELD_LIST,     /* LIST(struct) */
+    FIELD_PART,     /* an object of its own on the wire, whose fields live in this very struct */
     FIELD_KIND_COUNT
 };
 
 struct field {
-    const char *name; /* "": the fields of a FIELD_PART stand in the parent in JSON; in protobuf it has its tag */
+    const char
+        *name; /* "": the fields of a FIELD_PART stand in the parent in JSON; in protobuf it has its tag */
     uint16_t name_len;
     uint16_t tag;
     uint16_t offset;

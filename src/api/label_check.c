@@ -13,16 +13,20 @@ enum { LABEL_BYTES_MAX = 63, SUBDOMAIN_BYTES_MAX = 253, PROBLEM_BYTES_MAX = 8192
 
 #define NAME_REGEX "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 #define NAME_RULE \
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " \
+    "character"
 #define NAME_PROBLEM \
-    NAME_RULE " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" NAME_REGEX "')"
+    NAME_RULE " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" NAME_REGEX "'" \
+              ")"
 #define VALUE_PROBLEM \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start " \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " \
+    "must start " \
     "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " \
     "validation is '(" NAME_REGEX ")?')"
 #define DNS_REGEX "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 #define SUBDOMAIN_PROBLEM \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " \
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " \
+    "must start " \
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '" DNS_REGEX \
     "(\\." DNS_REGEX ")*')"
 
@@ -119,7 +123,7 @@ static bool is_requirement(const struct selector_requirement *req)
     int64_t number;
     if (req->op == OP_INVALID || !is_key(req->key) || values_problem(req->op, req->values.len))
         return false;
-    list_for (&req->values, value)
+    list_for(&req->values, value)
         if (!is_value(*value) || (compares_numbers(req->op) && !str_to_int64(*value, &number)))
             return false;
     return true;
@@ -132,10 +136,10 @@ static bool is_field_requirement(const struct selector_requirement *req)
 
 static bool is_term(const struct node_selector_term *term)
 {
-    list_for (&term->match_expressions, req)
+    list_for(&term->match_expressions, req)
         if (!is_requirement(req))
             return false;
-    list_for (&term->match_fields, req)
+    list_for(&term->match_fields, req)
         if (!is_field_requirement(req))
             return false;
     return true;
@@ -168,7 +172,7 @@ static void end(struct problems *problems)
 {
     struct strbuf *text = &problems->text;
     size_t from = problems->from, len = text->len - from;
-    vec_for (&problems->sentences, known) {
+    vec_for(&problems->sentences, known) {
         if (known->len == len && memcmp(text->text + known->from, text->text + from, len) == 0) {
             text->len = from - strlen(", ");
             text->text[text->len] = '\0';
@@ -219,7 +223,7 @@ static void put_list(struct strbuf *out, const struct str_list *values)
         return;
     }
     strbuf_putc(out, '[');
-    list_for (values, value) {
+    list_for(values, value) {
         if (value != values->items)
             strbuf_putc(out, ',');
         put_quoted(out, *value, true);
@@ -272,7 +276,7 @@ static void put_value_problem(struct strbuf *out, struct str value)
 }
 
 static void report_unsupported(struct problems *problems, const char *path, struct str operator,
-                               const char *supported)
+                               const char * supported)
 {
     if (!begin(problems))
         return;
@@ -294,7 +298,8 @@ static void report_values(struct problems *problems, const char *path, const str
 }
 
 /* `path` is empty or ends in a dot. */
-static void report_requirement(struct problems *problems, const char *path, const struct selector_requirement *req)
+static void report_requirement(struct problems *problems, const char *path,
+                               const struct selector_requirement *req)
 {
     struct strbuf *out = &problems->text;
     int64_t number;
@@ -327,7 +332,8 @@ static void report_requirement(struct problems *problems, const char *path, cons
     }
 }
 
-static void report_term(struct problems *problems, const char *term_path, const struct node_selector_term *term)
+static void report_term(struct problems *problems, const char *term_path,
+                        const struct node_selector_term *term)
 {
     char path[128];
     for (uint32_t i = 0; i < term->match_expressions.len; i++) {
@@ -354,14 +360,14 @@ int label_selector_check(const struct label_selector *sel, struct error *err)
     if (!sel)
         return 0;
     struct problems problems = { 0 };
-    list_for (&sel->match_labels, pair) {
+    list_for(&sel->match_labels, pair) {
         if (is_key(pair->key) && is_value(pair->value))
             continue;
         struct selector_requirement equals = { pair->key, { 0 }, OP_IN, { &pair->value, 1 } };
         report_requirement(&problems, "", &equals);
         return finish(&problems, err);
     }
-    list_for (&sel->match_expressions, req) {
+    list_for(&sel->match_expressions, req) {
         if (req->op == OP_INVALID || compares_numbers(req->op)) {
             struct strbuf quoted = { 0 };
             put_quoted(&quoted, req->operator, false);

@@ -27,7 +27,7 @@ static bool has_pair(const struct str_map *labels, const struct pair *wanted)
 
 bool str_map_contains_all(const struct str_map *labels, const struct str_map *wanted)
 {
-    list_for (wanted, pair)
+    list_for(wanted, pair)
         if (!has_pair(labels, pair))
             return false;
     return true;
@@ -39,12 +39,9 @@ enum selector_op selector_op_from(struct str text)
         struct str text;
         enum selector_op op;
     } known[] = {
-        { { "In", 2 }, OP_IN },
-        { { "Exists", 6 }, OP_EXISTS },
-        { { "NotIn", 5 }, OP_NOT_IN },
-        { { "DoesNotExist", 12 }, OP_DOES_NOT_EXIST },
-        { { "Gt", 2 }, OP_GT },
-        { { "Lt", 2 }, OP_LT },
+        { { "In", 2 }, OP_IN },        { { "Exists", 6 }, OP_EXISTS },
+        { { "NotIn", 5 }, OP_NOT_IN }, { { "DoesNotExist", 12 }, OP_DOES_NOT_EXIST },
+        { { "Gt", 2 }, OP_GT },        { { "Lt", 2 }, OP_LT },
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         if (str_eq(known[i].text, text))
@@ -54,7 +51,7 @@ enum selector_op selector_op_from(struct str text)
 
 static bool lists(const struct str_list *values, struct str wanted)
 {
-    list_for (values, value)
+    list_for(values, value)
         if (str_eq(*value, wanted))
             return true;
     return false;
@@ -93,7 +90,7 @@ bool label_selector_matches(const struct label_selector *sel, const struct str_m
 {
     if (!sel || sel->invalid || !str_map_contains_all(labels, &sel->match_labels))
         return false;
-    list_for (&sel->match_expressions, req)
+    list_for(&sel->match_expressions, req)
         if (req->op == OP_GT || req->op == OP_LT || !requirement_matches(req, labels))
             return false;
     return true;
@@ -114,12 +111,12 @@ bool node_selector_term_matches(const struct node_selector_term *term, struct st
 {
     if (term->invalid || term->match_expressions.len + (uint64_t)term->match_fields.len == 0)
         return false;
-    list_for (&term->match_expressions, req)
+    list_for(&term->match_expressions, req)
         if (!requirement_matches(req, labels))
             return false;
     if (name.len == 0)
         return true;
-    list_for (&term->match_fields, req)
+    list_for(&term->match_fields, req)
         if (!field_matches(req, name))
             return false;
     return true;
@@ -129,7 +126,7 @@ bool node_selector_matches(const struct node_selector *sel, struct str name, con
 {
     if (!sel)
         return false;
-    list_for (&sel->terms, term)
+    list_for(&sel->terms, term)
         if (node_selector_term_matches(term, name, labels))
             return true;
     return false;

@@ -34,12 +34,13 @@ static const struct resource_list *side_of(enum side side, const struct resource
 
 static bool supported_at_pod_level(struct str name)
 {
-    return str_eq(name, STR("cpu")) || str_eq(name, STR("memory")) || str_starts_with(name, STR("hugepages-"));
+    return str_eq(name, STR("cpu")) || str_eq(name, STR("memory")) ||
+           str_starts_with(name, STR("hugepages-"));
 }
 
 static bool any_at_pod_level(const struct resource_list *list)
 {
-    list_for (list, resource)
+    list_for(list, resource)
         if (supported_at_pod_level(resource->name))
             return true;
     return false;
@@ -52,7 +53,7 @@ bool pod_level_requests_set(const struct pod *pod)
 
 static bool is_resize_infeasible(const struct pod *pod)
 {
-    list_for (&pod->status.conditions, condition)
+    list_for(&pod->status.conditions, condition)
         if (str_eq(condition->type, STR("PodResizePending")))
             return str_eq(condition->reason, STR("Infeasible"));
     return false;
@@ -60,7 +61,8 @@ static bool is_resize_infeasible(const struct pod *pod)
 
 /* The largest of what is wanted, enforced and (requests only) allocated. */
 static struct resource_list effective(const struct total *total, const struct resource_list *spec,
-                                      const struct resource_list *actuated, const struct resource_list *allocated)
+                                      const struct resource_list *actuated,
+                                      const struct resource_list *allocated)
 {
     struct resource_list list = { 0 };
     if (!total->resize_infeasible)
@@ -75,10 +77,10 @@ static const struct container_status *find_status(const struct pod *pod, struct 
 {
     /* A name that is in both lists, or twice in one, means its last status. */
     const struct container_status *found = NULL;
-    list_for (&pod->status.container_statuses, status)
+    list_for(&pod->status.container_statuses, status)
         if (str_eq(status->name, name))
             found = status;
-    list_for (&pod->status.init_container_statuses, status)
+    list_for(&pod->status.init_container_statuses, status)
         if (str_eq(status->name, name))
             found = status;
     return found;
@@ -103,7 +105,7 @@ static struct resource_list container_amounts(const struct total *total, const s
 
 static void add_containers(const struct total *total, struct resource_list *sum)
 {
-    list_for (&total->pod->spec.containers, container) {
+    list_for(&total->pod->spec.containers, container) {
         struct resource_list amounts = container_amounts(total, container, total->opts.use_status);
         resource_list_join(sum, &amounts, RESOURCE_SUM, total->arena);
     }
@@ -112,7 +114,7 @@ static void add_containers(const struct total *total, struct resource_list *sum)
 static void add_init_containers(const struct total *total, struct resource_list *sum)
 {
     struct resource_list sidecars = { 0 }, peak = { 0 };
-    list_for (&total->pod->spec.init_containers, container) {
+    list_for(&total->pod->spec.init_containers, container) {
         bool sidecar = container_is_sidecar(container);
         struct resource_list amounts = container_amounts(total, container, sidecar && total->opts.use_status);
         if (sidecar) {
@@ -135,10 +137,13 @@ static void replace_by_pod_level(const struct total *total, struct resource_list
     const struct resource_list *spec = side_of(total->side, pod->spec.resources);
     const struct resource_requirements *reported = pod->status.resources;
     bool use_status = total->opts.use_status && total->opts.use_status_pod_level && reported;
+    /* The reference takes limits that are not there for limits that nobody looked for. */
+    if (use_status && total->side == SIDE_LIMITS && total->resize_infeasible && !reported->limits.items)
+        use_status = false;
     struct resource_list list = *spec;
     if (use_status)
         list = effective(total, spec, side_of(total->side, reported), &pod->status.allocated_resources);
-    list_for (spec, resource) {
+    list_for(spec, resource) {
         if (!supported_at_pod_level(resource->name))
             continue;
         struct resource one = { resource->name, resource_list_amount(&list, resource->name) };
@@ -155,7 +160,7 @@ void pod_requests(const struct pod *pod, struct pod_requests_options opts, struc
         add_containers(&total, &sum);
         add_init_containers(&total, &sum);
         if (opts.use_node_allocatable_claims)
-            list_for (&pod->status.node_allocatable_claims, claim)
+            list_for(&pod->status.node_allocatable_claims, claim)
                 resource_list_join(&sum, &claim->resources, RESOURCE_SUM, arena);
     }
     if (!opts.skip_pod_level && pod_level_requests_set(pod))
@@ -175,7 +180,7 @@ void pod_limits(const struct pod *pod, struct pod_requests_options opts, struct 
     if (!opts.skip_pod_level && pod->spec.resources)
         replace_by_pod_level(&total, &sum);
     if (!opts.exclude_overhead) {
-        list_for (&pod->spec.overhead, overhead) {
+        list_for(&pod->spec.overhead, overhead) {
             struct quantity *limit = resource_list_get(&sum, overhead->name);
             if (limit && !quantity_is_zero(*limit))
                 *limit = quantity_add(*limit, overhead->amount);
@@ -196,7 +201,7 @@ void pod_node_requests(const struct pod *pod, struct arena *arena, struct pod_no
     struct resource missing[ARRAY_SIZE(nonzero_items)];
     struct resource_list non_missing = { missing, 0 };
     bool pod_level = pod_level_requests_set(pod);
-    list_for (&nonzero_requests, wanted)
+    list_for(&nonzero_requests, wanted)
         if (!pod_level || !resource_list_get(&ret->requests, wanted->name))
             missing[non_missing.len++] = *wanted;
     struct resource_list nonzero = ret->requests;
@@ -212,7 +217,7 @@ void pod_node_requests(const struct pod *pod, struct arena *arena, struct pod_no
 static uint32_t collect_ports(const struct container *container, const struct container_port **ret)
 {
     uint32_t count = 0;
-    list_for (&container->ports, port) {
+    list_for(&container->ports, port) {
         if (port->host_port <= 0)
             continue;
         if (ret)
@@ -225,10 +230,10 @@ static uint32_t collect_ports(const struct container *container, const struct co
 static uint32_t collect_pod_ports(const struct pod *pod, const struct container_port **ret)
 {
     uint32_t count = 0;
-    list_for (&pod->spec.init_containers, container)
+    list_for(&pod->spec.init_containers, container)
         if (container_is_sidecar(container))
             count += collect_ports(container, ret ? ret + count : NULL);
-    list_for (&pod->spec.containers, container)
+    list_for(&pod->spec.containers, container)
         count += collect_ports(container, ret ? ret + count : NULL);
     return count;
 }

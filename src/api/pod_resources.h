@@ -16,7 +16,7 @@ struct pod_requests_options {
     bool skip_pod_level;
     bool skip_containers;
     bool exclude_overhead;
-    bool use_node_allocatable_claims; /* add status.nodeAllocatableResourceClaimStatuses */
+    bool use_node_allocatable_claims;        /* add status.nodeAllocatableResourceClaimStatuses */
     const struct resource_list *non_missing; /* each container that lacks one of these gets it; may be NULL */
 };
 

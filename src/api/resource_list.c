@@ -48,10 +48,11 @@ static void join_amount(struct quantity *amount, struct quantity other, enum res
 }
 
 /* Joins the amounts of names that both have; returns how many names are new. */
-static uint32_t join_shared(struct resource_list *list, const struct resource_list *other, enum resource_join join)
+static uint32_t join_shared(struct resource_list *list, const struct resource_list *other,
+                            enum resource_join join)
 {
     uint32_t at = 0, fresh = 0;
-    list_for (other, resource) {
+    list_for(other, resource) {
         int order = 1;
         while (at < list->len && (order = str_cmp(list->items[at].name, resource->name)) < 0)
             at++;
@@ -81,8 +82,8 @@ static void grow(struct resource_list *list, uint32_t len, struct arena *arena)
     list->items = items;
 }
 
-void resource_list_join(struct resource_list *list, const struct resource_list *other, enum resource_join join,
-                        struct arena *arena)
+void resource_list_join(struct resource_list *list, const struct resource_list *other,
+                        enum resource_join join, struct arena *arena)
 {
     uint32_t fresh = join_shared(list, other, join), len;
     if (!fresh)

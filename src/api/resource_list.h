@@ -19,7 +19,7 @@ enum resource_join {
 };
 
 /* Joins `other` into `list`, which the caller built with this function (or left zeroed): nobody else may hold it. */
-void resource_list_join(struct resource_list *list, const struct resource_list *other, enum resource_join join,
-                        struct arena *arena);
+void resource_list_join(struct resource_list *list, const struct resource_list *other,
+                        enum resource_join join, struct arena *arena);
 
 #endif

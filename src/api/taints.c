@@ -45,7 +45,8 @@ bool tolerations_tolerate_taint(const struct toleration *tolerations, uint32_t l
 
 const struct taint *taints_find_untolerated(const struct taint *taints, uint32_t taints_len,
                                             const struct toleration *tolerations, uint32_t tolerations_len,
-                                            bool (*is_relevant)(const struct taint *), bool comparison_operators)
+                                            bool (*is_relevant)(const struct taint *),
+                                            bool comparison_operators)
 {
     for (uint32_t i = 0; i < taints_len; i++) {
         if (is_relevant && !is_relevant(&taints[i]))

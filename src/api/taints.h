@@ -20,7 +20,8 @@ bool tolerations_tolerate_taint(const struct toleration *tolerations, uint32_t l
  * accepts all. */
 const struct taint *taints_find_untolerated(const struct taint *taints, uint32_t taints_len,
                                             const struct toleration *tolerations, uint32_t tolerations_len,
-                                            bool (*is_relevant)(const struct taint *), bool comparison_operators);
+                                            bool (*is_relevant)(const struct taint *),
+                                            bool comparison_operators);
 
 /* Taints that keep a pod off a node: NoSchedule and NoExecute. */
 bool taint_is_hard(const struct taint *taint);

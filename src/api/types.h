@@ -1,7 +1,7 @@
 /* types.h: the Kubernetes objects that a scheduler reads, as plain C structs.
  *
  * A decoded object lives whole in one arena: strings are slices, lists are arrays, absent things are zero.
- * Only fields that some part of berth reads are here; fields.def names each once (JSON name, protobuf tag,
+ * Only fields that some part of berth reads are here; fields.c names each once (JSON name, protobuf tag,
  * kind, offset) and drives every decoder. Adding a field is adding it here and a row there.
  *
  * Conventions: an optional string is absent when ptr is NULL ("" has a pointer); maps are lists sorted by key. */
@@ -12,10 +12,10 @@
 #include "base/str.h"
 
 #define LIST(type) \
-	struct { \
-		type *items; \
-		uint32_t len; \
-	}
+    struct { \
+        type *items; \
+        uint32_t len; \
+    }
 
 /* An absent list is NULL, and NULL takes no arithmetic. */
 #define list_for(list, item) \
@@ -23,429 +23,484 @@
          item != end_##item; item++)
 
 struct opt_bool {
-	bool set, value;
+    bool set, value;
 };
 struct opt_int32 {
-	bool set;
-	int32_t value;
+    bool set;
+    int32_t value;
 };
 struct opt_int64 {
-	bool set;
-	int64_t value;
+    bool set;
+    int64_t value;
 };
 struct opt_time {
-	bool set;
-	int64_t seconds; /* since 1970, UTC */
-	int32_t nanos;
+    bool set;
+    int64_t seconds; /* since 1970, UTC */
+    int32_t nanos;
 };
 /* An int or a string such as "25%"; text.ptr is NULL for an int. */
 struct int_or_str {
-	bool set;
-	int32_t number;
-	struct str text;
+    bool set;
+    int32_t number;
+    struct str text;
 };
 
 struct str_list {
-	struct str *items;
-	uint32_t len;
+    struct str *items;
+    uint32_t len;
 };
 struct pair {
-	struct str key, value;
+    struct str key, value;
 };
 struct str_map { /* sorted by key, keys unique */
-	struct pair *items;
-	uint32_t len;
+    struct pair *items;
+    uint32_t len;
 };
 struct resource {
-	struct str name;
-	struct quantity amount;
+    struct str name;
+    struct quantity amount;
 };
 struct resource_list { /* sorted by name, names unique */
-	struct resource *items;
-	uint32_t len;
+    struct resource *items;
+    uint32_t len;
 };
 
 /* ---- metadata ---- */
 struct owner_ref {
-	struct str api_version, kind, name, uid;
-	struct opt_bool controller;
+    struct str api_version, kind, name, uid;
+    struct opt_bool controller;
 };
 
 struct meta {
-	struct str name, generate_name, namespace, uid, resource_version;
-	struct opt_time creation_time, deletion_time;
-	struct opt_int64 deletion_grace_seconds;
-	struct str_map labels, annotations;
-	LIST(struct owner_ref) owners;
-	struct str_list finalizers;
+    struct str name, generate_name, namespace, uid, resource_version;
+    struct opt_time creation_time, deletion_time;
+    struct opt_int64 deletion_grace_seconds;
+    struct str_map labels, annotations;
+    LIST(struct owner_ref) owners;
+    struct str_list finalizers;
 };
 
 /* ---- selectors ---- */
 enum selector_op { OP_INVALID, OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OP_GT, OP_LT };
 
 struct selector_requirement {
-	struct str key, operator; /* as written */
-	enum selector_op op;	  /* decoded; OP_INVALID when unknown */
-	struct str_list values;
+    struct str key, operator; /* as written */
+    enum selector_op op;      /* decoded; OP_INVALID when unknown */
+    struct str_list values;
 };
 struct label_selector {
-	struct str_map match_labels;
-	LIST(struct selector_requirement) match_expressions;
-	bool invalid; /* set by the decoder: no selector for the reference, see label_selector_check() */
+    struct str_map match_labels;
+    LIST(struct selector_requirement) match_expressions;
+    bool invalid; /* set by the decoder: no selector for the reference, see label_selector_check() */
 };
 struct node_selector_term {
-	LIST(struct selector_requirement) match_expressions;
-	LIST(struct selector_requirement) match_fields;
-	bool invalid; /* set by the decoder: the term matches nothing, see node_selector_check() */
+    LIST(struct selector_requirement) match_expressions;
+    LIST(struct selector_requirement) match_fields;
+    bool invalid; /* set by the decoder: the term matches nothing, see node_selector_check() */
 };
 struct node_selector {
-	LIST(struct node_selector_term) terms;
+    LIST(struct node_selector_term) terms;
 };
 
 /* ---- pod ---- */
 struct resource_requirements {
-	struct resource_list requests, limits;
-	LIST(struct pod_claim_name) claims;
+    struct resource_list requests, limits;
+    LIST(struct pod_claim_name) claims;
 };
 struct pod_claim_name {
-	struct str name, request;
+    struct str name, request;
 };
 struct container_port {
-	struct str name, protocol, host_ip;
-	int32_t host_port, container_port;
+    struct str name, protocol, host_ip;
+    int32_t host_port, container_port;
 };
 struct restart_rule {
-	struct str action;
+    struct str action;
 };
 struct container {
-	struct str name, image, restart_policy; /* restart_policy "Always" on an init container: a sidecar */
-	struct resource_requirements resources;
-	LIST(struct container_port) ports;
-	LIST(struct restart_rule) restart_rules; /* restartPolicyRules */
+    struct str name, image, restart_policy; /* restart_policy "Always" on an init container: a sidecar */
+    struct resource_requirements resources;
+    LIST(struct container_port) ports;
+    LIST(struct restart_rule) restart_rules; /* restartPolicyRules */
 };
 struct toleration {
-	struct str key, operator, value, effect;
-	struct opt_int64 toleration_seconds;
+    struct str key, operator, value, effect;
+    struct opt_int64 toleration_seconds;
 };
 struct preferred_node_term {
-	int32_t weight;
-	struct node_selector_term preference;
+    int32_t weight;
+    struct node_selector_term preference;
 };
 struct node_affinity {
-	struct node_selector *required;
-	LIST(struct preferred_node_term) preferred;
+    struct node_selector *required;
+    LIST(struct preferred_node_term) preferred;
 };
 struct pod_affinity_term {
-	struct label_selector *selector; /* NULL matches nothing */
-	struct str_list namespaces;
-	struct str topology_key;
-	struct label_selector *namespace_selector; /* NULL: absent; empty matches all */
-	struct str_list match_label_keys, mismatch_label_keys;
+    struct label_selector *selector; /* NULL matches nothing */
+    struct str_list namespaces;
+    struct str topology_key;
+    struct label_selector *namespace_selector; /* NULL: absent; empty matches all */
+    struct str_list match_label_keys, mismatch_label_keys;
 };
 struct weighted_pod_term {
-	int32_t weight;
-	struct pod_affinity_term term;
+    int32_t weight;
+    struct pod_affinity_term term;
 };
 struct pod_affinity { /* of affinity and of anti-affinity */
-	LIST(struct pod_affinity_term) required;
-	LIST(struct weighted_pod_term) preferred;
+    LIST(struct pod_affinity_term) required;
+    LIST(struct weighted_pod_term) preferred;
 };
 struct affinity {
-	struct node_affinity *node;
-	struct pod_affinity *pod, *pod_anti;
+    struct node_affinity *node;
+    struct pod_affinity *pod, *pod_anti;
 };
 struct spread_constraint {
-	int32_t max_skew;
-	struct str topology_key, when_unsatisfiable;
-	struct label_selector *selector; /* NULL matches nothing */
-	struct opt_int32 min_domains;
-	struct str node_affinity_policy, node_taints_policy; /* absent: defaults */
-	struct str_list match_label_keys;
+    int32_t max_skew;
+    struct str topology_key, when_unsatisfiable;
+    struct label_selector *selector; /* NULL matches nothing */
+    struct opt_int32 min_domains;
+    struct str node_affinity_policy, node_taints_policy; /* absent: defaults */
+    struct str_list match_label_keys;
 };
 struct pvc_spec;
 struct pvc_template {
-	struct meta meta;
-	struct pvc_spec *spec;
+    struct meta meta;
+    struct pvc_spec *spec;
 };
 struct volume {
-	struct str name;
-	struct { struct str claim_name; bool read_only; } *pvc;
-	struct { struct pvc_template *template; } *ephemeral;
-	struct { struct str pd_name; bool read_only; } *gce_pd;
-	struct { struct str volume_id; bool read_only; } *aws_ebs;
-	struct { struct str iqn, target_portal, iscsi_interface; int32_t lun; bool read_only; } *iscsi;
-	struct { struct str_list monitors; struct str pool, image; bool read_only; } *rbd;
-	struct { struct str disk_name, disk_uri, kind; } *azure_disk;
-	struct { struct str volume_id; } *cinder;
-	struct { struct str volume_path; } *vsphere;
-	struct { struct str volume_id; } *portworx;
-	struct { struct str secret_name, share_name; } *azure_file;
-	struct { struct str driver; } *csi;
-	struct { struct str reference, pull_policy; } *image;
+    struct str name;
+    struct {
+        struct str claim_name;
+        bool read_only;
+    } *pvc;
+    struct {
+        struct pvc_template *template;
+    } *ephemeral;
+    struct {
+        struct str pd_name;
+        bool read_only;
+    } *gce_pd;
+    struct {
+        struct str volume_id;
+        bool read_only;
+    } *aws_ebs;
+    struct {
+        struct str iqn, target_portal, iscsi_interface;
+        int32_t lun;
+        bool read_only;
+    } *iscsi;
+    struct {
+        struct str_list monitors;
+        struct str pool, image;
+        bool read_only;
+    } *rbd;
+    struct {
+        struct str disk_name, disk_uri, kind;
+    } *azure_disk;
+    struct {
+        struct str volume_id;
+    } *cinder;
+    struct {
+        struct str volume_path;
+    } *vsphere;
+    struct {
+        struct str volume_id;
+    } *portworx;
+    struct {
+        struct str secret_name, share_name;
+    } *azure_file;
+    struct {
+        struct str driver;
+    } *csi;
+    struct {
+        struct str reference, pull_policy;
+    } *image;
 };
 struct pod_claim { /* spec.resourceClaims[] */
-	struct str name, resource_claim_name, resource_claim_template_name;
+    struct str name, resource_claim_name, resource_claim_template_name;
 };
 struct named { /* an object that is only a name: schedulingGates[] and such */
-	struct str name;
+    struct str name;
 };
 struct scheduling_group {
-	struct str pod_group_name;
+    struct str pod_group_name;
 };
 struct pod_os {
-	struct str name;
+    struct str name;
 };
 struct pod_security_context {
-	struct opt_bool run_as_non_root; /* nothing is read; kept for declared features */
-	struct str supplemental_groups_policy;
+    struct opt_bool run_as_non_root; /* nothing is read; kept for declared features */
+    struct str supplemental_groups_policy;
 };
 struct pod_spec {
-	struct str node_name, scheduler_name, priority_class_name, preemption_policy, restart_policy, service_account_name;
-	struct opt_int32 priority;
-	bool host_network;
-	struct opt_bool host_users;
-	struct opt_int64 termination_grace_seconds;
-	struct str_map node_selector;
-	struct affinity *affinity;
-	LIST(struct toleration) tolerations;
-	LIST(struct container) containers;
-	LIST(struct container) init_containers;
-	LIST(struct volume) volumes;
-	LIST(struct spread_constraint) spread;
-	LIST(struct named) scheduling_gates;
-	LIST(struct pod_claim) resource_claims;
-	struct resource_list overhead;
-	struct resource_requirements *resources; /* pod-level */
-	struct scheduling_group *scheduling_group;
-	struct pod_os *os;
+    struct str node_name, scheduler_name, priority_class_name, preemption_policy, restart_policy,
+        service_account_name;
+    struct opt_int32 priority;
+    bool host_network;
+    struct opt_bool host_users;
+    struct opt_int64 termination_grace_seconds;
+    struct str_map node_selector;
+    struct affinity *affinity;
+    LIST(struct toleration) tolerations;
+    LIST(struct container) containers;
+    LIST(struct container) init_containers;
+    LIST(struct volume) volumes;
+    LIST(struct spread_constraint) spread;
+    LIST(struct named) scheduling_gates;
+    LIST(struct pod_claim) resource_claims;
+    struct resource_list overhead;
+    struct resource_requirements *resources; /* pod-level */
+    struct scheduling_group *scheduling_group;
+    struct pod_os *os;
 };
 struct pod_condition {
-	struct str type, status, reason, message;
-	struct opt_time last_transition_time;
+    struct str type, status, reason, message;
+    struct opt_time last_transition_time;
 };
 struct container_status {
-	struct str name;
-	struct resource_list allocated_resources;
-	struct resource_requirements *resources; /* what the runtime enforces; NULL: not reported */
+    struct str name;
+    struct resource_list allocated_resources;
+    struct resource_requirements *resources; /* what the runtime enforces; NULL: not reported */
 };
 struct pod_claim_status {
-	struct str name, resource_claim_name; /* resource_claim_name absent: none was needed */
+    struct str name, resource_claim_name; /* resource_claim_name absent: none was needed */
 };
 struct node_allocatable_claim {
-	struct resource_list resources;
+    struct resource_list resources;
 };
 struct pod_status {
-	struct str phase, nominated_node_name, resize;
-	struct opt_time start_time;
-	LIST(struct pod_condition) conditions;
-	LIST(struct container_status) container_statuses;
-	LIST(struct container_status) init_container_statuses;
-	struct resource_list allocated_resources;      /* pod-level */
-	struct resource_requirements *resources;       /* pod-level */
-	LIST(struct pod_claim_status) claim_statuses;
-	LIST(struct node_allocatable_claim) node_allocatable_claims; /* nodeAllocatableResourceClaimStatuses */
+    struct str phase, nominated_node_name, resize;
+    struct opt_time start_time;
+    LIST(struct pod_condition) conditions;
+    LIST(struct container_status) container_statuses;
+    LIST(struct container_status) init_container_statuses;
+    struct resource_list allocated_resources; /* pod-level */
+    struct resource_requirements *resources;  /* pod-level */
+    LIST(struct pod_claim_status) claim_statuses;
+    LIST(struct node_allocatable_claim) node_allocatable_claims; /* nodeAllocatableResourceClaimStatuses */
 };
 struct pod {
-	struct meta meta;
-	struct pod_spec spec;
-	struct pod_status status;
+    struct meta meta;
+    struct pod_spec spec;
+    struct pod_status status;
 };
 
 /* ---- node ---- */
 struct taint {
-	struct str key, value, effect;
+    struct str key, value, effect;
 };
 struct node_image {
-	struct str_list names;
-	int64_t size_bytes;
+    struct str_list names;
+    int64_t size_bytes;
 };
 struct node_condition {
-	struct str type, status;
+    struct str type, status;
 };
 struct node {
-	struct meta meta;
-	struct {
-		bool unschedulable;
-		LIST(struct taint) taints;
-		struct str provider_id;
-	} spec;
-	struct {
-		struct resource_list capacity, allocatable;
-		LIST(struct node_image) images;
-		LIST(struct node_condition) conditions;
-		struct str_list declared_features;
-	} status;
+    struct meta meta;
+    struct {
+        bool unschedulable;
+        LIST(struct taint) taints;
+        struct str provider_id;
+    } spec;
+    struct {
+        struct resource_list capacity, allocatable;
+        LIST(struct node_image) images;
+        LIST(struct node_condition) conditions;
+        struct str_list declared_features;
+    } status;
 };
 
-struct namespace {
-	struct meta meta;
+struct namespace
+{
+    struct meta meta;
 };
 
 /* ---- storage ---- */
 struct csi_volume_source {
-	struct str driver, volume_handle;
+    struct str driver, volume_handle;
 };
 struct object_ref {
-	struct str kind, namespace, name, uid, api_version;
+    struct str kind, namespace, name, uid, api_version;
 };
 struct pv {
-	struct meta meta;
-	struct {
-		struct resource_list capacity;
-		struct str_list access_modes;
-		struct object_ref *claim_ref;
-		struct str storage_class_name, volume_mode, volume_attributes_class_name;
-		struct node_selector *node_affinity; /* spec.nodeAffinity.required */
-		struct csi_volume_source *csi;
-		struct { struct str pd_name; } *gce_pd;
-		struct { struct str volume_id; } *aws_ebs;
-		struct { struct str disk_name, disk_uri, kind; } *azure_disk;
-		struct { struct str volume_id; } *cinder;
-		struct { struct str volume_path; } *vsphere;
-		struct { struct str volume_id; } *portworx;
-		struct { struct str secret_name, share_name, secret_namespace; } *azure_file;
-		struct { struct str path; } *host_path, *local;
-	} spec;
-	struct str phase; /* status.phase */
+    struct meta meta;
+    struct {
+        struct resource_list capacity;
+        struct str_list access_modes;
+        struct object_ref *claim_ref;
+        struct str storage_class_name, volume_mode, volume_attributes_class_name;
+        struct node_selector *node_affinity; /* spec.nodeAffinity.required */
+        struct csi_volume_source *csi;
+        struct {
+            struct str pd_name;
+        } *gce_pd;
+        struct {
+            struct str volume_id;
+        } *aws_ebs;
+        struct {
+            struct str disk_name, disk_uri, kind;
+        } *azure_disk;
+        struct {
+            struct str volume_id;
+        } *cinder;
+        struct {
+            struct str volume_path;
+        } *vsphere;
+        struct {
+            struct str volume_id;
+        } *portworx;
+        struct {
+            struct str secret_name, share_name, secret_namespace;
+        } *azure_file;
+        struct {
+            struct str path;
+        } *host_path, *local;
+    } spec;
+    struct str phase; /* status.phase */
 };
 struct pvc_spec {
-	struct str_list access_modes;
-	struct label_selector *selector;
-	struct resource_requirements resources;
-	struct str volume_name, storage_class_name, volume_mode, volume_attributes_class_name;
+    struct str_list access_modes;
+    struct label_selector *selector;
+    struct resource_requirements resources;
+    struct str volume_name, storage_class_name, volume_mode, volume_attributes_class_name;
 };
 struct pvc {
-	struct meta meta;
-	struct pvc_spec spec;
-	struct {
-		struct str phase;
-		struct resource_list capacity;
-	} status;
+    struct meta meta;
+    struct pvc_spec spec;
+    struct {
+        struct str phase;
+        struct resource_list capacity;
+    } status;
 };
 struct topology_requirement {
-	struct str key;
-	struct str_list values;
+    struct str key;
+    struct str_list values;
 };
 struct topology_term {
-	LIST(struct topology_requirement) expressions;
+    LIST(struct topology_requirement) expressions;
 };
 struct storage_class {
-	struct meta meta;
-	struct str provisioner, binding_mode, reclaim_policy;
-	LIST(struct topology_term) allowed_topologies;
+    struct meta meta;
+    struct str provisioner, binding_mode, reclaim_policy;
+    LIST(struct topology_term) allowed_topologies;
 };
 struct csi_node_driver {
-	struct str name, node_id;
-	struct str_list topology_keys;
-	struct { struct opt_int32 count; } *allocatable;
+    struct str name, node_id;
+    struct str_list topology_keys;
+    struct {
+        struct opt_int32 count;
+    } *allocatable;
 };
 struct csi_node {
-	struct meta meta;
-	LIST(struct csi_node_driver) drivers; /* spec.drivers */
+    struct meta meta;
+    LIST(struct csi_node_driver) drivers; /* spec.drivers */
 };
 struct csi_driver {
-	struct meta meta;
-	struct opt_bool storage_capacity, attach_required, prevent_pod_scheduling_if_missing;
+    struct meta meta;
+    struct opt_bool storage_capacity, attach_required, prevent_pod_scheduling_if_missing;
 };
 struct csi_storage_capacity {
-	struct meta meta;
-	struct label_selector *node_topology;
-	struct str storage_class_name;
-	struct quantity *capacity, *maximum_volume_size;
+    struct meta meta;
+    struct label_selector *node_topology;
+    struct str storage_class_name;
+    struct quantity *capacity, *maximum_volume_size;
 };
 struct volume_attachment {
-	struct meta meta;
-	struct str attacher, node_name, pv_name; /* spec */
-	struct pv *inline_volume;		 /* spec.source.inlineVolumeSpec as an otherwise empty PV */
-	bool attached;				 /* status.attached */
+    struct meta meta;
+    struct str attacher, node_name, pv_name; /* spec */
+    struct pv *inline_volume;                /* spec.source.inlineVolumeSpec as an otherwise empty PV */
+    bool attached;                           /* status.attached */
 };
 
 /* ---- controllers ---- */
 struct pod_template {
-	struct meta meta;
-	struct pod_spec spec;
+    struct meta meta;
+    struct pod_spec spec;
 };
 struct service {
-	struct meta meta;
-	struct str_map selector; /* spec.selector */
+    struct meta meta;
+    struct str_map selector; /* spec.selector */
 };
 struct replication_controller {
-	struct meta meta;
-	struct opt_int32 replicas;
-	struct str_map selector;
-	struct pod_template template;
+    struct meta meta;
+    struct opt_int32 replicas;
+    struct str_map selector;
+    struct pod_template template;
 };
 /* ReplicaSet, Deployment, StatefulSet, DaemonSet, Job: what expanding them to pods needs. */
 struct workload {
-	struct meta meta;
-	struct {
-		struct opt_int32 replicas, parallelism, completions;
-		struct opt_bool suspend;
-		struct label_selector *selector;
-		struct pod_template template;
-		LIST(struct pvc_template) volume_claim_templates;
-		struct str completion_mode;
-		struct { struct opt_int32 start; } *ordinals;
-	} spec;
-	struct {
-		int32_t succeeded, replicas;
-		struct opt_int32 ready;
-	} status;
+    struct meta meta;
+    struct {
+        struct opt_int32 replicas, parallelism, completions;
+        struct opt_bool suspend;
+        struct label_selector *selector;
+        struct pod_template template;
+        LIST(struct pvc_template) volume_claim_templates;
+        struct str completion_mode;
+        struct {
+            struct opt_int32 start;
+        } *ordinals;
+    } spec;
+    struct {
+        int32_t succeeded, replicas;
+        struct opt_int32 ready;
+    } status;
 };
 struct pdb {
-	struct meta meta;
-	struct label_selector *selector; /* spec.selector */
-	struct int_or_str min_available, max_unavailable;
-	int32_t disruptions_allowed;  /* status */
-	struct str_list disrupted_pods; /* status.disruptedPods: the keys */
+    struct meta meta;
+    struct label_selector *selector; /* spec.selector */
+    struct int_or_str min_available, max_unavailable;
+    int32_t disruptions_allowed;    /* status */
+    struct str_list disrupted_pods; /* status.disruptedPods: the keys */
 };
 struct priority_class {
-	struct meta meta;
-	int32_t value;
-	bool global_default;
-	struct str preemption_policy;
+    struct meta meta;
+    int32_t value;
+    bool global_default;
+    struct str preemption_policy;
 };
 
 /* ---- dynamic resources: enough to know that a pod needs them ---- */
 struct resource_claim {
-	struct meta meta;
+    struct meta meta;
 };
 struct device_class {
-	struct meta meta;
-	struct str extended_resource_name;
+    struct meta meta;
+    struct str extended_resource_name;
 };
 
 /* ---- any of them ---- */
 #define API_KINDS(X) \
-	/* enum, kind, group/version, struct, namespaced */ \
-	X(POD, "Pod", "v1", pod, true) \
-	X(NODE, "Node", "v1", node, false) \
-	X(NAMESPACE, "Namespace", "v1", namespace, false) \
-	X(PV, "PersistentVolume", "v1", pv, false) \
-	X(PVC, "PersistentVolumeClaim", "v1", pvc, true) \
-	X(STORAGE_CLASS, "StorageClass", "storage.k8s.io/v1", storage_class, false) \
-	X(CSI_NODE, "CSINode", "storage.k8s.io/v1", csi_node, false) \
-	X(CSI_DRIVER, "CSIDriver", "storage.k8s.io/v1", csi_driver, false) \
-	X(CSI_STORAGE_CAPACITY, "CSIStorageCapacity", "storage.k8s.io/v1", csi_storage_capacity, true) \
-	X(VOLUME_ATTACHMENT, "VolumeAttachment", "storage.k8s.io/v1", volume_attachment, false) \
-	X(SERVICE, "Service", "v1", service, true) \
-	X(REPLICATION_CONTROLLER, "ReplicationController", "v1", replication_controller, true) \
-	X(REPLICA_SET, "ReplicaSet", "apps/v1", workload, true) \
-	X(DEPLOYMENT, "Deployment", "apps/v1", workload, true) \
-	X(STATEFUL_SET, "StatefulSet", "apps/v1", workload, true) \
-	X(DAEMON_SET, "DaemonSet", "apps/v1", workload, true) \
-	X(JOB, "Job", "batch/v1", workload, true) \
-	X(PDB, "PodDisruptionBudget", "policy/v1", pdb, true) \
-	X(PRIORITY_CLASS, "PriorityClass", "scheduling.k8s.io/v1", priority_class, false) \
-	X(RESOURCE_CLAIM, "ResourceClaim", "resource.k8s.io/v1", resource_claim, true) \
-	X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false)
+    /* enum, kind, group/version, struct, namespaced */ \
+    X(POD, "Pod", "v1", pod, true) \
+    X(NODE, "Node", "v1", node, false) \
+    X(NAMESPACE, "Namespace", "v1", namespace, false) \
+    X(PV, "PersistentVolume", "v1", pv, false) \
+    X(PVC, "PersistentVolumeClaim", "v1", pvc, true) \
+    X(STORAGE_CLASS, "StorageClass", "storage.k8s.io/v1", storage_class, false) \
+    X(CSI_NODE, "CSINode", "storage.k8s.io/v1", csi_node, false) \
+    X(CSI_DRIVER, "CSIDriver", "storage.k8s.io/v1", csi_driver, false) \
+    X(CSI_STORAGE_CAPACITY, "CSIStorageCapacity", "storage.k8s.io/v1", csi_storage_capacity, true) \
+    X(VOLUME_ATTACHMENT, "VolumeAttachment", "storage.k8s.io/v1", volume_attachment, false) \
+    X(SERVICE, "Service", "v1", service, true) \
+    X(REPLICATION_CONTROLLER, "ReplicationController", "v1", replication_controller, true) \
+    X(REPLICA_SET, "ReplicaSet", "apps/v1", workload, true) \
+    X(DEPLOYMENT, "Deployment", "apps/v1", workload, true) \
+    X(STATEFUL_SET, "StatefulSet", "apps/v1", workload, true) \
+    X(DAEMON_SET, "DaemonSet", "apps/v1", workload, true) \
+    X(JOB, "Job", "batch/v1", workload, true) \
+    X(PDB, "PodDisruptionBudget", "policy/v1", pdb, true) \
+    X(PRIORITY_CLASS, "PriorityClass", "scheduling.k8s.io/v1", priority_class, false) \
+    X(RESOURCE_CLAIM, "ResourceClaim", "resource.k8s.io/v1", resource_claim, true) \
+    X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false)
 
 enum api_kind {
-	KIND_UNKNOWN,
+    KIND_UNKNOWN,
 #define X(name, ...) KIND_##name,
-	API_KINDS(X)
+    API_KINDS(X)
 #undef X
-	KIND_COUNT
+        KIND_COUNT
 };
 
 #endif

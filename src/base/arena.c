@@ -6,99 +6,99 @@
 #include <string.h>
 
 struct arena_chunk {
-	struct arena_chunk *older;
-	size_t size_bytes;
-	char data[];
+    struct arena_chunk *older;
+    size_t size_bytes;
+    char data[];
 };
 
 enum { CHUNK_BYTES_MIN = 4096, CHUNK_BYTES_MAX = 1 << 20 };
 
 static void arena_grow(struct arena *arena, size_t need)
 {
-	size_t size = arena->chunks ? arena->chunks->size_bytes * 2 : CHUNK_BYTES_MIN;
-	size = MIN(size, (size_t)CHUNK_BYTES_MAX);
-	size = MAX(size, need);
-	if (size > SIZE_MAX - sizeof(struct arena_chunk))
-		size = SIZE_MAX - sizeof(struct arena_chunk); /* xmalloc ends it */
-	struct arena_chunk *chunk = xmalloc(sizeof(*chunk) + size);
-	chunk->older = arena->chunks;
-	chunk->size_bytes = size;
-	arena->chunks = chunk;
-	arena->next = chunk->data;
-	arena->end = chunk->data + size;
-	arena->total_bytes += size;
+    size_t size = arena->chunks ? arena->chunks->size_bytes * 2 : CHUNK_BYTES_MIN;
+    size = MIN(size, (size_t)CHUNK_BYTES_MAX);
+    size = MAX(size, need);
+    if (size > SIZE_MAX - sizeof(struct arena_chunk))
+        size = SIZE_MAX - sizeof(struct arena_chunk); /* xmalloc ends it */
+    struct arena_chunk *chunk = xmalloc(sizeof(*chunk) + size);
+    chunk->older = arena->chunks;
+    chunk->size_bytes = size;
+    arena->chunks = chunk;
+    arena->next = chunk->data;
+    arena->end = chunk->data + size;
+    arena->total_bytes += size;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-	size_t need = size > SIZE_MAX - 7 ? SIZE_MAX - 7 : (size + 7) & ~(size_t)7;
-	if ((size_t)(arena->end - arena->next) < need || !arena->next)
-		arena_grow(arena, need);
-	void *ptr = arena->next;
-	arena->next += need;
-	return ptr;
+    size_t need = size > SIZE_MAX - 7 ? SIZE_MAX - 7 : (size + 7) & ~(size_t)7;
+    if ((size_t)(arena->end - arena->next) < need || !arena->next)
+        arena_grow(arena, need);
+    void *ptr = arena->next;
+    arena->next += need;
+    return ptr;
 }
 
 void *arena_zalloc(struct arena *arena, size_t size)
 {
-	void *ptr = arena_alloc(arena, size);
-	return memset(ptr, 0, size);
+    void *ptr = arena_alloc(arena, size);
+    return memset(ptr, 0, size);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-	char *copy = arena_alloc(arena, len + 1);
-	if (len)
-		memcpy(copy, text, len);
-	copy[len] = '\0';
-	return copy;
+    char *copy = arena_alloc(arena, len + 1);
+    if (len)
+        memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
 }
 
 struct str arena_str(struct arena *arena, struct str text)
 {
-	return (struct str){ arena_strndup(arena, text.ptr, text.len), text.len };
+    return (struct str){ arena_strndup(arena, text.ptr, text.len), text.len };
 }
 
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
-	va_list again;
-	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, format, args);
-	char *text = arena_alloc(arena, (size_t)MAX(len, 0) + 1);
-	vsnprintf(text, (size_t)MAX(len, 0) + 1, format, again);
-	va_end(again);
-	return (struct str){ text, (uint32_t)MAX(len, 0) };
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    char *text = arena_alloc(arena, (size_t)MAX(len, 0) + 1);
+    vsnprintf(text, (size_t)MAX(len, 0) + 1, format, again);
+    va_end(again);
+    return (struct str){ text, (uint32_t)MAX(len, 0) };
 }
 
 struct str arena_printf(struct arena *arena, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	struct str text = arena_vprintf(arena, format, args);
-	va_end(args);
-	return text;
+    va_list args;
+    va_start(args, format);
+    struct str text = arena_vprintf(arena, format, args);
+    va_end(args);
+    return text;
 }
 
 void arena_reset(struct arena *arena)
 {
-	struct arena_chunk *keep = arena->chunks;
-	if (!keep)
-		return;
-	for (struct arena_chunk *chunk = keep->older, *older; chunk; chunk = older) {
-		older = chunk->older;
-		free(chunk);
-	}
-	keep->older = NULL;
-	arena->next = keep->data;
-	arena->end = keep->data + keep->size_bytes;
-	arena->total_bytes = keep->size_bytes;
+    struct arena_chunk *keep = arena->chunks;
+    if (!keep)
+        return;
+    for (struct arena_chunk *chunk = keep->older, *older; chunk; chunk = older) {
+        older = chunk->older;
+        free(chunk);
+    }
+    keep->older = NULL;
+    arena->next = keep->data;
+    arena->end = keep->data + keep->size_bytes;
+    arena->total_bytes = keep->size_bytes;
 }
 
 void arena_release(struct arena *arena)
 {
-	for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
-		older = chunk->older;
-		free(chunk);
-	}
-	*arena = (struct arena){ 0 };
+    for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
+        older = chunk->older;
+        free(chunk);
+    }
+    *arena = (struct arena){ 0 };
 }

@@ -13,9 +13,9 @@
 struct arena_chunk;
 
 struct arena {
-	struct arena_chunk *chunks; /* newest first */
-	char *next, *end;	    /* free room in the newest chunk */
-	size_t total_bytes;	    /* of all chunks */
+    struct arena_chunk *chunks; /* newest first */
+    char *next, *end;           /* free room in the newest chunk */
+    size_t total_bytes;         /* of all chunks */
 };
 
 /* A zeroed struct arena is ready for use. Memory is aligned to 8 bytes and not cleared. */
@@ -35,8 +35,8 @@ void arena_release(struct arena *arena);
 
 static inline size_t arena_bytes(size_t count, size_t size)
 {
-	size_t bytes;
-	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
 #endif

@@ -17,7 +17,7 @@
 #define _printf_(text, first) __attribute__((format(printf, text, first)))
 #define _unused_ __attribute__((unused))
 
-#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
 /* Allocation that does not fail: out of memory ends the process with one sentence. */
 void *xmalloc(size_t size);
@@ -29,8 +29,8 @@ void *xreallocarray(void *ptr, size_t count, size_t size);
 /* For _cleanup_ of a malloc'ed pointer. */
 static inline void freep(void *ptr)
 {
-	extern void free(void *);
-	free(*(void **)ptr);
+    extern void free(void *);
+    free(*(void **)ptr);
 }
 
 #endif

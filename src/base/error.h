@@ -11,14 +11,14 @@
 #include "base/str.h"
 
 struct error {
-	char text[1024];
+    char text[1024];
 };
 
 /* Writes the sentence and returns `code`, so that `return error_set(...)` reads well. */
 int error_set(struct error *err, int code, const char *format, ...) _printf_(3, 4);
 /* The same, behind "path:line:column: "; line and column of 0 are left out. */
-int error_at(struct error *err, int code, const char *path, size_t line, size_t column, const char *format, ...)
-	_printf_(6, 7);
+int error_at(struct error *err, int code, const char *path, size_t line, size_t column, const char *format,
+             ...) _printf_(6, 7);
 /* Puts "text: " in front of the sentence that is there. */
 void error_prefix(struct error *err, const char *format, ...) _printf_(2, 3);
 

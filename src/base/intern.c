@@ -3,78 +3,78 @@
 
 static void *number_pointer(uint32_t number)
 {
-	return (void *)(uintptr_t)number;
+    return (void *)(uintptr_t)number;
 }
 
 sym intern_find(const struct intern *table, struct str text)
 {
-	return (sym)(uintptr_t)strmap_get(&table->by_name, text);
+    return (sym)(uintptr_t)strmap_get(&table->by_name, text);
 }
 
 static uint32_t new_number(struct intern *table)
 {
-	uint32_t number = table->free_head;
-	if (number) {
-		table->free_head = table->entries.items[number].len;
-		return number;
-	}
-	if (!table->entries.len)
-		*vec_push(&table->entries) = (struct intern_entry){ 0 };
-	(void)vec_push(&table->entries);
-	return (uint32_t)table->entries.len - 1;
+    uint32_t number = table->free_head;
+    if (number) {
+        table->free_head = table->entries.items[number].len;
+        return number;
+    }
+    if (!table->entries.len)
+        *vec_push(&table->entries) = (struct intern_entry){ 0 };
+    (void)vec_push(&table->entries);
+    return (uint32_t)table->entries.len - 1;
 }
 
 sym intern_get(struct intern *table, struct str text)
 {
-	sym known = intern_find(table, text);
-	if (known) {
-		table->entries.items[known].refs++;
-		return known;
-	}
-	uint32_t number = new_number(table);
-	char *copy = xmalloc(text.len + 1);
-	if (text.len)
-		memcpy(copy, text.ptr, text.len);
-	copy[text.len] = '\0';
-	table->entries.items[number] = (struct intern_entry){ .text = copy, .len = text.len, .refs = 1 };
-	strmap_put(&table->by_name, (struct str){ copy, text.len }, number_pointer(number));
-	return number;
+    sym known = intern_find(table, text);
+    if (known) {
+        table->entries.items[known].refs++;
+        return known;
+    }
+    uint32_t number = new_number(table);
+    char *copy = xmalloc(text.len + 1);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    table->entries.items[number] = (struct intern_entry){ .text = copy, .len = text.len, .refs = 1 };
+    strmap_put(&table->by_name, (struct str){ copy, text.len }, number_pointer(number));
+    return number;
 }
 
 void intern_ref(struct intern *table, sym symbol)
 {
-	if (symbol)
-		table->entries.items[symbol].refs++;
+    if (symbol)
+        table->entries.items[symbol].refs++;
 }
 
 void intern_unref(struct intern *table, sym symbol)
 {
-	if (!symbol)
-		return;
-	struct intern_entry *entry = &table->entries.items[symbol];
-	assert(entry->refs > 0);
-	if (--entry->refs)
-		return;
-	strmap_remove(&table->by_name, (struct str){ entry->text, entry->len });
-	free(entry->text);
-	*entry = (struct intern_entry){ .len = table->free_head };
-	table->free_head = symbol;
+    if (!symbol)
+        return;
+    struct intern_entry *entry = &table->entries.items[symbol];
+    assert(entry->refs > 0);
+    if (--entry->refs)
+        return;
+    strmap_remove(&table->by_name, (struct str){ entry->text, entry->len });
+    free(entry->text);
+    *entry = (struct intern_entry){ .len = table->free_head };
+    table->free_head = symbol;
 }
 
 struct str intern_text(const struct intern *table, sym symbol)
 {
-	if (!symbol)
-		return (struct str){ 0 };
-	const struct intern_entry *entry = &table->entries.items[symbol];
-	return (struct str){ entry->text, entry->len };
+    if (!symbol)
+        return (struct str){ 0 };
+    const struct intern_entry *entry = &table->entries.items[symbol];
+    return (struct str){ entry->text, entry->len };
 }
 
 void intern_release(struct intern *table)
 {
-	vec_for(&table->entries, entry)
-		if (entry->refs)
-			free(entry->text);
-	vec_release(&table->entries);
-	strmap_release(&table->by_name);
-	*table = (struct intern){ 0 };
+    vec_for(&table->entries, entry)
+        if (entry->refs)
+            free(entry->text);
+    vec_release(&table->entries);
+    strmap_release(&table->by_name);
+    *table = (struct intern){ 0 };
 }

@@ -13,15 +13,15 @@ typedef uint32_t sym;
 enum { SYM_NONE = 0 };
 
 struct intern_entry {
-	char *text;
-	uint32_t len;
-	uint32_t refs; /* 0: free, len is the next free number */
+    char *text;
+    uint32_t len;
+    uint32_t refs; /* 0: free, len is the next free number */
 };
 
 struct intern {
-	struct strmap by_name; /* value: number as pointer */
-	VEC(struct intern_entry) entries;
-	uint32_t free_head; /* 0: none */
+    struct strmap by_name; /* value: number as pointer */
+    VEC(struct intern_entry) entries;
+    uint32_t free_head; /* 0: none */
 };
 
 /* The number of the text, new or known; takes a reference. */

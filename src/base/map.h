@@ -9,15 +9,15 @@
 #include "base/str.h"
 
 struct map_slot {
-	uint64_t key; /* strmap: the hash */
-	void *value;  /* never NULL in a used slot */
-	struct str name;
+    uint64_t key; /* strmap: the hash */
+    void *value;  /* never NULL in a used slot */
+    struct str name;
 };
 
 /* Keys are 64-bit numbers; values are pointers that are not NULL. */
 struct idmap {
-	struct map_slot *slots;
-	size_t len, cap; /* cap is a power of two or 0 */
+    struct map_slot *slots;
+    size_t len, cap; /* cap is a power of two or 0 */
 };
 
 void *idmap_get(const struct idmap *map, uint64_t key);
@@ -28,8 +28,8 @@ void idmap_release(struct idmap *map);
 
 /* Keys are strings that the caller keeps alive as long as the entry (often inside the value). */
 struct strmap {
-	struct map_slot *slots;
-	size_t len, cap;
+    struct map_slot *slots;
+    size_t len, cap;
 };
 
 void *strmap_get(const struct strmap *map, struct str key);
@@ -38,7 +38,7 @@ void *strmap_remove(struct strmap *map, struct str key);
 void strmap_release(struct strmap *map);
 
 #define map_for(map, slot) \
-	for (struct map_slot *slot = (map)->slots; slot && slot != (map)->slots + (map)->cap; slot++) \
-		if (slot->value)
+    for (struct map_slot *slot = (map)->slots; slot && slot != (map)->slots + (map)->cap; slot++) \
+        if (slot->value)
 
 #endif

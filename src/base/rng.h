@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 struct rng {
-	uint64_t state[4];
+    uint64_t state[4];
 };
 
 void rng_seed(struct rng *rng, uint64_t seed);

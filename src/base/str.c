@@ -7,153 +7,153 @@
 
 int str_cmp(struct str a, struct str b)
 {
-	size_t shared = MIN(a.len, b.len);
-	int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
-	if (order)
-		return order;
-	return (a.len > b.len) - (a.len < b.len);
+    size_t shared = MIN(a.len, b.len);
+    int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
+    if (order)
+        return order;
+    return (a.len > b.len) - (a.len < b.len);
 }
 
 int str_qsort_cmp(const void *a, const void *b)
 {
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
 bool str_starts_with(struct str a, struct str prefix)
 {
-	return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
+    return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
 }
 
 bool str_ends_with(struct str a, struct str suffix)
 {
-	return a.len >= suffix.len &&
-	       (suffix.len == 0 || memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0);
+    return a.len >= suffix.len &&
+           (suffix.len == 0 || memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
 
 ptrdiff_t str_find(struct str a, char c)
 {
-	const char *at = a.len ? memchr(a.ptr, c, a.len) : NULL;
-	return at ? at - a.ptr : -1;
+    const char *at = a.len ? memchr(a.ptr, c, a.len) : NULL;
+    return at ? at - a.ptr : -1;
 }
 
 ptrdiff_t str_rfind(struct str a, char c)
 {
-	const char *at = a.len ? memrchr(a.ptr, c, a.len) : NULL;
-	return at ? at - a.ptr : -1;
+    const char *at = a.len ? memrchr(a.ptr, c, a.len) : NULL;
+    return at ? at - a.ptr : -1;
 }
 
 bool str_contains(struct str a, struct str part)
 {
-	return part.len == 0 || (a.len >= part.len && memmem(a.ptr, a.len, part.ptr, part.len));
+    return part.len == 0 || (a.len >= part.len && memmem(a.ptr, a.len, part.ptr, part.len));
 }
 
 struct str str_slice(struct str a, size_t from, size_t to)
 {
-	to = MIN(to, (size_t)a.len);
-	from = MIN(from, to);
-	return (struct str){ a.ptr ? a.ptr + from : NULL, (uint32_t)(to - from) };
+    to = MIN(to, (size_t)a.len);
+    from = MIN(from, to);
+    return (struct str){ a.ptr ? a.ptr + from : NULL, (uint32_t)(to - from) };
 }
 
 static uint64_t hash_mix(uint64_t a, uint64_t b)
 {
-	__uint128_t product = (__uint128_t)a * b;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+    __uint128_t product = (__uint128_t)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 {
-	const unsigned char *at = data;
-	uint64_t hash = seed ^ (len * 0x9e3779b97f4a7c15u);
-	for (; len >= 8; len -= 8, at += 8) {
-		uint64_t word;
-		memcpy(&word, at, 8);
-		hash = hash_mix(hash ^ word, 0xa0761d6478bd642fu);
-	}
-	if (len) {
-		uint64_t word = 0;
-		memcpy(&word, at, len);
-		hash = hash_mix(hash ^ word, 0xe7037ed1a0b428dbu);
-	}
-	return hash_mix(hash ^ 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u);
+    const unsigned char *at = data;
+    uint64_t hash = seed ^ (len * 0x9e3779b97f4a7c15u);
+    for (; len >= 8; len -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        hash = hash_mix(hash ^ word, 0xa0761d6478bd642fu);
+    }
+    if (len) {
+        uint64_t word = 0;
+        memcpy(&word, at, len);
+        hash = hash_mix(hash ^ word, 0xe7037ed1a0b428dbu);
+    }
+    return hash_mix(hash ^ 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u);
 }
 
 uint64_t str_hash(struct str a)
 {
-	return hash_bytes(a.ptr, a.len, 0);
+    return hash_bytes(a.ptr, a.len, 0);
 }
 
 bool str_to_int64(struct str a, int64_t *ret)
 {
-	size_t i = 0;
-	bool negative = a.len && a.ptr[0] == '-';
-	if (a.len && (a.ptr[0] == '-' || a.ptr[0] == '+'))
-		i = 1;
-	if (i == a.len)
-		return false;
-	int64_t value = 0;
-	for (; i < a.len; i++) {
-		if (a.ptr[i] < '0' || a.ptr[i] > '9')
-			return false;
-		int digit = a.ptr[i] - '0';
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, negative ? -digit : digit, &value))
-			return false;
-	}
-	*ret = value;
-	return true;
+    size_t i = 0;
+    bool negative = a.len && a.ptr[0] == '-';
+    if (a.len && (a.ptr[0] == '-' || a.ptr[0] == '+'))
+        i = 1;
+    if (i == a.len)
+        return false;
+    int64_t value = 0;
+    for (; i < a.len; i++) {
+        if (a.ptr[i] < '0' || a.ptr[i] > '9')
+            return false;
+        int digit = a.ptr[i] - '0';
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, negative ? -digit : digit, &value))
+            return false;
+    }
+    *ret = value;
+    return true;
 }
 
 static void strbuf_room(struct strbuf *buf, size_t more)
 {
-	size_t need = buf->len + more + 1;
-	if (need <= buf->cap)
-		return;
-	size_t cap = MAX(buf->cap * 2, (size_t)64);
-	buf->cap = MAX(cap, need);
-	buf->text = xrealloc(buf->text, buf->cap);
+    size_t need = buf->len + more + 1;
+    if (need <= buf->cap)
+        return;
+    size_t cap = MAX(buf->cap * 2, (size_t)64);
+    buf->cap = MAX(cap, need);
+    buf->text = xrealloc(buf->text, buf->cap);
 }
 
 void strbuf_add(struct strbuf *buf, const char *text, size_t len)
 {
-	strbuf_room(buf, len);
-	if (len)
-		memcpy(buf->text + buf->len, text, len);
-	buf->len += len;
-	buf->text[buf->len] = '\0';
+    strbuf_room(buf, len);
+    if (len)
+        memcpy(buf->text + buf->len, text, len);
+    buf->len += len;
+    buf->text[buf->len] = '\0';
 }
 
 void strbuf_str(struct strbuf *buf, struct str text)
 {
-	strbuf_add(buf, text.ptr, text.len);
+    strbuf_add(buf, text.ptr, text.len);
 }
 
 void strbuf_puts(struct strbuf *buf, const char *text)
 {
-	strbuf_add(buf, text, strlen(text));
+    strbuf_add(buf, text, strlen(text));
 }
 
 void strbuf_putc(struct strbuf *buf, char c)
 {
-	strbuf_add(buf, &c, 1);
+    strbuf_add(buf, &c, 1);
 }
 
 void strbuf_printf(struct strbuf *buf, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(NULL, 0, format, args);
-	va_end(args);
-	if (len <= 0)
-		return;
-	strbuf_room(buf, (size_t)len);
-	va_start(args, format);
-	vsnprintf(buf->text + buf->len, (size_t)len + 1, format, args);
-	va_end(args);
-	buf->len += (size_t)len;
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len <= 0)
+        return;
+    strbuf_room(buf, (size_t)len);
+    va_start(args, format);
+    vsnprintf(buf->text + buf->len, (size_t)len + 1, format, args);
+    va_end(args);
+    buf->len += (size_t)len;
 }
 
 void strbuf_release(struct strbuf *buf)
 {
-	free(buf->text);
-	*buf = (struct strbuf){ 0 };
+    free(buf->text);
+    *buf = (struct strbuf){ 0 };
 }

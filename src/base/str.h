@@ -10,8 +10,8 @@
 #include "base/common.h"
 
 struct str {
-	const char *ptr;
-	uint32_t len;
+    const char *ptr;
+    uint32_t len;
 };
 
 #define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
@@ -20,22 +20,22 @@ struct str {
 
 static inline struct str str_from(const char *text)
 {
-	return (struct str){ text, text ? (uint32_t)strlen(text) : 0 };
+    return (struct str){ text, text ? (uint32_t)strlen(text) : 0 };
 }
 
 static inline bool str_eq(struct str a, struct str b)
 {
-	return a.len == b.len && (a.len == 0 || a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
+    return a.len == b.len && (a.len == 0 || a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 static inline bool str_is(struct str a, const char *text)
 {
-	return str_eq(a, str_from(text));
+    return str_eq(a, str_from(text));
 }
 
 static inline bool str_empty(struct str a)
 {
-	return a.len == 0;
+    return a.len == 0;
 }
 
 /* Byte order, as Go compares strings. */
@@ -57,8 +57,8 @@ bool str_to_int64(struct str a, int64_t *ret);
 
 /* A growing, always terminated text. A zeroed one is empty; text may be NULL while it is. */
 struct strbuf {
-	char *text;
-	size_t len, cap;
+    char *text;
+    size_t len, cap;
 };
 
 void strbuf_add(struct strbuf *buf, const char *text, size_t len);
@@ -68,13 +68,13 @@ void strbuf_putc(struct strbuf *buf, char c);
 void strbuf_printf(struct strbuf *buf, const char *format, ...) _printf_(2, 3);
 static inline void strbuf_clear(struct strbuf *buf)
 {
-	buf->len = 0;
-	if (buf->text)
-		buf->text[0] = '\0';
+    buf->len = 0;
+    if (buf->text)
+        buf->text[0] = '\0';
 }
 static inline struct str strbuf_slice(const struct strbuf *buf)
 {
-	return (struct str){ buf->text, (uint32_t)buf->len };
+    return (struct str){ buf->text, (uint32_t)buf->len };
 }
 void strbuf_release(struct strbuf *buf);
 

@@ -13,36 +13,36 @@
 #include "base/common.h"
 
 #define VEC(type) \
-	struct { \
-		type *items; \
-		size_t len, cap; \
-	}
+    struct { \
+        type *items; \
+        size_t len, cap; \
+    }
 
 #define vec_reserve(v, count) \
-	do { \
-		size_t want_ = (count); \
-		if (want_ > (v)->cap) { \
-			(v)->cap = MAX(want_, (v)->cap ? (v)->cap * 2 : 8); \
-			(v)->items = xreallocarray((v)->items, (v)->cap, sizeof(*(v)->items)); \
-		} \
-	} while (0)
+    do { \
+        size_t want_ = (count); \
+        if (want_ > (v)->cap) { \
+            (v)->cap = MAX(want_, (v)->cap ? (v)->cap * 2 : 8); \
+            (v)->items = xreallocarray((v)->items, (v)->cap, sizeof(*(v)->items)); \
+        } \
+    } while (0)
 
 /* A pointer to a new last item, not cleared. */
 #define vec_push(v) \
-	({ \
-		vec_reserve((v), (v)->len + 1); \
-		&(v)->items[(v)->len++]; \
-	})
+    ({ \
+        vec_reserve((v), (v)->len + 1); \
+        &(v)->items[(v)->len++]; \
+    })
 
 /* Takes out item i; the last one takes its place. */
 #define vec_swap_remove(v, i) ((v)->items[(i)] = (v)->items[--(v)->len])
 #define vec_clear(v) ((void)((v)->len = 0))
 #define vec_release(v) \
-	do { \
-		free((v)->items); \
-		(v)->items = NULL; \
-		(v)->len = (v)->cap = 0; \
-	} while (0)
+    do { \
+        free((v)->items); \
+        (v)->items = NULL; \
+        (v)->len = (v)->cap = 0; \
+    } while (0)
 
 /* An empty one may have no items at all, and nothing may be added to a NULL pointer, not even 0. */
 /* The vector must not grow meanwhile. */

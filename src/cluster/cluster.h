@@ -85,6 +85,12 @@ struct image_info {
     X(DEVICE_CLASS, device_class, device_classes) \
     X(NAMESPACE, namespace, namespaces)
 
+/* Small numbers, given out and taken back; an epoch tells the users of a number apart. */
+struct number_pool {
+    VEC(uint32_t) free;
+    uint32_t next, epochs;
+};
+
 struct columns {
     uint32_t resources;       /* how many */
     int64_t **alloc, **used;  /* [resource][row]; RES_PODS: allowed and present */
@@ -116,10 +122,8 @@ struct cluster {
     VEC(struct taint_list *) taint_lists; /* by number; NULL: free. [0] is the empty list */
     struct strmap taint_numbers;
     struct idmap images; /* image symbol to struct image_info */
-    struct strmap classes, label_owners;
-    VEC(struct label_owner *) owners_by_number;
-    VEC(uint32_t) free_owner_numbers;
-    uint32_t owner_epochs;
+    struct strmap classes, label_owners, term_owners;
+    struct number_pool label_numbers, term_numbers;
     struct strmap pods;      /* "namespace/name" of every pod known */
     struct strmap pvc_users; /* "namespace/claim" to struct pvc_use */
     size_t nominations;

@@ -136,6 +136,9 @@ static void put_container(struct strbuf *out, const struct container *container)
 {
     put_str(out, container->image);
     put_str(out, container->restart_policy);
+    put_number(out, container->restart_rules.len);
+    list_for(&container->restart_rules, rule)
+        put_str(out, rule->action);
     put_requirements(out, &container->resources);
     put_number(out, container->ports.len);
     list_for(&container->ports, port) {
@@ -197,6 +200,13 @@ void facets_labels(struct strbuf *out, const struct pod *pod)
 {
     put_str(out, pod->meta.namespace);
     put_map(out, &pod->meta.labels);
+}
+
+void facets_terms(struct strbuf *out, const struct pod *pod)
+{
+    put_str(out, pod->meta.namespace);
+    put_pod_affinity(out, pod->spec.affinity->pod);
+    put_pod_affinity(out, pod->spec.affinity->pod_anti);
 }
 
 bool pod_has_volumes(const struct pod *pod)

@@ -9,6 +9,8 @@
 
 /* Namespace and labels. */
 void facets_labels(struct strbuf *out, const struct pod *pod);
+/* Namespace and pod affinity, both kinds. */
+void facets_terms(struct strbuf *out, const struct pod *pod);
 /* All of it. */
 void facets_encode(struct strbuf *out, const struct pod *pod);
 

@@ -76,7 +76,7 @@ void selector_add(struct selector *sel, struct intern *syms, struct arena *arena
 
 void selector_init(struct selector *sel, struct intern *syms, struct arena *arena, const struct label_selector *api)
 {
-    *sel = (struct selector){ .never = !api };
+    *sel = (struct selector){ .never = !api || api->invalid };
     if (!api)
         return;
     selector_add_pairs(sel, syms, arena, api->match_labels.items, api->match_labels.len);

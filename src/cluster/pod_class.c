@@ -8,15 +8,10 @@
 #include "cluster/model.h"
 
 /* ---- namespace and labels ---- */
-static uint32_t owner_number(struct cluster *cluster, struct label_owner *owner)
+static uint32_t number_take(struct number_pool *pool, uint32_t *ret_epoch)
 {
-    if (cluster->free_owner_numbers.len) {
-        uint32_t number = cluster->free_owner_numbers.items[--cluster->free_owner_numbers.len];
-        cluster->owners_by_number.items[number] = owner;
-        return number;
-    }
-    *vec_push(&cluster->owners_by_number) = owner;
-    return (uint32_t)cluster->owners_by_number.len - 1;
+    *ret_epoch = ++pool->epochs;
+    return pool->free.len ? pool->free.items[--pool->free.len] : pool->next++;
 }
 
 static struct str copy_text(struct str text)
@@ -38,11 +33,10 @@ static struct label_owner *owner_get(struct cluster *cluster, const struct pod *
     }
     owner = xcalloc(1, sizeof(*owner));
     owner->refs = 1;
-    owner->epoch = ++cluster->owner_epochs;
     owner->key = copy_text(strbuf_slice(&cluster->scratch));
     owner->namespace = intern_get(&cluster->syms, pod->meta.namespace);
     label_set_init(&owner->labels, &cluster->syms, &pod->meta.labels);
-    owner->number = owner_number(cluster, owner);
+    owner->number = number_take(&cluster->label_numbers, &owner->epoch);
     strmap_put(&cluster->label_owners, owner->key, owner);
     return owner;
 }
@@ -52,8 +46,7 @@ static void owner_unref(struct cluster *cluster, struct label_owner *owner)
     if (--owner->refs)
         return;
     strmap_remove(&cluster->label_owners, owner->key);
-    cluster->owners_by_number.items[owner->number] = NULL;
-    *vec_push(&cluster->free_owner_numbers) = owner->number;
+    *vec_push(&cluster->label_numbers.free) = owner->number;
     intern_unref(&cluster->syms, owner->namespace);
     label_set_release(&owner->labels, &cluster->syms);
     free((char *)owner->key.ptr);
@@ -110,19 +103,39 @@ static void compile_required(struct cluster *cluster, struct arena *arena, const
         compile_term(cluster, arena, pod, &api->required.items[i], 0, &terms->items[i]);
 }
 
-static void compile_preferred(struct cluster *cluster, struct pod_class *cls, const struct affinity *affinity)
+static void compile_preferred(struct cluster *cluster, struct term_owner *owner, const struct pod *pod)
 {
-    const struct pod *pod = cls->sample->api;
+    const struct affinity *affinity = pod->spec.affinity;
     uint32_t likes = affinity->pod ? affinity->pod->preferred.len : 0;
     uint32_t dislikes = affinity->pod_anti ? affinity->pod_anti->preferred.len : 0;
-    struct pod_term *term = arena_array(&cls->arena, struct pod_term, likes + dislikes);
-    cls->preferred = (struct pod_terms){ .items = term, .len = likes + dislikes };
+    struct pod_term *term = arena_array(&owner->arena, struct pod_term, likes + dislikes);
+    owner->preferred = (struct pod_terms){ .items = term, .len = likes + dislikes };
     for (uint32_t i = 0; i < likes; i++, term++)
-        compile_term(cluster, &cls->arena, pod, &affinity->pod->preferred.items[i].term,
+        compile_term(cluster, &owner->arena, pod, &affinity->pod->preferred.items[i].term,
                      affinity->pod->preferred.items[i].weight, term);
     for (uint32_t i = 0; i < dislikes; i++, term++)
-        compile_term(cluster, &cls->arena, pod, &affinity->pod_anti->preferred.items[i].term,
+        compile_term(cluster, &owner->arena, pod, &affinity->pod_anti->preferred.items[i].term,
                      -affinity->pod_anti->preferred.items[i].weight, term);
+}
+
+static struct term_owner *terms_get(struct cluster *cluster, const struct pod *pod)
+{
+    strbuf_clear(&cluster->scratch);
+    facets_terms(&cluster->scratch, pod);
+    struct term_owner *owner = strmap_get(&cluster->term_owners, strbuf_slice(&cluster->scratch));
+    if (owner) {
+        owner->refs++;
+        return owner;
+    }
+    owner = xcalloc(1, sizeof(*owner));
+    owner->refs = 1;
+    owner->key = copy_text(strbuf_slice(&cluster->scratch));
+    owner->number = number_take(&cluster->term_numbers, &owner->epoch);
+    compile_required(cluster, &owner->arena, pod, pod->spec.affinity->pod, &owner->affinity);
+    compile_required(cluster, &owner->arena, pod, pod->spec.affinity->pod_anti, &owner->anti);
+    compile_preferred(cluster, owner, pod);
+    strmap_put(&cluster->term_owners, owner->key, owner);
+    return owner;
 }
 
 static void release_terms(struct cluster *cluster, struct pod_terms *terms)
@@ -135,6 +148,20 @@ static void release_terms(struct cluster *cluster, struct pod_terms *terms)
             intern_unref(&cluster->syms, term->namespaces[n]);
         intern_unref(&cluster->syms, term->topology_key);
     }
+}
+
+static void terms_unref(struct cluster *cluster, struct term_owner *owner)
+{
+    if (!owner || --owner->refs)
+        return;
+    strmap_remove(&cluster->term_owners, owner->key);
+    *vec_push(&cluster->term_numbers.free) = owner->number;
+    release_terms(cluster, &owner->affinity);
+    release_terms(cluster, &owner->anti);
+    release_terms(cluster, &owner->preferred);
+    arena_release(&owner->arena);
+    free((char *)owner->key.ptr);
+    free(owner);
 }
 
 static bool namespace_selected(const struct cluster *cluster, const struct pod_term *term, sym namespace)
@@ -213,11 +240,12 @@ static void compile(struct cluster *cluster, struct pod_class *cls)
     cls->nonzero_memory = usage.nonzero_memory;
     compile_ports(cluster, cls, pod);
     const struct affinity *affinity = pod->spec.affinity;
-    if (affinity) {
-        compile_required(cluster, arena, pod, affinity->pod, &cls->affinity);
-        compile_required(cluster, arena, pod, affinity->pod_anti, &cls->anti);
-        compile_preferred(cluster, cls, affinity);
-        cls->has_affinity_section = affinity->pod || affinity->pod_anti;
+    if (affinity && (affinity->pod || affinity->pod_anti)) {
+        cls->has_affinity_section = true;
+        cls->terms = terms_get(cluster, pod);
+        cls->affinity = cls->terms->affinity;
+        cls->anti = cls->terms->anti;
+        cls->preferred = cls->terms->preferred;
     }
     cls->has_claims = pod_has_claims(pod);
     cls->has_volumes = pod_has_volumes(pod);
@@ -250,9 +278,7 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
     strmap_remove(&cluster->classes, cls->key);
     if (cls->index)
         cluster->index_free(cls->index);
-    release_terms(cluster, &cls->affinity);
-    release_terms(cluster, &cls->anti);
-    release_terms(cluster, &cls->preferred);
+    terms_unref(cluster, cls->terms);
     for (uint32_t i = 0; i < cls->ports_len; i++) {
         intern_unref(&cluster->syms, cls->ports[i].ip);
         intern_unref(&cluster->syms, cls->ports[i].protocol);

@@ -48,6 +48,15 @@ struct pod_terms {
     uint32_t len;
 };
 
+/* The pod affinity terms of a pod, shared by all classes that have the same ones in the same namespace. */
+struct term_owner {
+    uint32_t refs, number, epoch;
+    struct pod_terms affinity, anti; /* required */
+    struct pod_terms preferred;      /* preferred of both kinds, anti with negative weight */
+    struct str key;
+    struct arena arena;
+};
+
 struct pod_class {
     uint32_t refs;
     struct str key;          /* canonical bytes of all facets */
@@ -63,11 +72,11 @@ struct pod_class {
 
     struct host_port *ports;
     uint32_t ports_len;
-    struct pod_terms affinity, anti;           /* required */
-    struct pod_terms preferred;                /* preferred of both kinds, anti with negative weight */
+    struct term_owner *terms;                  /* NULL: neither podAffinity nor podAntiAffinity is there */
+    struct pod_terms affinity, anti;           /* of terms */
+    struct pod_terms preferred;
     bool has_affinity_section;                 /* spec.affinity.podAffinity or podAntiAffinity is there */
     bool has_claims, has_volumes, has_devices; /* a claim or ephemeral volume; any volume that restricts; devices */
-    bool terms_invalid;                        /* a selector of an affinity term can not be parsed */
 
     void *index; /* engine's; freed through cluster->index_free */
 };

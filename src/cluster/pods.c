@@ -92,8 +92,9 @@ void pods_release(struct cluster *cluster)
     strmap_release(&cluster->pods);
     strmap_release(&cluster->classes);
     strmap_release(&cluster->label_owners);
-    vec_release(&cluster->owners_by_number);
-    vec_release(&cluster->free_owner_numbers);
+    strmap_release(&cluster->term_owners);
+    vec_release(&cluster->label_numbers.free);
+    vec_release(&cluster->term_numbers.free);
     strmap_release(&cluster->pvc_users);
 }
 

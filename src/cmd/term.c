@@ -128,16 +128,16 @@ void term_bar(struct term *term, double share, unsigned cells)
 
 /* ---- tables ---- */
 
-void table_cell(struct table *table, bool right, enum paint paint, const char *format, ...)
+void grid_cell(struct grid *grid, bool right, enum paint paint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    struct str text = arena_vprintf(&table->arena, format, args);
+    struct str text = arena_vprintf(&grid->arena, format, args);
     va_end(args);
-    *vec_push(&table->cells) = (struct table_cell){ text, paint, right };
+    *vec_push(&grid->cells) = (struct grid_cell){ text, paint, right };
 }
 
-static void print_cell(struct term *term, const struct table_cell *cell, size_t width, bool last)
+static void print_cell(struct term *term, const struct grid_cell *cell, size_t width, bool last)
 {
     size_t gap = width - text_width(cell->text);
     if (cell->right)
@@ -149,26 +149,26 @@ static void print_cell(struct term *term, const struct table_cell *cell, size_t 
         strbuf_printf(term->out, "%*s", (int)gap, "");
 }
 
-void table_print(const struct table *table, struct term *term, unsigned indent)
+void grid_print(const struct grid *grid, struct term *term, unsigned indent)
 {
     size_t widths[64] = { 0 };
-    assert(table->columns && table->columns <= ARRAY_SIZE(widths));
-    for (size_t i = 0; i < table->cells.len; i++) {
-        size_t *width = &widths[i % table->columns];
-        *width = MAX(*width, text_width(table->cells.items[i].text));
+    assert(grid->columns && grid->columns <= ARRAY_SIZE(widths));
+    for (size_t i = 0; i < grid->cells.len; i++) {
+        size_t *width = &widths[i % grid->columns];
+        *width = MAX(*width, text_width(grid->cells.items[i].text));
     }
-    for (size_t i = 0; i < table->cells.len; i++) {
-        size_t column = i % table->columns;
-        bool last = column + 1 == table->columns;
+    for (size_t i = 0; i < grid->cells.len; i++) {
+        size_t column = i % grid->columns;
+        bool last = column + 1 == grid->columns;
         strbuf_printf(term->out, "%*s", column ? 2 : (int)indent, "");
-        print_cell(term, &table->cells.items[i], widths[column], last);
+        print_cell(term, &grid->cells.items[i], widths[column], last);
         if (last)
             strbuf_putc(term->out, '\n');
     }
 }
 
-void table_release(struct table *table)
+void grid_release(struct grid *grid)
 {
-    vec_release(&table->cells);
-    arena_release(&table->arena);
+    vec_release(&grid->cells);
+    arena_release(&grid->arena);
 }

@@ -32,20 +32,20 @@ void term_bar(struct term *term, double share, unsigned cells);
 size_t text_width(struct str text);
 
 /* A table whose columns are as wide as their widest cell. The first row is the heading. */
-struct table_cell {
+struct grid_cell {
     struct str text;
     enum paint paint;
     bool right; /* numbers line up at the right */
 };
 
-struct table {
+struct grid {
     struct arena arena;
     unsigned columns;
-    VEC(struct table_cell) cells; /* row after row */
+    VEC(struct grid_cell) cells; /* row after row */
 };
 
-void table_cell(struct table *table, bool right, enum paint paint, const char *format, ...) _printf_(4, 5);
-void table_print(const struct table *table, struct term *term, unsigned indent);
-void table_release(struct table *table);
+void grid_cell(struct grid *grid, bool right, enum paint paint, const char *format, ...) _printf_(4, 5);
+void grid_print(const struct grid *grid, struct term *term, unsigned indent);
+void grid_release(struct grid *grid);
 
 #endif

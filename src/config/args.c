@@ -251,8 +251,7 @@ static int decode_string_list(struct decoder *decoder, yyjson_val *val, const st
     list->len = 0;
     size_t i, count;
     yyjson_val *item;
-    yyjson_arr_foreach(val, i, count, item)
-    {
+    yyjson_arr_foreach(val, i, count, item) {
         struct str *text = &list->items[list->len++];
         *text = STR("");
         int r = yyjson_is_null(item) ? 0 : decode_string(decoder, item, field, PATH_INDEX(path, i), text);
@@ -277,8 +276,7 @@ static int decode_string_map(struct decoder *decoder, yyjson_val *val, const str
     map->len = 0;
     size_t i, count;
     yyjson_val *key, *item;
-    yyjson_obj_foreach(val, i, count, key, item)
-    {
+    yyjson_obj_foreach(val, i, count, key, item) {
         struct pair *pair = &map->items[map->len++];
         pair->key = copy_str(decoder, key);
         pair->value = STR("");
@@ -326,8 +324,7 @@ static int decode_struct_list(struct decoder *decoder, yyjson_val *val, const st
     memcpy(ret, &list, sizeof(list));
     size_t i, count;
     yyjson_val *item;
-    yyjson_arr_foreach(val, i, count, item)
-    {
+    yyjson_arr_foreach(val, i, count, item) {
         if (yyjson_is_null(item))
             continue;
         int r = decode_object(decoder, item, field->type, PATH_INDEX(path, i), list.items + i * size);
@@ -432,8 +429,7 @@ static int decode_object(struct decoder *decoder, yyjson_val *val, const struct 
     uint64_t seen = 0;
     size_t i, count;
     yyjson_val *key, *item;
-    yyjson_obj_foreach(val, i, count, key, item)
-    {
+    yyjson_obj_foreach(val, i, count, key, item) {
         const struct args_field *field;
         int which = find_field(type, key, &field);
         if (which < 0)

@@ -103,12 +103,13 @@ static int check_queue_sort(struct config_build *build, size_t index)
     struct str wanted = first->points[POINT_QUEUE_SORT].items[0].name;
     yyjson_val *at = path_resolve(build->root, PATH_INDEX(PATH_FIELD(NULL, "profiles"), index));
     struct str quoted = build_quoted(build, profile->scheduler_name);
-    if (!str_eq(name, wanted))
+    if (!str_eq(name, wanted)) {
+        struct str got = build_quoted(build, name), first_name = build_quoted(build, wanted);
         return build_error(build, at,
                            "initializing profiles: different queue sort plugins for profile " STR_FMT
                            ": " STR_FMT ", first: " STR_FMT,
-                           STR_ARG(quoted), STR_ARG(build_quoted(build, name)),
-                           STR_ARG(build_quoted(build, wanted)));
+                           STR_ARG(quoted), STR_ARG(got), STR_ARG(first_name));
+    }
     const struct plugin_args *args = profile_plugin_args(profile, name);
     const struct plugin_args *first_args = profile_plugin_args(first, name);
     yyjson_val *raw = args ? args->raw : NULL, *first_raw = first_args ? first_args->raw : NULL;

@@ -129,7 +129,8 @@ struct config_env {
 };
 
 /* Reads a file ("-": standard input). Everything but raw arguments lives in the arena; raw arguments live until
- * config_release(), which comes before the arena's end. `warnings` may be NULL. On failure nothing is left to release, and err says file:line:column: field: what is wrong. */
+ * config_release(), which comes before the arena's end. `warnings` may be NULL. On failure nothing is left to
+ * release, and err says file:line:column: field: what is wrong. */
 int config_load(const char *path, const struct config_env *env, struct arena *arena,
                 struct scheduler_config *ret, struct warnings *warnings, struct error *err);
 /* The same from a text in memory; takes over `text`, as doc_stream_init() does. */

@@ -210,8 +210,9 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
             return 0;
         }
     }
+    struct str name = build_quoted(expansion->build, ref->name);
     return refuse(expansion, ref->at, "%s " STR_FMT " does not exist", point_infos[point].interface,
-                  STR_ARG(build_quoted(expansion->build, ref->name)));
+                  STR_ARG(name));
 }
 
 static bool implements(struct expansion *expansion, uint32_t plugin, size_t point)
@@ -221,8 +222,16 @@ static bool implements(struct expansion *expansion, uint32_t plugin, size_t poin
 
 static int already_registered(struct expansion *expansion, const struct plugin_ref *ref, size_t point)
 {
-    return refuse(expansion, ref->at, "plugin " STR_FMT " already registered as \"%s\"",
-                  STR_ARG(build_quoted(expansion->build, ref->name)), point_infos[point].interface);
+    struct str name = build_quoted(expansion->build, ref->name);
+    return refuse(expansion, ref->at, "plugin " STR_FMT " already registered as \"%s\"", STR_ARG(name),
+                  point_infos[point].interface);
+}
+
+static int not_extending(struct expansion *expansion, const struct plugin_ref *ref, size_t point)
+{
+    struct str name = build_quoted(expansion->build, ref->name);
+    return refuse(expansion, ref->at, "plugin " STR_FMT " does not extend %s plugin", STR_ARG(name),
+                  point_infos[point].interface);
 }
 
 /* The plugins of a point's own section. */
@@ -234,13 +243,12 @@ static int own_plugins(struct expansion *expansion, size_t point)
     list->items = arena_array(expansion->build->arena, struct enabled_plugin, section->enabled.len);
     list->len = 0;
     list_for(&section->enabled, ref) {
-        uint32_t index;
+        uint32_t index = 0;
         int r = find_plugin(expansion, ref, point, &index);
         if (r < 0)
             return r;
         if (!implements(expansion, index, point))
-            return refuse(expansion, ref->at, "plugin " STR_FMT " does not extend %s plugin",
-                          STR_ARG(build_quoted(expansion->build, ref->name)), point_infos[point].interface);
+            return not_extending(expansion, ref, point);
         if (expansion->marks[index] & MARK_OWN)
             return already_registered(expansion, ref, point);
         expansion->marks[index] |= MARK_OWN;
@@ -255,7 +263,7 @@ static int multi_plugins(struct expansion *expansion, size_t point, struct enabl
 {
     const struct plugin_set *multi = &expansion->profile->sections[POINT_MULTI];
     list_for(&multi->enabled, ref) {
-        uint32_t index;
+        uint32_t index = 0;
         int r = find_plugin(expansion, ref, point, &index);
         if (r < 0)
             return r;
@@ -324,7 +332,7 @@ static int set_weights(struct expansion *expansion, size_t point, const char *wh
     memset(expansion->marks, 0, catalog->count);
     for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
         list_for(&sets[i]->enabled, ref) {
-            uint32_t index;
+            uint32_t index = 0;
             int r = find_plugin(expansion, ref, point, &index);
             if (r < 0)
                 return r;

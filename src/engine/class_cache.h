@@ -1,12 +1,35 @@
-/* class_cache.h: the tables of the classes in use, bounded in number and size; the least recently used one goes. */
+/* class_cache.h: the tables of the classes in use.
+ *
+ * A class that is seen for the first time is scanned into a table that the next such class uses again. One that comes
+ * back gets a table of its own, with ranked groups, that is repaired from the cluster's log of changes. Tables are
+ * bounded in memory: the least recently used one goes. */
 #ifndef ENGINE_CLASS_CACHE_H
 #define ENGINE_CLASS_CACHE_H
 
-#include "cluster/cluster.h"
+#include "engine/groups.h"
+
+struct engine_stats;
+
+struct class_table {
+    struct table table;
+    struct groups groups;
+    struct pod_class *owner; /* NULL: the table that scans share */
+    const struct profile *profile;
+    bool unfit;         /* this class needs the plain path */
+    uint64_t synced_seq; /* how far the log has been read */
+    uint64_t used_at;
+    size_t bytes;
+};
 
 struct class_cache;
 
+/* EITHER: scanned when the class is new, ranked when it comes back. */
+enum table_kind { TABLE_EITHER, TABLE_SCANNED, TABLE_RANKED };
+
 struct class_cache *class_cache_new(struct cluster *cluster);
 void class_cache_free(struct class_cache *cache);
+/* The table of the pod's class, up to date. NULL: the pod needs the plain path. */
+struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile, struct pod_info *pod,
+                                    enum table_kind kind, struct engine_stats *stats);
 
 #endif

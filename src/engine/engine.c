@@ -80,8 +80,10 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod)
 
 static void decide(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
-    if (engine->slowest == PATH_PLAIN || !decide_fast(engine, cycle, ret))
+    if (engine->slowest == PATH_PLAIN || !decide_fast(engine, cycle, ret)) {
+        cycle_reset(cycle);
         decide_plain(engine, cycle, ret);
+    }
     engine->stats.decisions[ret->path]++;
 }
 
@@ -91,6 +93,11 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
     struct diagnosis *diagnosis = choice->diagnosis;
     struct post_filter_result result = { .nominated_row = ROW_NONE };
     if (cycle->profile->points[POINT_POST_FILTER].len) {
+        if (choice->path != PATH_PLAIN) { /* what-if needs the state that PreFilter leaves */
+            struct node_names names;
+            uint64_t blamed;
+            (void)run_pre_filter(cycle, &names, &blamed);
+        }
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
     }

@@ -1,5 +1,304 @@
+/* fast.c: a decision from the groups of a table.
+ *
+ * Each group is judged once, as if it were one node: filters that look beyond the node, raw scores, normalisation over
+ * the groups that are feasible. The best total over the groups wins; its rows are the best buckets of the groups that
+ * reach it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitmap.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
-struct class_cache *class_cache_new(struct cluster *cluster) { (void)cluster; return NULL; }
-void class_cache_free(struct class_cache *cache) { (void)cache; }
-bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret) { (void)engine; (void)cycle; (void)ret; return false; }
+
+/* The groups of one decision. */
+struct ballot {
+    struct class_table *source;
+    uint32_t *numbers; /* of the groups */
+    struct group_view *views;
+    int32_t *best;       /* local score of the group's best rows that take part */
+    uint32_t *best_rows; /* how many */
+    int64_t *totals;
+    uint32_t len;
+    uint32_t feasible; /* rows */
+};
+
+/* Does the pod's situation, apart from its class, ask for the plain path? */
+static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
+{
+    return pod->class->has_volumes || pod->class->has_devices || pod->nominated_row != ROW_NONE ||
+           pod->api->status.nominated_node_name.len || !engine->cluster->live_nodes;
+}
+
+/* The part that refuses a group, or NULL. */
+static struct table_part *group_refused_by(struct table *table, const uint32_t *inputs, uint32_t *ret_detail)
+{
+    for (uint32_t i = 0; i < table->filter_len; i++) {
+        struct table_part *part = &table->parts[table->filter_order[i]];
+        if (!part->filters_groups)
+            continue;
+        *ret_detail = part->forms->group_filter(table, part, inputs);
+        if (*ret_detail)
+            return part;
+    }
+    return NULL;
+}
+
+static void ballot_init(struct ballot *ballot, struct class_table *source, struct arena *arena)
+{
+    size_t most = source->groups.items.len;
+    *ballot = (struct ballot){ .source = source };
+    ballot->numbers = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->numbers)));
+    ballot->views = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->views)));
+    ballot->best = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->best)));
+    ballot->best_rows = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->best_rows)));
+    ballot->totals = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->totals)));
+}
+
+static void ballot_add(struct ballot *ballot, uint32_t number, uint32_t rows, int32_t best, uint32_t best_rows)
+{
+    uint32_t at = ballot->len++;
+    ballot->numbers[at] = number;
+    ballot->views[at] = (struct group_view){ group_inputs(&ballot->source->groups, number), rows };
+    ballot->best[at] = best;
+    ballot->best_rows[at] = best_rows;
+    ballot->feasible += rows;
+}
+
+/* All feasible groups with all their rows. */
+static void ballot_all(struct ballot *ballot, struct class_table *source)
+{
+    uint32_t detail;
+    for (uint32_t i = 1; i < source->groups.items.len; i++) {
+        const struct group *group = &source->groups.items.items[i];
+        if (group->rows && !group_refused_by(&source->table, group_inputs(&source->groups, i), &detail))
+            ballot_add(ballot, i, group->rows, group->best, group->best_rows);
+    }
+}
+
+/* ---- a part of the rows: the search stops when it has found enough ---- */
+struct tally {
+    uint32_t rows, best_rows;
+    int32_t best;
+    bool refused;
+};
+
+static uint32_t ballot_some(struct ballot *ballot, struct class_table *source, struct cycle *cycle, uint32_t start,
+                            uint32_t enough, uint64_t *taken)
+{
+    const struct groups *groups = &source->groups;
+    struct tally *tallies = arena_array(cycle->arena, struct tally, groups->items.len);
+    uint32_t len, examined = 0, found = 0, detail;
+    const uint32_t *order = cluster_order(cycle->cluster, &len);
+    for (uint32_t i = 1; i < groups->items.len; i++)
+        tallies[i].refused =
+            !groups->items.items[i].rows || group_refused_by(&source->table, group_inputs(groups, i), &detail);
+    for (; examined < len && found < enough; examined++) {
+        uint32_t row = order[(start + examined) % len], number = groups->group_of[row];
+        struct tally *tally = &tallies[number];
+        if (!number || tally->refused)
+            continue;
+        int32_t local = source->table.local[row];
+        found++;
+        bitmap_set(taken, row);
+        if (!tally->rows++ || local > tally->best) {
+            tally->best = local;
+            tally->best_rows = 0;
+        }
+        tally->best_rows += local == tally->best;
+    }
+    for (uint32_t i = 1; i < groups->items.len; i++)
+        if (tallies[i].rows)
+            ballot_add(ballot, i, tallies[i].rows, tallies[i].best, tallies[i].best_rows);
+    return examined;
+}
+
+/* ---- scores ---- */
+static void add_scores(struct ballot *ballot, struct cycle *cycle, struct table_part *part, int64_t *scores)
+{
+    struct table *table = &ballot->source->table;
+    if (part->forms->group_begin)
+        part->forms->group_begin(table, part, ballot->views, ballot->len);
+    for (uint32_t i = 0; i < ballot->len; i++)
+        scores[i] = part->forms->group_score(table, part, ballot->views[i].inputs);
+    cycle->current = part->instance;
+    if (part->instance->plugin->normalize)
+        part->instance->plugin->normalize(cycle, scores, ballot->len);
+    for (uint32_t i = 0; i < ballot->len; i++)
+        ballot->totals[i] += scores[i] * part->instance->weight;
+}
+
+static void ballot_score(struct ballot *ballot, struct cycle *cycle)
+{
+    struct table *table = &ballot->source->table;
+    int64_t *scores = arena_alloc(cycle->arena, arena_bytes(ballot->len, sizeof(*scores)));
+    for (uint32_t i = 0; i < ballot->len; i++)
+        ballot->totals[i] = ballot->best[i];
+    for (uint32_t i = 0; i < table->score_len; i++)
+        if (table->parts[table->score_order[i]].scores_groups)
+            add_scores(ballot, cycle, &table->parts[table->score_order[i]], scores);
+}
+
+/* ---- the n-th of the best rows, in row order ---- */
+static uint32_t nth_by_buckets(const struct ballot *ballot, int64_t best, uint32_t skip)
+{
+    const struct groups *groups = &ballot->source->groups;
+    for (uint32_t word = 0; word < groups->words; word++) {
+        uint64_t bits = 0;
+        for (uint32_t i = 0; i < ballot->len; i++)
+            if (ballot->totals[i] == best)
+                bits |= groups->items.items[ballot->numbers[i]].buckets.items[0].bits[word];
+        uint32_t ones = (uint32_t)__builtin_popcountll(bits);
+        if (skip < ones)
+            return word * 64 + word_select(bits, skip);
+        skip -= ones;
+    }
+    return ROW_NONE;
+}
+
+static uint32_t nth_by_rows(const struct ballot *ballot, struct arena *arena, int64_t best, uint32_t skip,
+                            const uint64_t *taken)
+{
+    const struct groups *groups = &ballot->source->groups;
+    const struct table *table = &ballot->source->table;
+    int32_t *wanted = arena_alloc(arena, arena_bytes(groups->items.len, sizeof(*wanted)));
+    for (uint32_t i = 0; i < groups->items.len; i++)
+        wanted[i] = INT32_MIN; /* no local score is that low */
+    for (uint32_t i = 0; i < ballot->len; i++)
+        if (ballot->totals[i] == best)
+            wanted[ballot->numbers[i]] = ballot->best[i];
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (table->local[row] != wanted[groups->group_of[row]] || (taken && !bitmap_get(taken, row)))
+            continue;
+        if (skip-- == 0)
+            return row;
+    }
+    return ROW_NONE;
+}
+
+static void choose(struct engine *engine, struct cycle *cycle, struct ballot *ballot, const uint64_t *taken,
+                   struct choice *ret)
+{
+    ret->total = INT64_MIN;
+    for (uint32_t i = 0; i < ballot->len; i++) {
+        if (ballot->totals[i] > ret->total) {
+            ret->total = ballot->totals[i];
+            ret->ties = 0;
+        }
+        if (ballot->totals[i] == ret->total)
+            ret->ties += ballot->best_rows[i];
+    }
+    uint32_t skip = draw(engine, ret->ties);
+    ret->row = ballot->source->groups.ranked && !taken
+                   ? nth_by_buckets(ballot, ret->total, skip)
+                   : nth_by_rows(ballot, cycle->arena, ret->total, skip, taken);
+}
+
+/* ---- nobody fits ---- */
+static void diagnose(struct class_table *source, struct cycle *cycle, struct diagnosis *diagnosis)
+{
+    struct table *table = &source->table;
+    uint32_t *verdicts = arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
+    uint32_t *by_group = verdicts + table->rejections.len;
+    diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
+    for (uint32_t row = 0; row < table->rows; row++) {
+        uint32_t number = table->verdict[row], detail;
+        struct table_part *part;
+        uint32_t *verdict;
+        if (number == VERDICT_ABSENT)
+            continue;
+        verdict = number ? &verdicts[number] : &by_group[source->groups.group_of[row]];
+        if (!*verdict) {
+            part = number ? table->rejections.items[number].part
+                          : group_refused_by(table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
+            detail = number ? table->rejections.items[number].detail : detail;
+            struct status status = part->forms->explain(table, part, cycle, row, detail);
+            status.plugin = part->instance->plugin;
+            diagnosis_blame(diagnosis, cycle->profile, status);
+            *verdict = diagnosis_verdict(diagnosis, status);
+        }
+        diagnosis_assign(diagnosis, row, *verdict);
+    }
+}
+
+/* ---- nodes with nominated pods ----
+ * Such a node must also fit the pod beside them. Rows that do not are taken out for this decision. */
+static uint32_t exclude_rivals(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                               uint32_t **ret_rows)
+{
+    struct cluster *cluster = engine->cluster;
+    struct node_names names;
+    uint64_t blamed;
+    uint32_t len = 0;
+    *ret_rows = NULL;
+    if (!cluster->nominations)
+        return 0;
+    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
+        if (!cluster->nodes.items[row].nominated.len || !source->groups.group_of[row] ||
+            !row_has_rivals(cluster, row, cycle->info))
+            continue;
+        if (!*ret_rows) {
+            *ret_rows = arena_array(cycle->arena, uint32_t, cluster->nominations);
+            (void)run_pre_filter(cycle, &names, &blamed);
+        }
+        if (!status_ok(run_filters_nominated(cycle, row)))
+            (*ret_rows)[len++] = row;
+    }
+    if (*ret_rows)
+        cycle_reset(cycle);
+    for (uint32_t i = 0; i < len; i++)
+        groups_remove(&source->groups, &source->table, (*ret_rows)[i]);
+    return len;
+}
+
+static bool vote(struct engine *engine, struct cycle *cycle, struct class_table *source, struct choice *ret)
+{
+    uint32_t all = engine->cluster->live_nodes;
+    uint32_t enough = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile));
+    uint64_t *taken = NULL;
+    struct ballot ballot;
+    ballot_init(&ballot, source, cycle->arena);
+    ret->examined = all;
+    if (enough < all) {
+        taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
+        ret->examined = ballot_some(&ballot, source, cycle, engine->next_start, enough, taken);
+    } else {
+        ballot_all(&ballot, source);
+    }
+    ret->feasible = ballot.feasible;
+    engine->next_start = (engine->next_start + ret->examined) % all;
+    engine->stats.groups_seen += ballot.len;
+    if (!ballot.len)
+        return false;
+    ballot_score(&ballot, cycle);
+    choose(engine, cycle, &ballot, taken, ret);
+    return true;
+}
+
+bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
+{
+    uint32_t *excluded, start = engine->next_start;
+    if (needs_plain(engine, cycle->info))
+        return false;
+    /* Rows can leave and join ranked groups only. */
+    enum table_kind kind = engine->cluster->nominations        ? TABLE_RANKED
+                           : engine->slowest == PATH_SCAN ? TABLE_SCANNED
+                                                               : TABLE_EITHER;
+    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind, &engine->stats);
+    if (!source)
+        return false;
+    *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };
+    ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;
+    uint32_t excluded_len = exclude_rivals(engine, cycle, source, &excluded);
+    bool found = vote(engine, cycle, source, ret);
+    for (uint32_t i = 0; i < excluded_len; i++)
+        groups_insert(&source->groups, &source->table, excluded[i]);
+    if (found)
+        return true;
+    if (excluded_len) { /* the plain path says why, with and without the nominated pods */
+        engine->next_start = start;
+        return false;
+    }
+    ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
+    diagnose(source, cycle, ret->diagnosis);
+    return true;
+}

@@ -29,19 +29,12 @@ static void choose_best(struct engine *engine, const struct score_table *scores,
     }
 }
 
-static uint32_t nodes_wanted(const struct engine *engine, const struct cycle *cycle, uint32_t all)
-{
-    if (!cycle->profile->points[POINT_SCORE].len)
-        return 1;
-    return enough_nodes(all, engine_percentage(engine, cycle->profile));
-}
-
 void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     struct evaluation *evaluation = arena_new(cycle->arena, struct evaluation);
     uint32_t all = engine->cluster->live_nodes;
     *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK, .path = PATH_PLAIN };
-    run_evaluation(cycle, engine->next_start, nodes_wanted(engine, cycle, all), evaluation);
+    run_evaluation(cycle, engine->next_start, engine_percentage(engine, cycle->profile), evaluation);
     ret->diagnosis = &evaluation->diagnosis;
     ret->feasible = evaluation->feasible_len;
     ret->examined = evaluation->examined;

@@ -4,8 +4,12 @@
 
 enum { NODES_ENOUGH_MIN = 100, PERCENTAGE_MIN = 5 };
 
-uint32_t enough_nodes(uint32_t all_nodes, int32_t percentage)
+uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t percentage)
 {
+    if (percentage == EVERY_NODE)
+        return all_nodes;
+    if (!profile->points[POINT_SCORE].len)
+        return 1;
     if (all_nodes < NODES_ENOUGH_MIN)
         return all_nodes;
     if (percentage == 0) {
@@ -87,7 +91,7 @@ static void set_absent(struct cycle *cycle, uint64_t blamed, struct diagnosis *d
     diagnosis->unschedulable_plugins |= blamed;
 }
 
-void run_evaluation(struct cycle *cycle, uint32_t start, uint32_t enough, struct evaluation *ret)
+void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret)
 {
     struct cluster *cluster = cycle->cluster;
     uint64_t blamed;
@@ -107,6 +111,7 @@ void run_evaluation(struct cycle *cycle, uint32_t start, uint32_t enough, struct
         rows = named_rows(cycle, &ret->names, &len);
     }
     ret->feasible = arena_array(cycle->arena, uint32_t, len);
+    uint32_t enough = enough_nodes(cycle->profile, len, percentage);
     for (uint32_t i = 0; i < len && ret->feasible_len < enough; i++)
         check_row(cycle, rows[(start + i) % len], ret);
 }

@@ -22,6 +22,12 @@ void cycle_release(struct cycle *cycle)
     }
 }
 
+void cycle_reset(struct cycle *cycle)
+{
+    cycle_release(cycle);
+    cycle->skip_filter = cycle->skip_score = 0;
+}
+
 #define for_plugins(profile, point, instance) \
     for (struct plugin_instance *const *at_ = (profile)->points[point].items, *instance = NULL; \
          at_ && at_ != (profile)->points[point].items + (profile)->points[point].len && (instance = *at_, 1); at_++)

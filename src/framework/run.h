@@ -12,6 +12,8 @@ void cycle_init(struct cycle *cycle, const struct profile *profile, struct clust
                 struct arena *arena);
 /* Frees what plugins keep outside the arena; the arena stays the caller's. */
 void cycle_release(struct cycle *cycle);
+/* The cycle starts over: nothing was asked yet. */
+void cycle_reset(struct cycle *cycle);
 
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena);
 /* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). */
@@ -55,9 +57,11 @@ struct evaluation {
     struct status error;     /* of the first plugin that failed, else Success */
     struct diagnosis diagnosis;
 };
-/* Runs PreFilter and Filter. Stops after `enough` feasible nodes, starting at position `start` of the order. */
-void run_evaluation(struct cycle *cycle, uint32_t start, uint32_t enough, struct evaluation *ret);
-/* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0). */
-uint32_t enough_nodes(uint32_t all_nodes, int32_t percentage);
+/* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. */
+void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
+/* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A profile
+ * without scorers needs one. */
+uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t percentage);
+#define EVERY_NODE (-1)
 
 #endif

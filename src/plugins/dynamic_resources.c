@@ -3,7 +3,7 @@
  * Devices are not allocated yet: a pod that needs some waits and is told why. Every other pod passes, and every node
  * gets the same score of 0, as the reference gives it. */
 #include "framework/normalize.h"
-#include "framework/plugin.h"
+#include "framework/table.h"
 
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
@@ -39,18 +39,18 @@ static bool class_provides(const struct cluster *cluster, struct str resource)
     return false;
 }
 
-static bool needs_devices(const struct cycle *cycle)
+static bool needs_devices(const struct cluster *cluster, const struct pod_info *info)
 {
-    list_for(&cycle->pod->spec.resource_claims, claim) {
-        if (!needs_no_claim(cycle->pod, claim))
+    list_for(&info->api->spec.resource_claims, claim) {
+        if (!needs_no_claim(info->api, claim))
             return true;
     }
-    if (!cycle->cluster->device_classes.len)
+    if (!cluster->device_classes.len)
         return false;
-    const struct pod_class *class = cycle->info->class;
+    const struct pod_class *class = info->class;
     for (uint32_t i = 0; i < class->fit_len; i++)
         if (class->fit[i].value && class->fit[i].resource >= RES_SCALAR_FIRST &&
-            class_provides(cycle->cluster, cycle->cluster->resource_names.items[class->fit[i].resource]))
+            class_provides(cluster, cluster->resource_names.items[class->fit[i].resource]))
             return true;
     return false;
 }
@@ -60,7 +60,7 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     (void)narrow;
     struct request *request = arena_new(cycle->arena, struct request);
     *cycle_state(cycle) = request;
-    request->claims = needs_devices(cycle);
+    request->claims = needs_devices(cycle->cluster, cycle->info);
     if (!request->claims)
         return STATUS_SKIPPED;
     return reject(STATUS_UNRESOLVABLE, "the pod needs dynamic resources, which are not supported yet");
@@ -95,6 +95,21 @@ static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
     normalize_scores(scores, len, false);
 }
 
+/* A pod without devices gets 0 everywhere: nothing to fill in. */
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    (void)part;
+    return !needs_devices(table->cluster, table->pod);
+}
+
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
+{
+    (void)part;
+    return needs_devices(table->cluster, table->pod);
+}
+
+static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_version };
+
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
     .doc = "Holds back pods that need devices by ResourceClaim.",
@@ -102,4 +117,5 @@ const struct plugin plugin_dynamic_resources = {
     .post_filter = post_filter,
     .score = score,
     .normalize = normalize,
+    .rows = &rows,
 };

@@ -3,7 +3,7 @@
  * An image counts by its size, times the share of nodes that have it: an image that only one node has would otherwise
  * draw every pod there. */
 #include "api/image_name.h"
-#include "framework/plugin.h"
+#include "framework/table.h"
 
 static const int64_t MB = 1024 * 1024;
 
@@ -12,29 +12,25 @@ struct image_list {
     uint32_t len;
 };
 
-static void want(struct cycle *cycle, struct image_list *list, struct str name)
+static void want(const struct cluster *cluster, struct arena *arena, struct image_list *list, struct str name)
 {
-    sym image = intern_find(&cycle->cluster->syms, image_name_normalize(name, cycle->arena));
-    if (image && idmap_get(&cycle->cluster->images, image))
+    sym image = intern_find(&cluster->syms, image_name_normalize(name, arena));
+    if (image && idmap_get(&cluster->images, image))
         list->items[list->len++] = image;
 }
 
-static const struct image_list *images_of(struct cycle *cycle)
+static struct image_list *images_of(const struct cluster *cluster, const struct pod_spec *spec, struct arena *arena)
 {
-    if (*cycle_state(cycle))
-        return *cycle_state(cycle);
-    const struct pod_spec *spec = &cycle->pod->spec;
     size_t most = (size_t)spec->init_containers.len + spec->containers.len + spec->volumes.len;
-    struct image_list *list = arena_new(cycle->arena, struct image_list);
-    list->items = arena_array(cycle->arena, sym, most);
+    struct image_list *list = arena_new(arena, struct image_list);
+    list->items = arena_array(arena, sym, most);
     list_for(&spec->init_containers, container)
-        want(cycle, list, container->image);
+        want(cluster, arena, list, container->image);
     list_for(&spec->containers, container)
-        want(cycle, list, container->image);
+        want(cluster, arena, list, container->image);
     list_for(&spec->volumes, volume)
         if (volume->image)
-            want(cycle, list, volume->image->reference);
-    *cycle_state(cycle) = list;
+            want(cluster, arena, list, volume->image->reference);
     return list;
 }
 
@@ -63,20 +59,56 @@ static int64_t scale(int64_t sum, int64_t containers)
     return SCORE_MAX * (sum - lowest) / (highest - lowest);
 }
 
-static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+static int64_t row_score(const struct cluster *cluster, uint32_t row, const struct image_list *list,
+                         const struct pod_spec *spec)
 {
-    const struct image_list *list = images_of(cycle);
-    const struct node_entry *entry = cluster_node(node.cluster, node.row);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < list->len; i++)
-        if (node_has(entry, list->items[i]))
-            sum += (uint64_t)spread_size(idmap_get(&node.cluster->images, list->items[i]), node.cluster->live_nodes);
-    *ret = scale((int64_t)sum, (int64_t)cycle->pod->spec.init_containers.len + cycle->pod->spec.containers.len);
+        if (node_has(cluster_node(cluster, row), list->items[i]))
+            sum += (uint64_t)spread_size(idmap_get(&cluster->images, list->items[i]), cluster->live_nodes);
+    return scale((int64_t)sum, (int64_t)spec->init_containers.len + spec->containers.len);
+}
+
+static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+{
+    void **state = cycle_state(cycle);
+    if (!*state)
+        *state = images_of(cycle->cluster, &cycle->pod->spec, cycle->arena);
+    *ret = row_score(node.cluster, node.row, *state, &cycle->pod->spec);
     return STATUS_OK;
 }
+
+/* ---- many rows at once ---- */
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    struct image_list *list = images_of(table->cluster, &table->pod->api->spec, &table->arena);
+    part->state = list;
+    part->scores = list->len > 0; /* images that nobody has give 0 everywhere */
+    return true;
+}
+
+/* Whether an image is known at all, and on how many of how many nodes, is part of every node's score. */
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
+{
+    (void)part;
+    return table->cluster->images_version;
+}
+
+static void rows_score(struct table *table, struct table_part *part, struct row_span span)
+{
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        if (!table->verdict[row])
+            table->local[row] += part->instance->weight * (int32_t)row_score(table->cluster, row, part->state,
+                                                                             &table->pod->api->spec);
+    }
+}
+
+static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_version, .score = rows_score };
 
 const struct plugin plugin_image_locality = {
     .name = "ImageLocality",
     .doc = "Prefers nodes that have the images of the pod's containers already.",
     .score = score,
+    .rows = &rows,
 };

@@ -6,7 +6,7 @@
 #include "api/labels.h"
 #include "config/plugin_args.h"
 #include "framework/normalize.h"
-#include "framework/plugin.h"
+#include "framework/row_match.h"
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {
@@ -111,15 +111,24 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     return narrow_to_named(cycle, required, narrow);
 }
 
+enum { NOT_ENFORCED = 1, NOT_WANTED };
+
+static struct status refusal(uint32_t detail)
+{
+    if (detail == NOT_ENFORCED)
+        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match scheduler-enforced node affinity");
+    return reject(STATUS_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector");
+}
+
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
     const struct node_affinity *added = cycle_self(cycle), *affinity = affinity_of(cycle->pod);
     const struct meta *meta = &node_api(node)->meta;
     if (added && added->required && !node_selector_matches(added->required, meta->name, &meta->labels))
-        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match scheduler-enforced node affinity");
+        return refusal(NOT_ENFORCED);
     if (!str_map_contains_all(&meta->labels, &cycle->pod->spec.node_selector) ||
         (affinity && affinity->required && !node_selector_matches(affinity->required, meta->name, &meta->labels)))
-        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector");
+        return refusal(NOT_WANTED);
     return STATUS_OK;
 }
 
@@ -162,6 +171,127 @@ static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
     normalize_scores(scores, len, false);
 }
 
+/* ---- many rows at once ---- */
+struct rows_preference {
+    struct row_term term;
+    int32_t weight;
+};
+
+struct rows_state {
+    struct row_selector enforced, wanted;
+    bool has_enforced, has_wanted;
+    struct rows_preference *preferences;
+    uint32_t preferences_len;
+};
+
+static void rows_add_preferences(struct table *table, struct rows_state *state, const struct node_affinity *affinity)
+{
+    if (!affinity)
+        return;
+    list_for(&affinity->preferred, item) {
+        struct rows_preference *preference = &state->preferences[state->preferences_len];
+        if (!item->weight)
+            continue;
+        row_term_init(&preference->term, table, &item->preference);
+        preference->weight = item->weight;
+        state->preferences_len++;
+    }
+}
+
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    const struct node_affinity *added = part->instance->self, *affinity = affinity_of(table->pod->api);
+    const struct str_map *labels = &table->pod->api->spec.node_selector;
+    struct rows_state *state = arena_new(&table->arena, struct rows_state);
+    struct error err;
+    if (affinity && preferred_node_terms_check(affinity->preferred.items, affinity->preferred.len, &err) < 0)
+        return false;
+    state->has_enforced = added && added->required;
+    state->has_wanted = labels->len || (affinity && affinity->required);
+    row_selector_init(&state->enforced, table, NULL, added ? added->required : NULL);
+    row_selector_init(&state->wanted, table, labels, affinity ? affinity->required : NULL);
+    uint32_t most = (added ? added->preferred.len : 0) + (affinity ? affinity->preferred.len : 0);
+    state->preferences = arena_array(&table->arena, struct rows_preference, most);
+    rows_add_preferences(table, state, added);
+    rows_add_preferences(table, state, affinity);
+    part->state = state;
+    part->filters = state->has_enforced || state->has_wanted;
+    part->inputs = part->scores_groups = state->preferences_len > 0;
+    return true;
+}
+
+static void rows_release(struct table *table, struct table_part *part)
+{
+    struct rows_state *state = part->state;
+    row_selector_release(&state->enforced, table->cluster);
+    row_selector_release(&state->wanted, table->cluster);
+    for (uint32_t i = 0; i < state->preferences_len; i++)
+        row_term_release(&state->preferences[i].term, table->cluster);
+}
+
+static void rows_refuse(struct table *table, struct table_part *part, const struct row_selector *sel,
+                        uint32_t detail, struct row_span span)
+{
+    uint8_t *ok = span.rows ? NULL : arena_alloc(&table->arena, span.len);
+    if (ok)
+        row_selector_match_all(sel, table, span.len, ok);
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        if (!(ok ? ok[row] : row_selector_matches(sel, table->cluster, row)))
+            table_reject(table, part, row, detail);
+    }
+}
+
+static void rows_filter(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct rows_state *state = part->state;
+    if (state->has_enforced)
+        rows_refuse(table, part, &state->enforced, NOT_ENFORCED, span);
+    if (state->has_wanted)
+        rows_refuse(table, part, &state->wanted, NOT_WANTED, span);
+}
+
+static void rows_input(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct rows_state *state = part->state;
+    uint32_t *column = table->inputs[part->first_input];
+    uint8_t *ok = span.rows ? NULL : arena_alloc(&table->arena, span.len);
+    for (uint32_t i = 0; i < span.len; i++)
+        column[span_row(span, i)] = 0;
+    for (uint32_t p = 0; p < state->preferences_len; p++) {
+        const struct rows_preference *preference = &state->preferences[p];
+        if (ok)
+            row_term_match_all(&preference->term, table, span.len, ok);
+        for (uint32_t i = 0; i < span.len; i++) {
+            uint32_t row = span_row(span, i);
+            if (ok ? ok[row] : row_term_matches(&preference->term, table->cluster, row))
+                column[row] += (uint32_t)preference->weight;
+        }
+    }
+}
+
+static int64_t rows_group_score(struct table *table, struct table_part *part, const uint32_t *inputs)
+{
+    (void)table;
+    return (int32_t)inputs[part->first_input];
+}
+
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
+                                  uint32_t detail)
+{
+    (void)table, (void)part, (void)cycle, (void)row;
+    return refusal(detail);
+}
+
+static const struct row_forms rows = {
+    .prepare = rows_prepare,
+    .release = rows_release,
+    .filter = rows_filter,
+    .input = rows_input,
+    .group_score = rows_group_score,
+    .explain = rows_explain,
+};
+
 const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
@@ -171,4 +301,5 @@ const struct plugin plugin_node_affinity = {
     .pre_score = pre_score,
     .score = score,
     .normalize = normalize,
+    .rows = &rows,
 };

@@ -1,5 +1,5 @@
 /* NodeName: a pod that names its node goes nowhere else. */
-#include "framework/plugin.h"
+#include "framework/table.h"
 
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
@@ -9,8 +9,18 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return reject(STATUS_UNRESOLVABLE, "node(s) didn't match the requested node name");
 }
 
+/* A pod that waits has no node name; one that has takes the plain path. */
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    (void)part;
+    return !table->pod->api->spec.node_name.len;
+}
+
+static const struct row_forms rows = { .prepare = rows_prepare };
+
 const struct plugin plugin_node_name = {
     .name = "NodeName",
     .doc = "Filters out nodes other than the one that spec.nodeName names.",
     .filter = filter,
+    .rows = &rows,
 };

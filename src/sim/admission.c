@@ -1,7 +1,7 @@
 /* admission.c: priorities, default tolerations and label keys of new pods; see admission.h. */
 #include "sim/admission.h"
 
-#include "api/object.h"
+#include "api/defaults.h"
 
 enum { SYSTEM_NODE_CRITICAL = 2000001000, SYSTEM_CLUSTER_CRITICAL = 2000000000 };
 
@@ -225,7 +225,7 @@ static void merge_label_keys(struct pod *pod, struct arena *arena)
 
 void admission_admit(struct admission *admission, struct pod *pod, struct arena *arena)
 {
-    object_default(KIND_POD, pod, arena);
+    pod_default(pod, arena);
     admission_prioritize(admission, pod);
     tolerate_for_a_while(&pod->spec, STR("node.kubernetes.io/not-ready"), arena);
     tolerate_for_a_while(&pod->spec, STR("node.kubernetes.io/unreachable"), arena);

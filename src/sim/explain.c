@@ -23,6 +23,7 @@ static void list_rows(struct explanation *ret)
     const uint32_t *order = cluster_order(ret->cluster, &len);
     ret->rows = arena_array(&ret->arena, uint32_t, len);
     ret->rows_len = len;
+    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
     if (len)
         memcpy(ret->rows, order, len * sizeof(*order));
     sort_rows(ret->cluster, ret->rows, len);
@@ -56,10 +57,13 @@ static void score(struct explanation *ret)
         return;
     const struct row_list feasible = { evaluation->feasible, evaluation->feasible_len };
     ret->score_error = run_scores(&ret->cycle, feasible, &ret->scores);
-    if (status_ok(ret->score_error))
-        find_best(ret);
-    else
+    if (!status_ok(ret->score_error)) {
         ret->message = status_message(ret->score_error, &ret->arena);
+        return;
+    }
+    for (uint32_t i = 0; i < feasible.len; i++)
+        ret->places[feasible.items[i]] = i + 1;
+    find_best(ret);
 }
 
 /* Runs what stands before preemption at PostFilter; a plugin there may end the search. */
@@ -100,7 +104,7 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
         ret->message = STR("no nodes available to schedule pods");
         return;
     }
-    run_evaluation(&ret->cycle, 0, UINT32_MAX, &ret->evaluation);
+    run_evaluation(&ret->cycle, 0, EVERY_NODE, &ret->evaluation);
     score(ret);
     if (!status_ok(ret->evaluation.error)) { /* the reference gives up the whole attempt */
         ret->best_len = 0;
@@ -119,12 +123,4 @@ void explanation_release(struct explanation *explanation)
         cycle_release(&explanation->cycle);
     diagnosis_release(&explanation->evaluation.diagnosis);
     arena_release(&explanation->arena);
-}
-
-uint32_t explanation_place(const struct explanation *explanation, uint32_t row)
-{
-    for (uint32_t i = 0; i < explanation->scores.rows.len; i++)
-        if (explanation->scores.rows.items[i] == row)
-            return i;
-    return UINT32_MAX;
 }

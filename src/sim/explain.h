@@ -15,6 +15,7 @@ struct explanation {
     struct status pre_enqueue; /* not Success: a gate holds the pod back */
     struct evaluation evaluation;
     struct score_table scores; /* of the feasible nodes */
+    uint32_t *places;          /* by row: where in scores.rows it is, + 1; 0: not feasible */
     struct status score_error; /* Success, or which plugin failed */
     uint32_t *rows;            /* every node, by name */
     uint32_t rows_len;
@@ -28,7 +29,4 @@ struct explanation {
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod);
 void explanation_release(struct explanation *explanation);
-/* Where in scores.rows a row is, or UINT32_MAX: not feasible. */
-uint32_t explanation_place(const struct explanation *explanation, uint32_t row);
-
 #endif

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "api/defaults.h"
 #include "api/object.h"
+#include "sim/owners.h"
 
 enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8 };
 
@@ -30,6 +32,8 @@ void load_release(struct load *load)
     }
     vec_release(&load->finished);
     vec_release(&load->ignored);
+    strmap_release(&load->ignored_places);
+    idmap_release(&load->job_notes);
     arena_release(&load->arena);
 }
 
@@ -118,20 +122,21 @@ static void keep(struct load *load, enum api_kind kind, struct meta *object)
         return;
     load->objects[kind].items[place] = object;
     if (load->duplicates++ == 0)
-        load->duplicate = arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, object_kind_name(kind),
+        load->duplicate = arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, kind_name(kind),
                                        STR_ARG(object->namespace), object->namespace.len ? "/" : "",
                                        STR_ARG(object->name));
 }
 
 static void count_ignored(struct load *load, struct str kind)
 {
-    vec_for (&load->ignored, row) {
-        if (str_eq(row->kind, kind)) {
-            row->count++;
-            return;
-        }
+    size_t place = (size_t)strmap_get(&load->ignored_places, kind);
+    if (place) {
+        load->ignored.items[place - 1].count++;
+        return;
     }
-    *vec_push(&load->ignored) = (struct kind_count){ arena_str(&load->arena, kind), 1 };
+    struct kind_count row = { arena_str(&load->arena, kind), 1 };
+    *vec_push(&load->ignored) = row;
+    strmap_put(&load->ignored_places, row.kind, (void *)load->ignored.len);
 }
 
 /* ---- documents ---- */
@@ -163,22 +168,51 @@ static int load_items(struct load *load, const struct doc *doc, yyjson_val *item
     return 0;
 }
 
+static bool is_true_condition(yyjson_val *condition, const char *type)
+{
+    return str_is(text_of(condition, "type"), type) && str_is(text_of(condition, "status"), "True");
+}
+
+/* Taken from the document: struct workload has no place for it. */
+static void note_job(struct load *load, yyjson_val *val, const struct meta *job)
+{
+    yyjson_val *status = yyjson_obj_get(val, "status");
+    struct job_note *note = arena_new(&load->arena, struct job_note);
+    size_t i, len;
+    yyjson_val *condition;
+    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, len, condition)
+    {
+        note->done |= is_true_condition(condition, "Complete") || is_true_condition(condition, "Failed");
+    }
+    note->completed_indexes = arena_str(&load->arena, text_of(status, "completedIndexes"));
+    idmap_put(&load->job_notes, (uint64_t)(uintptr_t)job, note);
+}
+
+const struct job_note *load_job_note(const struct load *load, const struct workload *job)
+{
+    static const struct job_note nothing;
+    const struct job_note *note = idmap_get(&load->job_notes, (uint64_t)(uintptr_t)job);
+    return note ? note : &nothing;
+}
+
 static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind, struct str version,
                        struct error *err)
 {
-    enum api_kind known = object_kind(version, kind);
+    enum api_kind known = object_kind_from(version, kind);
     if (known == KIND_UNKNOWN) {
         count_ignored(load, kind);
         return 0;
     }
-    struct meta *object;
-    int r = object_decode(doc, val, known, &load->arena, (void **)&object, err);
+    struct object object;
+    int r = object_decode_as(doc, val, known, &load->arena, &object, err);
     if (r < 0)
         return r;
-    if (str_empty(object->name))
+    if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
-    object_default(known, object, &load->arena);
-    keep(load, known, object);
+    object_default(&object, &load->arena);
+    if (known == KIND_JOB)
+        note_job(load, val, object.meta);
+    keep(load, known, object.meta);
     return 0;
 }
 

@@ -35,6 +35,8 @@ class Layers(unittest.TestCase):
         "src/plugins/ports.c": '#include "base/a.h"\nstatic int bind(int x) { return x; }\n/* time(NULL) */\n',
         "src/plugins/spread/spread.h": header("PLUGINS_SPREAD_SPREAD_H"),
         "src/plugins/spread/score.c": '#include "plugins/spread/spread.h"\n',
+        "src/plugins/spread/plugin.c": '#include "plugins/shared.h"\nconst struct plugin plugin_spread = {\n};\n',
+        "src/plugins/shared.h": header("PLUGINS_SHARED_H"),
         "src/sim/host.c": '#include <time.h>\n#include "engine/cycle.h"\nlong now(void) { return time(NULL); }\n',
     }
 

@@ -273,4 +273,5 @@ const struct plugin plugin_inter_pod_affinity = {
     .pre_score = affinity_pre_score,
     .score = affinity_score,
     .normalize = affinity_normalize,
+    .rows = &affinity_rows,
 };

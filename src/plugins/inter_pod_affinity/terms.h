@@ -2,7 +2,7 @@
 #ifndef PLUGINS_INTER_POD_AFFINITY_TERMS_H
 #define PLUGINS_INTER_POD_AFFINITY_TERMS_H
 
-#include "framework/plugin.h"
+#include "framework/table.h"
 
 #define AFFINITY_NOT_MATCHED "node(s) didn't match pod affinity rules"
 #define ANTI_AFFINITY_NOT_MATCHED "node(s) didn't match pod anti-affinity rules"
@@ -12,6 +12,8 @@ struct affinity_self {
     int32_t hard_weight; /* of required affinity terms of running pods, in scoring */
     bool ignore_preferred_of_others;
 };
+
+extern const struct row_forms affinity_rows;
 
 /* Do all of the incoming pod's terms select these labels? No terms select nothing. */
 static inline bool terms_all_match(const struct cluster *cluster, const struct pod_terms *terms,

@@ -55,19 +55,79 @@ static int64_t evenness(const int64_t *requested, const int64_t *allocatable, ui
     return (int64_t)((1 - deviation) * SCORE_MAX);
 }
 
+static int64_t balanced_value(const struct scorer *scorer, struct node_view node, const int64_t *requests)
+{
+    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
+    scorer_node(scorer, node, requests, requested, allocated, allocatable);
+    int64_t with = evenness(requested, allocatable, scorer->len);
+    int64_t without = evenness(allocated, allocatable, scorer->len);
+    return SCORE_MAX / 2 + (SCORE_MAX / 2 + with - without) / 2;
+}
+
 static struct status balanced_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
     const struct scorer *scorer = cycle_self(cycle);
     const struct balanced_state *state = *cycle_state(cycle);
-    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
     if (!scorer->len)
         return reject(STATUS_ERROR, "resources not found");
-    scorer_node(scorer, node, state->requests, requested, allocated, allocatable);
-    int64_t with = evenness(requested, allocatable, scorer->len);
-    int64_t without = evenness(allocated, allocatable, scorer->len);
-    *ret = SCORE_MAX / 2 + (SCORE_MAX / 2 + with - without) / 2;
+    *ret = balanced_value(scorer, node, state->requests);
     return STATUS_OK;
 }
+
+/* ---- many rows at once ---- */
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    const struct scorer *scorer = part->instance->self;
+    struct balanced_state *state = arena_new(&table->arena, struct balanced_state);
+    scorer_requests(scorer, table->pod->api, &table->arena, state->requests);
+    for (uint32_t i = 0; i < scorer->len; i++)
+        part->scores |= state->requests[i] != 0;
+    part->state = state;
+    return scorer->len > 0;
+}
+
+/* With two resources the standard deviation is half the difference of the shares. */
+VECTOR_LEAF static void add_two(const struct scored_column *a, const struct scored_column *b, int32_t factor,
+                                uint32_t len, int32_t *restrict local)
+{
+    const int64_t *restrict alloc_a = a->allocatable, *restrict taken_a = a->taken;
+    const int64_t *restrict alloc_b = b->allocatable, *restrict taken_b = b->taken;
+    for (uint32_t row = 0; row < len; row++) {
+        double all_a = (double)(alloc_a[row] + (alloc_a[row] == 0)), all_b = (double)(alloc_b[row] + (alloc_b[row] == 0));
+        double before_a = (double)taken_a[row] / all_a, before_b = (double)taken_b[row] / all_b;
+        double after_a = (double)(taken_a[row] + a->request) / all_a;
+        double after_b = (double)(taken_b[row] + b->request) / all_b;
+        before_a = before_a > 1 ? 1 : before_a;
+        before_b = before_b > 1 ? 1 : before_b;
+        after_a = after_a > 1 ? 1 : after_a;
+        after_b = after_b > 1 ? 1 : after_b;
+        int32_t with = (int32_t)((1 - fabs((after_a - after_b) / 2)) * SCORE_MAX);
+        int32_t without = (int32_t)((1 - fabs((before_a - before_b) / 2)) * SCORE_MAX);
+        local[row] += (SCORE_MAX / 2 + (SCORE_MAX / 2 + with - without) / 2) * factor;
+    }
+}
+
+static void rows_score(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct scorer *scorer = part->instance->self;
+    const struct balanced_state *state = part->state;
+    struct scored_column columns[SCORER_RESOURCES_MAX];
+    uint32_t columns_len;
+    if (!span.rows && scorer_columns(scorer, table->cluster, state->requests, span, columns, &columns_len) &&
+        columns_len == 2) {
+        add_two(&columns[0], &columns[1], part->instance->weight, span.len, table->local);
+        return;
+    }
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        if (!table->verdict[row])
+            table->local[row] += (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
+                                                         state->requests) *
+                                 part->instance->weight;
+    }
+}
+
+static const struct row_forms rows = { .prepare = rows_prepare, .score = rows_score };
 
 const struct plugin plugin_node_resources_balanced_allocation = {
     .name = "NodeResourcesBalancedAllocation",
@@ -75,4 +135,5 @@ const struct plugin plugin_node_resources_balanced_allocation = {
     .init = balanced_init,
     .pre_score = balanced_pre_score,
     .score = balanced_score,
+    .rows = &rows,
 };

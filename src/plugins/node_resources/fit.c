@@ -190,6 +190,170 @@ static struct status fit_score(struct cycle *cycle, struct node_view node, int64
     return STATUS_OK;
 }
 
+/* ---- many rows at once ---- */
+enum { DETAIL_PODS = 1, DETAIL_UNRESOLVABLE = 2, DETAIL_FIRST = 4, WANTS_MAX = 29 };
+
+struct want {
+    uint32_t resource;
+    int64_t value;
+};
+
+struct rows_state {
+    struct want wants[WANTS_MAX]; /* what can be short */
+    uint32_t wants_len;
+    int64_t requests[SCORER_RESOURCES_MAX];
+    uint8_t *shorts;  /* a flag per row */
+};
+
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    const struct fit *fit = part->instance->self;
+    const struct pod_class *cls = table->pod->class;
+    struct rows_state *state = arena_new(&table->arena, struct rows_state);
+    for (uint32_t i = 0; i < cls->fit_len; i++) {
+        const struct amount *want = &cls->fit[i];
+        bool scalar = want->resource >= RES_SCALAR_FIRST;
+        if (scalar ? want->value == 0 || is_ignored(fit, table->cluster->resource_names.items[want->resource])
+                   : want->value <= 0)
+            continue;
+        if (state->wants_len == WANTS_MAX)
+            return false;
+        state->wants[state->wants_len++] = (struct want){ want->resource, want->value };
+    }
+    scorer_requests(&fit->scorer, table->pod->api, &table->arena, state->requests);
+    part->state = state;
+    part->filters = part->scores = true;
+    return true;
+}
+
+static uint32_t rows_shortage(const struct rows_state *state, const struct columns *col, uint32_t row)
+{
+    uint32_t detail = col->used[RES_PODS][row] + 1 > col->alloc[RES_PODS][row] ? DETAIL_PODS : 0;
+    for (uint32_t i = 0; i < state->wants_len; i++) {
+        const struct want *want = &state->wants[i];
+        int64_t there = col->alloc[want->resource][row];
+        if (want->value > wrap_add(there, -col->used[want->resource][row]))
+            detail |= (uint32_t)DETAIL_FIRST << i | (want->value > there ? DETAIL_UNRESOLVABLE : 0);
+    }
+    return detail;
+}
+
+VECTOR_LEAF static void mark_short(const int64_t *restrict alloc, const int64_t *restrict used, int64_t want,
+                                   uint32_t len, uint8_t *restrict shorts)
+{
+    for (uint32_t row = 0; row < len; row++)
+        shorts[row] |= want > (int64_t)((uint64_t)alloc[row] - (uint64_t)used[row]);
+}
+
+static void rows_filter(struct table *table, struct table_part *part, struct row_span span)
+{
+    struct rows_state *state = part->state;
+    const struct columns *col = &table->cluster->col;
+    if (span.rows) {
+        for (uint32_t i = 0; i < span.len; i++) {
+            uint32_t detail = rows_shortage(state, col, span.rows[i]);
+            if (detail)
+                table_reject(table, part, span.rows[i], detail);
+        }
+        return;
+    }
+    state->shorts = arena_array(&table->arena, uint8_t, span.len);
+    mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, state->shorts);
+    for (uint32_t i = 0; i < state->wants_len; i++)
+        mark_short(col->alloc[state->wants[i].resource], col->used[state->wants[i].resource], state->wants[i].value,
+                   span.len, state->shorts);
+    for (uint32_t row = 0; row < span.len; row++)
+        if (state->shorts[row] && !table->verdict[row])
+            table_reject(table, part, row, rows_shortage(state, col, row));
+}
+
+/* Adds one resource's score, 0 to 100 rounded down, times its weight. */
+VECTOR_LEAF static void add_least(const struct scored_column *column, uint32_t len, double *restrict sums)
+{
+    const int64_t *restrict alloc = column->allocatable, *restrict taken = column->taken;
+    double weight = column->weight;
+    for (uint32_t row = 0; row < len; row++) {
+        double capacity = (double)alloc[row];
+        double left = capacity - (double)(taken[row] + column->request);
+        left = left < 0 ? 0 : left;
+        sums[row] += (double)(int32_t)(left * SCORE_MAX / (capacity + (capacity == 0))) * weight;
+    }
+}
+
+VECTOR_LEAF static void add_most(const struct scored_column *column, uint32_t len, double *restrict sums)
+{
+    const int64_t *restrict alloc = column->allocatable, *restrict taken = column->taken;
+    double weight = column->weight;
+    for (uint32_t row = 0; row < len; row++) {
+        double capacity = (double)alloc[row];
+        double used = (double)(taken[row] + column->request);
+        used = used > capacity ? capacity : used;
+        sums[row] += (double)(int32_t)(used * SCORE_MAX / (capacity + (capacity == 0))) * weight;
+    }
+}
+
+VECTOR_LEAF static void add_weighted(const double *restrict sums, double weights, int32_t factor, uint32_t len,
+                                     int32_t *restrict local)
+{
+    for (uint32_t row = 0; row < len; row++)
+        local[row] += (int32_t)(sums[row] / weights) * factor;
+}
+
+static bool score_by_columns(struct table *table, struct table_part *part, uint32_t len)
+{
+    const struct fit *fit = part->instance->self;
+    const struct rows_state *state = part->state;
+    struct scored_column columns[SCORER_RESOURCES_MAX];
+    uint32_t columns_len;
+    if (fit->strategy == SCORING_REQUESTED_TO_CAPACITY ||
+        !scorer_columns(&fit->scorer, table->cluster, state->requests, (struct row_span){ .len = len }, columns,
+                        &columns_len) ||
+        !columns_len)
+        return false;
+    double *sums = arena_array(&table->arena, double, len), weights = 0;
+    for (uint32_t i = 0; i < columns_len; i++) {
+        (fit->strategy == SCORING_LEAST_ALLOCATED ? add_least : add_most)(&columns[i], len, sums);
+        weights += columns[i].weight;
+    }
+    add_weighted(sums, weights, part->instance->weight, len, table->local);
+    return true;
+}
+
+static void rows_score(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct fit *fit = part->instance->self;
+    const struct rows_state *state = part->state;
+    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
+    if (!span.rows && score_by_columns(table, part, span.len))
+        return;
+    for (uint32_t i = 0; i < span.len; i++) {
+        struct node_view node = { table->cluster, span_row(span, i), NULL };
+        if (table->verdict[node.row])
+            continue;
+        scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
+        table->local[node.row] += (int32_t)fit_value(fit, requested, allocatable) * part->instance->weight;
+    }
+}
+
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
+                                  uint32_t detail)
+{
+    const struct rows_state *state = part->state;
+    uint32_t shorts[WANTS_MAX], len = 0;
+    (void)table, (void)row;
+    for (uint32_t i = 0; i < state->wants_len; i++)
+        if (detail & (uint32_t)DETAIL_FIRST << i)
+            shorts[len++] = state->wants[i].resource;
+    return shortage(cycle, detail & DETAIL_PODS, shorts, len, detail & DETAIL_UNRESOLVABLE);
+}
+
+static const struct row_forms rows = {
+    .prepare = rows_prepare,
+    .filter = rows_filter,
+    .score = rows_score,
+    .explain = rows_explain,
+};
+
 const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
@@ -198,4 +362,5 @@ const struct plugin plugin_node_resources_fit = {
     .filter = fit_filter,
     .pre_score = fit_pre_score,
     .score = fit_score,
+    .rows = &rows,
 };

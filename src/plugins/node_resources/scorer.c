@@ -61,3 +61,44 @@ void scorer_node(const struct scorer *scorer, struct node_view node, const int64
         requested[i] = wrap_add(allocated[i], requests[i]);
     }
 }
+
+/* Doubles are exact for these amounts, and so is their quotient, truncated: the nearest quotients that an integer
+ * division tells apart differ by more than a double's rounding. */
+enum { EXACT_BITS = 46 };
+
+static bool column_is_plain(const struct scored_column *column, const uint8_t *live, struct row_span span)
+{
+    uint64_t seen = (uint64_t)column->request;
+    bool missing = column->request < 0;
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        seen |= (uint64_t)column->allocatable[row] | (uint64_t)column->taken[row];
+        missing |= live[row] && !column->allocatable[row];
+    }
+    return !missing && !(seen >> EXACT_BITS);
+}
+
+bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, const int64_t *requests,
+                    struct row_span span, struct scored_column *ret, uint32_t *ret_len)
+{
+    const struct columns *col = &cluster->col;
+    *ret_len = 0;
+    for (uint32_t i = 0; i < scorer->len; i++) {
+        uint32_t number = scorer->items[i].number;
+        if (number == UINT32_MAX || (requests[i] == 0 && scorer->items[i].scalar))
+            continue;
+        struct scored_column *column = &ret[(*ret_len)++];
+        bool defaults = !scorer->use_requested;
+        *column = (struct scored_column){
+            .allocatable = col->alloc[number],
+            .taken = defaults && number == RES_CPU      ? col->nonzero_cpu
+                     : defaults && number == RES_MEMORY ? col->nonzero_memory
+                                                        : col->used[number],
+            .request = requests[i],
+            .weight = (double)scorer->items[i].weight,
+        };
+        if (!column_is_plain(column, col->live, span))
+            return false;
+    }
+    return true;
+}

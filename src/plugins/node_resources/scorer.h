@@ -4,7 +4,7 @@
 #define PLUGINS_NODE_RESOURCES_SCORER_H
 
 #include "config/plugin_args.h"
-#include "framework/plugin.h"
+#include "framework/table.h"
 
 enum { SCORER_RESOURCES_MAX = 64 };
 
@@ -28,6 +28,26 @@ void scorer_requests(const struct scorer *scorer, const struct pod *pod, struct 
 /* What each resource of the node is: there in all, taken, taken with the pod. Resources that do not count are 0. */
 void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests, int64_t *requested,
                  int64_t *allocated, int64_t *allocatable);
+
+/* ---- many rows at once ---- */
+/* One scored resource as columns, with what the pod asks of it. */
+struct scored_column {
+    const int64_t *allocatable, *taken;
+    int64_t request;
+    double weight;
+};
+
+/* The columns of the resources that count for this pod; false where some need a closer look than doubles allow: a node
+ * without the resource, or amounts that a double does not hold exactly. Then nodes are scored one by one. */
+bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, const int64_t *requests,
+                    struct row_span span, struct scored_column *ret, uint32_t *ret_len);
+
+/* Leaf loops are compiled for wide vectors too, and chosen at start; sanitizers do not get along with that. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define VECTOR_LEAF __attribute__((target_clones("avx2", "default"), optimize("O3")))
+#else
+#define VECTOR_LEAF
+#endif
 
 /* Go's arithmetic on int64: overflow wraps, and the one division that overflows does too. */
 static inline int64_t wrap_mul(int64_t a, int64_t b)

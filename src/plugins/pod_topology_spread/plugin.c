@@ -295,4 +295,5 @@ const struct plugin plugin_pod_topology_spread = {
     .pre_score = spread_pre_score,
     .score = spread_score,
     .normalize = spread_normalize,
+    .rows = &spread_rows,
 };

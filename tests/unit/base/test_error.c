@@ -16,7 +16,8 @@ static void test_at(void **state)
 {
     (void)state;
     struct error err;
-    assert_int_equal(error_at(&err, -EINVAL, "c.yaml", 12, 5, "spec.replicas: expected %s", "a number"), -EINVAL);
+    assert_int_equal(error_at(&err, -EINVAL, "c.yaml", 12, 5, "spec.replicas: expected %s", "a number"),
+                     -EINVAL);
     assert_string_equal(err.text, "c.yaml:12:5: spec.replicas: expected a number");
     error_at(&err, -EINVAL, "c.json", 3, 0, "no");
     assert_string_equal(err.text, "c.json:3: no");

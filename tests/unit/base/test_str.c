@@ -17,8 +17,9 @@ static void test_equal_and_order(void **state)
         const char *a, *b;
         int order;
     } cases[] = {
-        { "", "", 0 },     { "a", "a", 0 },           { "a", "b", -1 },          { "a", "aa", -1 },
-        { "", "a", -1 },   { "node-10", "node-2", -1 }, { "Z", "a", -1 },         { "z", "\xc3\xa9", -1 },
+        { "", "", 0 },     { "a", "a", 0 },         { "a", "b", -1 },
+        { "a", "aa", -1 }, { "", "a", -1 },         { "node-10", "node-2", -1 },
+        { "Z", "a", -1 },  { "z", "\xc3\xa9", -1 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct str a = str_from(cases[i].a), b = str_from(cases[i].b);
@@ -152,8 +153,8 @@ static void test_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_and_order), cmocka_unit_test(test_sort),  cmocka_unit_test(test_search),
-        cmocka_unit_test(test_slice),           cmocka_unit_test(test_hash),  cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_equal_and_order), cmocka_unit_test(test_sort), cmocka_unit_test(test_search),
+        cmocka_unit_test(test_slice),           cmocka_unit_test(test_hash), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

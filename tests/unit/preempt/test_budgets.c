@@ -1,86 +1,76 @@
 /* Which evictions break a disruption budget. */
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include "preempt/budgets.h"
 
-#define POD(ns, pod_name, ...) \
-    { \
-        .meta = { .namespace = STR(ns), .name = STR(pod_name), .labels = __VA_ARGS__ } \
-    }
-#define SELECT_APP(value) (&(struct label_selector){ .match_labels = LABELS({ STR("app"), STR(value) }) })
-
-static const struct pod pods[] = {
-    POD("default", "web-1", LABELS({ STR("app"), STR("web") })),
-    POD("default", "web-2", LABELS({ STR("app"), STR("web") }, { STR("tier"), STR("front") })),
-    POD("default", "db-1", LABELS({ STR("app"), STR("db") })),
-    POD("default", "bare", { 0 }),
-    POD("prod", "web-1", LABELS({ STR("app"), STR("web") })),
+static const char pods[] = "{kind: Pod, metadata: {name: web-1, labels: {app: web}}}\n---\n"
+                           "{kind: Pod, metadata: {name: web-2, labels: {app: web, tier: front}}}\n---\n"
+                           "{kind: Pod, metadata: {name: db-1, labels: {app: db}}}\n---\n"
+                           "{kind: Pod, metadata: {name: bare}}\n---\n"
+                           "{kind: Pod, metadata: {name: web-1, namespace: prod, labels: {app: web}}}";
+static const char *const pod_names[][2] = {
+    { "default", "web-1" }, { "default", "web-2" }, { "default", "db-1" }, { "default", "bare" }, { "prod", "web-1" }
 };
 
 struct budget_case {
     const char *name;
-    struct pdb budgets[3];
+    const char *budgets;
     const char *want; /* one letter per pod: v breaks a budget, . does not */
 };
 
-#define PDB(pdb_name, ns, allowed, ...) \
-    { \
-        .meta = { .namespace = STR(ns), .name = STR(pdb_name) }, .disruptions_allowed = (allowed), __VA_ARGS__ \
-    }
+#define PDB(name, namespace, selector, status) \
+    "{kind: PodDisruptionBudget, metadata: {name: " name ", namespace: " namespace "}, spec: {" selector \
+    "}, status: {" status "}}\n---\n"
+#define WEB "selector: {matchLabels: {app: web}}"
 
 static const struct budget_case cases[] = {
-    { "no budgets", { { 0 } }, "....." },
-    { "nothing allowed", { PDB("a", "default", 0, .selector = SELECT_APP("web")) }, "vv..." },
-    { "one allowed", { PDB("a", "default", 1, .selector = SELECT_APP("web")) }, ".v..." },
-    { "all allowed", { PDB("a", "default", 2, .selector = SELECT_APP("web")) }, "....." },
-    { "allowed is negative", { PDB("a", "default", INT32_MIN, .selector = SELECT_APP("web")) }, "vv..." },
-    { "no selector", { PDB("a", "default", 0) }, "....." },
-    { "empty selector", { PDB("a", "default", 0, .selector = &(struct label_selector){ 0 }) }, "....." },
+    { "no budgets", "", "....." },
+    { "nothing allowed", PDB("a", "default", WEB, "disruptionsAllowed: 0"), "vv..." },
+    { "one allowed", PDB("a", "default", WEB, "disruptionsAllowed: 1"), ".v..." },
+    { "all allowed", PDB("a", "default", WEB, "disruptionsAllowed: 2"), "....." },
+    { "allowed is negative", PDB("a", "default", WEB, "disruptionsAllowed: -2147483648"), "vv..." },
+    { "no selector", PDB("a", "default", "", "disruptionsAllowed: 0"), "....." },
+    { "empty selector", PDB("a", "default", "selector: {}", "disruptionsAllowed: 0"), "....." },
     { "malformed selector",
-      { PDB("a", "default", 0, .selector = &(struct label_selector){ .match_labels = LABELS({ STR("app"), STR("web") }), .invalid = true }) },
+      PDB("a", "default", "selector: {matchExpressions: [{key: app, operator: NotIn}]}", "disruptionsAllowed: 0"),
       "....." },
-    { "negative selector matches, but not a pod without labels",
-      { PDB("a", "default", 0,
-            .selector = &(struct label_selector){
-                .match_expressions = ITEMS(struct selector_requirement, { .key = STR("app"), .op = OP_NOT_IN, .values = STRS(STR("web")) }) }) },
+    { "a negative selector, but a pod without labels is never protected",
+      PDB("a", "default", "selector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}",
+          "disruptionsAllowed: 0"),
       "..v.." },
-    { "other namespace", { PDB("a", "prod", 0, .selector = SELECT_APP("web")) }, "....v" },
+    { "other namespace", PDB("a", "prod", WEB, "disruptionsAllowed: 0"), "....v" },
     { "already counted as disrupted",
-      { PDB("a", "default", 0, .selector = SELECT_APP("web"), .disrupted_pods = STRS(STR("x"), STR("web-1"))) },
+      PDB("a", "default", WEB, "disruptionsAllowed: 0, disruptedPods: {x: null, web-1: '2026-01-01T00:00:00Z'}"),
       ".v..." },
     { "a disrupted pod does not use up the allowance",
-      { PDB("a", "default", 1, .selector = SELECT_APP("web"), .disrupted_pods = STRS(STR("web-1"))) },
-      "....." },
+      PDB("a", "default", WEB, "disruptionsAllowed: 1, disruptedPods: {web-1: '2026-01-01T00:00:00Z'}"), "....." },
     { "every matching budget counts down",
-      { PDB("a", "default", 1, .selector = SELECT_APP("web")),
-        PDB("b", "default", 5,
-            .selector = &(struct label_selector){
-                .match_expressions = ITEMS(struct selector_requirement, { .key = STR("app"), .op = OP_EXISTS }) }),
-        PDB("c", "prod", 0, .selector = SELECT_APP("db")) },
-      ".v..." },
+      PDB("a", "default", WEB, "disruptionsAllowed: 1")
+      PDB("b", "default", "selector: {matchExpressions: [{key: app, operator: Exists}]}", "disruptionsAllowed: 2")
+      PDB("c", "prod", "selector: {matchLabels: {app: db}}", "disruptionsAllowed: 0"),
+      ".vv.." },
 };
 
 static void check_case(const struct budget_case *c)
 {
-    struct world world;
-    world_init(&world, NULL, 0, NULL);
-    struct pod_info *infos[ARRAY_SIZE(pods)];
-    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
-        infos[i] = world_pod(&world, &pods[i]);
-    for (size_t i = 0; i < ARRAY_SIZE(c->budgets); i++)
-        if (c->budgets[i].meta.name.len)
-            cluster_set_object(&world.cluster, KIND_PDB, &c->budgets[i], &c->budgets[i].meta);
+    struct fixture f;
+    fixture_init(&f, (const struct plugin *const[]){ NULL }, NULL);
+    fixture_load(&f, pods);
+    fixture_load(&f, c->budgets);
+    struct pod_info *infos[ARRAY_SIZE(pod_names)];
+    for (size_t i = 0; i < ARRAY_SIZE(infos); i++)
+        infos[i] = cluster_find_pod(&f.cluster, str_from(pod_names[i][0]), str_from(pod_names[i][1]));
     struct budgets budgets;
-    budgets_init(&budgets, &world.cluster, &world.arena);
+    budgets_init(&budgets, &f.cluster, &f.arena);
     for (int round = 0; round < 2; round++) { /* every node begins with full allowances */
-        bool violating[ARRAY_SIZE(pods)];
-        budgets_check(&budgets, infos, ARRAY_SIZE(pods), violating);
-        for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+        bool violating[ARRAY_SIZE(infos)];
+        budgets_check(&budgets, infos, ARRAY_SIZE(infos), violating);
+        for (size_t i = 0; i < ARRAY_SIZE(infos); i++)
             if (violating[i] != (c->want[i] == 'v'))
                 fail_msg("%s: pod %zu: got %d, want %c", c->name, i, violating[i], c->want[i]);
     }
     budgets_release(&budgets);
-    world_release(&world);
+    fixture_release(&f);
 }
 
 static void test_cases(void **state)

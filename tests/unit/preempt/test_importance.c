@@ -1,5 +1,5 @@
 /* Who matters more: priority, then who runs longer; ties as the reference leaves them. */
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include "preempt/importance.h"
 

@@ -1,5 +1,5 @@
 /* The table of lowest priorities follows the cluster through any sequence of changes. */
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include "preempt/lowest.h"
 
@@ -20,8 +20,8 @@ static void test_follows(void **state)
 {
     (void)state;
     struct rng rng = test_rng();
-    struct world world;
-    world_init(&world, NULL, 0, NULL);
+    struct fixture f;
+    fixture_init(&f, (const struct plugin *const[]){ NULL }, NULL);
     static struct node nodes[NODES];
     static struct pod pods[PODS];
     static char names[PODS][8];
@@ -32,27 +32,28 @@ static void test_follows(void **state)
         snprintf(names[i], sizeof(names[i]), "p%zu", i);
         pods[i] = (struct pod){ .meta = { .namespace = STR("default"), .name = str_from(names[i]) },
                                 .spec.priority = { true, (int32_t)rng_below(&rng, 100) - 50 } };
-        infos[i] = world_pod(&world, &pods[i]);
+        infos[i] = cluster_add_pod(&f.cluster, &pods[i]);
     }
-    struct lowest lowest = { .arena = &world.arena };
+    struct lowest lowest = { .arena = &f.arena };
     for (int step = 0; step < STEPS; step++) {
         if (known_nodes < NODES && (!known_nodes || rng_below(&rng, 100) == 0)) {
             nodes[known_nodes].meta.name = str_from(names[known_nodes]);
-            rows[known_nodes] = world_node(&world, &nodes[known_nodes]);
+            cluster_set_node(&f.cluster, &nodes[known_nodes]);
+            rows[known_nodes] = fixture_row(&f, names[known_nodes]);
             known_nodes++;
         }
         size_t i = rng_below(&rng, PODS);
         if (infos[i]->row != ROW_NONE)
-            cluster_displace(&world.cluster, infos[i]);
+            cluster_displace(&f.cluster, infos[i]);
         else
-            cluster_place(&world.cluster, infos[i], rows[rng_below(&rng, known_nodes)]);
+            cluster_place(&f.cluster, infos[i], rows[rng_below(&rng, known_nodes)]);
         /* Sometimes far behind, sometimes one step. */
         if (rng_below(&rng, step < STEPS / 2 ? 2 : 100) == 0) {
-            lowest_update(&lowest, &world.cluster);
-            check_all(&world.cluster, &lowest);
+            lowest_update(&lowest, &f.cluster);
+            check_all(&f.cluster, &lowest);
         }
     }
-    world_release(&world);
+    fixture_release(&f);
 }
 
 int main(void)

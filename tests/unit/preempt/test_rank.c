@@ -1,5 +1,5 @@
 /* Which candidate node is missed least, criterion by criterion. */
-#include "support/world.h"
+#include "support/fixture.h"
 
 #include "preempt/preempt.h"
 
@@ -30,12 +30,15 @@ static const struct rank_case cases[] = {
     { "all equal: by name", { { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 } }, "a b c" },
 };
 
-static const struct node nodes[] = { { .meta.name = STR("b") }, { .meta.name = STR("c") }, { .meta.name = STR("a") } };
+static const char *const nodes[] = { "b", "c", "a" };
+static const struct plugin *const no_plugins[] = { NULL };
 
 static void check_case(const struct rank_case *c)
 {
-    struct world world;
-    world_init(&world, NULL, 0, NULL);
+    struct fixture f;
+    fixture_init(&f, no_plugins, NULL);
+    fixture_load(&f, "{kind: Node, metadata: {name: b}}\n---\n{kind: Node, metadata: {name: c}}\n---\n"
+                     "{kind: Node, metadata: {name: a}}");
     struct pod api[3][3] = { 0 };
     struct pod_info infos[3][3] = { 0 }, *victims[3][3];
     struct preempt_candidate candidates[3];
@@ -46,18 +49,18 @@ static void check_case(const struct rank_case *c)
             infos[n][i] = (struct pod_info){ .api = &api[n][i], .priority = c->nodes[n].victims[i].priority };
             victims[n][i] = &infos[n][i];
         }
-        candidates[n] = (struct preempt_candidate){ world_node(&world, &nodes[n]), victims[n], c->nodes[n].len,
+        candidates[n] = (struct preempt_candidate){ fixture_row(&f, nodes[n]), victims[n], c->nodes[n].len,
                                                     c->nodes[n].violations };
     }
     struct preemption preemption = { .candidates = candidates, .candidates_len = 3 };
-    preempt_rank(&world.cluster, &world.arena, &preemption);
+    preempt_rank(&f.cluster, &f.arena, &preemption);
     _cleanup_(strbuf_release) struct strbuf got = { 0 };
     for (uint32_t i = 0; i < preemption.top_len; i++)
-        strbuf_printf(&got, "%s" STR_FMT, i ? " " : "", STR_ARG(cluster_node_name(&world.cluster, preemption.top[i])));
+        strbuf_printf(&got, "%s" STR_FMT, i ? " " : "", STR_ARG(cluster_node_name(&f.cluster, preemption.top[i])));
     if (strcmp(got.text, c->want))
         fail_msg("%s: got %s, want %s", c->name, got.text, c->want);
     assert_int_equal(preemption.chosen, preemption.top[0]);
-    world_release(&world);
+    fixture_release(&f);
 }
 
 static void test_cases(void **state)

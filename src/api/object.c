@@ -1,0 +1,185 @@
+/* object.c: which table decodes a document, and the lists that documents may be. */
+#include "api/object.h"
+
+#include "api/decode.h"
+
+/* Kinds that moved here from another group with the same fields. */
+static const struct str old_apps_group = { "extensions", 10 };
+
+/* "apps/v1" is group "apps", version "v1"; the core group is "". */
+static void split_version(struct str api_version, struct str *ret_group, struct str *ret_version)
+{
+    ptrdiff_t slash = str_find(api_version, '/');
+    *ret_group = str_slice(api_version, 0, slash < 0 ? 0 : (size_t)slash);
+    *ret_version = str_slice(api_version, (size_t)(slash + 1), api_version.len);
+}
+
+/* v1, and the betas and alphas of it that have the same fields. The core group has had v1 only. */
+static bool is_known_version(struct str version, bool core)
+{
+    static const char *const known[] = { "v1", "v1beta1", "v1beta2", "v1alpha1" };
+    for (size_t i = 0; i < (core ? 1 : ARRAY_SIZE(known)); i++)
+        if (str_is(version, known[i]))
+            return true;
+    return false;
+}
+
+enum api_kind object_kind_from(struct str api_version, struct str kind)
+{
+    struct str group, version, known_group, known_version;
+    split_version(api_version, &group, &version);
+    if (!is_known_version(version, group.len == 0))
+        return KIND_UNKNOWN;
+    for (int i = KIND_UNKNOWN + 1; i < KIND_COUNT; i++) {
+        if (!str_eq(api_kinds[i].kind, kind))
+            continue;
+        split_version(api_kinds[i].api_version, &known_group, &known_version);
+        bool moved = str_eq(known_group, STR("apps")) && str_eq(group, old_apps_group);
+        return moved || str_eq(group, known_group) ? (enum api_kind)i : KIND_UNKNOWN;
+    }
+    return KIND_UNKNOWN;
+}
+
+static bool is_old_budget(enum api_kind kind, struct str api_version)
+{
+    return kind == KIND_PDB && str_eq(api_version, STR("policy/v1beta1"));
+}
+
+/* An empty selector of policy/v1beta1 selects nothing; since v1 it selects everything. */
+static void convert_old_budget(const struct object *object)
+{
+    struct pdb *pdb = object->ptr;
+    struct label_selector *sel = pdb->selector;
+    if (sel && sel->match_labels.len == 0 && sel->match_expressions.len == 0)
+        pdb->selector = NULL;
+}
+
+/* The object, by its kind. */
+static int decode_one(const struct decoder *dec, const struct place *place, yyjson_val *val,
+                      struct object *ret)
+{
+    if (ret->kind == KIND_UNKNOWN)
+        return 0;
+    const struct type *type = api_kinds[ret->kind].type;
+    void *ptr = arena_zalloc(dec->arena, type->size);
+    int r = decode_struct(dec, place, val, type, ptr);
+    if (r < 0)
+        return r;
+    ret->ptr = ptr;
+    ret->meta = ptr;
+    if (is_old_budget(ret->kind, ret->api_version))
+        convert_old_budget(ret);
+    return 0;
+}
+
+/* A field that says what the object is. Absent: left as it is. */
+static int decode_name(const struct decoder *dec, const struct place *place, yyjson_val *val, const char *key,
+                       struct str *ret)
+{
+    yyjson_val *found = yyjson_obj_get(val, key);
+    struct place here = { place, str_from(key), 0 };
+    return found && !yyjson_is_null(found) ? decode_str(dec, &here, found, ret) : 0;
+}
+
+/* What the object says it is. */
+static int decode_own_kind(const struct decoder *dec, const struct place *place, yyjson_val *val,
+                           struct object *ret)
+{
+    int r = decode_name(dec, place, val, "apiVersion", &ret->api_version);
+    if (r == 0)
+        r = decode_name(dec, place, val, "kind", &ret->kind_name);
+    if (r < 0)
+        return r;
+    if (!ret->kind_name.len || !ret->api_version.len)
+        return decode_refuse(dec, place, val, "apiVersion and kind",
+                             ret->kind_name.len ? STR("no apiVersion") : STR("no kind"));
+    ret->kind = object_kind_from(ret->api_version, ret->kind_name);
+    return 0;
+}
+
+/* `kind` is what the object is, whatever it says; KIND_UNKNOWN: what it says. */
+static int decode_at(const struct decoder *dec, const struct place *place, yyjson_val *val,
+                     enum api_kind kind, struct object *ret)
+{
+    struct object object = { .kind = kind };
+    if (!yyjson_is_obj(val))
+        return decode_wrong(dec, place, val, "an object");
+    if (kind == KIND_UNKNOWN) {
+        int r = decode_own_kind(dec, place, val, &object);
+        if (r < 0)
+            return r;
+    } else {
+        object.api_version = api_kinds[kind].api_version;
+        object.kind_name = api_kinds[kind].kind;
+    }
+    int r = decode_one(dec, place, val, &object);
+    if (r == 0)
+        *ret = object;
+    return r;
+}
+
+static struct decoder decoder_for(const struct doc *doc, struct arena *arena, struct error *err)
+{
+    return (struct decoder){ doc, arena, err, doc_strings_stay(doc) };
+}
+
+int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
+                  struct error *err)
+{
+    struct decoder dec = decoder_for(doc, arena, err);
+    return decode_at(&dec, NULL, val, KIND_UNKNOWN, ret);
+}
+
+int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
+                     struct object *ret, struct error *err)
+{
+    struct decoder dec = decoder_for(doc, arena, err);
+    return decode_at(&dec, NULL, val, kind, ret);
+}
+
+int object_walk_init(struct object_walk *walk, const struct doc *doc, struct error *err)
+{
+    /* Strings of this look stay where they are, so it needs no arena. */
+    struct decoder dec = { doc, NULL, err, true };
+    struct str kind = { 0 }, api_version = { 0 };
+    *walk = (struct object_walk){ .doc = doc };
+    if (!yyjson_is_obj(doc->root))
+        return decode_wrong(&dec, NULL, doc->root, "an object");
+    int r = decode_name(&dec, NULL, doc->root, "apiVersion", &api_version);
+    if (r == 0)
+        r = decode_name(&dec, NULL, doc->root, "kind", &kind);
+    if (r < 0)
+        return r;
+    yyjson_val *items = yyjson_obj_get(doc->root, "items");
+    if (!str_ends_with(kind, STR("List")) || !items)
+        return 0;
+    walk->items_kind = object_kind_from(api_version, str_slice(kind, 0, kind.len - strlen("List")));
+    if (walk->items_kind == KIND_UNKNOWN && !str_eq(kind, STR("List")))
+        return 0; /* a list of things we do not know is one thing we do not know */
+    walk->is_list = true;
+    walk->old_budgets = is_old_budget(walk->items_kind, api_version);
+    if (yyjson_is_null(items))
+        return 0;
+    struct place place = { NULL, STR("items"), 0 };
+    if (!yyjson_is_arr(items))
+        return decode_wrong(&dec, &place, items, "a list");
+    yyjson_arr_iter_init(items, &walk->items);
+    return 0;
+}
+
+int object_walk_next(struct object_walk *walk, struct arena *arena, struct object *ret, struct error *err)
+{
+    struct decoder dec = decoder_for(walk->doc, arena, err);
+    yyjson_val *val = walk->is_list ? yyjson_arr_iter_next(&walk->items)
+                      : walk->next  ? NULL
+                                    : walk->doc->root;
+    if (!val)
+        return 0;
+    struct place items = { NULL, STR("items"), 0 }, item = { &items, { 0 }, walk->next++ };
+    int r = decode_at(&dec, walk->is_list ? &item : NULL, val, walk->items_kind, ret);
+    if (r < 0)
+        return r;
+    if (walk->old_budgets)
+        convert_old_budget(ret);
+    return 1;
+}

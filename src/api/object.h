@@ -1,0 +1,48 @@
+/* object.h: from a parsed document to Kubernetes objects.
+ *
+ * The tables of fields.h drive the decoding. Unknown fields are ignored, null is absent, and a value of the wrong type
+ * ends it with one sentence: "cluster.yaml:12:5: spec.containers[0].image: expected a string, found a number".
+ * Nothing is defaulted here; see defaults.h. */
+#ifndef API_OBJECT_H
+#define API_OBJECT_H
+
+#include "api/types.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "codec/doc.h"
+
+/* An object and all it points to live in the arena it was decoded into. Its strings do as well, or, where
+ * doc_strings_stay(), in the stream's text. */
+struct object {
+    enum api_kind kind;
+    void *ptr;                         /* struct pod, struct node, ... by kind; NULL when KIND_UNKNOWN */
+    struct meta *meta;                 /* of the same */
+    struct str api_version, kind_name; /* as written, also of unknown kinds */
+};
+
+/* One object. 0 with KIND_UNKNOWN for a kind or version that berth does not know; older versions of known kinds count
+ * as known where their fields are the same. */
+int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
+                  struct error *err);
+/* The same for a value whose kind is known from elsewhere (items of a PodList); what it says itself does not count. */
+int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
+                     struct object *ret, struct error *err);
+
+/* The kind for "v1", "Pod"; KIND_UNKNOWN if there is none. */
+enum api_kind object_kind_from(struct str api_version, struct str kind);
+
+/* The objects of a document: the document itself, or the items of a List or PodList. */
+struct object_walk {
+    const struct doc *doc;
+    yyjson_arr_iter items;
+    enum api_kind items_kind; /* of a PodList and such, whose items do not say */
+    uint32_t next;
+    bool is_list, old_budgets;
+};
+
+/* Fails on a document that is no object. */
+int object_walk_init(struct object_walk *walk, const struct doc *doc, struct error *err);
+/* 1: an object; 0: no more; or a negative errno. */
+int object_walk_next(struct object_walk *walk, struct arena *arena, struct object *ret, struct error *err);
+
+#endif

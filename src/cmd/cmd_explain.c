@@ -1,0 +1,196 @@
+/* cmd_explain.c: `berth explain`: why would this pod go where it goes, or why does it wait? */
+#include <stdio.h>
+
+#include "cmd/common.h"
+#include "cmd/explain_print.h"
+#include "plugins/registry.h"
+
+struct explain_settings {
+    struct input_settings input;
+    int64_t top;
+    bool as_if_pending;
+};
+
+static const struct option_row rows[] = {
+    INPUT_OPTIONS(struct explain_settings),
+    { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
+      "How many nodes, reasons and candidates the table shows\n(default: 20).", 1, 1000000 },
+    { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
+      "Take a pod that runs already off its node first, and ask\nwhere it would go now." },
+};
+
+extern const struct command command_explain;
+
+/* ---- finding the pod ---- */
+
+struct wanted {
+    struct str namespace, name;
+};
+
+/* "NAMESPACE/POD", or "POD" for the namespace default. */
+static struct wanted parse_wanted(const char *text)
+{
+    struct str all = str_from(text);
+    ptrdiff_t slash = str_find(all, '/');
+    if (slash < 0)
+        return (struct wanted){ STR("default"), all };
+    return (struct wanted){ str_slice(all, 0, (size_t)slash), str_slice(all, (size_t)slash + 1, all.len) };
+}
+
+/* "no pod default/wbe; did you mean default/web?" */
+static int no_such_pod(const struct world *world, struct wanted wanted, struct error *err)
+{
+    struct arena scratch = { 0 };
+    const object_vec *plain = &world->load.objects[KIND_POD];
+    size_t made = world->expansion.pods.len, len = 0;
+    const char **names = xcalloc(plain->len + made + 1, sizeof(*names));
+    vec_for (plain, item)
+        names[len++] = pod_full_name((const struct pod *)*item, &scratch).ptr;
+    vec_for (&world->expansion.pods, pod)
+        names[len++] = pod_full_name(*pod, &scratch).ptr;
+    struct str full = arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name));
+    const char *near = nearest_name(full.ptr, names, len);
+    int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr, near ? "; did you mean " : "",
+                      near ? near : "", near ? "?" : "");
+    free(names);
+    arena_release(&scratch);
+    return r;
+}
+
+static const struct pod *find_made(struct world *world, struct wanted wanted)
+{
+    vec_for (&world->expansion.pods, pod)
+        if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
+            return *pod;
+    return NULL;
+}
+
+/* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
+ * change the answer about a pod that exists. */
+static const struct pod *find_pod(struct world *world, struct wanted wanted, struct error *err)
+{
+    const struct pod *pod = load_find(&world->load, KIND_POD, wanted.namespace, wanted.name);
+    if (pod)
+        return pod;
+    if (expansion_run(&world->expansion, err) < 0)
+        return NULL;
+    world_apply_claims(world);
+    pod = find_made(world, wanted);
+    if (!pod)
+        no_such_pod(world, wanted, err);
+    return pod;
+}
+
+/* A copy that is not on its node. */
+static const struct pod *take_off(struct world *world, const struct pod *pod, struct arena *arena)
+{
+    struct pod *copy = arena_new(arena, struct pod);
+    *copy = *pod;
+    copy->spec.node_name = (struct str){ 0 };
+    struct pod_info *info = cluster_find_pod(&world->cluster, pod->meta.namespace, pod->meta.name);
+    if (info)
+        cluster_remove_pod(&world->cluster, info);
+    return copy;
+}
+
+/* Every pod that waits for this scheduler is known to the model: nominations count. */
+static struct pod_info *add_pending(struct world *world, const struct pod *wanted)
+{
+    size_t len;
+    struct pod **pending = world_pending(world, &len);
+    for (size_t i = 0; i < len; i++)
+        if (pending[i] != wanted && config_profile(&world->config, pending[i]->spec.scheduler_name))
+            cluster_add_pod(&world->cluster, pending[i]);
+    free(pending);
+    return cluster_add_pod(&world->cluster, wanted);
+}
+
+/* ---- the command ---- */
+
+static int explain(struct world *world, const struct explain_settings *settings, const struct pod *pod,
+                   struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct term term = term_stdout(&out);
+    struct profile profile = { 0 };
+    struct explanation explanation = { 0 };
+    const struct profile_config *config = config_profile(&world->config, pod->spec.scheduler_name);
+    if (!config) {
+        error_set(err, -ENOENT,
+                  "pod " STR_FMT "/" STR_FMT " belongs to the scheduler \"" STR_FMT
+                  "\", for which the configuration has no profile",
+                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.scheduler_name));
+        return fail(EXIT_INPUT, err);
+    }
+    struct pod_info *info = add_pending(world, pod);
+    if (profile_init(&profile, &builtin_plugins, config, &world->cluster, err) < 0) {
+        profile_release(&profile);
+        return fail(EXIT_INPUT, err);
+    }
+    explain_pod(&explanation, &profile, &world->cluster, info);
+    if (settings->input.output == OUTPUT_JSON)
+        explain_json(&explanation, &out);
+    else
+        explain_table(&explanation, &term, (uint32_t)settings->top);
+    explanation_release(&explanation);
+    profile_release(&profile);
+    return finish(&term);
+}
+
+static int with_world(struct world *world, const struct explain_settings *settings, const char *name)
+{
+    struct error err = { "" };
+    int r = open_world(world, &command_explain, &settings->input);
+    if (r)
+        return r;
+    const struct pod *pod = find_pod(world, parse_wanted(name), &err);
+    if (!pod)
+        return fail(EXIT_INPUT, &err);
+    expansion_warn(&world->expansion);
+    if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
+        error_set(&err, -EEXIST,
+                  "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT "; --as-if-pending asks where it would go now",
+                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.node_name));
+        return fail(EXIT_INPUT, &err);
+    }
+    if (!str_empty(pod->spec.node_name))
+        pod = take_off(world, pod, &world->load.arena);
+    return explain(world, settings, pod, &err);
+}
+
+static int run(int argc, char **argv)
+{
+    struct explain_settings settings = { .top = 20 };
+    _cleanup_(texts_release) struct texts words = { 0 };
+    int r = options_start(&command_explain, argc, argv, &settings, &words);
+    if (r < 0 && words.list.len != 1) {
+        fprintf(stderr, "berth: explain wants one pod, as NAMESPACE/POD; it got %zu\nTry `berth explain --help`.\n",
+                words.list.len);
+        r = EXIT_INPUT;
+    }
+    if (r < 0) {
+        struct world *world = xcalloc(1, sizeof(*world));
+        r = with_world(world, &settings, words.list.items[0]);
+        world_release(world);
+        free(world);
+    }
+    texts_release(&settings.input.files);
+    return r;
+}
+
+const struct command command_explain = {
+    .name = "explain",
+    .summary = "Says why a pod would go where it goes, or why it waits.",
+    .usage = "-f PATH... [--config FILE] [-o table|json] NAMESPACE/POD",
+    .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole\n"
+               "thought: which nodes can take it and how each plugin scores them, which plugin\n"
+               "rejects the others and why, and whose place it could take. POD alone means\n"
+               "default/POD. Pods that a Deployment or another controller of the input would still\n"
+               "create can be asked about too; `berth simulate` shows their names.",
+    .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
+                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
+                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n",
+    .options = rows,
+    .options_len = ARRAY_SIZE(rows),
+    .run = run,
+};

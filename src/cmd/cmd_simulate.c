@@ -1,0 +1,159 @@
+/* cmd_simulate.c: `berth simulate`: schedules every pending pod and reports what came of it. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/common.h"
+#include "cmd/simulate_print.h"
+
+struct simulate_settings {
+    struct input_settings input;
+    int64_t seed, top, percentage; /* percentage -1: as configured */
+    const char *trace, *group_by;
+    bool no_timing;
+};
+
+static const struct option_row rows[] = {
+    INPUT_OPTIONS(struct simulate_settings),
+    { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),
+      "Decides choices among equal nodes (default: 1). The same input\nand seed give the same output.", 0,
+      INT64_MAX },
+    { 0, "percentage-of-nodes-to-score", "N", OPTION_NUMBER, offsetof(struct simulate_settings, percentage),
+      "Overrides the configuration: 100 looks at all nodes, 0 at as\nmany as kube-scheduler does by default.", 0, 100 },
+    { 0, "group-by", "LABEL", OPTION_TEXT, offsetof(struct simulate_settings, group_by),
+      "Show utilisation per value of this node label (default: zone,\ninstance type, or all nodes as one)." },
+    { 0, "top", "N", OPTION_NUMBER, offsetof(struct simulate_settings, top),
+      "How many groups, reasons and preemptions the table shows\n(default: 20).", 1, 1000000 },
+    { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
+      "Leave out what differs from run to run." },
+    { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
+      "Also save the decisions: {\"placements\":[{\"pod\",\"node\"}...]}." },
+};
+
+extern const struct command command_simulate;
+
+/* ---- progress ---- */
+
+static void show_progress(const struct simulation *simulation, double seconds)
+{
+    static double shown;
+    if (seconds < 1 || seconds - shown < 0.2)
+        return;
+    shown = seconds;
+    fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
+            grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
+            grouped((int64_t)simulation->pods), grouped((int64_t)((double)simulation->records.len / seconds)));
+}
+
+static void clear_progress(const struct simulation *simulation)
+{
+    if (simulation->decide_seconds >= 1)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- the command ---- */
+
+static int save_trace(const struct simulation *simulation, const char *path, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    simulate_trace(simulation, &text);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return error_at(err, -errno, path, 0, 0, "can not be written: %s", strerror(errno));
+    bool bad = fwrite(text.text, 1, text.len, file) != text.len;
+    if (fclose(file) != 0 || bad)
+        return error_at(err, -EIO, path, 0, 0, "can not be written: %s", strerror(errno));
+    return 0;
+}
+
+static void warn(const struct simulation *simulation)
+{
+    expansion_warn(&simulation->world->expansion);
+    if (simulation->foreign)
+        fprintf(stderr, "berth: warning: %zu pods belong to other schedulers, such as " STR_FMT "; left alone\n",
+                simulation->foreign, STR_ARG(simulation->foreign_name));
+    if (simulation->cut_short)
+        fputs("berth: warning: pods keep taking each other's places; stopped after far too many preemptions\n",
+              stderr);
+}
+
+static int print(const struct simulation *simulation, const struct simulate_settings *settings, double load_seconds)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct term term = term_stdout(&out);
+    const struct simulate_view view = {
+        .group_by = settings->group_by,
+        .top = (uint32_t)settings->top,
+        .timing = !settings->no_timing,
+        .load_seconds = load_seconds,
+    };
+    if (settings->input.output == OUTPUT_JSON)
+        simulate_json(simulation, &view, &out);
+    else
+        simulate_table(simulation, &view, &term);
+    return finish(&term);
+}
+
+static int with_world(struct world *world, struct simulation *simulation, const struct simulate_settings *settings)
+{
+    struct error err = { "" };
+    double start = now_seconds();
+    int r = open_world(world, &command_simulate, &settings->input);
+    if (r)
+        return r;
+    const struct sim_options options = {
+        .seed = (uint64_t)settings->seed,
+        .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
+        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+    };
+    r = simulate(simulation, world, &options, &err);
+    double load_seconds = now_seconds() - start - simulation->decide_seconds;
+    if (options.progress)
+        clear_progress(simulation);
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    warn(simulation);
+    if (settings->trace && save_trace(simulation, settings->trace, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return print(simulation, settings, load_seconds);
+}
+
+static int run(int argc, char **argv)
+{
+    struct simulate_settings settings = { .seed = 1, .top = 20, .percentage = -1 };
+    _cleanup_(texts_release) struct texts words = { 0 };
+    int r = options_start(&command_simulate, argc, argv, &settings, &words);
+    if (r < 0 && words.list.len) {
+        fprintf(stderr, "berth: simulate does not know what to do with \"%s\"\nTry `berth simulate --help`.\n",
+                words.list.items[0]);
+        r = EXIT_INPUT;
+    }
+    if (r < 0) {
+        struct world *world = xcalloc(1, sizeof(*world));
+        struct simulation *simulation = xcalloc(1, sizeof(*simulation));
+        r = with_world(world, simulation, &settings);
+        simulation_release(simulation);
+        world_release(world);
+        free(simulation);
+        free(world);
+    }
+    texts_release(&settings.input.files);
+    return r;
+}
+
+const struct command command_simulate = {
+    .name = "simulate",
+    .summary = "Schedules every pending pod, and reports where they go and who waits.",
+    .usage = "-f PATH... [--config FILE] [--seed N] [-o table|json]",
+    .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as\n"
+               "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of\n"
+               "the input add the pods that their controllers would still create. Pods that are\n"
+               "preempted leave at once and come back where a controller would make them again.\n"
+               "Nothing is changed anywhere: the cluster is the one in the files.",
+    .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
+                "  berth simulate -f cluster.json\n"
+                "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
+                "  berth simulate -f cluster.json -o json --no-timing | jq .summary\n",
+    .options = rows,
+    .options_len = ARRAY_SIZE(rows),
+    .run = run,
+};

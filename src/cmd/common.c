@@ -1,0 +1,55 @@
+/* common.c: opening the input and ending a command; see common.h. */
+#include "cmd/common.h"
+
+#include <stdio.h>
+
+int fail(int code, const struct error *err)
+{
+    fprintf(stderr, "berth: %s\n", err->text);
+    return code;
+}
+
+int open_world(struct world *world, const struct command *command, const struct input_settings *input)
+{
+    struct error err = { "" };
+    if (input->files.list.len == 0) {
+        fprintf(stderr, "berth: %s needs the objects of a cluster: -f FILE\nTry `berth %s --help`.\n",
+                command->name, command->name);
+        return EXIT_INPUT;
+    }
+    const struct world_options options = {
+        .paths = input->files.list.items,
+        .paths_len = input->files.list.len,
+        .config = input->config,
+    };
+    if (world_open(world, &options, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    return 0;
+}
+
+int finish(struct term *term)
+{
+    struct error err = { "" };
+    if (term_flush(term, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return EXIT_DONE;
+}
+
+const char *grouped(int64_t number)
+{
+    enum { BUFFERS = 8 };
+    static char buffers[BUFFERS][32];
+    static unsigned next;
+    char digits[24];
+    char *out = buffers[next++ % BUFFERS];
+    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
+    int at = 0;
+    for (int i = 0; i < len; i++) {
+        bool group = i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-';
+        if (group)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+    return out;
+}

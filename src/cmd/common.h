@@ -1,0 +1,39 @@
+/* common.h: what every command that reads a cluster shares: its first options, and how it ends. */
+#ifndef CMD_COMMON_H
+#define CMD_COMMON_H
+
+#include "cmd/options.h"
+#include "cmd/term.h"
+#include "sim/world.h"
+
+enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_INPUT = 2 };
+
+enum output { OUTPUT_TABLE, OUTPUT_JSON };
+
+struct input_settings {
+    struct texts files;
+    const char *config;
+    int output; /* enum output */
+};
+
+/* The rows of input_settings, which is the member `input` of the command's settings. */
+#define INPUT_OPTIONS(settings) \
+    { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(settings, input.files), \
+      "Objects: a file (JSON, YAML, several documents, Lists, JSON\n" \
+      "lines), a folder with such files, or - for standard input.\nMay be given again." }, \
+    { 0, "config", "FILE", OPTION_TEXT, offsetof(settings, input.config), \
+      "A KubeSchedulerConfiguration; without it, what kube-scheduler\nruns with by default." }, \
+    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(settings, input.output), \
+      "How to print the answer (default: table)." }
+
+/* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
+int open_world(struct world *world, const struct command *command, const struct input_settings *input);
+/* Prints the sentence and returns the exit code. */
+int fail(int code, const struct error *err);
+/* Writes out what was collected; returns the exit code. */
+int finish(struct term *term);
+
+/* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
+const char *grouped(int64_t number);
+
+#endif

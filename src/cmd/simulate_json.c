@@ -1,0 +1,175 @@
+/* simulate_json.c: a simulation as JSON, a decision and a node a line each. */
+#include "cmd/json_line.h"
+#include "cmd/simulate_print.h"
+
+/* Names are built in one buffer: there may be hundreds of thousands. */
+static void put_pod(struct json_writer *json, const char *key, const struct pod *pod, struct strbuf *scratch)
+{
+    strbuf_clear(scratch);
+    strbuf_str(scratch, pod->meta.namespace);
+    strbuf_putc(scratch, '/');
+    strbuf_str(scratch, pod->meta.name);
+    if (key)
+        json_key(json, str_from(key));
+    json_str(json, strbuf_slice(scratch));
+}
+
+static void put_row(struct json_writer *json, const struct cluster *cluster, const char *key, uint32_t row)
+{
+    json_key(json, str_from(key));
+    if (row == ROW_NONE)
+        json_null(json);
+    else
+        json_str(json, cluster_node_name(cluster, row));
+}
+
+static void put_placement(struct json_writer *json, const struct simulation *simulation, const struct sim_record *record,
+                          struct strbuf *scratch)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    json_begin_line(json);
+    put_pod(json, "pod", record->pod, scratch);
+    put_row(json, cluster, "node", record->row);
+    json_key(json, STR("message"));
+    json_str(json, record->message);
+    if (record->nominated_row != ROW_NONE) {
+        put_row(json, cluster, "nominated", record->nominated_row);
+        json_key(json, STR("victims"));
+        json_begin_array(json);
+        for (size_t i = 0; i < record->victims_len; i++)
+            put_pod(json, NULL, simulation->victims.items[record->victims_first + i], scratch);
+        json_end_array(json);
+    }
+    json_end_line(json);
+}
+
+/* The unit belongs to the name: cpu is counted in thousandths of a core, all else in units and bytes. */
+static struct str resource_key(const struct cluster *cluster, uint32_t resource)
+{
+    return resource == RES_CPU ? STR("cpuMilli") : cluster->resource_names.items[resource];
+}
+
+static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key, const int64_t *amounts,
+                        uint32_t stride, uint32_t row, uint32_t resources)
+{
+    json_key(json, str_from(key));
+    json_begin_object(json);
+    for (uint32_t r = 0; r < resources; r++)
+        if (cluster->col.alloc[r][row] || amounts[(size_t)r * stride + row]) {
+            json_key(json, resource_key(cluster, r));
+            json_int(json, amounts[(size_t)r * stride + row]);
+        }
+    json_end_object(json);
+}
+
+static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    const struct sim_usage *before = &simulation->before, *after = &simulation->after;
+    json_begin_line(json);
+    json_key(json, STR("name"));
+    json_str(json, cluster_node_name(cluster, row));
+    json_key(json, STR("allocatable"));
+    json_begin_object(json);
+    for (uint32_t r = 0; r < cluster->col.resources; r++)
+        if (cluster->col.alloc[r][row]) {
+            json_key(json, resource_key(cluster, r));
+            json_int(json, cluster->col.alloc[r][row]);
+        }
+    json_end_object(json);
+    put_amounts(json, cluster, "before", before->used, before->rows, row, before->resources);
+    put_amounts(json, cluster, "after", after->used, after->rows, row, after->resources);
+    json_end_line(json);
+}
+
+static void put_summary(struct json_writer *json, const struct simulation *simulation, const struct simulate_view *view)
+{
+    const struct {
+        const char *key;
+        size_t value;
+    } rows[] = {
+        { "nodes", simulation->world->cluster.live_nodes },
+        { "running", simulation->world->running },
+        { "expanded", simulation->world->expansion.pods.len },
+        { "decisions", simulation->records.len },
+        { "scheduled", simulation->scheduled },
+        { "pending", simulation->waiting.len },
+        { "preempted", simulation->victims.len },
+        { "recreated", simulation->replaced },
+    };
+    json_key(json, STR("summary"));
+    json_begin_object(json);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        json_key(json, str_from(rows[i].key));
+        json_int(json, (int64_t)rows[i].value);
+    }
+    if (view->timing) {
+        double seconds = simulation->decide_seconds;
+        json_key(json, STR("loadSeconds"));
+        json_double(json, view->load_seconds);
+        json_key(json, STR("decideSeconds"));
+        json_double(json, seconds);
+        json_key(json, STR("decisionsPerSecond"));
+        json_double(json, seconds > 0 ? (double)simulation->records.len / seconds : 0);
+    }
+    json_end_object(json);
+}
+
+static void put_waiting(struct json_writer *json, const struct simulation *simulation, struct strbuf *scratch)
+{
+    json_key(json, STR("pending"));
+    json_begin_array(json);
+    vec_for (&simulation->waiting, waiting) {
+        json_begin_line(json);
+        put_pod(json, "pod", waiting->pod, scratch);
+        json_key(json, STR("message"));
+        json_str(json, waiting->message);
+        if (waiting->gated) {
+            json_key(json, STR("gated"));
+            json_bool(json, true);
+        }
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+void simulate_json(const struct simulation *simulation, const struct simulate_view *view, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    json_begin_object(&json);
+    json_key(&json, STR("placements"));
+    json_begin_array(&json);
+    vec_for (&simulation->records, record)
+        put_placement(&json, simulation, record, &scratch);
+    json_end_array(&json);
+    put_waiting(&json, simulation, &scratch);
+    struct meta **nodes = load_sorted(&simulation->world->load, KIND_NODE);
+    json_key(&json, STR("nodes"));
+    json_begin_array(&json);
+    for (size_t i = 0; i < simulation->world->load.objects[KIND_NODE].len; i++)
+        put_node(&json, simulation, cluster_row(&simulation->world->cluster, nodes[i]->name));
+    json_end_array(&json);
+    free(nodes);
+    put_summary(&json, simulation, view);
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}
+
+void simulate_trace(const struct simulation *simulation, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    json_begin_object(&json);
+    json_key(&json, STR("placements"));
+    json_begin_array(&json);
+    vec_for (&simulation->records, record) {
+        json_begin_line(&json);
+        put_pod(&json, "pod", record->pod, &scratch);
+        put_row(&json, &simulation->world->cluster, "node", record->row);
+        json_end_line(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}

@@ -1,0 +1,302 @@
+/* simulate_table.c: a simulation for a person: what happened, how full the nodes are, who waits and why. */
+#include "api/labels.h"
+#include "cmd/common.h"
+#include "cmd/simulate_print.h"
+
+/* ---- groups of nodes ---- */
+
+enum { GROUPS_MAX = 16, BAR_CELLS = 16, SCALARS_SHOWN = 2 };
+
+struct group {
+    struct str name;
+    uint32_t nodes;
+    int64_t *alloc, *before, *after; /* by resource */
+};
+
+typedef VEC(struct group) group_vec;
+
+static struct str label_of(const struct meta *node, const char *label)
+{
+    const struct str *value = label ? str_map_get(&node->labels, str_from(label)) : NULL;
+    return value ? *value : STR("(none)");
+}
+
+/* How many different values the label has over the nodes, counted up to GROUPS_MAX + 1; 0 when no node has it. */
+static size_t count_values(const struct world *world, const char *label)
+{
+    struct strmap seen = { 0 };
+    bool any = false;
+    vec_for (&world->load.objects[KIND_NODE], node) {
+        any |= str_map_get(&(*node)->labels, str_from(label)) != NULL;
+        strmap_put(&seen, label_of(*node, label), *node);
+        if (seen.len > GROUPS_MAX)
+            break;
+    }
+    size_t count = any ? seen.len : 0;
+    strmap_release(&seen);
+    return count;
+}
+
+/* The first label that tells a handful of groups apart; NULL: all nodes are one group. */
+static const char *choose_label(const struct world *world)
+{
+    static const char *const labels[] = { "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",
+                                          "topology.kubernetes.io/region", "kubernetes.io/arch" };
+    for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+        size_t count = count_values(world, labels[i]);
+        if (count >= 2 && count <= GROUPS_MAX)
+            return labels[i];
+    }
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct group *)a)->name, ((const struct group *)b)->name);
+}
+
+static void add_node(const struct simulation *simulation, struct group *group, uint32_t row)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    const struct sim_usage *before = &simulation->before, *after = &simulation->after;
+    group->nodes++;
+    for (uint32_t r = 0; r < cluster->col.resources; r++) {
+        group->alloc[r] += cluster->col.alloc[r][row];
+        group->before[r] += r < before->resources ? before->used[(size_t)r * before->rows + row] : 0;
+        group->after[r] += r < after->resources ? after->used[(size_t)r * after->rows + row] : 0;
+    }
+}
+
+static void collect_groups(const struct simulation *simulation, const char *label, struct arena *arena,
+                           group_vec *ret)
+{
+    const struct world *world = simulation->world;
+    uint32_t resources = world->cluster.col.resources;
+    struct strmap places = { 0 };
+    vec_for (&world->load.objects[KIND_NODE], node) {
+        struct str name = label ? label_of(*node, label) : STR("all nodes");
+        size_t place = (size_t)strmap_get(&places, name);
+        if (!place) {
+            *vec_push(ret) = (struct group){ .name = name,
+                                             .alloc = arena_array(arena, int64_t, resources),
+                                             .before = arena_array(arena, int64_t, resources),
+                                             .after = arena_array(arena, int64_t, resources) };
+            place = ret->len;
+            strmap_put(&places, name, (void *)place);
+        }
+        add_node(simulation, &ret->items[place - 1], cluster_row(&world->cluster, (*node)->name));
+    }
+    strmap_release(&places);
+    if (ret->len)
+        qsort(ret->items, ret->len, sizeof(struct group), by_name);
+}
+
+/* ---- bars ---- */
+
+static double share(int64_t used, int64_t alloc)
+{
+    return alloc > 0 ? (double)used / (double)alloc : 0;
+}
+
+static void print_bar_row(struct term *term, const struct group *group, uint32_t resource, const char *name,
+                          size_t name_width, size_t group_width, bool first)
+{
+    double before = share(group->before[resource], group->alloc[resource]);
+    double after = share(group->after[resource], group->alloc[resource]);
+    size_t gap = group_width - (first ? text_width(group->name) : 0);
+    strbuf_puts(term->out, "  ");
+    if (first)
+        term_paint(term, PAINT_BOLD, STR_FMT, STR_ARG(group->name));
+    strbuf_printf(term->out, "%*s  %-*s  %5.1f%% ", (int)gap, "", (int)name_width, name, before * 100);
+    term_bar(term, before, BAR_CELLS);
+    strbuf_printf(term->out, "  %5.1f%% ", after * 100);
+    term_bar(term, after, BAR_CELLS);
+    strbuf_putc(term->out, '\n');
+}
+
+/* cpu, memory and pods; other resources where somebody asks for them. */
+static uint32_t choose_resources(const struct cluster *cluster, const group_vec *groups, uint32_t *ret)
+{
+    uint32_t len = 0, scalars = 0;
+    ret[len++] = RES_CPU;
+    ret[len++] = RES_MEMORY;
+    ret[len++] = RES_PODS;
+    for (uint32_t r = RES_EPHEMERAL; r < cluster->col.resources && scalars < SCALARS_SHOWN; r++) {
+        bool used = false;
+        vec_for (groups, group)
+            used |= group->alloc[r] > 0 && (group->before[r] > 0 || group->after[r] > 0);
+        if (r == RES_PODS || !used)
+            continue;
+        ret[len++] = r;
+        scalars++;
+    }
+    return len;
+}
+
+static void print_usage(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    uint32_t resources[3 + SCALARS_SHOWN];
+    struct arena scratch = { 0 };
+    group_vec groups = { 0 };
+    const char *label = view->group_by ? view->group_by : choose_label(simulation->world);
+    collect_groups(simulation, label, &scratch, &groups);
+    uint32_t len = choose_resources(cluster, &groups, resources);
+    size_t group_width = 0, name_width = 0;
+    vec_for (&groups, group)
+        group_width = MAX(group_width, text_width(group->name));
+    for (uint32_t i = 0; i < len; i++)
+        name_width = MAX(name_width, (size_t)cluster->resource_names.items[resources[i]].len);
+    strbuf_putc(term->out, '\n');
+    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s %-24s", (int)group_width, "NODES", (int)name_width, "IN USE",
+               "BEFORE", "AFTER");
+    if (label)
+        term_paint(term, PAINT_DIM, "  by %s", label);
+    strbuf_putc(term->out, '\n');
+    size_t shown = MIN(groups.len, (size_t)view->top);
+    for (size_t g = 0; g < shown; g++)
+        for (uint32_t i = 0; i < len; i++) {
+            struct str name = cluster->resource_names.items[resources[i]];
+            print_bar_row(term, &groups.items[g], resources[i], arena_strndup(&scratch, name.ptr, name.len),
+                          name_width, group_width, i == 0);
+        }
+    if (groups.len > shown)
+        term_paint(term, PAINT_DIM, "  and %s more groups\n", grouped((int64_t)(groups.len - shown)));
+    vec_release(&groups);
+    arena_release(&scratch);
+}
+
+/* ---- who waits ---- */
+
+struct reason {
+    struct str message;
+    size_t pods;
+    VEC(const struct pod *) examples;
+};
+
+static int by_pods(const void *a, const void *b)
+{
+    const struct reason *x = a, *y = b;
+    if (x->pods != y->pods)
+        return x->pods > y->pods ? -1 : 1;
+    return str_cmp(x->message, y->message);
+}
+
+typedef VEC(struct reason) reason_vec;
+
+enum { EXAMPLES_SHOWN = 3 };
+
+static void collect_reasons(const struct simulation *simulation, reason_vec *ret)
+{
+    struct strmap places = { 0 };
+    vec_for (&simulation->waiting, waiting) {
+        size_t place = (size_t)strmap_get(&places, waiting->message);
+        if (!place) {
+            *vec_push(ret) = (struct reason){ .message = waiting->message };
+            place = ret->len;
+            strmap_put(&places, waiting->message, (void *)place);
+        }
+        struct reason *reason = &ret->items[place - 1];
+        if (reason->pods++ < EXAMPLES_SHOWN)
+            *vec_push(&reason->examples) = waiting->pod;
+    }
+    strmap_release(&places);
+    if (ret->len)
+        qsort(ret->items, ret->len, sizeof(struct reason), by_pods);
+}
+
+static void print_waiting(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+{
+    reason_vec reasons = { 0 };
+    if (!simulation->waiting.len)
+        return;
+    collect_reasons(simulation, &reasons);
+    strbuf_putc(term->out, '\n');
+    term_paint(term, PAINT_BAD, "Pending: %s\n", grouped((int64_t)simulation->waiting.len));
+    for (size_t i = 0; i < reasons.len && i < view->top; i++) {
+        const struct reason *reason = &reasons.items[i];
+        term_paint(term, PAINT_BOLD, "  %s pod%s", grouped((int64_t)reason->pods), reason->pods == 1 ? "" : "s");
+        for (size_t e = 0; e < reason->examples.len; e++) {
+            const struct meta *meta = &reason->examples.items[e]->meta;
+            term_paint(term, PAINT_NONE, "%s " STR_FMT "/" STR_FMT, e ? "," : ":", STR_ARG(meta->namespace),
+                       STR_ARG(meta->name));
+        }
+        strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ...\n" : "\n");
+        term_wrap(term, 4, reason->message);
+    }
+    if (reasons.len > view->top)
+        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));
+    vec_for (&reasons, reason)
+        vec_release(&reason->examples);
+    vec_release(&reasons);
+}
+
+/* ---- preemptions ---- */
+
+static void print_preemptions(const struct simulation *simulation, const struct simulate_view *view,
+                              struct term *term)
+{
+    size_t shown = 0, left = 0;
+    if (!simulation->victims.len)
+        return;
+    strbuf_putc(term->out, '\n');
+    term_paint(term, PAINT_WARN, "Preempted: %s", grouped((int64_t)simulation->victims.len));
+    strbuf_printf(term->out, ", of which %s came back as new pods\n", grouped((int64_t)simulation->replaced));
+    vec_for (&simulation->records, record) {
+        if (record->nominated_row == ROW_NONE)
+            continue;
+        if (shown == view->top) {
+            left++;
+            continue;
+        }
+        shown++;
+        struct str node = cluster_node_name(&simulation->world->cluster, record->nominated_row);
+        term_paint(term, PAINT_NONE, "  " STR_FMT "/" STR_FMT " on " STR_FMT " in place of",
+                   STR_ARG(record->pod->meta.namespace), STR_ARG(record->pod->meta.name), STR_ARG(node));
+        for (size_t i = 0; i < record->victims_len && i < EXAMPLES_SHOWN; i++) {
+            const struct meta *meta = &simulation->victims.items[record->victims_first + i]->meta;
+            term_paint(term, PAINT_NONE, "%s " STR_FMT "/" STR_FMT, i ? "," : "", STR_ARG(meta->namespace),
+                       STR_ARG(meta->name));
+        }
+        if (record->victims_len > EXAMPLES_SHOWN)
+            strbuf_printf(term->out, " and %s more", grouped((int64_t)record->victims_len - EXAMPLES_SHOWN));
+        strbuf_putc(term->out, '\n');
+    }
+    if (left)
+        term_paint(term, PAINT_DIM, "  and %s more\n", grouped((int64_t)left));
+}
+
+/* ---- the whole page ---- */
+
+static void print_summary(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+{
+    const struct world *world = simulation->world;
+    struct strbuf *out = term->out;
+    strbuf_printf(out, "%s nodes, %s running pods", grouped(world->cluster.live_nodes),
+                  grouped((int64_t)world->running));
+    if (world->expansion.pods.len)
+        strbuf_printf(out, ", %s pods that %s controllers would still create",
+                      grouped((int64_t)world->expansion.pods.len), grouped((int64_t)world->expansion.controllers));
+    strbuf_putc(out, '\n');
+    strbuf_printf(out, "%s decisions: ", grouped((int64_t)simulation->records.len));
+    term_paint(term, PAINT_GOOD, "%s scheduled", grouped((int64_t)simulation->scheduled));
+    strbuf_puts(out, ", ");
+    term_paint(term, simulation->waiting.len ? PAINT_BAD : PAINT_NONE, "%s pending",
+               grouped((int64_t)simulation->waiting.len));
+    strbuf_printf(out, ", %s preempted\n", grouped((int64_t)simulation->victims.len));
+    if (!view->timing)
+        return;
+    double seconds = simulation->decide_seconds;
+    strbuf_printf(out, "%s decisions per second; loading took %.3f s, deciding %.3f s\n",
+                  grouped(seconds > 0 ? (int64_t)((double)simulation->records.len / seconds) : 0),
+                  view->load_seconds, seconds);
+}
+
+void simulate_table(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+{
+    print_summary(simulation, view, term);
+    if (simulation->world->cluster.live_nodes)
+        print_usage(simulation, view, term);
+    print_preemptions(simulation, view, term);
+    print_waiting(simulation, view, term);
+}

@@ -1,0 +1,264 @@
+/* groups.c: finds groups by hash of their inputs; keeps buckets sorted, best first. */
+#include "engine/groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitmap.h"
+
+/* ---- finding a group ---- */
+static uint64_t hash_row(const struct table *table, uint32_t row)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    for (uint32_t i = 0; i < table->inputs_len; i++) {
+        hash = (hash ^ table->inputs[i][row]) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static bool same_inputs(const struct groups *groups, uint32_t number, const struct table *table, uint32_t row)
+{
+    const uint32_t *inputs = group_inputs(groups, number);
+    for (uint32_t i = 0; i < groups->width; i++)
+        if (inputs[i] != table->inputs[i][row])
+            return false;
+    return true;
+}
+
+static void slots_put(struct groups *groups, uint32_t number)
+{
+    uint32_t at = (uint32_t)groups->items.items[number].hash & (groups->slots_cap - 1);
+    while (groups->slots[at])
+        at = (at + 1) & (groups->slots_cap - 1);
+    groups->slots[at] = number;
+}
+
+/* The table of slots is at most half full of groups that are in use; free ones are dropped when it is made anew. */
+static void slots_rebuild(struct groups *groups)
+{
+    size_t used = groups->items.len - groups->free.len;
+    uint32_t cap = 16;
+    while (cap < used * 4)
+        cap *= 2;
+    free(groups->slots);
+    groups->slots = xcalloc(cap, sizeof(*groups->slots));
+    groups->slots_cap = cap;
+    for (uint32_t i = 1; i < groups->items.len; i++)
+        if (groups->items.items[i].rows)
+            slots_put(groups, i);
+}
+
+static uint32_t group_new(struct groups *groups, const struct table *table, uint32_t row, uint64_t hash)
+{
+    uint32_t number;
+    if (groups->free.len) {
+        number = groups->free.items[--groups->free.len];
+    } else {
+        number = (uint32_t)groups->items.len;
+        *vec_push(&groups->items) = (struct group){ .inputs_at = (uint32_t)groups->pool.len };
+        for (uint32_t i = 0; i < groups->width; i++)
+            *vec_push(&groups->pool) = 0;
+    }
+    struct group *group = &groups->items.items[number];
+    group->hash = hash;
+    group->rows = 0;
+    group->best = INT32_MIN;
+    group->best_rows = 0;
+    for (uint32_t i = 0; i < groups->width; i++)
+        groups->pool.items[group->inputs_at + i] = table->inputs[i][row];
+    return number;
+}
+
+static void slots_drop(struct groups *groups, uint32_t number)
+{
+    uint32_t mask = groups->slots_cap - 1;
+    uint32_t hole = (uint32_t)groups->items.items[number].hash & mask;
+    while (groups->slots[hole] != number)
+        hole = (hole + 1) & mask;
+    for (uint32_t at = (hole + 1) & mask; groups->slots[at]; at = (at + 1) & mask) {
+        uint32_t home = (uint32_t)groups->items.items[groups->slots[at]].hash & mask;
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            groups->slots[hole] = groups->slots[at];
+            hole = at;
+        }
+    }
+    groups->slots[hole] = 0;
+}
+
+static uint32_t group_for(struct groups *groups, const struct table *table, uint32_t row)
+{
+    uint64_t hash = hash_row(table, row);
+    uint32_t at = (uint32_t)hash & (groups->slots_cap - 1), number;
+    while ((number = groups->slots[at])) {
+        if (groups->items.items[number].hash == hash && same_inputs(groups, number, table, row))
+            return number;
+        at = (at + 1) & (groups->slots_cap - 1);
+    }
+    number = group_new(groups, table, row, hash);
+    groups->slots[at] = number;
+    if ((groups->items.len - groups->free.len) * 2 > groups->slots_cap) {
+        groups->items.items[number].rows = 1; /* keeps it while the slots are made anew */
+        slots_rebuild(groups);
+        groups->items.items[number].rows = 0;
+    }
+    return number;
+}
+
+/* ---- buckets ---- */
+static uint64_t *bitmap_take(struct groups *groups)
+{
+    if (groups->spare.len)
+        return groups->spare.items[--groups->spare.len];
+    return xcalloc(groups->words, sizeof(uint64_t));
+}
+
+/* The place of the bucket with that score, or where it belongs. */
+static size_t bucket_place(const struct group *group, int32_t local)
+{
+    size_t low = 0, high = group->buckets.len;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (group->buckets.items[middle].local > local)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void bucket_insert(struct groups *groups, struct group *group, uint32_t row, int32_t local)
+{
+    size_t at = bucket_place(group, local);
+    if (at == group->buckets.len || group->buckets.items[at].local != local) {
+        (void)vec_push(&group->buckets);
+        memmove(&group->buckets.items[at + 1], &group->buckets.items[at],
+                (group->buckets.len - 1 - at) * sizeof(struct bucket));
+        group->buckets.items[at] = (struct bucket){ .local = local, .bits = bitmap_take(groups) };
+    }
+    struct bucket *bucket = &group->buckets.items[at];
+    bucket->rows++;
+    bitmap_set(bucket->bits, row);
+}
+
+static void bucket_remove(struct groups *groups, struct group *group, uint32_t row, int32_t local)
+{
+    size_t at = bucket_place(group, local);
+    struct bucket *bucket = &group->buckets.items[at];
+    assert(at < group->buckets.len && bucket->local == local);
+    bitmap_clear(bucket->bits, row);
+    if (--bucket->rows)
+        return;
+    *vec_push(&groups->spare) = bucket->bits;
+    memmove(bucket, bucket + 1, (group->buckets.len - 1 - at) * sizeof(*bucket));
+    group->buckets.len--;
+}
+
+static void note_best(struct group *group)
+{
+    bool any = group->buckets.len > 0;
+    group->best = any ? group->buckets.items[0].local : INT32_MIN;
+    group->best_rows = any ? group->buckets.items[0].rows : 0;
+}
+
+/* ---- rows ---- */
+void groups_insert(struct groups *groups, const struct table *table, uint32_t row)
+{
+    if (table->verdict[row])
+        return;
+    uint32_t number = group_for(groups, table, row);
+    struct group *group = &groups->items.items[number];
+    groups->group_of[row] = number;
+    group->rows++;
+    bucket_insert(groups, group, row, table->local[row]);
+    note_best(group);
+}
+
+void groups_remove(struct groups *groups, const struct table *table, uint32_t row)
+{
+    uint32_t number = groups->group_of[row];
+    if (!number)
+        return;
+    struct group *group = &groups->items.items[number];
+    groups->group_of[row] = 0;
+    bucket_remove(groups, group, row, table->local[row]);
+    note_best(group);
+    if (--group->rows)
+        return;
+    slots_drop(groups, number);
+    *vec_push(&groups->free) = number;
+}
+
+static void clear(struct groups *groups)
+{
+    vec_for(&groups->items, group) {
+        vec_for(&group->buckets, bucket)
+            free(bucket->bits);
+        vec_release(&group->buckets);
+    }
+    vec_clear(&groups->items);
+    vec_clear(&groups->pool);
+    vec_clear(&groups->free);
+    vec_for(&groups->spare, bits)
+        free(*bits);
+    vec_clear(&groups->spare);
+    *vec_push(&groups->items) = (struct group){ 0 };
+}
+
+static void count_row(struct group *group, int32_t local)
+{
+    group->rows++;
+    if (local > group->best) {
+        group->best = local;
+        group->best_rows = 1;
+    } else {
+        group->best_rows += local == group->best;
+    }
+}
+
+void groups_build(struct groups *groups, const struct table *table, bool ranked)
+{
+    clear(groups);
+    groups->ranked = ranked;
+    groups->width = table->inputs_len;
+    if (groups->rows_cap < table->rows_cap) {
+        groups->rows_cap = table->rows_cap;
+        groups->group_of = xreallocarray(groups->group_of, groups->rows_cap, sizeof(*groups->group_of));
+    }
+    groups->words = (uint32_t)bitmap_words(groups->rows_cap);
+    memset(groups->group_of, 0, groups->rows_cap * sizeof(*groups->group_of));
+    slots_rebuild(groups);
+    uint32_t only = 0; /* without inputs there is one group */
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (table->verdict[row])
+            continue;
+        if (ranked) {
+            groups_insert(groups, table, row);
+            continue;
+        }
+        uint32_t number = only ? only : group_for(groups, table, row);
+        only = groups->width ? 0 : number;
+        groups->group_of[row] = number;
+        count_row(&groups->items.items[number], table->local[row]);
+    }
+}
+
+void groups_release(struct groups *groups)
+{
+    clear(groups);
+    vec_release(&groups->items);
+    vec_release(&groups->pool);
+    vec_release(&groups->free);
+    vec_release(&groups->spare);
+    free(groups->slots);
+    free(groups->group_of);
+    *groups = (struct groups){ 0 };
+}
+
+size_t groups_bytes(const struct groups *groups)
+{
+    size_t bytes = (size_t)groups->rows_cap * sizeof(uint32_t) + (size_t)groups->slots_cap * sizeof(uint32_t);
+    vec_for(&groups->items, group)
+        bytes += sizeof(*group) + group->buckets.len * (sizeof(struct bucket) + groups->words * sizeof(uint64_t));
+    return bytes + groups->spare.len * groups->words * sizeof(uint64_t);
+}

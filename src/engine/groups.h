@@ -1,0 +1,56 @@
+/* groups.h: the rows of a table that pass their node-local filters, put together by equal inputs.
+ *
+ *     group {z1, 3 pods}   buckets   97: rows 0 4 9   85: row 2   ...
+ *     group {z2, 0 pods}   buckets   97: rows 1 5     ...
+ *
+ * In a group only the local score ranks: its best rows are those of its first bucket. A bucket is a set of rows as a
+ * bitmap, so that the n-th best row in row order is found without sorting.
+ *
+ * `ranked` groups keep buckets and follow changes row by row (the index); others know only their best score and how
+ * many rows have it, found in one pass (the scan). */
+#ifndef ENGINE_GROUPS_H
+#define ENGINE_GROUPS_H
+
+#include "framework/table.h"
+
+struct bucket {
+    int32_t local;
+    uint32_t rows;
+    uint64_t *bits; /* by row */
+};
+
+struct group {
+    uint64_t hash;
+    uint32_t inputs_at; /* in the pool of inputs */
+    uint32_t rows;
+    int32_t best;       /* local score */
+    uint32_t best_rows; /* how many have it */
+    VEC(struct bucket) buckets; /* ranked: best first */
+};
+
+struct groups {
+    bool ranked;
+    uint32_t width;             /* inputs per group */
+    VEC(struct group) items;    /* [0] is unused; one without rows is free */
+    VEC(uint32_t) pool;         /* inputs of the groups */
+    VEC(uint32_t) free;
+    uint32_t *slots, slots_cap; /* hash table of group numbers */
+    uint32_t *group_of;         /* by row; 0: none */
+    uint32_t rows_cap, words;   /* size of group_of; words of a bitmap */
+    VEC(uint64_t *) spare;      /* bitmaps to use again */
+};
+
+/* Groups all rows of a filled table. */
+void groups_build(struct groups *groups, const struct table *table, bool ranked);
+/* Ranked only: the row leaves its group; joins the one that its columns name now (if it passes). */
+void groups_remove(struct groups *groups, const struct table *table, uint32_t row);
+void groups_insert(struct groups *groups, const struct table *table, uint32_t row);
+void groups_release(struct groups *groups);
+size_t groups_bytes(const struct groups *groups);
+
+static inline const uint32_t *group_inputs(const struct groups *groups, uint32_t number)
+{
+    return groups->pool.items + groups->items.items[number].inputs_at;
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* domain_counter.c: plus, minus, and the smallest sum by histogram. */
+#include "framework/domain_counter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "framework/table.h"
+
+enum { HISTOGRAM_MAX = 1 << 16 };
+
+void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows)
+{
+    *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows };
+    counter->rows = xcalloc(rows, sizeof(*counter->rows));
+}
+
+void domain_counter_release(struct domain_counter *counter)
+{
+    free(counter->rows);
+    free(counter->sums);
+    free(counter->nodes);
+    vec_release(&counter->histogram);
+    *counter = (struct domain_counter){ 0 };
+}
+
+static void grow_domains(struct domain_counter *counter, uint32_t domain)
+{
+    if (domain < counter->domains_cap)
+        return;
+    uint32_t old = counter->domains_cap;
+    uint32_t cap = MAX((uint32_t)counter->topo->domains.len, MAX(domain + 1, old * 2));
+    counter->sums = xreallocarray(counter->sums, cap, sizeof(*counter->sums));
+    counter->nodes = xreallocarray(counter->nodes, cap, sizeof(*counter->nodes));
+    memset(counter->sums + old, 0, (cap - old) * sizeof(*counter->sums));
+    memset(counter->nodes + old, 0, (cap - old) * sizeof(*counter->nodes));
+    counter->domains_cap = cap;
+}
+
+static void histogram_count(struct domain_counter *counter, int64_t sum, int delta)
+{
+    if (sum < 0 || sum >= HISTOGRAM_MAX) {
+        counter->beyond += (uint32_t)delta;
+        return;
+    }
+    while (counter->histogram.len <= (size_t)sum)
+        *vec_push(&counter->histogram) = 0;
+    counter->histogram.items[sum] += (uint32_t)delta;
+}
+
+static void domain_change(struct domain_counter *counter, uint32_t domain, int nodes, int64_t value)
+{
+    if (counter->nodes[domain])
+        histogram_count(counter, counter->sums[domain], -1);
+    counter->domains -= counter->nodes[domain] > 0;
+    counter->nodes[domain] += (uint32_t)nodes;
+    counter->sums[domain] += value;
+    counter->total += value;
+    counter->domains += counter->nodes[domain] > 0;
+    if (counter->nodes[domain])
+        histogram_count(counter, counter->sums[domain], +1);
+}
+
+static void grow_rows(struct domain_counter *counter, uint32_t row)
+{
+    if (row < counter->rows_cap)
+        return;
+    uint32_t cap = MAX(row + 1, counter->rows_cap * 2);
+    counter->rows = xreallocarray(counter->rows, cap, sizeof(*counter->rows));
+    memset(counter->rows + counter->rows_cap, 0, (cap - counter->rows_cap) * sizeof(*counter->rows));
+    counter->rows_cap = cap;
+}
+
+void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value)
+{
+    grow_rows(counter, row);
+    struct row_contribution *old = &counter->rows[row];
+    uint32_t domain = counts ? counter->topo->domain_of[row] : 0;
+    if (old->domain == domain && (!domain || old->value == value))
+        return;
+    if (old->domain)
+        domain_change(counter, old->domain, -1, -(int64_t)old->value);
+    *old = (struct row_contribution){ domain, value };
+    if (!domain)
+        return;
+    grow_domains(counter, domain);
+    domain_change(counter, domain, +1, value);
+}
+
+int64_t domain_counter_least(const struct domain_counter *counter)
+{
+    for (size_t i = 0; i < counter->histogram.len; i++)
+        if (counter->histogram.items[i])
+            return (int64_t)i;
+    int64_t least = INT32_MAX;
+    for (uint32_t i = 1; counter->beyond && i < counter->domains_cap; i++)
+        if (counter->nodes[i])
+            least = MIN(least, counter->sums[i]);
+    return least;
+}
+
+uint32_t domain_counter_input(const struct domain_counter *counter, uint32_t row)
+{
+    uint32_t domain = counter->topo->domain_of[row], input;
+    if (domain && topology_is_single(counter->topo, domain) &&
+        input_from_value(domain_counter_sum(counter, domain), &input))
+        return input;
+    return domain;
+}
+
+int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input)
+{
+    return input_is_value(input) ? input_value(input) : domain_counter_sum(counter, input);
+}
+
+void match_memo_release(struct match_memo *memo)
+{
+    free(memo->slots);
+    *memo = (struct match_memo){ 0 };
+}
+
+void match_memo_grow(struct match_memo *memo, uint32_t number)
+{
+    uint32_t cap = MAX(number + 1, MAX(memo->cap * 2, 64u));
+    memo->slots = xreallocarray(memo->slots, cap, sizeof(*memo->slots));
+    memset(memo->slots + memo->cap, 0, (cap - memo->cap) * sizeof(*memo->slots));
+    memo->cap = cap;
+}

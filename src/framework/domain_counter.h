@@ -1,0 +1,71 @@
+/* domain_counter.h: sums over the nodes of each topology domain, kept while nodes change.
+ *
+ * Each row contributes a value to the domain that it is in; rows that do not count contribute nothing. Setting a row
+ * again replaces what it contributed before, also when it has moved to another domain since. */
+#ifndef FRAMEWORK_DOMAIN_COUNTER_H
+#define FRAMEWORK_DOMAIN_COUNTER_H
+
+#include "base/vec.h"
+#include "cluster/cluster.h"
+
+struct row_contribution {
+    uint32_t domain; /* 0: does not count */
+    int32_t value;
+};
+
+struct domain_counter {
+    const struct topology *topo;
+    struct row_contribution *rows;
+    uint32_t rows_cap;
+    int64_t *sums;   /* by domain */
+    uint32_t *nodes; /* by domain: rows that count */
+    uint32_t domains_cap;
+    uint32_t domains; /* with at least one row that counts */
+    int64_t total;
+    VEC(uint32_t) histogram; /* how many counting domains have that sum, while sums are small */
+    uint32_t beyond;         /* counting domains whose sum is not in the histogram */
+};
+
+void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows);
+void domain_counter_release(struct domain_counter *counter);
+/* What the row contributes now; `counts` false: nothing. */
+void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value);
+/* The smallest sum over the domains that count; INT32_MAX when there are none. */
+int64_t domain_counter_least(const struct domain_counter *counter);
+
+static inline int64_t domain_counter_sum(const struct domain_counter *counter, uint32_t domain)
+{
+    return domain < counter->domains_cap ? counter->sums[domain] : 0;
+}
+
+/* The input column of a row for this counter; see table.h. */
+uint32_t domain_counter_input(const struct domain_counter *counter, uint32_t row);
+/* The sum that an input stands for. */
+int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input);
+
+/* ---- memo: does something match pods with these labels? ----
+ * Numbers of label owners are used again; the epoch tells whether the answer is about the present one. */
+struct match_memo {
+    uint32_t *slots; /* epoch << 1 | answer; 0: unknown */
+    uint32_t cap;
+};
+
+void match_memo_release(struct match_memo *memo);
+void match_memo_grow(struct match_memo *memo, uint32_t number);
+
+/* 1 or 0, or -1: not known. */
+static inline int match_memo_get(const struct match_memo *memo, uint32_t number, uint32_t epoch)
+{
+    if (number >= memo->cap || memo->slots[number] >> 1 != (epoch & 0x7fffffff))
+        return -1;
+    return memo->slots[number] & 1;
+}
+
+static inline void match_memo_put(struct match_memo *memo, uint32_t number, uint32_t epoch, bool answer)
+{
+    if (number >= memo->cap)
+        match_memo_grow(memo, number);
+    memo->slots[number] = epoch << 1 | answer;
+}
+
+#endif

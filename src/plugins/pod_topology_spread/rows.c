@@ -1,0 +1,319 @@
+/* rows.c: PodTopologySpread over many rows: counters per constraint instead of scanning pods, verdicts and scores per
+ * group of nodes instead of per node. */
+#include "plugins/pod_topology_spread/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "framework/domain_counter.h"
+#include "framework/match.h"
+#include "framework/row_match.h"
+#include "plugins/pod_topology_spread/constraints.h"
+
+struct counted {
+    const struct constraint *constraint;
+    struct selector selector;
+    bool counts_nothing, self; /* an empty selector; does the pod match its own selector? */
+    struct topology *topo;
+    struct domain_counter counter;
+    struct match_memo memo;
+    double weight;
+    uint32_t *seen, seen_cap; /* by domain: the last decision in which it was feasible */
+};
+
+struct rows_state {
+    struct constraint_list hard, soft;
+    struct counted *items; /* hard ones, then soft ones */
+    uint32_t len;
+    struct row_selector wanted;
+    bool honor_affinity, honor_taints;
+    uint8_t *affinity_ok; /* by row, while all rows are counted */
+    uint32_t decision;
+};
+
+enum { DETAIL_MISSING = 1, DETAIL_UNEVEN };
+
+static void compile_selector(struct selector *sel, struct table *table, const struct spread_selector *api)
+{
+    struct intern *syms = &table->cluster->syms;
+    *sel = (struct selector){ 0 };
+    selector_add_pairs(sel, syms, &table->arena, api->pairs, api->pairs_len);
+    for (uint32_t i = 0; i < api->selectors_len; i++) {
+        const struct label_selector *part = api->selectors[i];
+        sel->never |= !part || part->invalid;
+        if (!part)
+            continue;
+        selector_add_pairs(sel, syms, &table->arena, part->match_labels.items, part->match_labels.len);
+        selector_add(sel, syms, &table->arena, part->match_expressions.items, part->match_expressions.len);
+    }
+}
+
+static void counted_init(struct counted *item, struct table *table, const struct constraint *constraint)
+{
+    struct cluster *cluster = table->cluster;
+    sym key = intern_get(&cluster->syms, constraint->topology_key);
+    item->constraint = constraint;
+    item->topo = cluster_topology(cluster, key);
+    intern_unref(&cluster->syms, key);
+    compile_selector(&item->selector, table, &constraint->selector);
+    item->counts_nothing = spread_selector_empty(&constraint->selector);
+    item->self = spread_selector_matches(&constraint->selector, &table->pod->api->meta.labels);
+    domain_counter_init(&item->counter, item->topo, cluster->rows_cap);
+}
+
+/* Where defaults do not ask for all keys, a missing label and an empty value are one domain: too odd to index. */
+static bool has_empty_domain(const struct table *table, const struct rows_state *state)
+{
+    if (state->soft.require_all_keys)
+        return false;
+    sym empty = intern_find(&table->cluster->syms, STR(""));
+    for (uint32_t i = state->hard.len; i < state->len; i++)
+        if (topology_find(state->items[i].topo, empty))
+            return true;
+    return false;
+}
+
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    const struct spread_self *self = part->instance->self;
+    const struct pod *pod = table->pod->api;
+    struct rows_state *state = arena_new(&table->arena, struct rows_state);
+    constraints_of(self, table->cluster, pod, true, &table->arena, &state->hard);
+    constraints_of(self, table->cluster, pod, false, &table->arena, &state->soft);
+    state->len = state->hard.len + state->soft.len;
+    if (!state->len)
+        return true;
+    state->items = arena_array(&table->arena, struct counted, state->len);
+    for (uint32_t i = 0; i < state->len; i++) {
+        const struct constraint *constraint =
+            i < state->hard.len ? &state->hard.items[i] : &state->soft.items[i - state->hard.len];
+        counted_init(&state->items[i], table, constraint);
+        state->honor_affinity |= constraint->honor_affinity;
+        state->honor_taints |= constraint->honor_taints;
+    }
+    const struct affinity *affinity = pod->spec.affinity;
+    row_selector_init(&state->wanted, table, &pod->spec.node_selector,
+                      affinity && affinity->node ? affinity->node->required : NULL);
+    state->honor_affinity &= state->wanted.has_terms || state->wanted.all.len;
+    part->state = state;
+    part->inputs = state->len;
+    part->filters_groups = state->hard.len > 0;
+    part->scores_groups = state->soft.len > 0;
+    return !has_empty_domain(table, state);
+}
+
+static void rows_release(struct table *table, struct table_part *part)
+{
+    struct rows_state *state = part->state;
+    for (uint32_t i = 0; i < state->len; i++) {
+        selector_release(&state->items[i].selector, &table->cluster->syms);
+        domain_counter_release(&state->items[i].counter);
+        match_memo_release(&state->items[i].memo);
+        free(state->items[i].seen);
+    }
+    row_selector_release(&state->wanted, table->cluster);
+}
+
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
+{
+    const struct rows_state *state = part->state;
+    uint64_t version = table->pod->api->spec.spread.len ? 0 : table->cluster->controllers_version;
+    for (uint32_t i = 0; state && i < state->len; i++)
+        version = version * 31 + state->items[i].topo->shape;
+    return version * 2 + (state && has_empty_domain(table, state));
+}
+
+/* ---- counting ---- */
+static bool label_owner_matches(struct counted *item, const struct cluster *cluster, const struct label_owner *owner)
+{
+    int known = match_memo_get(&item->memo, owner->number, owner->epoch);
+    if (known < 0) {
+        known = selector_matches(&item->selector, &owner->labels, &cluster->syms);
+        match_memo_put(&item->memo, owner->number, owner->epoch, known);
+    }
+    return known;
+}
+
+static int32_t count_pods(struct counted *item, const struct table *table, const struct node_entry *node)
+{
+    int32_t count = 0;
+    sym namespace = table->pod->class->labels->namespace;
+    if (item->counts_nothing)
+        return 0;
+    vec_for(&node->pods, pod) {
+        const struct label_owner *owner = (*pod)->class->labels;
+        count += !(*pod)->terminating && owner->namespace == namespace &&
+                 label_owner_matches(item, table->cluster, owner);
+    }
+    return count;
+}
+
+static bool has_keys(const struct counted *items, uint32_t len, uint32_t row)
+{
+    for (uint32_t i = 0; i < len; i++)
+        if (!items[i].topo->domain_of[row])
+            return false;
+    return true;
+}
+
+static void count_row(struct table *table, struct rows_state *state, uint32_t row)
+{
+    const struct node_entry *node = &table->cluster->nodes.items[row];
+    const struct pod *pod = table->pod->api;
+    struct counted *soft = state->items + state->hard.len;
+    bool live = node->api, hard_keys = live && has_keys(state->items, state->hard.len, row);
+    bool soft_keys = live && (!state->soft.require_all_keys || has_keys(soft, state->soft.len, row));
+    bool wanted = !live || !state->honor_affinity ||
+                  (state->affinity_ok ? state->affinity_ok[row] : row_selector_matches(&state->wanted, table->cluster, row));
+    bool open = !live || !state->honor_taints || !node->taints || !node_repels_pod(node->api, pod);
+    for (uint32_t i = 0; i < state->len; i++) {
+        struct counted *item = &state->items[i];
+        bool is_soft = i >= state->hard.len;
+        bool counts = (is_soft ? soft_keys : hard_keys) && (wanted || !item->constraint->honor_affinity) &&
+                      (open || !item->constraint->honor_taints);
+        /* A soft constraint over host names looks at the node's own pods, whether the node counts or not. */
+        if (is_soft && item->constraint->is_hostname)
+            counts = live;
+        domain_counter_set(&item->counter, row, counts, counts ? count_pods(item, table, node) : 0);
+    }
+}
+
+static void rows_count(struct table *table, struct table_part *part, struct row_span span)
+{
+    struct rows_state *state = part->state;
+    state->affinity_ok = NULL;
+    if (!span.rows && state->honor_affinity) {
+        state->affinity_ok = arena_alloc(&table->arena, span.len);
+        row_selector_match_all(&state->wanted, table, span.len, state->affinity_ok);
+    }
+    for (uint32_t i = 0; i < span.len; i++)
+        count_row(table, state, span_row(span, i));
+    state->affinity_ok = NULL;
+}
+
+/* A host name's own count, even where several nodes share the name. */
+static uint32_t hostname_input(const struct counted *item, uint32_t row)
+{
+    uint32_t input = INPUT_NONE;
+    if (item->topo->domain_of[row])
+        (void)input_from_value(item->counter.rows[row].value, &input);
+    return input;
+}
+
+static void rows_input(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct rows_state *state = part->state;
+    for (uint32_t c = 0; c < state->len; c++) {
+        const struct counted *item = &state->items[c];
+        uint32_t *column = table->inputs[part->first_input + c];
+        bool hostname = c >= state->hard.len && item->constraint->is_hostname;
+        for (uint32_t i = 0; i < span.len; i++) {
+            uint32_t row = span_row(span, i);
+            column[row] = hostname ? hostname_input(item, row) : domain_counter_input(&item->counter, row);
+        }
+    }
+}
+
+/* ---- judging groups ---- */
+static uint32_t rows_group_filter(struct table *table, struct table_part *part, const uint32_t *inputs)
+{
+    (void)table;
+    const struct rows_state *state = part->state;
+    for (uint32_t i = 0; i < state->hard.len; i++) {
+        const struct counted *item = &state->items[i];
+        uint32_t input = inputs[part->first_input + i];
+        if (input == INPUT_NONE)
+            return DETAIL_MISSING;
+        int64_t least = item->counter.domains < (uint32_t)item->constraint->min_domains
+                            ? 0
+                            : domain_counter_least(&item->counter);
+        if (domain_counter_resolve(&item->counter, input) + item->self - least > item->constraint->max_skew)
+            return DETAIL_UNEVEN;
+    }
+    return 0;
+}
+
+static bool left_out(const struct rows_state *state, const uint32_t *soft_inputs)
+{
+    for (uint32_t i = 0; state->soft.require_all_keys && i < state->soft.len; i++)
+        if (soft_inputs[i] == INPUT_NONE)
+            return true;
+    return false;
+}
+
+/* Is this the first group of the decision in that domain? */
+static bool first_seen(struct counted *item, uint32_t domain, uint32_t decision)
+{
+    if (domain >= item->seen_cap) {
+        uint32_t cap = MAX((uint32_t)item->topo->domains.len, domain + 1);
+        item->seen = xreallocarray(item->seen, cap, sizeof(*item->seen));
+        memset(item->seen + item->seen_cap, 0, (cap - item->seen_cap) * sizeof(*item->seen));
+        item->seen_cap = cap;
+    }
+    bool first = item->seen[domain] != decision;
+    item->seen[domain] = decision;
+    return first;
+}
+
+/* How many domains do the feasible nodes offer? */
+static void rows_group_begin(struct table *table, struct table_part *part, const struct group_view *groups,
+                             uint32_t len)
+{
+    (void)table;
+    struct rows_state *state = part->state;
+    uint32_t first = part->first_input + state->hard.len;
+    state->decision++;
+    for (uint32_t c = 0; c < state->soft.len; c++) {
+        struct counted *item = &state->items[state->hard.len + c];
+        int64_t size = 0;
+        for (uint32_t g = 0; g < len; g++) {
+            uint32_t input = groups[g].inputs[first + c];
+            if (left_out(state, groups[g].inputs + first))
+                continue;
+            if (item->constraint->is_hostname || input_is_value(input))
+                size += groups[g].rows;
+            else
+                size += first_seen(item, input, state->decision);
+        }
+        item->weight = log((double)(size + 2));
+    }
+}
+
+static int64_t rows_group_score(struct table *table, struct table_part *part, const uint32_t *inputs)
+{
+    (void)table;
+    const struct rows_state *state = part->state;
+    const uint32_t *soft = inputs + part->first_input + state->hard.len;
+    double score = 0;
+    if (left_out(state, soft))
+        return SPREAD_LEFT_OUT;
+    for (uint32_t i = 0; i < state->soft.len; i++) {
+        const struct counted *item = &state->items[state->hard.len + i];
+        if (soft[i] == INPUT_NONE)
+            continue;
+        int64_t pods = domain_counter_resolve(&item->counter, soft[i]);
+        score += (double)pods * item->weight + (double)(item->constraint->max_skew - 1);
+    }
+    return (int64_t)round(score);
+}
+
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
+                                  uint32_t detail)
+{
+    (void)table, (void)part, (void)cycle, (void)row;
+    if (detail == DETAIL_MISSING)
+        return reject(STATUS_UNRESOLVABLE, SPREAD_MISSING_LABEL);
+    return reject(STATUS_UNSCHEDULABLE, SPREAD_TOO_UNEVEN);
+}
+
+const struct row_forms spread_rows = {
+    .prepare = rows_prepare,
+    .release = rows_release,
+    .version = rows_version,
+    .count = rows_count,
+    .input = rows_input,
+    .group_filter = rows_group_filter,
+    .group_begin = rows_group_begin,
+    .group_score = rows_group_score,
+    .explain = rows_explain,
+};

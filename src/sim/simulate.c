@@ -1,0 +1,218 @@
+/* simulate.c: feeds the engine, carries out what it decides, and keeps the record; see simulate.h. */
+#include "sim/simulate.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "plugins/registry.h"
+
+enum {
+    PREEMPTIONS_PER_POD_MAX = 16,  /* then a pod is set aside */
+    EVICTIONS_PER_POD_MAX = 8,     /* of all pods, on average: then the run ends */
+    STEPS_BETWEEN_PROGRESS = 256,
+};
+
+double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Many pods wait for the same reason: its text is kept once. */
+static struct str keep_text(struct simulation *simulation, struct str text)
+{
+    if (str_empty(text))
+        return (struct str){ 0 };
+    struct str *known = strmap_get(&simulation->messages, text);
+    if (known)
+        return *known;
+    known = arena_new(&simulation->arena, struct str);
+    *known = arena_str(&simulation->arena, text);
+    strmap_put(&simulation->messages, *known, known);
+    return *known;
+}
+
+static void take_usage(struct simulation *simulation, struct sim_usage *ret)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    uint32_t rows = (uint32_t)cluster->nodes.len;
+    *ret = (struct sim_usage){ .resources = cluster->col.resources, .rows = rows };
+    ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources * rows);
+    for (uint32_t r = 0; r < ret->resources && rows; r++)
+        memcpy(ret->used + (size_t)r * rows, cluster->col.used[r], rows * sizeof(int64_t));
+}
+
+/* ---- pods come ---- */
+
+static int add_pod(struct simulation *simulation, const struct pod *pod, struct error *err)
+{
+    struct engine *engine = &simulation->engine;
+    if (!engine_profile(engine, pod)) {
+        if (simulation->foreign++ == 0)
+            simulation->foreign_name = pod->spec.scheduler_name;
+        return 0;
+    }
+    struct status gate;
+    struct pod_info *info = cluster_add_pod(&simulation->world->cluster, pod);
+    /* A template that names a node needs no scheduler; a pod that is being deleted gets none. */
+    if (info->row != ROW_NONE || pod->meta.deletion_time.set)
+        return 0;
+    int r = engine_add_pod(engine, info, &gate, err);
+    if (r < 0)
+        return r;
+    simulation->pods++;
+    if (!status_ok(gate)) {
+        struct str message = keep_text(simulation, status_message(gate, &engine->arena));
+        *vec_push(&simulation->gated) = (struct sim_waiting){ pod, message, true };
+    }
+    return 0;
+}
+
+static int add_all(struct simulation *simulation, struct error *err)
+{
+    struct world *world = simulation->world;
+    size_t len;
+    int r = expansion_run(&world->expansion, err);
+    if (r < 0)
+        return r;
+    world_apply_claims(world);
+    struct pod **pending = world_pending(world, &len);
+    for (size_t i = 0; i < len && r == 0; i++)
+        r = add_pod(simulation, pending[i], err);
+    free(pending);
+    for (size_t i = 0; i < world->expansion.pods.len && r == 0; i++)
+        r = add_pod(simulation, world->expansion.pods.items[i], err);
+    return r;
+}
+
+/* ---- pods leave ---- */
+
+/* The victims leave together, then their controllers notice. */
+static int evict(struct simulation *simulation, const struct decision *decision, struct error *err)
+{
+    struct world *world = simulation->world;
+    size_t first = simulation->victims.len;
+    for (uint32_t i = 0; i < decision->victims_len; i++) {
+        const struct pod *victim = decision->victims[i]->api;
+        *vec_push(&simulation->victims) = victim;
+    }
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        engine_remove_pod(&simulation->engine, decision->victims[i]);
+    for (size_t i = first; i < simulation->victims.len; i++) {
+        const struct pod *replacement = expansion_replace(&world->expansion, simulation->victims.items[i]);
+        if (!replacement)
+            continue;
+        world_apply_claims(world);
+        simulation->replaced++;
+        int r = add_pod(simulation, replacement, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void record(struct simulation *simulation, const struct decision *decision)
+{
+    *vec_push(&simulation->records) = (struct sim_record){
+        .pod = decision->pod->api,
+        .row = decision->row,
+        .nominated_row = decision->nominated_row,
+        .message = keep_text(simulation, decision->message),
+        .victims_first = simulation->victims.len,
+        .victims_len = decision->victims_len,
+    };
+    simulation->scheduled += decision->row != ROW_NONE;
+}
+
+/* ---- the run ---- */
+
+/* Has the pod had its share of other pods' places? Counted in `tries`, by its address. */
+static bool is_stuck(struct idmap *tries, const struct decision *decision)
+{
+    uint64_t key = (uint64_t)(uintptr_t)decision->pod->api;
+    size_t count = (size_t)idmap_get(tries, key) + 1;
+    idmap_put(tries, key, (void *)count);
+    return count > PREEMPTIONS_PER_POD_MAX;
+}
+
+static int run(struct simulation *simulation, const struct sim_options *options, struct error *err)
+{
+    struct engine *engine = &simulation->engine;
+    struct decision decision;
+    struct idmap tries = { 0 };
+    size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->world->running) + 1024;
+    double start = now_seconds();
+    int r = 0;
+    while (r == 0 && !simulation->cut_short && engine_step(engine, &decision)) {
+        record(simulation, &decision);
+        if (options->progress && simulation->records.len % STEPS_BETWEEN_PROGRESS == 0)
+            options->progress(simulation, now_seconds() - start);
+        if (!decision.retry)
+            continue;
+        if (is_stuck(&tries, &decision)) {
+            engine_remove_pod(engine, decision.pod);
+            continue;
+        }
+        r = evict(simulation, &decision, err);
+        simulation->cut_short = simulation->victims.len > bound;
+    }
+    simulation->decide_seconds = now_seconds() - start;
+    idmap_release(&tries);
+    return r;
+}
+
+/* Whoever has no node in the end waits, with the reason of its last decision. */
+static void collect_waiting(struct simulation *simulation)
+{
+    for (size_t i = 0; i < simulation->records.len; i++)
+        idmap_put(&simulation->last, (uint64_t)(uintptr_t)simulation->records.items[i].pod, (void *)(i + 1));
+    for (size_t i = 0; i < simulation->records.len; i++) {
+        const struct sim_record *row = &simulation->records.items[i];
+        bool is_last = (size_t)idmap_get(&simulation->last, (uint64_t)(uintptr_t)row->pod) == i + 1;
+        if (is_last && row->row == ROW_NONE)
+            *vec_push(&simulation->waiting) = (struct sim_waiting){ row->pod, row->message, false };
+    }
+    vec_for (&simulation->gated, gated)
+        *vec_push(&simulation->waiting) = *gated;
+}
+
+int simulate(struct simulation *simulation, struct world *world, const struct sim_options *options,
+             struct error *err)
+{
+    *simulation = (struct simulation){ .world = world };
+    const struct engine_options engine_options = {
+        .config = &world->config,
+        .registry = &builtin_plugins,
+        .seed = options->seed,
+        .percentage = options->percentage,
+        .slowest = PATH_INDEX,
+    };
+    int r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
+    simulation->engine_ready = true;
+    if (r < 0)
+        return r;
+    r = add_all(simulation, err);
+    if (r < 0)
+        return r;
+    take_usage(simulation, &simulation->before);
+    r = run(simulation, options, err);
+    if (r < 0)
+        return r;
+    take_usage(simulation, &simulation->after);
+    collect_waiting(simulation);
+    return 0;
+}
+
+void simulation_release(struct simulation *simulation)
+{
+    if (simulation->engine_ready)
+        engine_release(&simulation->engine);
+    strmap_release(&simulation->messages);
+    vec_release(&simulation->records);
+    vec_release(&simulation->victims);
+    vec_release(&simulation->waiting);
+    vec_release(&simulation->gated);
+    idmap_release(&simulation->last);
+    arena_release(&simulation->arena);
+}

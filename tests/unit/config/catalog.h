@@ -1,0 +1,71 @@
+/* catalog.h: the plugins of kube-scheduler v1.36 by name and extension point, and a configuration from a text. */
+#ifndef UNIT_CONFIG_CATALOG_H
+#define UNIT_CONFIG_CATALOG_H
+
+#include "config/config.h"
+
+#define AT(point) POINT_BIT(POINT_##point)
+
+static const struct catalog_plugin stock_plugins[] = {
+    { "DefaultBinder", AT(BIND) },
+    { "DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER) },
+    { "DynamicResources", AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) |
+                              AT(RESERVE) | AT(PRE_BIND) },
+    { "GangScheduling", AT(PRE_ENQUEUE) | AT(PERMIT) },
+    { "ImageLocality", AT(SCORE) },
+    { "InterPodAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "NodeAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "NodeDeclaredFeatures", AT(PRE_FILTER) | AT(FILTER) },
+    { "NodeName", AT(FILTER) },
+    { "NodePorts", AT(PRE_FILTER) | AT(FILTER) },
+    { "NodeResourcesBalancedAllocation", AT(PRE_SCORE) | AT(SCORE) },
+    { "NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(PLACEMENT_SCORE) },
+    { "NodeUnschedulable", AT(FILTER) },
+    { "NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER) },
+    { "PodGroupPodsCount", AT(PLACEMENT_SCORE) },
+    { "PodTopologySpread", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "PrioritySort", AT(QUEUE_SORT) },
+    { "SchedulingGates", AT(PRE_ENQUEUE) },
+    { "TaintToleration", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "TopologyPlacementGenerator", AT(PLACEMENT_GENERATE) },
+    { "VolumeBinding", AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND) | AT(PRE_SCORE) | AT(SCORE) },
+    { "VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER) },
+    { "VolumeZone", AT(PRE_FILTER) | AT(FILTER) },
+};
+
+#undef AT
+
+static const struct plugin_catalog stock_catalog = { ARRAY_SIZE(stock_plugins), stock_plugins };
+static const struct config_env stock_env = { .catalog = &stock_catalog };
+
+#define CONFIG_HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+/* A configuration with everything that belongs to it. */
+struct loaded {
+    struct arena arena;
+    struct scheduler_config config;
+    struct warnings warnings;
+    struct error err;
+};
+
+/* Loads `head` and `body` together, as config.yaml. */
+static inline int loaded_from(struct loaded *loaded, const struct config_env *env, const char *head,
+                              const char *body)
+{
+    size_t len = strlen(head) + strlen(body);
+    char *text = xcalloc(len + YYJSON_PADDING_SIZE, 1);
+    memcpy(text, head, strlen(head));
+    memcpy(text + strlen(head), body, strlen(body));
+    *loaded = (struct loaded){ 0 };
+    return config_load_text("config.yaml", text, len, env, &loaded->arena, &loaded->config, &loaded->warnings,
+                            &loaded->err);
+}
+
+static inline void loaded_release(struct loaded *loaded)
+{
+    config_release(&loaded->config);
+    warnings_release(&loaded->warnings);
+    arena_release(&loaded->arena);
+}
+
+#endif
