@@ -66,9 +66,11 @@ fmt: | deps-dev ## Format the sources in place
 	$(FORMAT) -i $(SOURCES)
 
 tidy: | deps-dev ## Check layers, sizes, banned calls and format
-	tools/check-layers .
-	tools/tidy .
-	@$(FORMAT) --dry-run -Werror $(SOURCES) && echo 'format: all in order'
+	@status=0; \
+	tools/check-layers . || status=1; \
+	tools/tidy . || status=1; \
+	$(FORMAT) --dry-run -Werror $(SOURCES) && echo 'format: all in order' || status=1; \
+	exit $$status
 
 lint: build/.with-tests | deps-dev ## Run clang-tidy over src/
 	@ninja -C build

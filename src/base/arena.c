@@ -11,7 +11,7 @@ struct arena_chunk {
     char data[];
 };
 
-enum { CHUNK_BYTES_MIN = 4096, CHUNK_BYTES_MAX = 1 << 20 };
+enum { CHUNK_BYTES_MIN = 4096, CHUNK_BYTES_MAX = 1 << 20, RESET_BYTES_MAX = 64 << 20 };
 
 static void arena_grow(struct arena *arena, size_t need)
 {
@@ -79,19 +79,20 @@ struct str arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
+/* What needed several chunks gets one of their size next time. */
 void arena_reset(struct arena *arena)
 {
-    struct arena_chunk *keep = arena->chunks;
-    if (!keep)
+    struct arena_chunk *newest = arena->chunks;
+    if (!newest)
         return;
-    for (struct arena_chunk *chunk = keep->older, *older; chunk; chunk = older) {
-        older = chunk->older;
-        free(chunk);
+    if (newest->older) {
+        size_t total = MIN(arena->total_bytes, (size_t)RESET_BYTES_MAX);
+        arena_release(arena);
+        arena_grow(arena, total);
+        return;
     }
-    keep->older = NULL;
-    arena->next = keep->data;
-    arena->end = keep->data + keep->size_bytes;
-    arena->total_bytes = keep->size_bytes;
+    arena->next = newest->data;
+    arena->end = newest->data + newest->size_bytes;
 }
 
 void arena_release(struct arena *arena)

@@ -1,7 +1,7 @@
 /* arena.h: memory that lives and dies together.
  *
  * One of the three lifetimes of the project: a cycle's scratch memory and a decoded object live in an arena.
- * Nothing is freed alone; arena_reset() keeps the largest chunk so that a steady cycle allocates nothing. */
+ * Nothing is freed alone; arena_reset() keeps the room so that a steady cycle allocates nothing. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -26,7 +26,7 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 struct str arena_str(struct arena *arena, struct str text);
 struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args);
-/* Forgets everything, keeps one chunk. */
+/* Forgets everything, keeps room for about as much again. */
 void arena_reset(struct arena *arena);
 void arena_release(struct arena *arena);
 

@@ -85,6 +85,10 @@ uint32_t resource_add(struct cluster *cluster, struct str name)
     uint32_t number = col->resources++;
     col->alloc = xreallocarray(col->alloc, col->resources, sizeof(*col->alloc));
     col->used = xreallocarray(col->used, col->resources, sizeof(*col->used));
+    col->bits = xreallocarray(col->bits, col->resources, sizeof(*col->bits));
+    col->lacking = xreallocarray(col->lacking, col->resources, sizeof(*col->lacking));
+    col->bits[number] = 0;
+    col->lacking[number] = cluster->live_nodes;
     col->alloc[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
     col->used[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
     char *copy = xmalloc(name.len + 1);
@@ -297,6 +301,10 @@ static void count_flags(struct cluster *cluster, uint32_t row, int sign)
         cluster->tainted_nodes += (uint32_t)sign;
     if (cluster->col.unschedulable[row])
         cluster->unschedulable_nodes += (uint32_t)sign;
+    for (uint32_t r = 0; r < cluster->col.resources; r++) {
+        cluster->col.lacking[r] += cluster->col.alloc[r][row] ? 0 : (uint32_t)sign;
+        cluster->col.bits[r] |= (uint64_t)cluster->col.alloc[r][row];
+    }
     cluster->pods_with_affinity += (size_t)sign * cluster->nodes.items[row].with_affinity.len;
     cluster->pods_with_anti += (size_t)sign * cluster->nodes.items[row].with_anti.len;
 }
@@ -541,6 +549,8 @@ void cluster_release(struct cluster *cluster)
         free(cluster->col.used[r]);
         free((char *)cluster->resource_names.items[r].ptr);
     }
+    free(cluster->col.bits);
+    free(cluster->col.lacking);
     free(cluster->col.alloc);
     free(cluster->col.used);
 #define X(name) free(cluster->col.name);

@@ -12,6 +12,7 @@
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
 
+#include "cluster/match_index.h"
 #include "cluster/pod_class.h"
 #include "cluster/topology.h"
 
@@ -26,6 +27,7 @@ struct pod_info {
     uint32_t refs;
     uint32_t row;  /* the node it occupies, or ROW_NONE */
     uint32_t slot; /* where in that node's list */
+    uint32_t label_slot, term_slot; /* where in the lists of its labels' and terms' owners */
     uint32_t nominated_row;
     int32_t priority;
     bool terminating; /* has a deletion timestamp */
@@ -93,6 +95,8 @@ struct number_pool {
 
 struct columns {
     uint32_t resources;       /* how many */
+    uint64_t *bits;           /* [resource]: every bit that was ever set in its columns, for exactness in doubles */
+    uint32_t *lacking;        /* [resource]: how many live nodes have none */
     int64_t **alloc, **used;  /* [resource][row]; RES_PODS: allowed and present */
     int64_t *nonzero_cpu, *nonzero_memory;
     uint32_t *taints;         /* number of the taint list */
@@ -124,6 +128,7 @@ struct cluster {
     struct idmap images; /* image symbol to struct image_info */
     struct strmap classes, label_owners, term_owners;
     struct number_pool label_numbers, term_numbers;
+    struct match_index matches;
     struct strmap pods;      /* "namespace/name" of every pod known */
     struct strmap pvc_users; /* "namespace/claim" to struct pvc_use */
     size_t nominations;

@@ -38,6 +38,7 @@ static struct label_owner *owner_get(struct cluster *cluster, const struct pod *
     label_set_init(&owner->labels, &cluster->syms, &pod->meta.labels);
     owner->number = number_take(&cluster->label_numbers, &owner->epoch);
     strmap_put(&cluster->label_owners, owner->key, owner);
+    match_index_add_owner(&cluster->matches, owner);
     return owner;
 }
 
@@ -46,6 +47,8 @@ static void owner_unref(struct cluster *cluster, struct label_owner *owner)
     if (--owner->refs)
         return;
     strmap_remove(&cluster->label_owners, owner->key);
+    match_index_remove_owner(&cluster->matches, owner);
+    vec_release(&owner->placed);
     *vec_push(&cluster->label_numbers.free) = owner->number;
     intern_unref(&cluster->syms, owner->namespace);
     label_set_release(&owner->labels, &cluster->syms);
@@ -135,6 +138,7 @@ static struct term_owner *terms_get(struct cluster *cluster, const struct pod *p
     compile_required(cluster, &owner->arena, pod, pod->spec.affinity->pod_anti, &owner->anti);
     compile_preferred(cluster, owner, pod);
     strmap_put(&cluster->term_owners, owner->key, owner);
+    match_index_add_terms(&cluster->matches, owner);
     return owner;
 }
 
@@ -155,6 +159,8 @@ static void terms_unref(struct cluster *cluster, struct term_owner *owner)
     if (!owner || --owner->refs)
         return;
     strmap_remove(&cluster->term_owners, owner->key);
+    match_index_remove_terms(&cluster->matches, owner);
+    vec_release(&owner->placed);
     *vec_push(&cluster->term_numbers.free) = owner->number;
     release_terms(cluster, &owner->affinity);
     release_terms(cluster, &owner->anti);

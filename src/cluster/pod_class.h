@@ -19,7 +19,10 @@ struct label_owner {
     uint32_t refs, number, epoch;
     sym namespace;
     struct label_set labels;
-    struct str key; /* canonical bytes, for the table of owners */
+    uint32_t *pair_slots; /* per label: where in the list of owners with that label (match_index.h) */
+    uint32_t all_slot;
+    VEC(struct pod_info *) placed; /* pods with these labels that occupy a row */
+    struct str key;                /* canonical bytes, for the table of owners */
 };
 
 struct amount {
@@ -53,6 +56,8 @@ struct term_owner {
     uint32_t refs, number, epoch;
     struct pod_terms affinity, anti; /* required */
     struct pod_terms preferred;      /* preferred of both kinds, anti with negative weight */
+    VEC(struct pod_info *) placed;   /* pods with these terms that occupy a row */
+    uint32_t visit; /* the last search of match_terms() that found it */
     struct str key;
     struct arena arena;
 };

@@ -93,6 +93,7 @@ void pods_release(struct cluster *cluster)
     strmap_release(&cluster->classes);
     strmap_release(&cluster->label_owners);
     strmap_release(&cluster->term_owners);
+    match_index_release(&cluster->matches);
     vec_release(&cluster->label_numbers.free);
     vec_release(&cluster->term_numbers.free);
     strmap_release(&cluster->pvc_users);
@@ -180,15 +181,39 @@ static void vec_drop(pod_vec *vec, const struct pod_info *pod)
     }
 }
 
+/* Sums wrap around as they do in the reference; hostile amounts must not end in undefined behaviour. */
+static int64_t wrap_sum(int64_t a, int64_t b, int sign)
+{
+    return (int64_t)(sign > 0 ? (uint64_t)a + (uint64_t)b : (uint64_t)a - (uint64_t)b);
+}
+
 static void row_account(struct cluster *cluster, uint32_t row, const struct pod_class *cls, int sign)
 {
     struct columns *col = &cluster->col;
-    for (uint32_t i = 0; i < cls->used_len; i++)
-        col->used[cls->used[i].resource][row] += sign * cls->used[i].value;
+    for (uint32_t i = 0; i < cls->used_len; i++) {
+        uint32_t r = cls->used[i].resource;
+        col->used[r][row] = wrap_sum(col->used[r][row], cls->used[i].value, sign);
+        col->bits[r] |= (uint64_t)col->used[r][row];
+    }
     col->used[RES_PODS][row] += sign;
-    col->nonzero_cpu[row] += sign * cls->nonzero_cpu_milli;
-    col->nonzero_memory[row] += sign * cls->nonzero_memory;
+    col->nonzero_cpu[row] = wrap_sum(col->nonzero_cpu[row], cls->nonzero_cpu_milli, sign);
+    col->nonzero_memory[row] = wrap_sum(col->nonzero_memory[row], cls->nonzero_memory, sign);
+    col->bits[RES_CPU] |= (uint64_t)col->nonzero_cpu[row];
+    col->bits[RES_MEMORY] |= (uint64_t)col->nonzero_memory[row];
 }
+
+#define placed_add(owner, pod, field) \
+    do { \
+        (pod)->field = (uint32_t)(owner)->placed.len; \
+        *vec_push(&(owner)->placed) = (pod); \
+    } while (0)
+
+#define placed_drop(owner, pod, field) \
+    do { \
+        vec_swap_remove(&(owner)->placed, (pod)->field); \
+        if ((pod)->field < (owner)->placed.len) \
+            (owner)->placed.items[(pod)->field]->field = (pod)->field; \
+    } while (0)
 
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
 {
@@ -199,7 +224,9 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
     pod->row = row;
     pod->slot = (uint32_t)node->pods.len;
     *vec_push(&node->pods) = pod;
+    placed_add(cls->labels, pod, label_slot);
     if (cls->has_affinity_section) {
+        placed_add(cls->terms, pod, term_slot);
         *vec_push(&node->with_affinity) = pod;
         cluster->pods_with_affinity += node->api != NULL;
     }
@@ -224,7 +251,9 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
     vec_swap_remove(&node->pods, pod->slot);
     if (pod->slot < node->pods.len)
         node->pods.items[pod->slot]->slot = pod->slot;
+    placed_drop(cls->labels, pod, label_slot);
     if (cls->has_affinity_section) {
+        placed_drop(cls->terms, pod, term_slot);
         vec_drop(&node->with_affinity, pod);
         cluster->pods_with_affinity -= node->api != NULL;
     }
@@ -282,11 +311,13 @@ void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, u
 
 static void overlay_account(struct node_overlay *overlay, const struct pod_class *cls, int sign)
 {
-    for (uint32_t i = 0; i < cls->used_len; i++)
-        overlay->used[cls->used[i].resource] += sign * cls->used[i].value;
+    for (uint32_t i = 0; i < cls->used_len; i++) {
+        int64_t *used = &overlay->used[cls->used[i].resource];
+        *used = wrap_sum(*used, cls->used[i].value, sign);
+    }
     overlay->used[RES_PODS] += sign;
-    overlay->nonzero_cpu += sign * cls->nonzero_cpu_milli;
-    overlay->nonzero_memory += sign * cls->nonzero_memory;
+    overlay->nonzero_cpu = wrap_sum(overlay->nonzero_cpu, cls->nonzero_cpu_milli, sign);
+    overlay->nonzero_memory = wrap_sum(overlay->nonzero_memory, cls->nonzero_memory, sign);
 }
 
 void overlay_add(struct node_overlay *overlay, const struct pod_info *pod)

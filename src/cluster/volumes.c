@@ -1,13 +1,13 @@
-/* volumes.c: assumed bindings and sorted indexes over the stores of volumes, claims, capacities and attachments. */
+/* volumes.c: assumed bindings, and sorted indexes over the stores of volumes, capacities and attachments. */
 #include "cluster/volumes.h"
 
 #include <stdlib.h>
 
 #include "api/labels.h"
 
-/* A patch over a stored volume or claim. Everything it says is its own copy: the stored object may go any time. */
+/* A patch over a stored volume or claim. All it says is its own copy: the stored object may go any time. */
 struct assumption {
-    struct str key; /* "namespace/name" of the patched object */
+    struct str key; /* of the patched object: "name" or "namespace/name" */
     struct str namespace, name;
     struct str resource_version; /* that it was made for */
     struct object_ref claim;     /* of a volume */
@@ -198,8 +198,11 @@ struct volumes *volumes_get(struct cluster *cluster, unsigned wanted)
     return volumes;
 }
 
+/* A volume's name needs no copy; this is asked for every volume of a class. */
 static struct str meta_key(struct strbuf *buf, const struct meta *meta)
 {
+    if (!meta->namespace.len)
+        return meta->name;
     strbuf_clear(buf);
     strbuf_str(buf, meta->namespace);
     strbuf_putc(buf, '/');

@@ -1,12 +1,14 @@
-/* volumes.h: volumes and claims as scheduling sees them: what is stored, and what is assumed on top of it.
+/* volumes.h: volumes and claims as scheduling sees them: what is stored, and what is assumed over it.
  *
- * Between the moment a pod gets a node and the moment its volumes are really bound, the next pods must already see
- * the volume as taken and the claim as promised to that node. Such an assumption is a small patch over the stored
- * object: the volume's claimRef, or the claim's selected node. It is tied to the resourceVersion that it was made
- * for: a newer stored object wins, a deleted one takes its assumption with it.
+ * Between the moment a pod gets a node and the moment its volumes are really bound, the next pods must
+ * already see the volume as taken and the claim as promised to that node. Such an assumption is a small
+ * patch over the stored object: the volume's claimRef, or the claim's selected node. It is tied to the
+ * resourceVersion that it was made for: a newer stored object wins, a deleted one takes its assumption
+ * with it.
  *
- * The indexes list what the reference lists from a map in random order; here the order is always by name. They are
- * brought up to date by volumes_get() only: what it returned may then be read by several threads. */
+ * The indexes list what the reference lists from a map in random order; here the order is always by
+ * name. They are brought up to date by volumes_get() only: what it returned may then be read by several
+ * threads. */
 #ifndef CLUSTER_VOLUMES_H
 #define CLUSTER_VOLUMES_H
 
@@ -33,7 +35,8 @@ struct attachment_span {
 
 enum volumes_index { VOLUMES_PVS = 1, VOLUMES_CAPACITIES = 2, VOLUMES_ATTACHMENTS = 4 };
 
-/* The cluster's volumes, with the wanted indexes (a mask) up to date; made at first use, freed with the cluster. */
+/* The cluster's volumes, with the wanted indexes (a mask) up to date; made at first use, freed with the
+ * cluster. */
 struct volumes *volumes_get(struct cluster *cluster, unsigned wanted);
 void volumes_free(struct volumes *volumes);
 

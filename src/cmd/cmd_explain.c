@@ -44,14 +44,15 @@ static int no_such_pod(const struct world *world, struct wanted wanted, struct e
     const object_vec *plain = &world->load.objects[KIND_POD];
     size_t made = world->expansion.pods.len, len = 0;
     const char **names = xcalloc(plain->len + made + 1, sizeof(*names));
-    vec_for (plain, item)
+    vec_for(plain, item)
         names[len++] = pod_full_name((const struct pod *)*item, &scratch).ptr;
-    vec_for (&world->expansion.pods, pod)
+    vec_for(&world->expansion.pods, pod)
         names[len++] = pod_full_name(*pod, &scratch).ptr;
-    struct str full = arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name));
+    struct str full =
+        arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name));
     const char *near = nearest_name(full.ptr, names, len);
-    int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr, near ? "; did you mean " : "",
-                      near ? near : "", near ? "?" : "");
+    int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     free(names);
     arena_release(&scratch);
     return r;
@@ -59,7 +60,7 @@ static int no_such_pod(const struct world *world, struct wanted wanted, struct e
 
 static const struct pod *find_made(struct world *world, struct wanted wanted)
 {
-    vec_for (&world->expansion.pods, pod)
+    vec_for(&world->expansion.pods, pod)
         if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
             return *pod;
     return NULL;
@@ -149,7 +150,8 @@ static int with_world(struct world *world, const struct explain_settings *settin
     expansion_warn(&world->expansion);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
         error_set(&err, -EEXIST,
-                  "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT "; --as-if-pending asks where it would go now",
+                  "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT
+                  "; --as-if-pending asks where it would go now",
                   STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.node_name));
         return fail(EXIT_INPUT, &err);
     }
@@ -164,7 +166,8 @@ static int run(int argc, char **argv)
     _cleanup_(texts_release) struct texts words = { 0 };
     int r = options_start(&command_explain, argc, argv, &settings, &words);
     if (r < 0 && words.list.len != 1) {
-        fprintf(stderr, "berth: explain wants one pod, as NAMESPACE/POD; it got %zu\nTry `berth explain --help`.\n",
+        fprintf(stderr,
+                "berth: explain wants one pod, as NAMESPACE/POD; it got %zu\nTry `berth explain --help`.\n",
                 words.list.len);
         r = EXIT_INPUT;
     }

@@ -18,7 +18,8 @@ static const struct option_row rows[] = {
       "Decides choices among equal nodes (default: 1). The same input\nand seed give the same output.", 0,
       INT64_MAX },
     { 0, "percentage-of-nodes-to-score", "N", OPTION_NUMBER, offsetof(struct simulate_settings, percentage),
-      "Overrides the configuration: 100 looks at all nodes, 0 at as\nmany as kube-scheduler does by default.", 0, 100 },
+      "Overrides the configuration: 100 looks at all nodes, 0 at as\nmany as kube-scheduler does by default.",
+      0, 100 },
     { 0, "group-by", "LABEL", OPTION_TEXT, offsetof(struct simulate_settings, group_by),
       "Show utilisation per value of this node label (default: zone,\ninstance type, or all nodes as one)." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct simulate_settings, top),
@@ -41,7 +42,8 @@ static void show_progress(const struct simulation *simulation, double seconds)
     shown = seconds;
     fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
             grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
-            grouped((int64_t)simulation->pods), grouped((int64_t)((double)simulation->records.len / seconds)));
+            grouped((int64_t)simulation->pods),
+            grouped((int64_t)((double)simulation->records.len / seconds)));
 }
 
 static void clear_progress(const struct simulation *simulation)
@@ -69,14 +71,17 @@ static void warn(const struct simulation *simulation)
 {
     expansion_warn(&simulation->world->expansion);
     if (simulation->foreign)
-        fprintf(stderr, "berth: warning: %zu pods belong to other schedulers, such as " STR_FMT "; left alone\n",
+        fprintf(stderr,
+                "berth: warning: %zu pods belong to other schedulers, such as " STR_FMT "; left alone\n",
                 simulation->foreign, STR_ARG(simulation->foreign_name));
     if (simulation->cut_short)
-        fputs("berth: warning: pods keep taking each other's places; stopped after far too many preemptions\n",
-              stderr);
+        fputs(
+            "berth: warning: pods keep taking each other's places; stopped after far too many preemptions\n",
+            stderr);
 }
 
-static int print(const struct simulation *simulation, const struct simulate_settings *settings, double load_seconds)
+static int print(const struct simulation *simulation, const struct simulate_settings *settings,
+                 double load_seconds)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
@@ -93,7 +98,8 @@ static int print(const struct simulation *simulation, const struct simulate_sett
     return finish(&term);
 }
 
-static int with_world(struct world *world, struct simulation *simulation, const struct simulate_settings *settings)
+static int with_world(struct world *world, struct simulation *simulation,
+                      const struct simulate_settings *settings)
 {
     struct error err = { "" };
     double start = now_seconds();
@@ -123,7 +129,8 @@ static int run(int argc, char **argv)
     _cleanup_(texts_release) struct texts words = { 0 };
     int r = options_start(&command_simulate, argc, argv, &settings, &words);
     if (r < 0 && words.list.len) {
-        fprintf(stderr, "berth: simulate does not know what to do with \"%s\"\nTry `berth simulate --help`.\n",
+        fprintf(stderr,
+                "berth: simulate does not know what to do with \"%s\"\nTry `berth simulate --help`.\n",
                 words.list.items[0]);
         r = EXIT_INPUT;
     }

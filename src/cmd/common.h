@@ -18,13 +18,25 @@ struct input_settings {
 
 /* The rows of input_settings, which is the member `input` of the command's settings. */
 #define INPUT_OPTIONS(settings) \
-    { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(settings, input.files), \
+    { 'f', \
+      "filename", \
+      "PATH", \
+      OPTION_TEXTS, \
+      offsetof(settings, input.files), \
       "Objects: a file (JSON, YAML, several documents, Lists, JSON\n" \
       "lines), a folder with such files, or - for standard input.\nMay be given again." }, \
-    { 0, "config", "FILE", OPTION_TEXT, offsetof(settings, input.config), \
-      "A KubeSchedulerConfiguration; without it, what kube-scheduler\nruns with by default." }, \
-    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(settings, input.output), \
-      "How to print the answer (default: table)." }
+        { 0, \
+          "config", \
+          "FILE", \
+          OPTION_TEXT, \
+          offsetof(settings, input.config), \
+          "A KubeSchedulerConfiguration; without it, what kube-scheduler\nruns with by default." }, \
+        { 'o', \
+          "output", \
+          "table|json", \
+          OPTION_CHOICE, \
+          offsetof(settings, input.output), \
+          "How to print the answer (default: table)." }
 
 /* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_world(struct world *world, const struct command *command, const struct input_settings *input);

@@ -71,8 +71,8 @@ static void put_node(struct json_writer *json, const struct explanation *explana
     json_end_line(json);
 }
 
-static void put_rows(struct json_writer *json, const struct explanation *explanation, const char *key, const uint32_t *rows,
-                     uint32_t len)
+static void put_rows(struct json_writer *json, const struct explanation *explanation, const char *key,
+                     const uint32_t *rows, uint32_t len)
 {
     json_key(json, str_from(key));
     json_begin_array(json);

@@ -11,14 +11,10 @@ static const char *short_heading(const char *plugin)
     static const struct {
         const char *plugin, *heading;
     } rows[] = {
-        { "TaintToleration", "TAINTS" },
-        { "NodeAffinity", "NODE-AFF" },
-        { "NodeResourcesFit", "FIT" },
-        { "VolumeBinding", "VOLUMES" },
-        { "PodTopologySpread", "SPREAD" },
-        { "InterPodAffinity", "POD-AFF" },
-        { "DynamicResources", "DEVICES" },
-        { "NodeResourcesBalancedAllocation", "BALANCED" },
+        { "TaintToleration", "TAINTS" },   { "NodeAffinity", "NODE-AFF" },
+        { "NodeResourcesFit", "FIT" },     { "VolumeBinding", "VOLUMES" },
+        { "PodTopologySpread", "SPREAD" }, { "InterPodAffinity", "POD-AFF" },
+        { "DynamicResources", "DEVICES" }, { "NodeResourcesBalancedAllocation", "BALANCED" },
         { "ImageLocality", "IMAGES" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -57,8 +53,8 @@ static void print_answer(const struct explanation *explanation, struct term *ter
     else
         term_paint(term, PAINT_GOOD, "It goes to one of %s equally good nodes",
                    grouped(explanation->best_len));
-    strbuf_printf(out, ", of %s that can take it and %s in all.\n", grouped(explanation->evaluation.feasible_len),
-                  grouped(explanation->rows_len));
+    strbuf_printf(out, ", of %s that can take it and %s in all.\n",
+                  grouped(explanation->evaluation.feasible_len), grouped(explanation->rows_len));
     if (explanation->evaluation.own_nomination != ROW_NONE)
         strbuf_puts(out, "Other pods made room for it there, so the totals do not count.\n");
 }
@@ -104,7 +100,7 @@ static void node_cells(const struct explanation *explanation, struct grid *grid,
     for (uint32_t p = 0; p < order->len; p++)
         if (!(explanation->cycle.skip_score >> order->items[p]->index & 1))
             grid_cell(grid, true, PAINT_NONE, "%lld",
-                       (long long)scores->scores[(size_t)node->place * scores->plugins + p]);
+                      (long long)scores->scores[(size_t)node->place * scores->plugins + p]);
 }
 
 /* A plugin's score times its weight is what the columns show: say so where it is not plain. */
@@ -181,7 +177,8 @@ static void collect_refusals(const struct explanation *explanation, struct arena
         struct str key = arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(plugin), STR_ARG(text));
         size_t place = (size_t)strmap_get(&places, key);
         if (!place) {
-            *vec_push(ret) = (struct refusal){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
+            *vec_push(ret) =
+                (struct refusal){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
             place = ret->len;
             strmap_put(&places, key, (void *)place);
         }
@@ -249,7 +246,8 @@ static void candidate_cells(const struct explanation *explanation, struct grid *
         if (candidate->victims_len > VICTIMS_SHOWN)
             strbuf_printf(&victims, " and %u more", candidate->victims_len - VICTIMS_SHOWN);
         enum paint paint = top_ones ? PAINT_GOOD : PAINT_NONE;
-        grid_cell(grid, false, paint, STR_FMT, STR_ARG(cluster_node_name(explanation->cluster, candidate->row)));
+        grid_cell(grid, false, paint, STR_FMT,
+                  STR_ARG(cluster_node_name(explanation->cluster, candidate->row)));
         grid_cell(grid, true, PAINT_NONE, "%lld", (long long)candidate->pdb_violations);
         grid_cell(grid, false, PAINT_NONE, "%s", victims.text ? victims.text : "");
         strbuf_release(&victims);

@@ -46,7 +46,9 @@ static int unknown_command(const char *name)
 
 static int run_version(int argc, char **argv)
 {
-    struct { char unused; } settings;
+    struct {
+        char unused;
+    } settings;
     _cleanup_(texts_release) struct texts words = { 0 };
     int r = options_start(&command_version, argc, argv, &settings, &words);
     if (r >= 0)
@@ -57,7 +59,9 @@ static int run_version(int argc, char **argv)
 
 static int run_help(int argc, char **argv)
 {
-    struct { char unused; } settings;
+    struct {
+        char unused;
+    } settings;
     _cleanup_(texts_release) struct texts words = { 0 };
     _cleanup_(strbuf_release) struct strbuf page = { 0 };
     int r = options_start(&command_help, argc, argv, &settings, &words);

@@ -230,7 +230,8 @@ void options_help(const struct command *command, struct strbuf *out)
         strbuf_printf(out, "\nexamples:\n%s", command->examples);
 }
 
-int options_start(const struct command *command, int argc, char **argv, void *settings, struct texts *ret_words)
+int options_start(const struct command *command, int argc, char **argv, void *settings,
+                  struct texts *ret_words)
 {
     struct error err = { "" };
     _cleanup_(strbuf_release) struct strbuf page = { 0 };

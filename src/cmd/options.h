@@ -61,7 +61,8 @@ enum parsed options_parse(const struct command *command, int argc, char **argv, 
 void options_help(const struct command *command, struct strbuf *out);
 /* The whole beginning of a command: parses, answers --help, complains on standard error. Returns -1 to go on, else the
  * exit code. */
-int options_start(const struct command *command, int argc, char **argv, void *settings, struct texts *ret_words);
+int options_start(const struct command *command, int argc, char **argv, void *settings,
+                  struct texts *ret_words);
 /* The nearest of the names in spelling, or NULL when none is near. */
 const char *nearest_name(const char *wanted, const char *const *names, size_t len);
 

@@ -1,4 +1,6 @@
 /* simulate_json.c: a simulation as JSON, a decision and a node a line each. */
+#include <math.h>
+
 #include "cmd/json_line.h"
 #include "cmd/simulate_print.h"
 
@@ -23,8 +25,8 @@ static void put_row(struct json_writer *json, const struct cluster *cluster, con
         json_str(json, cluster_node_name(cluster, row));
 }
 
-static void put_placement(struct json_writer *json, const struct simulation *simulation, const struct sim_record *record,
-                          struct strbuf *scratch)
+static void put_placement(struct json_writer *json, const struct simulation *simulation,
+                          const struct sim_record *record, struct strbuf *scratch)
 {
     const struct cluster *cluster = &simulation->world->cluster;
     json_begin_line(json);
@@ -49,8 +51,8 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
     return resource == RES_CPU ? STR("cpuMilli") : cluster->resource_names.items[resource];
 }
 
-static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key, const int64_t *amounts,
-                        uint32_t stride, uint32_t row, uint32_t resources)
+static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
+                        const int64_t *amounts, uint32_t stride, uint32_t row, uint32_t resources)
 {
     json_key(json, str_from(key));
     json_begin_object(json);
@@ -82,7 +84,14 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     json_end_line(json);
 }
 
-static void put_summary(struct json_writer *json, const struct simulation *simulation, const struct simulate_view *view)
+/* To a whole number of steps: nobody reads more digits of a time. */
+static double rounded(double value, double steps)
+{
+    return round(value * steps) / steps;
+}
+
+static void put_summary(struct json_writer *json, const struct simulation *simulation,
+                        const struct simulate_view *view)
 {
     const struct {
         const char *key;
@@ -105,12 +114,10 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
     }
     if (view->timing) {
         double seconds = simulation->decide_seconds;
-        json_key(json, STR("loadSeconds"));
-        json_double(json, view->load_seconds);
-        json_key(json, STR("decideSeconds"));
-        json_double(json, seconds);
-        json_key(json, STR("decisionsPerSecond"));
-        json_double(json, seconds > 0 ? (double)simulation->records.len / seconds : 0);
+        json_member_double(json, "loadSeconds", rounded(view->load_seconds, 1e6));
+        json_member_double(json, "decideSeconds", rounded(seconds, 1e6));
+        json_member_double(json, "decisionsPerSecond",
+                           seconds > 0 ? rounded((double)simulation->records.len / seconds, 10) : 0);
     }
     json_end_object(json);
 }
@@ -119,7 +126,7 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
 {
     json_key(json, STR("pending"));
     json_begin_array(json);
-    vec_for (&simulation->waiting, waiting) {
+    vec_for(&simulation->waiting, waiting) {
         json_begin_line(json);
         put_pod(json, "pod", waiting->pod, scratch);
         json_key(json, STR("message"));
@@ -140,7 +147,7 @@ void simulate_json(const struct simulation *simulation, const struct simulate_vi
     json_begin_object(&json);
     json_key(&json, STR("placements"));
     json_begin_array(&json);
-    vec_for (&simulation->records, record)
+    vec_for(&simulation->records, record)
         put_placement(&json, simulation, record, &scratch);
     json_end_array(&json);
     put_waiting(&json, simulation, &scratch);
@@ -163,7 +170,7 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out)
     json_begin_object(&json);
     json_key(&json, STR("placements"));
     json_begin_array(&json);
-    vec_for (&simulation->records, record) {
+    vec_for(&simulation->records, record) {
         json_begin_line(&json);
         put_pod(&json, "pod", record->pod, &scratch);
         put_row(&json, &simulation->world->cluster, "node", record->row);

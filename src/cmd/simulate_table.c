@@ -26,7 +26,7 @@ static size_t count_values(const struct world *world, const char *label)
 {
     struct strmap seen = { 0 };
     bool any = false;
-    vec_for (&world->load.objects[KIND_NODE], node) {
+    vec_for(&world->load.objects[KIND_NODE], node) {
         any |= str_map_get(&(*node)->labels, str_from(label)) != NULL;
         strmap_put(&seen, label_of(*node, label), *node);
         if (seen.len > GROUPS_MAX)
@@ -73,7 +73,7 @@ static void collect_groups(const struct simulation *simulation, const char *labe
     const struct world *world = simulation->world;
     uint32_t resources = world->cluster.col.resources;
     struct strmap places = { 0 };
-    vec_for (&world->load.objects[KIND_NODE], node) {
+    vec_for(&world->load.objects[KIND_NODE], node) {
         struct str name = label ? label_of(*node, label) : STR("all nodes");
         size_t place = (size_t)strmap_get(&places, name);
         if (!place) {
@@ -123,7 +123,7 @@ static uint32_t choose_resources(const struct cluster *cluster, const group_vec 
     ret[len++] = RES_PODS;
     for (uint32_t r = RES_EPHEMERAL; r < cluster->col.resources && scalars < SCALARS_SHOWN; r++) {
         bool used = false;
-        vec_for (groups, group)
+        vec_for(groups, group)
             used |= group->alloc[r] > 0 && (group->before[r] > 0 || group->after[r] > 0);
         if (r == RES_PODS || !used)
             continue;
@@ -133,7 +133,8 @@ static uint32_t choose_resources(const struct cluster *cluster, const group_vec 
     return len;
 }
 
-static void print_usage(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+static void print_usage(const struct simulation *simulation, const struct simulate_view *view,
+                        struct term *term)
 {
     const struct cluster *cluster = &simulation->world->cluster;
     uint32_t resources[3 + SCALARS_SHOWN];
@@ -142,14 +143,14 @@ static void print_usage(const struct simulation *simulation, const struct simula
     const char *label = view->group_by ? view->group_by : choose_label(simulation->world);
     collect_groups(simulation, label, &scratch, &groups);
     uint32_t len = choose_resources(cluster, &groups, resources);
-    size_t group_width = 0, name_width = 0;
-    vec_for (&groups, group)
+    size_t group_width = sizeof("NODES") - 1, name_width = sizeof("IN USE") - 1;
+    vec_for(&groups, group)
         group_width = MAX(group_width, text_width(group->name));
     for (uint32_t i = 0; i < len; i++)
         name_width = MAX(name_width, (size_t)cluster->resource_names.items[resources[i]].len);
     strbuf_putc(term->out, '\n');
-    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s %-24s", (int)group_width, "NODES", (int)name_width, "IN USE",
-               "BEFORE", "AFTER");
+    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s %-24s", (int)group_width, "NODES", (int)name_width,
+               "IN USE", "BEFORE", "AFTER");
     if (label)
         term_paint(term, PAINT_DIM, "  by %s", label);
     strbuf_putc(term->out, '\n');
@@ -168,9 +169,11 @@ static void print_usage(const struct simulation *simulation, const struct simula
 
 /* ---- who waits ---- */
 
+/* Pods whose messages differ only in numbers wait for the same reason. */
 struct reason {
-    struct str message;
+    struct str message; /* of the pod that came last */
     size_t pods;
+    bool varies; /* other pods have other numbers */
     VEC(const struct pod *) examples;
 };
 
@@ -186,49 +189,91 @@ typedef VEC(struct reason) reason_vec;
 
 enum { EXAMPLES_SHOWN = 3 };
 
-static void collect_reasons(const struct simulation *simulation, reason_vec *ret)
+/* "0/5 nodes are available: 2 a, 3 b." without numbers, and with its parts sorted: the counts decide their order. */
+static struct str shape_of(struct str message, struct arena *arena)
 {
-    struct strmap places = { 0 };
-    vec_for (&simulation->waiting, waiting) {
-        size_t place = (size_t)strmap_get(&places, waiting->message);
+    enum { PARTS_MAX = 64 };
+    struct str parts[PARTS_MAX];
+    size_t len = 0;
+    char *text = arena_alloc(arena, (size_t)message.len + PARTS_MAX + 1), *at = text;
+    while (message.len && len < PARTS_MAX) {
+        size_t end = 0;
+        while (end < message.len && !strchr(",:.", message.ptr[end]))
+            end++;
+        char *start = at;
+        for (size_t i = 0; i < end; i++)
+            if (!strchr("0123456789", message.ptr[i]))
+                *at++ = message.ptr[i];
+        parts[len++] = (struct str){ start, (uint32_t)(at - start) };
+        message = str_slice(message, MIN(end + 1, (size_t)message.len), message.len);
+    }
+    qsort(parts, len, sizeof(*parts), str_qsort_cmp);
+    struct strbuf joined = { 0 };
+    for (size_t i = 0; i < len; i++) {
+        strbuf_str(&joined, parts[i]);
+        strbuf_putc(&joined, '\n');
+    }
+    strbuf_str(&joined, message); /* what was too long to take apart */
+    struct str shape = arena_str(arena, strbuf_slice(&joined));
+    strbuf_release(&joined);
+    return shape;
+}
+
+static void collect_reasons(const struct simulation *simulation, struct arena *arena, reason_vec *ret)
+{
+    struct strmap places = { 0 }, by_message = { 0 };
+    vec_for(&simulation->waiting, waiting) {
+        size_t place = (size_t)strmap_get(&by_message, waiting->message);
+        struct str shape = place ? (struct str){ 0 } : shape_of(waiting->message, arena);
+        if (!place)
+            place = (size_t)strmap_get(&places, shape);
         if (!place) {
             *vec_push(ret) = (struct reason){ .message = waiting->message };
             place = ret->len;
-            strmap_put(&places, waiting->message, (void *)place);
+            strmap_put(&places, shape, (void *)place);
         }
+        strmap_put(&by_message, waiting->message, (void *)place);
         struct reason *reason = &ret->items[place - 1];
+        reason->varies |= !str_eq(reason->message, waiting->message);
+        reason->message = waiting->message;
         if (reason->pods++ < EXAMPLES_SHOWN)
             *vec_push(&reason->examples) = waiting->pod;
     }
     strmap_release(&places);
+    strmap_release(&by_message);
     if (ret->len)
         qsort(ret->items, ret->len, sizeof(struct reason), by_pods);
 }
 
-static void print_waiting(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+static void print_waiting(const struct simulation *simulation, const struct simulate_view *view,
+                          struct term *term)
 {
     reason_vec reasons = { 0 };
     if (!simulation->waiting.len)
         return;
-    collect_reasons(simulation, &reasons);
+    struct arena scratch = { 0 };
+    collect_reasons(simulation, &scratch, &reasons);
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_BAD, "Pending: %s\n", grouped((int64_t)simulation->waiting.len));
     for (size_t i = 0; i < reasons.len && i < view->top; i++) {
         const struct reason *reason = &reasons.items[i];
-        term_paint(term, PAINT_BOLD, "  %s pod%s", grouped((int64_t)reason->pods), reason->pods == 1 ? "" : "s");
+        term_paint(term, PAINT_BOLD, "  %s pod%s", grouped((int64_t)reason->pods),
+                   reason->pods == 1 ? "" : "s");
         for (size_t e = 0; e < reason->examples.len; e++) {
             const struct meta *meta = &reason->examples.items[e]->meta;
             term_paint(term, PAINT_NONE, "%s " STR_FMT "/" STR_FMT, e ? "," : ":", STR_ARG(meta->namespace),
                        STR_ARG(meta->name));
         }
-        strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ...\n" : "\n");
+        strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ..." : "");
+        term_paint(term, PAINT_DIM, "%s\n", reason->varies ? "  (numbers differ; those of the last)" : "");
         term_wrap(term, 4, reason->message);
     }
     if (reasons.len > view->top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));
-    vec_for (&reasons, reason)
+    vec_for(&reasons, reason)
         vec_release(&reason->examples);
     vec_release(&reasons);
+    arena_release(&scratch);
 }
 
 /* ---- preemptions ---- */
@@ -242,7 +287,7 @@ static void print_preemptions(const struct simulation *simulation, const struct 
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_WARN, "Preempted: %s", grouped((int64_t)simulation->victims.len));
     strbuf_printf(term->out, ", of which %s came back as new pods\n", grouped((int64_t)simulation->replaced));
-    vec_for (&simulation->records, record) {
+    vec_for(&simulation->records, record) {
         if (record->nominated_row == ROW_NONE)
             continue;
         if (shown == view->top) {
@@ -268,7 +313,8 @@ static void print_preemptions(const struct simulation *simulation, const struct 
 
 /* ---- the whole page ---- */
 
-static void print_summary(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+static void print_summary(const struct simulation *simulation, const struct simulate_view *view,
+                          struct term *term)
 {
     const struct world *world = simulation->world;
     struct strbuf *out = term->out;
@@ -276,7 +322,8 @@ static void print_summary(const struct simulation *simulation, const struct simu
                   grouped((int64_t)world->running));
     if (world->expansion.pods.len)
         strbuf_printf(out, ", %s pods that %s controllers would still create",
-                      grouped((int64_t)world->expansion.pods.len), grouped((int64_t)world->expansion.controllers));
+                      grouped((int64_t)world->expansion.pods.len),
+                      grouped((int64_t)world->expansion.controllers));
     strbuf_putc(out, '\n');
     strbuf_printf(out, "%s decisions: ", grouped((int64_t)simulation->records.len));
     term_paint(term, PAINT_GOOD, "%s scheduled", grouped((int64_t)simulation->scheduled));

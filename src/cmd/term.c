@@ -8,9 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-
 static const char *const paint_codes[] = {
-    [PAINT_NONE] = "",        [PAINT_BOLD] = "\033[1m", [PAINT_DIM] = "\033[2m",
+    [PAINT_NONE] = "",         [PAINT_BOLD] = "\033[1m", [PAINT_DIM] = "\033[2m",
     [PAINT_GOOD] = "\033[32m", [PAINT_BAD] = "\033[31m", [PAINT_WARN] = "\033[33m",
 };
 

@@ -8,19 +8,19 @@
 
 enum { HISTOGRAM_MAX = 1 << 16 };
 
-void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows)
+void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
+                         struct arena *arena)
 {
-    *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows };
-    counter->rows = xcalloc(rows, sizeof(*counter->rows));
+    *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows, .arena = arena };
+    counter->rows = arena_array(arena, struct row_contribution, rows);
 }
 
-void domain_counter_release(struct domain_counter *counter)
+static void *grow(struct arena *arena, const void *old, size_t old_len, size_t len, size_t size)
 {
-    free(counter->rows);
-    free(counter->sums);
-    free(counter->nodes);
-    vec_release(&counter->histogram);
-    *counter = (struct domain_counter){ 0 };
+    char *wider = arena_zalloc(arena, arena_bytes(len, size));
+    if (old_len)
+        memcpy(wider, old, old_len * size);
+    return wider;
 }
 
 static void grow_domains(struct domain_counter *counter, uint32_t domain)
@@ -29,10 +29,8 @@ static void grow_domains(struct domain_counter *counter, uint32_t domain)
         return;
     uint32_t old = counter->domains_cap;
     uint32_t cap = MAX((uint32_t)counter->topo->domains.len, MAX(domain + 1, old * 2));
-    counter->sums = xreallocarray(counter->sums, cap, sizeof(*counter->sums));
-    counter->nodes = xreallocarray(counter->nodes, cap, sizeof(*counter->nodes));
-    memset(counter->sums + old, 0, (cap - old) * sizeof(*counter->sums));
-    memset(counter->nodes + old, 0, (cap - old) * sizeof(*counter->nodes));
+    counter->sums = grow(counter->arena, counter->sums, old, cap, sizeof(*counter->sums));
+    counter->nodes = grow(counter->arena, counter->nodes, old, cap, sizeof(*counter->nodes));
     counter->domains_cap = cap;
 }
 
@@ -42,21 +40,52 @@ static void histogram_count(struct domain_counter *counter, int64_t sum, int del
         counter->beyond += (uint32_t)delta;
         return;
     }
-    while (counter->histogram.len <= (size_t)sum)
-        *vec_push(&counter->histogram) = 0;
-    counter->histogram.items[sum] += (uint32_t)delta;
+    if (sum >= counter->histogram_cap) {
+        uint32_t cap = MAX((uint32_t)sum + 1, MAX(counter->histogram_cap * 2, 64u));
+        counter->histogram =
+            grow(counter->arena, counter->histogram, counter->histogram_cap, cap, sizeof(*counter->histogram));
+        counter->histogram_cap = cap;
+    }
+    counter->histogram[sum] += (uint32_t)delta;
+}
+
+void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len)
+{
+    const uint32_t *domain_of = counter->topo->domain_of;
+    grow_domains(counter, (uint32_t)counter->topo->domains.len - 1);
+    int64_t *sums = counter->sums;
+    uint32_t *nodes = counter->nodes;
+    for (uint32_t row = 0; row < len; row++) {
+        uint32_t domain = !counts || counts[row] ? domain_of[row] : 0;
+        counter->rows[row] = (struct row_contribution){ domain, values[row] };
+        sums[domain] += values[row];
+        nodes[domain]++;
+    }
+    sums[0] = nodes[0] = 0;
+    for (uint32_t i = 1; i < counter->domains_cap; i++) {
+        counter->total += sums[i];
+        counter->domains += nodes[i] > 0;
+    }
+}
+
+static void make_histogram(struct domain_counter *counter)
+{
+    for (uint32_t i = 1; i < counter->domains_cap; i++)
+        if (counter->nodes[i])
+            histogram_count(counter, counter->sums[i], +1);
+    counter->has_histogram = true;
 }
 
 static void domain_change(struct domain_counter *counter, uint32_t domain, int nodes, int64_t value)
 {
-    if (counter->nodes[domain])
+    if (counter->has_histogram && counter->nodes[domain])
         histogram_count(counter, counter->sums[domain], -1);
     counter->domains -= counter->nodes[domain] > 0;
     counter->nodes[domain] += (uint32_t)nodes;
     counter->sums[domain] += value;
     counter->total += value;
     counter->domains += counter->nodes[domain] > 0;
-    if (counter->nodes[domain])
+    if (counter->has_histogram && counter->nodes[domain])
         histogram_count(counter, counter->sums[domain], +1);
 }
 
@@ -65,8 +94,7 @@ static void grow_rows(struct domain_counter *counter, uint32_t row)
     if (row < counter->rows_cap)
         return;
     uint32_t cap = MAX(row + 1, counter->rows_cap * 2);
-    counter->rows = xreallocarray(counter->rows, cap, sizeof(*counter->rows));
-    memset(counter->rows + counter->rows_cap, 0, (cap - counter->rows_cap) * sizeof(*counter->rows));
+    counter->rows = grow(counter->arena, counter->rows, counter->rows_cap, cap, sizeof(*counter->rows));
     counter->rows_cap = cap;
 }
 
@@ -86,11 +114,13 @@ void domain_counter_set(struct domain_counter *counter, uint32_t row, bool count
     domain_change(counter, domain, +1, value);
 }
 
-int64_t domain_counter_least(const struct domain_counter *counter)
+int64_t domain_counter_least(struct domain_counter *counter)
 {
-    for (size_t i = 0; i < counter->histogram.len; i++)
-        if (counter->histogram.items[i])
-            return (int64_t)i;
+    if (!counter->has_histogram)
+        make_histogram(counter);
+    for (uint32_t i = 0; i < counter->histogram_cap; i++)
+        if (counter->histogram[i])
+            return i;
     int64_t least = INT32_MAX;
     for (uint32_t i = 1; counter->beyond && i < counter->domains_cap; i++)
         if (counter->nodes[i])

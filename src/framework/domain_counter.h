@@ -15,6 +15,7 @@ struct row_contribution {
 
 struct domain_counter {
     const struct topology *topo;
+    struct arena *arena; /* owns the rest */
     struct row_contribution *rows;
     uint32_t rows_cap;
     int64_t *sums;   /* by domain */
@@ -22,16 +23,20 @@ struct domain_counter {
     uint32_t domains_cap;
     uint32_t domains; /* with at least one row that counts */
     int64_t total;
-    VEC(uint32_t) histogram; /* how many counting domains have that sum, while sums are small */
-    uint32_t beyond;         /* counting domains whose sum is not in the histogram */
+    bool has_histogram;  /* made when the smallest sum is asked for the first time */
+    uint32_t *histogram; /* how many counting domains have that sum, while sums are small */
+    uint32_t histogram_cap;
+    uint32_t beyond; /* counting domains whose sum is not in the histogram */
 };
 
-void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows);
-void domain_counter_release(struct domain_counter *counter);
+void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
+                         struct arena *arena);
+/* What all rows contribute, at once. `counts` NULL: every row does that has the label. */
+void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len);
 /* What the row contributes now; `counts` false: nothing. */
 void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value);
 /* The smallest sum over the domains that count; INT32_MAX when there are none. */
-int64_t domain_counter_least(const struct domain_counter *counter);
+int64_t domain_counter_least(struct domain_counter *counter);
 
 static inline int64_t domain_counter_sum(const struct domain_counter *counter, uint32_t domain)
 {

@@ -89,7 +89,7 @@ static void select_victims(struct dry_run *run, struct what_if *node, struct pod
     if (!run->budgets_ready)
         budgets_init(&run->budgets, run->cycle->cluster, arena);
     run->budgets_ready = true;
-    sort_by_importance(lower, len, arena);
+    sort_by_importance(lower, len);
     bool *violating = arena_array(arena, bool, len);
     budgets_check(&run->budgets, lower, len, violating);
     *ret = (struct victims){ .items = arena_array(arena, struct pod_info *, len) };
@@ -100,7 +100,7 @@ static void select_victims(struct dry_run *run, struct what_if *node, struct pod
     for (uint32_t i = 1; i < len; i++)
         mixed |= violating[i] != violating[0];
     if (mixed)
-        sort_by_importance(ret->items, ret->len, arena);
+        sort_by_importance(ret->items, ret->len);
 }
 
 static uint32_t lower_pods(const struct cycle *cycle, uint32_t row, struct pod_info ***ret)

@@ -1,7 +1,7 @@
 /* importance.c: orders pods by what their loss would cost. */
 #include "preempt/importance.h"
 
-#include <stdlib.h>
+#include "preempt/pdqsort.h"
 
 int64_t pod_start_ns(const struct pod_info *pod)
 {
@@ -15,31 +15,18 @@ int64_t pod_start_ns(const struct pod_info *pod)
     return ns;
 }
 
-struct ranked {
-    struct pod_info *pod;
-    int64_t start_ns;
-    uint32_t position;
-};
-
-static int more_important_first(const void *a, const void *b)
+static bool more_important(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
-    if (x->pod->priority != y->pod->priority)
-        return x->pod->priority > y->pod->priority ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    int as_given = (x->position > y->position) - (x->position < y->position);
-    return x->pod->api->status.start_time.set ? as_given : -as_given;
+    const struct pod_info *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority > y->priority;
+    const struct opt_time *p = &x->api->status.start_time, *q = &y->api->status.start_time;
+    if (!p->set || !q->set)
+        return !q->set; /* `now`, read for x before it is read for y */
+    return p->seconds < q->seconds || (p->seconds == q->seconds && p->nanos < q->nanos);
 }
 
-void sort_by_importance(struct pod_info **pods, uint32_t len, struct arena *arena)
+void sort_by_importance(struct pod_info **pods, uint32_t len)
 {
-    if (len < 2)
-        return;
-    struct ranked *ranked = arena_array(arena, struct ranked, len);
-    for (uint32_t i = 0; i < len; i++)
-        ranked[i] = (struct ranked){ pods[i], pod_start_ns(pods[i]), i };
-    qsort(ranked, len, sizeof(*ranked), more_important_first);
-    for (uint32_t i = 0; i < len; i++)
-        pods[i] = ranked[i].pod;
+    pdqsort((void **)pods, len, more_important);
 }

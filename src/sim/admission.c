@@ -24,9 +24,9 @@ static const struct class_value *find_class(const struct admission *admission, s
 static void learn_from_pods(struct admission *admission, const struct load *load)
 {
     struct strmap known = { 0 };
-    vec_for (&admission->classes, class)
+    vec_for(&admission->classes, class)
         strmap_put(&known, class->name, admission);
-    vec_for (&load->objects[KIND_POD], item) {
+    vec_for(&load->objects[KIND_POD], item) {
         const struct pod_spec *spec = &((const struct pod *)*item)->spec;
         if (!spec->priority.set || str_empty(spec->priority_class_name))
             continue;
@@ -51,7 +51,7 @@ void admission_init(struct admission *admission, const struct load *load)
     *admission = (struct admission){ 0 };
     struct str fallback = { 0 };
     int32_t lowest = INT32_MAX;
-    vec_for (&load->objects[KIND_PRIORITY_CLASS], item) {
+    vec_for(&load->objects[KIND_PRIORITY_CLASS], item) {
         const struct priority_class *class = (const struct priority_class *)*item;
         *vec_push(&admission->classes) = (struct class_value){
             .name = class->meta.name,
@@ -102,7 +102,7 @@ void tolerations_set(struct pod_spec *spec, const struct toleration *toleration,
     struct toleration *copy = arena_array(arena, struct toleration, spec->tolerations.len + 1);
     uint32_t len = 0;
     bool replaced = false;
-    list_for (&spec->tolerations, old) {
+    list_for(&spec->tolerations, old) {
         bool same = str_eq(old->key, toleration->key) && str_eq(old->effect, toleration->effect) &&
                     str_eq(old->operator, toleration->operator) && str_eq(old->value, toleration->value);
         copy[len++] = same ? *toleration : *old;
@@ -118,7 +118,7 @@ void tolerations_set(struct pod_spec *spec, const struct toleration *toleration,
 static void tolerate_for_a_while(struct pod_spec *spec, struct str key, struct arena *arena)
 {
     enum { SECONDS = 300 };
-    list_for (&spec->tolerations, old) {
+    list_for(&spec->tolerations, old) {
         bool this_key = str_eq(old->key, key) || str_empty(old->key);
         bool this_effect = str_is(old->effect, "NoExecute") || str_empty(old->effect);
         if (this_key && this_effect)
@@ -126,7 +126,7 @@ static void tolerate_for_a_while(struct pod_spec *spec, struct str key, struct a
     }
     const struct toleration toleration = {
         .key = key,
-        .operator = STR("Exists"),
+        .operator= STR("Exists"),
         .effect = STR("NoExecute"),
         .toleration_seconds = { true, SECONDS },
     };
@@ -144,13 +144,14 @@ static const struct str *find_label(const struct str_map *labels, struct str key
 }
 
 /* A copy of the selector with "key in (value)" or "key notin (value)" for each key that the pod has. */
-static struct label_selector *with_keys(const struct label_selector *selector, const struct str_list *keys, bool in,
-                                        const struct str_map *labels, struct arena *arena)
+static struct label_selector *with_keys(const struct label_selector *selector, const struct str_list *keys,
+                                        bool in, const struct str_map *labels, struct arena *arena)
 {
     struct label_selector *copy = arena_new(arena, struct label_selector);
     *copy = *selector;
     uint32_t len = selector->match_expressions.len;
-    struct selector_requirement *all = arena_array(arena, struct selector_requirement, (size_t)len + keys->len);
+    struct selector_requirement *all =
+        arena_array(arena, struct selector_requirement, (size_t)len + keys->len);
     if (len)
         memcpy(all, selector->match_expressions.items, len * sizeof(*all));
     for (uint32_t i = 0; i < keys->len; i++) {
@@ -161,7 +162,7 @@ static struct label_selector *with_keys(const struct label_selector *selector, c
         *values = *value;
         all[len++] = (struct selector_requirement){
             .key = keys->items[i],
-            .operator = in ? STR("In") : STR("NotIn"),
+            .operator= in ? STR("In") : STR("NotIn"),
             .op = in ? OP_IN : OP_NOT_IN,
             .values = { values, 1 },
         };
@@ -218,7 +219,8 @@ static void merge_label_keys(struct pod *pod, struct arena *arena)
     for (uint32_t i = 0; i < spec->spread.len; i++) {
         spread[i] = spec->spread.items[i];
         if (spread[i].selector && spread[i].match_label_keys.len)
-            spread[i].selector = with_keys(spread[i].selector, &spread[i].match_label_keys, true, labels, arena);
+            spread[i].selector =
+                with_keys(spread[i].selector, &spread[i].match_label_keys, true, labels, arena);
     }
     spec->spread.items = spread;
 }

@@ -18,9 +18,9 @@ struct class_value {
 };
 
 struct admission {
-    VEC(struct class_value) classes; /* sorted by name */
+    VEC(struct class_value) classes;    /* sorted by name */
     const struct class_value *fallback; /* the global default, or NULL */
-    size_t unknown; /* pods that name a class that nothing tells the value of */
+    size_t unknown;                     /* pods that name a class that nothing tells the value of */
     struct str unknown_name;
 };
 

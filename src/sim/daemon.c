@@ -26,7 +26,7 @@ void daemon_tolerations(struct pod_spec *spec, struct arena *arena)
             continue;
         const struct toleration toleration = {
             .key = rows[i].key,
-            .operator = STR("Exists"),
+            .operator= STR("Exists"),
             .effect = rows[i].effect,
         };
         tolerations_set(spec, &toleration, arena);
@@ -54,7 +54,7 @@ void daemon_pin(struct pod_spec *spec, struct str node, struct arena *arena)
     struct selector_requirement *field = arena_new(arena, struct selector_requirement);
     *field = (struct selector_requirement){
         .key = STR(NAME_FIELD),
-        .operator = STR("In"),
+        .operator= STR("In"),
         .op = OP_IN,
         .values = { value, 1 },
     };
@@ -83,8 +83,8 @@ struct str daemon_node(const struct pod *pod)
     const struct node_affinity *affinity = pod->spec.affinity ? pod->spec.affinity->node : NULL;
     if (!affinity || !affinity->required)
         return (struct str){ 0 };
-    list_for (&affinity->required->terms, term)
-        list_for (&term->match_fields, field)
+    list_for(&affinity->required->terms, term)
+        list_for(&term->match_fields, field)
             if (str_is(field->key, NAME_FIELD) && field->op == OP_IN && field->values.len == 1)
                 return field->values.items[0];
     return (struct str){ 0 };

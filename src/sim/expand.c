@@ -38,19 +38,21 @@ static bool is_newer(const struct workload *a, const struct workload *b)
 
 /* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
  * scale-down that has not been carried out yet it must not make more. */
-static void share_out(struct expansion *expansion, const struct workload *deployment, const struct owner *owner)
+static void share_out(struct expansion *expansion, const struct workload *deployment,
+                      const struct owner *owner)
 {
     const struct workload *newest = owner->sets.items[0];
-    vec_for (&owner->sets, set)
+    vec_for(&owner->sets, set)
         if (is_newer(*set, newest))
             newest = *set;
     int64_t others = 0;
-    vec_for (&owner->sets, set)
+    vec_for(&owner->sets, set)
         if (*set != newest)
             others += count_or((*set)->spec.replicas, 1);
     int64_t wanted = count_or(deployment->spec.replicas, 1);
     int64_t own = count_or(newest->spec.replicas, 1);
-    struct owner *set = owners_get(&expansion->owners, KIND_REPLICA_SET, newest->meta.namespace, newest->meta.name);
+    struct owner *set =
+        owners_get(&expansion->owners, KIND_REPLICA_SET, newest->meta.namespace, newest->meta.name);
     set->desired = others == 0 ? wanted : MAX(own, wanted - others);
 }
 
@@ -67,7 +69,7 @@ static uint64_t hash_template(const struct pod_template *template)
 {
     uint64_t hash = hash_map(&template->meta.labels, 1);
     hash = hash_map(&template->spec.node_selector, hash);
-    list_for (&template->spec.containers, container) {
+    list_for(&template->spec.containers, container) {
         hash = hash_bytes(container->name.ptr, container->name.len, hash);
         hash = hash_bytes(container->image.ptr, container->image.len, hash);
     }
@@ -78,7 +80,7 @@ static uint64_t hash_template(const struct pod_template *template)
  * A Deployment takes over the one with most pods. */
 static void adopt_unseen_sets(struct expansion *expansion)
 {
-    map_for (&expansion->owners.by_key, slot) {
+    map_for(&expansion->owners.by_key, slot) {
         const struct owner *set = slot->value;
         if (set->kind != KIND_REPLICA_SET || set->object || set->pods.len == 0)
             continue;
@@ -127,7 +129,8 @@ static void add_replica_set(struct expansion *expansion, const struct workload *
     selector->match_labels = str_map_with(&selector->match_labels, STR(HASH_LABEL), hash, arena);
     set->spec.selector = selector;
     load_add(expansion->load, KIND_REPLICA_SET, &set->meta);
-    owners_get(&expansion->owners, KIND_REPLICA_SET, set->meta.namespace, set->meta.name)->object = &set->meta;
+    owners_get(&expansion->owners, KIND_REPLICA_SET, set->meta.namespace, set->meta.name)->object =
+        &set->meta;
 }
 
 static void settle_deployments(struct expansion *expansion)
@@ -136,8 +139,8 @@ static void settle_deployments(struct expansion *expansion)
     object_vec *deployments = &expansion->load->objects[KIND_DEPLOYMENT];
     for (size_t i = 0; i < deployments->len; i++) {
         const struct workload *deployment = (const struct workload *)deployments->items[i];
-        const struct owner *owner =
-            owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace, deployment->meta.name);
+        const struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT,
+                                               deployment->meta.namespace, deployment->meta.name);
         if (deployment->meta.deletion_time.set)
             continue;
         if (owner->sets.len)
@@ -150,11 +153,12 @@ static void settle_deployments(struct expansion *expansion)
 /* ---- pods of a controller ---- */
 
 /* Refuses what no cluster could hold. */
-static int check_count(struct expansion *expansion, enum api_kind kind, const struct meta *meta, int64_t count,
-                     struct error *err)
+static int check_count(struct expansion *expansion, enum api_kind kind, const struct meta *meta,
+                       int64_t count, struct error *err)
 {
     if (count + (int64_t)expansion->pods.len > EXPANDED_PODS_MAX)
-        return error_set(err, -E2BIG, "%s " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
+        return error_set(err, -E2BIG,
+                         "%s " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
                          kind_name(kind), STR_ARG(meta->namespace), STR_ARG(meta->name), (long long)count,
                          EXPANDED_PODS_MAX);
     return 0;
@@ -167,8 +171,8 @@ static void add_pod(struct expansion *expansion, struct owner *owner, const stru
 }
 
 /* Pods that differ in nothing but their names. */
-static int make_replicas(struct expansion *expansion, struct owner *owner, const struct pod_template *template,
-                         struct error *err)
+static int make_replicas(struct expansion *expansion, struct owner *owner,
+                         const struct pod_template *template, struct error *err)
 {
     struct maker *maker = &expansion->maker;
     int64_t lacking = owner->desired - owner->active;
@@ -209,18 +213,20 @@ static void add_claims(struct maker *maker, const struct workload *set, struct p
     uint32_t claims = set->spec.volume_claim_templates.len, len = 0;
     if (!claims)
         return;
-    struct volume *volumes = arena_array(&maker->arena, struct volume, (size_t)claims + pod->spec.volumes.len);
+    struct volume *volumes =
+        arena_array(&maker->arena, struct volume, (size_t)claims + pod->spec.volumes.len);
     const struct str_map *labels = set->spec.selector ? &set->spec.selector->match_labels : NULL;
-    list_for (&set->spec.volume_claim_templates, template) {
-        struct str claim = arena_printf(&maker->arena, STR_FMT "-" STR_FMT "-%lld", STR_ARG(template->meta.name),
-                                        STR_ARG(set->meta.name), (long long)ordinal);
+    list_for(&set->spec.volume_claim_templates, template) {
+        struct str claim =
+            arena_printf(&maker->arena, STR_FMT "-" STR_FMT "-%lld", STR_ARG(template->meta.name),
+                         STR_ARG(set->meta.name), (long long)ordinal);
         struct volume *volume = &volumes[len++];
         volume->name = template->meta.name;
         volume->pvc = arena_zalloc(&maker->arena, sizeof(*volume->pvc));
         volume->pvc->claim_name = claim;
         maker_claim(maker, template, set->meta.namespace, claim, labels, NULL);
     }
-    list_for (&pod->spec.volumes, volume) {
+    list_for(&pod->spec.volumes, volume) {
         bool replaced = false;
         for (uint32_t i = 0; i < claims; i++)
             replaced |= str_eq(volumes[i].name, volume->name);
@@ -231,13 +237,15 @@ static void add_claims(struct maker *maker, const struct workload *set, struct p
     pod->spec.volumes.len = len;
 }
 
-static struct pod stateful_pod(struct maker *maker, const struct workload *set, struct str name, int64_t ordinal)
+static struct pod stateful_pod(struct maker *maker, const struct workload *set, struct str name,
+                               int64_t ordinal)
 {
     struct pod pod = maker_pod(maker, &set->spec.template, KIND_STATEFUL_SET, &set->meta);
     struct str index = arena_printf(&maker->arena, "%lld", (long long)ordinal);
     pod.meta.labels =
         str_map_with(&pod.meta.labels, STR("statefulset.kubernetes.io/pod-name"), name, &maker->arena);
-    pod.meta.labels = str_map_with(&pod.meta.labels, STR("apps.kubernetes.io/pod-index"), index, &maker->arena);
+    pod.meta.labels =
+        str_map_with(&pod.meta.labels, STR("apps.kubernetes.io/pod-index"), index, &maker->arena);
     add_claims(maker, set, &pod, ordinal);
     admission_admit(&maker->admission, &pod, &maker->arena);
     return pod;
@@ -256,7 +264,8 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
         return r;
     size_t before = expansion->pods.len;
     for (int64_t ordinal = first; ordinal < first + owner->desired; ordinal++) {
-        struct str name = arena_printf(&maker->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+        struct str name =
+            arena_printf(&maker->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
         if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
             continue;
         struct pod pod = stateful_pod(maker, set, name, ordinal);
@@ -271,7 +280,7 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
 static int64_t pods_succeeded(const struct workload *job, const struct owner *owner)
 {
     int64_t seen = 0;
-    vec_for (&owner->finished, pod)
+    vec_for(&owner->finished, pod)
         seen += str_is((*pod)->status.phase, "Succeeded");
     return MAX(job->status.succeeded, seen);
 }
@@ -318,10 +327,10 @@ static void parse_intervals(struct str list, interval_vec *ret)
 static void mark_indexes(const struct owner *owner, struct idmap *used)
 {
     int64_t index;
-    vec_for (&owner->pods, pod)
+    vec_for(&owner->pods, pod)
         if (parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
-    vec_for (&owner->finished, pod)
+    vec_for(&owner->finished, pod)
         if (str_is((*pod)->status.phase, "Succeeded") && parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
 }
@@ -372,7 +381,8 @@ static void label_with_job(struct maker *maker, const struct workload *job, stru
     static const char *const keys[] = { "batch.kubernetes.io/job-name", "job-name" };
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         if (!str_map_get(&pod->meta.labels, str_from(keys[i])))
-            pod->meta.labels = str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &maker->arena);
+            pod->meta.labels =
+                str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &maker->arena);
 }
 
 static int expand_job(struct expansion *expansion, struct owner *owner, struct error *err)
@@ -410,9 +420,9 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
     struct maker *maker = &expansion->maker;
     const struct workload *set = (const struct workload *)owner->object;
     struct strmap covered = { 0 };
-    vec_for (&owner->pods, pod)
+    vec_for(&owner->pods, pod)
         strmap_put(&covered, daemon_node(*pod), *pod);
-    vec_for (&owner->leaving, pod)
+    vec_for(&owner->leaving, pod)
         strmap_put(&covered, daemon_node(*pod), *pod);
     struct pod prototype = maker_pod(maker, &set->spec.template, KIND_DAEMON_SET, &set->meta);
     daemon_tolerations(&prototype.spec, &maker->arena);
@@ -443,7 +453,7 @@ void expansion_init(struct expansion *expansion, struct load *load)
     *expansion = (struct expansion){ .load = load };
     maker_init(&expansion->maker, load);
     owners_init(&expansion->owners, load);
-    vec_for (&load->objects[KIND_POD], item)
+    vec_for(&load->objects[KIND_POD], item)
         admission_prioritize(&expansion->maker.admission, (struct pod *)*item);
     settle_deployments(expansion);
 }

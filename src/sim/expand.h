@@ -4,8 +4,8 @@
  *     StatefulSet, ReplicationController, Job ──▶ pods
  *     DaemonSet ──▶ a pod per node that should run it and does not yet
  *
- * Pods in the input count for the controller that their ownerReferences name. A Deployment whose ReplicaSets are not in
- * the input gets one, so that what looks pods' controllers up (default spreading) finds what it would find in a cluster.
+ * Pods in the input count for the controller that their ownerReferences name. A Deployment whose ReplicaSets are not
+ * in the input gets one, so that what looks pods' controllers up (default spreading) finds what a cluster would have.
  * Controllers that are being deleted, suspended or done make nothing. */
 #ifndef SIM_EXPAND_H
 #define SIM_EXPAND_H
@@ -24,7 +24,7 @@ struct expansion {
     size_t controllers;     /* that lacked pods */
 };
 
-/* Looks at who owns what, resolves priorities of pods in the input, and adds ReplicaSets for Deployments that have none. */
+/* Looks at who owns what, resolves priorities of pods in the input, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);

@@ -76,7 +76,8 @@ static bool reaches_preemption(struct explanation *ret)
         if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
             return true;
         ret->cycle.current = order->items[i];
-        if (plugin->post_filter(&ret->cycle, &ret->evaluation.diagnosis, &result).code != STATUS_UNSCHEDULABLE)
+        if (plugin->post_filter(&ret->cycle, &ret->evaluation.diagnosis, &result).code !=
+            STATUS_UNSCHEDULABLE)
             return false;
     }
     return false;

@@ -1,7 +1,7 @@
 /* load.c: from paths to objects; see load.h.
  *
- * A folder is walked in the order of names, so that the same folder is always the same input. Symbolic links to files are
- * followed, links to folders are not: a walk ends. */
+ * A folder is walked in the order of names, so that the same folder is always the same input. Symbolic links to files
+ * are followed, links to folders are not: a walk ends. */
 #include "sim/load.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include "api/object.h"
 #include "sim/owners.h"
 
-enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8 };
+enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
 
 void load_init(struct load *load)
 {
@@ -21,7 +21,7 @@ void load_init(struct load *load)
 
 void load_release(struct load *load)
 {
-    vec_for (&load->streams, stream) {
+    vec_for(&load->streams, stream) {
         doc_stream_release(*stream);
         free(*stream);
     }
@@ -122,9 +122,9 @@ static void keep(struct load *load, enum api_kind kind, struct meta *object)
         return;
     load->objects[kind].items[place] = object;
     if (load->duplicates++ == 0)
-        load->duplicate = arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, kind_name(kind),
-                                       STR_ARG(object->namespace), object->namespace.len ? "/" : "",
-                                       STR_ARG(object->name));
+        load->duplicate =
+            arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, kind_name(kind),
+                         STR_ARG(object->namespace), object->namespace.len ? "/" : "", STR_ARG(object->name));
 }
 
 static void count_ignored(struct load *load, struct str kind)
@@ -144,11 +144,12 @@ static void count_ignored(struct load *load, struct str kind)
 static struct str text_of(yyjson_val *object, const char *key)
 {
     yyjson_val *val = yyjson_obj_get(object, key);
-    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) } : (struct str){ 0 };
+    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) }
+                              : (struct str){ 0 };
 }
 
-static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind, struct str version,
-                      unsigned depth, struct error *err);
+static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err);
 
 static int load_items(struct load *load, const struct doc *doc, yyjson_val *items, struct str kind,
                       struct str version, unsigned depth, struct error *err)
@@ -159,8 +160,7 @@ static int load_items(struct load *load, const struct doc *doc, yyjson_val *item
         return doc_error(doc, items, -EINVAL, err, "items: expected a list, not a %s", doc_type_name(items));
     size_t i, len;
     yyjson_val *item;
-    yyjson_arr_foreach(items, i, len, item)
-    {
+    yyjson_arr_foreach(items, i, len, item) {
         int r = load_value(load, doc, item, kind, version, depth, err);
         if (r < 0)
             return r;
@@ -180,8 +180,7 @@ static void note_job(struct load *load, yyjson_val *val, const struct meta *job)
     struct job_note *note = arena_new(&load->arena, struct job_note);
     size_t i, len;
     yyjson_val *condition;
-    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, len, condition)
-    {
+    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, len, condition) {
         note->done |= is_true_condition(condition, "Complete") || is_true_condition(condition, "Failed");
     }
     note->completed_indexes = arena_str(&load->arena, text_of(status, "completedIndexes"));
@@ -195,8 +194,8 @@ const struct job_note *load_job_note(const struct load *load, const struct workl
     return note ? note : &nothing;
 }
 
-static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind, struct str version,
-                       struct error *err)
+static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                       struct str version, struct error *err)
 {
     enum api_kind known = object_kind_from(version, kind);
     if (known == KIND_UNKNOWN) {
@@ -217,13 +216,14 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
 }
 
 /* An object, or a List of them: then `kind` and `version` are what its items are when they do not say. */
-static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind, struct str version,
-                      unsigned depth, struct error *err)
+static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err)
 {
     if (yyjson_is_arr(val) && depth == 0)
         return load_items(load, doc, val, kind, version, depth + 1, err);
     if (!yyjson_is_obj(val))
-        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s", doc_type_name(val));
+        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
+                         doc_type_name(val));
     struct str own_kind = text_of(val, "kind"), own_version = text_of(val, "apiVersion");
     if (!str_empty(own_kind))
         kind = own_kind;
@@ -351,6 +351,15 @@ int load_path(struct load *load, const char *path, struct error *err)
 
 /* ---- warnings ---- */
 
+/* Kinds and names come from files: what would move a terminal's cursor is shown as '?'. */
+static void print_warning(struct strbuf *text)
+{
+    for (size_t i = 0; i < text->len; i++)
+        if ((unsigned char)text->text[i] < 0x20 || text->text[i] == 0x7f)
+            text->text[i] = '?';
+    fprintf(stderr, "berth: warning: %s\n", text->text);
+}
+
 static int by_count(const void *a, const void *b)
 {
     const struct kind_count *x = a, *y = b;
@@ -359,21 +368,35 @@ static int by_count(const void *a, const void *b)
     return str_cmp(x->kind, y->kind);
 }
 
-void load_warn(const struct load *load)
+static void warn_ignored(const struct load *load)
 {
     size_t total = 0;
     vec_for (&load->ignored, row)
         total += row->count;
-    if (total) {
-        qsort(load->ignored.items, load->ignored.len, sizeof(struct kind_count), by_count);
-        fprintf(stderr, "berth: warning: ignored %zu object%s of kinds it does not use:", total,
-                total == 1 ? "" : "s");
-        for (size_t i = 0; i < load->ignored.len; i++)
-            fprintf(stderr, "%s " STR_FMT " (%zu)", i ? "," : "", STR_ARG(load->ignored.items[i].kind),
-                    load->ignored.items[i].count);
-        fputc('\n', stderr);
+    if (!total)
+        return;
+    qsort(load->ignored.items, load->ignored.len, sizeof(struct kind_count), by_count);
+    struct strbuf text = { 0 };
+    strbuf_printf(&text, "ignored %zu object%s of kinds it does not use:", total, total == 1 ? "" : "s");
+    size_t shown = MIN(load->ignored.len, (size_t)KINDS_SHOWN);
+    for (size_t i = 0; i < shown; i++) {
+        struct str kind = str_slice(load->ignored.items[i].kind, 0, KIND_LEN_SHOWN);
+        strbuf_printf(&text, "%s " STR_FMT " (%zu)", i ? "," : "", STR_ARG(kind), load->ignored.items[i].count);
     }
-    if (load->duplicates)
-        fprintf(stderr, "berth: warning: %zu object%s came again, such as " STR_FMT "; the last one counts\n",
-                load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
+    if (load->ignored.len > shown)
+        strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
+    print_warning(&text);
+    strbuf_release(&text);
+}
+
+void load_warn(const struct load *load)
+{
+    warn_ignored(load);
+    if (!load->duplicates)
+        return;
+    struct strbuf text = { 0 };
+    strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts", load->duplicates,
+                  load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
+    print_warning(&text);
+    strbuf_release(&text);
 }

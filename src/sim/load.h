@@ -30,15 +30,15 @@ typedef VEC(struct meta *) object_vec;
 struct load {
     struct arena arena;
     VEC(struct doc_stream *) streams;
-    object_vec objects[KIND_COUNT];     /* in the order of the input; each begins with its struct meta */
-    struct strmap by_name[KIND_COUNT];  /* "namespace/name" to place + 1 in objects */
-    VEC(struct pod *) finished;         /* pods that succeeded or failed; not among objects */
-    struct idmap job_notes;             /* by address of the Job */
-    VEC(struct kind_count) ignored;     /* kinds that are not used */
-    struct strmap ignored_places;       /* kind to place + 1 in it */
-    size_t duplicates;                  /* objects that replaced another */
-    struct str duplicate;               /* one of them: "Pod default/web" */
-    size_t bytes;                       /* of all streams */
+    object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
+    struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
+    VEC(struct pod *) finished;        /* pods that succeeded or failed; not among objects */
+    struct idmap job_notes;            /* by address of the Job */
+    VEC(struct kind_count) ignored;    /* kinds that are not used */
+    struct strmap ignored_places;      /* kind to place + 1 in it */
+    size_t duplicates;                 /* objects that replaced another */
+    struct str duplicate;              /* one of them: "Pod default/web" */
+    size_t bytes;                      /* of all streams */
     bool stdin_read;
 };
 

@@ -11,7 +11,7 @@ static const struct storage_class *find_default_class(const struct load *load)
     static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
                                          "storageclass.beta.kubernetes.io/is-default-class" };
     const struct storage_class *best = NULL;
-    vec_for (&load->objects[KIND_STORAGE_CLASS], item) {
+    vec_for(&load->objects[KIND_STORAGE_CLASS], item) {
         const struct storage_class *class = (const struct storage_class *)*item;
         bool marked = false;
         for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
@@ -122,15 +122,15 @@ struct str maker_name(struct maker *maker, struct str namespace, struct str pref
 static struct str make_uid(struct arena *arena, struct str full)
 {
     uint64_t a = str_hash(full), b = hash_bytes(full.ptr, full.len, a);
-    return arena_printf(arena, "%08x-%04x-4%03x-8%03x-%012llx", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
-                        (unsigned)(a >> 4 & 0xfff), (unsigned)(b >> 48 & 0xfff),
+    return arena_printf(arena, "%08x-%04x-4%03x-8%03x-%012llx", (unsigned)(a >> 32),
+                        (unsigned)(a >> 16 & 0xffff), (unsigned)(a >> 4 & 0xfff), (unsigned)(b >> 48 & 0xfff),
                         (unsigned long long)(b & 0xffffffffffff));
 }
 
 /* ---- finished pods and their claims ---- */
 
-void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace, struct str name,
-                 const struct str_map *labels, const struct pod *owner)
+void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace,
+                 struct str name, const struct str_map *labels, const struct pod *owner)
 {
     if (load_find(maker->load, KIND_PVC, namespace, name))
         return;
@@ -141,8 +141,8 @@ void maker_claim(struct maker *maker, const struct pvc_template *template, struc
     claim->meta.labels = template->meta.labels;
     claim->meta.annotations = template->meta.annotations;
     for (uint32_t i = 0; labels && i < labels->len; i++)
-        claim->meta.labels = str_map_with(&claim->meta.labels, labels->items[i].key, labels->items[i].value,
-                                          &maker->arena);
+        claim->meta.labels =
+            str_map_with(&claim->meta.labels, labels->items[i].key, labels->items[i].value, &maker->arena);
     if (template->spec)
         claim->spec = *template->spec;
     if (!claim->spec.storage_class_name.ptr && maker->default_class)
@@ -166,10 +166,11 @@ struct pod *maker_finish(struct maker *maker, const struct pod *pod, struct str 
     struct str full = arena_str(&maker->arena, full_name(maker, pod->meta.namespace, name));
     made->meta.uid = make_uid(&maker->arena, full);
     strmap_put(&maker->taken, full, made);
-    list_for (&made->spec.volumes, volume) {
+    list_for(&made->spec.volumes, volume) {
         if (!volume->ephemeral || !volume->ephemeral->template)
             continue;
-        struct str claim = arena_printf(&maker->arena, STR_FMT "-" STR_FMT, STR_ARG(name), STR_ARG(volume->name));
+        struct str claim =
+            arena_printf(&maker->arena, STR_FMT "-" STR_FMT, STR_ARG(name), STR_ARG(volume->name));
         maker_claim(maker, volume->ephemeral->template, made->meta.namespace, claim, NULL, made);
     }
     return made;

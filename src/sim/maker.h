@@ -12,8 +12,8 @@ struct maker {
     struct load *load;
     struct admission admission;
     struct arena arena;
-    struct strmap taken;         /* "namespace/name" of pods that were made */
-    VEC(struct pvc *) claims;    /* made for pods, in order; whoever applies them remembers how far */
+    struct strmap taken;      /* "namespace/name" of pods that were made */
+    VEC(struct pvc *) claims; /* made for pods, in order; whoever applies them remembers how far */
     const struct storage_class *default_class; /* for claims that name none, or NULL */
     struct strbuf scratch;
 };
@@ -31,8 +31,8 @@ struct str maker_name(struct maker *maker, struct str namespace, struct str pref
 /* Gives the pod its name and uid, and makes the claims of its ephemeral volumes. */
 struct pod *maker_finish(struct maker *maker, const struct pod *pod, struct str name);
 /* A claim as the template says, unless one of that name is there. */
-void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace, struct str name,
-                 const struct str_map *labels, const struct pod *owner);
+void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace,
+                 struct str name, const struct str_map *labels, const struct pod *owner);
 
 /* The map with one pair more, or another value. */
 struct str_map str_map_with(const struct str_map *map, struct str key, struct str value, struct arena *arena);

@@ -21,7 +21,7 @@ const char *kind_version(enum api_kind kind)
 
 const struct owner_ref *controller_of(const struct meta *meta)
 {
-    list_for (&meta->owners, ref)
+    list_for(&meta->owners, ref)
         if (ref->controller.set && ref->controller.value)
             return ref;
     return NULL;
@@ -36,8 +36,10 @@ static struct str group_of(struct str version)
 
 enum api_kind controller_kind(const struct owner_ref *ref)
 {
-    static const enum api_kind makers[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
-                                            KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER };
+    static const enum api_kind makers[] = {
+        KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
+        KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER
+    };
     for (size_t i = 0; i < ARRAY_SIZE(makers); i++) {
         enum api_kind kind = makers[i];
         if (str_is(ref->kind, kinds[kind].name) &&
@@ -88,7 +90,7 @@ static void add_controllers(struct owners *owners, const struct load *load)
     static const enum api_kind all[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
                                          KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER };
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-        vec_for (&load->objects[all[i]], item)
+        vec_for(&load->objects[all[i]], item)
             owners_get(owners, all[i], (*item)->namespace, (*item)->name)->object = *item;
 }
 
@@ -96,12 +98,12 @@ void owners_init(struct owners *owners, const struct load *load)
 {
     *owners = (struct owners){ 0 };
     add_controllers(owners, load);
-    vec_for (&load->objects[KIND_REPLICA_SET], item) {
+    vec_for(&load->objects[KIND_REPLICA_SET], item) {
         struct owner *owner = owner_of(owners, *item);
         if (owner && owner->kind == KIND_DEPLOYMENT)
             *vec_push(&owner->sets) = (struct workload *)*item;
     }
-    vec_for (&load->objects[KIND_POD], item) {
+    vec_for(&load->objects[KIND_POD], item) {
         struct owner *owner = owner_of(owners, *item);
         if (!owner)
             continue;
@@ -112,7 +114,7 @@ void owners_init(struct owners *owners, const struct load *load)
         *vec_push(&owner->pods) = (struct pod *)*item;
         owner->active++;
     }
-    vec_for (&load->finished, item) {
+    vec_for(&load->finished, item) {
         struct owner *owner = owner_of(owners, &(*item)->meta);
         if (owner)
             *vec_push(&owner->finished) = *item;
@@ -121,7 +123,7 @@ void owners_init(struct owners *owners, const struct load *load)
 
 void owners_release(struct owners *owners)
 {
-    map_for (&owners->by_key, slot) {
+    map_for(&owners->by_key, slot) {
         struct owner *owner = slot->value;
         vec_release(&owner->pods);
         vec_release(&owner->leaving);

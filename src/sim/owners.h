@@ -10,14 +10,14 @@
 struct owner {
     struct str key;
     enum api_kind kind;
-    const struct meta *object;    /* NULL: not in the input */
-    VEC(struct pod *) pods;       /* neither finished nor on their way out */
-    VEC(struct pod *) leaving;    /* have a deletion timestamp */
-    VEC(struct pod *) finished;   /* succeeded or failed */
-    VEC(struct workload *) sets;  /* of a Deployment: its ReplicaSets */
-    int64_t desired;              /* pods that the controller wants; -1: unknown */
-    int64_t active;               /* pods that there are */
-    uint64_t names;               /* how many were made up */
+    const struct meta *object;   /* NULL: not in the input */
+    VEC(struct pod *) pods;      /* neither finished nor on their way out */
+    VEC(struct pod *) leaving;   /* have a deletion timestamp */
+    VEC(struct pod *) finished;  /* succeeded or failed */
+    VEC(struct workload *) sets; /* of a Deployment: its ReplicaSets */
+    int64_t desired;             /* pods that the controller wants; -1: unknown */
+    int64_t active;              /* pods that there are */
+    uint64_t names;              /* how many were made up */
     /* Of a Deployment: the ReplicaSet that pods of the input name, but that is not in the input itself. */
     size_t unseen_pods;
     struct str unseen_hash, unseen_uid;

@@ -7,8 +7,8 @@
 #include "plugins/registry.h"
 
 enum {
-    PREEMPTIONS_PER_POD_MAX = 16,  /* then a pod is set aside */
-    EVICTIONS_PER_POD_MAX = 8,     /* of all pods, on average: then the run ends */
+    PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
+    EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
     STEPS_BETWEEN_PROGRESS = 256,
 };
 
@@ -38,7 +38,7 @@ static void take_usage(struct simulation *simulation, struct sim_usage *ret)
     const struct cluster *cluster = &simulation->world->cluster;
     uint32_t rows = (uint32_t)cluster->nodes.len;
     *ret = (struct sim_usage){ .resources = cluster->col.resources, .rows = rows };
-    ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources * rows);
+    ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources *rows);
     for (uint32_t r = 0; r < ret->resources && rows; r++)
         memcpy(ret->used + (size_t)r * rows, cluster->col.used[r], rows * sizeof(int64_t));
 }
@@ -173,7 +173,7 @@ static void collect_waiting(struct simulation *simulation)
         if (is_last && row->row == ROW_NONE)
             *vec_push(&simulation->waiting) = (struct sim_waiting){ row->pod, row->message, false };
     }
-    vec_for (&simulation->gated, gated)
+    vec_for(&simulation->gated, gated)
         *vec_push(&simulation->waiting) = *gated;
 }
 

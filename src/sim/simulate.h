@@ -15,9 +15,9 @@
 /* One decision. */
 struct sim_record {
     const struct pod *pod;
-    uint32_t row;           /* where it went, or ROW_NONE */
-    uint32_t nominated_row; /* where victims made room for it, or ROW_NONE */
-    struct str message;     /* why it waits */
+    uint32_t row;                      /* where it went, or ROW_NONE */
+    uint32_t nominated_row;            /* where victims made room for it, or ROW_NONE */
+    struct str message;                /* why it waits */
     size_t victims_first, victims_len; /* in simulation->victims */
 };
 
@@ -44,8 +44,8 @@ struct simulation {
     VEC(const struct pod *) victims;
     VEC(struct sim_waiting) waiting; /* filled at the end */
     VEC(struct sim_waiting) gated;
-    struct idmap last;    /* address of a pod to its last record + 1 */
-    size_t pods;          /* that asked for a node, replacements too */
+    struct idmap last; /* address of a pod to its last record + 1 */
+    size_t pods;       /* that asked for a node, replacements too */
     size_t scheduled, replaced;
     size_t foreign; /* pods of other schedulers: left alone */
     struct str foreign_name;

@@ -15,7 +15,7 @@ static int load_config(struct world *world, const char *path, struct error *err)
     int r = path ? config_load(path, &env, &world->config_arena, &world->config, &warnings, err)
                  : config_default(&env, &world->config_arena, &world->config, err);
     world->config_ready = r == 0;
-    vec_for (&warnings.list, warning)
+    vec_for(&warnings.list, warning)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
     warnings_release(&warnings);
     return r;
@@ -89,7 +89,7 @@ void world_release(struct world *world)
 void world_apply_claims(struct world *world)
 {
     struct maker *maker = &world->expansion.maker;
-    vec_for (&maker->claims, claim)
+    vec_for(&maker->claims, claim)
         cluster_set_object(&world->cluster, KIND_PVC, *claim, &(*claim)->meta);
     vec_clear(&maker->claims);
 }

@@ -28,7 +28,7 @@ int world_open(struct world *world, const struct world_options *options, struct 
 void world_release(struct world *world);
 /* Puts claims that were made since the last call into the model. */
 void world_apply_claims(struct world *world);
-/* The pods of the input that wait for a node, in the order in which the queue takes them in: by age, then as they came. */
+/* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **world_pending(const struct world *world, size_t *ret_len);
 /* "namespace/name" of a pod, in the arena. */
 struct str pod_full_name(const struct pod *pod, struct arena *arena);

@@ -19,6 +19,7 @@ struct key_counter {
     sym key;
     struct domain_counter counter;
     int64_t row_value; /* of the row being counted */
+    int32_t *values;   /* by row, while all rows are counted */
 };
 
 /* What a pod adds to counters, by its labels or by its terms. */
@@ -56,7 +57,8 @@ static uint32_t counter_for(struct table *table, struct rows_state *state, enum 
     struct key_counter *item = vec_push(&state->counters);
     *item = (struct key_counter){ .purpose = purpose, .key = key };
     intern_ref(&table->cluster->syms, key);
-    domain_counter_init(&item->counter, cluster_topology(table->cluster, key), table->cluster->rows_cap);
+    domain_counter_init(&item->counter, cluster_topology(table->cluster, key), table->cluster->rows_cap,
+                        &table->arena);
     return (uint32_t)state->counters.len - 1;
 }
 
@@ -80,10 +82,8 @@ static bool rows_prepare(struct table *table, struct table_part *part)
 static void rows_release(struct table *table, struct table_part *part)
 {
     struct rows_state *state = part->state;
-    vec_for(&state->counters, item) {
-        domain_counter_release(&item->counter);
+    vec_for(&state->counters, item)
         intern_unref(&table->cluster->syms, item->key);
-    }
     vec_release(&state->counters);
     vec_release(&state->by_labels.lists);
     vec_release(&state->by_labels.pool);
@@ -173,16 +173,16 @@ static void count_by_labels(struct table *table, struct rows_state *state, const
     apply(state, &state->by_labels, list);
 }
 
-static void count_by_terms(struct table *table, struct rows_state *state, const struct pod_info *pod)
+static const struct addition_list *additions_by_terms(struct table *table, struct rows_state *state,
+                                                      const struct term_owner *owner)
 {
-    const struct term_owner *owner = pod->class->terms;
     bool known;
     struct addition_list *list = memo_list(&state->by_terms, owner->number, owner->epoch, &known);
     if (!known) {
         learn_terms(table, state, owner);
         list->len = (uint32_t)state->by_terms.pool.len - list->first;
     }
-    apply(state, &state->by_terms, list);
+    return list;
 }
 
 static void count_row(struct table *table, struct rows_state *state, uint32_t row)
@@ -195,7 +195,7 @@ static void count_row(struct table *table, struct rows_state *state, uint32_t ro
             vec_for(&node->pods, pod)
                 count_by_labels(table, state, *pod);
         vec_for(&node->with_affinity, pod)
-            count_by_terms(table, state, *pod);
+            apply(state, &state->by_terms, additions_by_terms(table, state, (*pod)->class->terms));
     }
     vec_for(&state->counters, item) {
         int64_t value = MAX(MIN(item->row_value, INT32_MAX), INT32_MIN);
@@ -203,16 +203,88 @@ static void count_row(struct table *table, struct rows_state *state, uint32_t ro
     }
 }
 
+/* ---- all rows: pods are found by the labels that terms select, and by the terms that select our labels ---- */
+static void add_everywhere(struct table *table, struct key_counter *item, const struct pod_info *const *pods, size_t len,
+                           int32_t value)
+{
+    if (!item->values)
+        item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
+    for (size_t i = 0; i < len; i++)
+        if (table->cluster->col.live[pods[i]->row])
+            item->values[pods[i]->row] += value;
+}
+
+static void count_selected(struct table *table, struct rows_state *state, const struct pod_term *term,
+                           enum purpose purpose, owner_vec *owners)
+{
+    const struct pod_terms *affinity = &table->pod->class->affinity;
+    vec_clear(owners);
+    match_owners(&table->cluster->matches, &term->selector, &table->cluster->syms, owners);
+    vec_for(owners, owner) {
+        bool selected = purpose == FOR_AFFINITY ? terms_all_match(table->cluster, affinity, *owner)
+                                                : pod_term_matches(table->cluster, term, *owner, true);
+        if (!selected || !(*owner)->placed.len)
+            continue;
+        uint32_t counter = counter_for(table, state, purpose, term->topology_key);
+        add_everywhere(table, &state->counters.items[counter],
+                       (const struct pod_info *const *)(*owner)->placed.items, (*owner)->placed.len,
+                       purpose == FOR_SCORE ? term->weight : 1);
+    }
+}
+
+static void count_selecting(struct table *table, struct rows_state *state)
+{
+    term_vec owners = { 0 };
+    match_terms(&table->cluster->matches, &table->pod->class->labels->labels, &owners);
+    vec_for(&owners, owner) {
+        if (!(*owner)->placed.len)
+            continue;
+        const struct addition_list *list = additions_by_terms(table, state, *owner);
+        for (uint32_t i = 0; i < list->len; i++) {
+            struct addition item = state->by_terms.pool.items[list->first + i];
+            add_everywhere(table, &state->counters.items[item.counter],
+                           (const struct pod_info *const *)(*owner)->placed.items, (*owner)->placed.len, item.value);
+        }
+    }
+    vec_release(&owners);
+}
+
+static void count_all(struct table *table, struct rows_state *state, uint32_t len)
+{
+    const struct pod_class *own = table->pod->class;
+    owner_vec owners = { 0 };
+    for (uint32_t i = 0; i < own->affinity.len; i++)
+        count_selected(table, state, &own->affinity.items[i], FOR_AFFINITY, &owners);
+    for (uint32_t i = 0; i < own->anti.len; i++)
+        count_selected(table, state, &own->anti.items[i], FOR_ANTI, &owners);
+    for (uint32_t i = 0; i < own->preferred.len; i++)
+        count_selected(table, state, &own->preferred.items[i], FOR_SCORE, &owners);
+    if (table->cluster->pods_with_affinity)
+        count_selecting(table, state);
+    vec_for(&state->counters, item) {
+        if (!item->values)
+            item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
+        domain_counter_fill(&item->counter, NULL, item->values, len);
+    }
+    vec_release(&owners);
+}
+
+/* A memo that has seen too many labels and terms come and go starts over. */
+enum { MEMO_MAX = 1 << 20 };
+
 static void rows_count(struct table *table, struct table_part *part, struct row_span span)
 {
     struct rows_state *state = part->state;
     size_t known = state->counters.len;
+    if (!span.rows) {
+        count_all(table, state, span.len);
+        part->inputs = (uint32_t)state->counters.len;
+        return;
+    }
     if (state->counts_labels || state->counters.len || table->cluster->pods_with_affinity)
         for (uint32_t i = 0; i < span.len; i++)
-            count_row(table, state, span_row(span, i));
-    if (!span.rows)
-        part->inputs = (uint32_t)state->counters.len;
-    else if (state->counters.len != known)
+            count_row(table, state, span.rows[i]);
+    if (state->counters.len != known || state->by_labels.pool.len + state->by_terms.pool.len > MEMO_MAX)
         table->must_rebuild = true;
 }
 

@@ -113,7 +113,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     const struct balanced_state *state = part->state;
     struct scored_column columns[SCORER_RESOURCES_MAX];
     uint32_t columns_len;
-    if (!span.rows && scorer_columns(scorer, table->cluster, state->requests, span, columns, &columns_len) &&
+    if (!span.rows && scorer_columns(scorer, table->cluster, state->requests, columns, &columns_len) &&
         columns_len == 2) {
         add_two(&columns[0], &columns[1], part->instance->weight, span.len, table->local);
         return;

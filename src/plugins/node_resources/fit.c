@@ -306,8 +306,7 @@ static bool score_by_columns(struct table *table, struct table_part *part, uint3
     struct scored_column columns[SCORER_RESOURCES_MAX];
     uint32_t columns_len;
     if (fit->strategy == SCORING_REQUESTED_TO_CAPACITY ||
-        !scorer_columns(&fit->scorer, table->cluster, state->requests, (struct row_span){ .len = len }, columns,
-                        &columns_len) ||
+        !scorer_columns(&fit->scorer, table->cluster, state->requests, columns, &columns_len) ||
         !columns_len)
         return false;
     double *sums = arena_array(&table->arena, double, len), weights = 0;

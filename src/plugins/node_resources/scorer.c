@@ -66,20 +66,8 @@ void scorer_node(const struct scorer *scorer, struct node_view node, const int64
  * division tells apart differ by more than a double's rounding. */
 enum { EXACT_BITS = 46 };
 
-static bool column_is_plain(const struct scored_column *column, const uint8_t *live, struct row_span span)
-{
-    uint64_t seen = (uint64_t)column->request;
-    bool missing = column->request < 0;
-    for (uint32_t i = 0; i < span.len; i++) {
-        uint32_t row = span_row(span, i);
-        seen |= (uint64_t)column->allocatable[row] | (uint64_t)column->taken[row];
-        missing |= live[row] && !column->allocatable[row];
-    }
-    return !missing && !(seen >> EXACT_BITS);
-}
-
 bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, const int64_t *requests,
-                    struct row_span span, struct scored_column *ret, uint32_t *ret_len)
+                    struct scored_column *ret, uint32_t *ret_len)
 {
     const struct columns *col = &cluster->col;
     *ret_len = 0;
@@ -97,7 +85,7 @@ bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, 
             .request = requests[i],
             .weight = (double)scorer->items[i].weight,
         };
-        if (!column_is_plain(column, col->live, span))
+        if (col->lacking[number] || (col->bits[number] | (uint64_t)requests[i]) >> EXACT_BITS)
             return false;
     }
     return true;

@@ -40,11 +40,11 @@ struct scored_column {
 /* The columns of the resources that count for this pod; false where some need a closer look than doubles allow: a node
  * without the resource, or amounts that a double does not hold exactly. Then nodes are scored one by one. */
 bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, const int64_t *requests,
-                    struct row_span span, struct scored_column *ret, uint32_t *ret_len);
+                    struct scored_column *ret, uint32_t *ret_len);
 
 /* Leaf loops are compiled for wide vectors too, and chosen at start; sanitizers do not get along with that. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define VECTOR_LEAF __attribute__((target_clones("avx2", "default"), optimize("O3")))
+#define VECTOR_LEAF __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
 #else
 #define VECTOR_LEAF
 #endif

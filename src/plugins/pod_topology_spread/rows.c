@@ -27,7 +27,6 @@ struct rows_state {
     uint32_t len;
     struct row_selector wanted;
     bool honor_affinity, honor_taints;
-    uint8_t *affinity_ok; /* by row, while all rows are counted */
     uint32_t decision;
 };
 
@@ -58,7 +57,7 @@ static void counted_init(struct counted *item, struct table *table, const struct
     compile_selector(&item->selector, table, &constraint->selector);
     item->counts_nothing = spread_selector_empty(&constraint->selector);
     item->self = spread_selector_matches(&constraint->selector, &table->pod->api->meta.labels);
-    domain_counter_init(&item->counter, item->topo, cluster->rows_cap);
+    domain_counter_init(&item->counter, item->topo, cluster->rows_cap, &table->arena);
 }
 
 /* Where defaults do not ask for all keys, a missing label and an empty value are one domain: too odd to index. */
@@ -107,9 +106,7 @@ static void rows_release(struct table *table, struct table_part *part)
     struct rows_state *state = part->state;
     for (uint32_t i = 0; i < state->len; i++) {
         selector_release(&state->items[i].selector, &table->cluster->syms);
-        domain_counter_release(&state->items[i].counter);
         match_memo_release(&state->items[i].memo);
-        free(state->items[i].seen);
     }
     row_selector_release(&state->wanted, table->cluster);
 }
@@ -156,39 +153,136 @@ static bool has_keys(const struct counted *items, uint32_t len, uint32_t row)
     return true;
 }
 
-static void count_row(struct table *table, struct rows_state *state, uint32_t row)
+/* Does a node count for a constraint? */
+static bool row_counts(const struct table *table, const struct rows_state *state, const struct counted *item,
+                       uint32_t row)
 {
     const struct node_entry *node = &table->cluster->nodes.items[row];
-    const struct pod *pod = table->pod->api;
-    struct counted *soft = state->items + state->hard.len;
-    bool live = node->api, hard_keys = live && has_keys(state->items, state->hard.len, row);
-    bool soft_keys = live && (!state->soft.require_all_keys || has_keys(soft, state->soft.len, row));
-    bool wanted = !live || !state->honor_affinity ||
-                  (state->affinity_ok ? state->affinity_ok[row] : row_selector_matches(&state->wanted, table->cluster, row));
-    bool open = !live || !state->honor_taints || !node->taints || !node_repels_pod(node->api, pod);
-    for (uint32_t i = 0; i < state->len; i++) {
-        struct counted *item = &state->items[i];
-        bool is_soft = i >= state->hard.len;
-        bool counts = (is_soft ? soft_keys : hard_keys) && (wanted || !item->constraint->honor_affinity) &&
-                      (open || !item->constraint->honor_taints);
-        /* A soft constraint over host names looks at the node's own pods, whether the node counts or not. */
-        if (is_soft && item->constraint->is_hostname)
-            counts = live;
-        domain_counter_set(&item->counter, row, counts, counts ? count_pods(item, table, node) : 0);
+    bool soft = item >= state->items + state->hard.len;
+    if (!node->api)
+        return false;
+    /* A soft constraint over host names looks at the node's own pods, whether the node counts or not. */
+    if (soft && item->constraint->is_hostname)
+        return true;
+    if (soft ? state->soft.require_all_keys && !has_keys(state->items + state->hard.len, state->soft.len, row)
+             : !has_keys(state->items, state->hard.len, row))
+        return false;
+    if (item->constraint->honor_affinity && state->honor_affinity &&
+        !row_selector_matches(&state->wanted, table->cluster, row))
+        return false;
+    return !item->constraint->honor_taints || !node->taints || !node_repels_pod(node->api, table->pod->api);
+}
+
+static void count_rows(struct table *table, struct rows_state *state, struct row_span span)
+{
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span.rows[i];
+        for (uint32_t c = 0; c < state->len; c++) {
+            struct counted *item = &state->items[c];
+            bool counts = row_counts(table, state, item, row);
+            int32_t pods = counts ? count_pods(item, table, &table->cluster->nodes.items[row]) : 0;
+            domain_counter_set(&item->counter, row, counts, pods);
+        }
     }
+}
+
+/* The same for all rows, column by column. */
+struct row_masks {
+    uint8_t *hard, *soft;   /* live, with all the keys that are asked for */
+    uint8_t *wanted, *open; /* NULL: all */
+};
+
+static uint8_t *keys_mask(struct table *table, const struct counted *items, uint32_t len, uint32_t rows)
+{
+    uint8_t *mask = arena_alloc(&table->arena, rows);
+    memcpy(mask, table->cluster->col.live, rows);
+    for (uint32_t i = 0; i < len; i++) {
+        const uint32_t *domain_of = items[i].topo->domain_of;
+        for (uint32_t row = 0; row < rows; row++)
+            mask[row] &= domain_of[row] != 0;
+    }
+    return mask;
+}
+
+static uint8_t *open_mask(struct table *table, uint32_t rows)
+{
+    const struct cluster *cluster = table->cluster;
+    uint8_t *open = arena_alloc(&table->arena, rows);
+    for (uint32_t row = 0; row < rows; row++)
+        open[row] = !cluster->col.taints[row] || !node_repels_pod(cluster->nodes.items[row].api, table->pod->api);
+    return open;
+}
+
+static struct row_masks row_masks(struct table *table, const struct rows_state *state, uint32_t rows)
+{
+    const struct counted *soft = state->items + state->hard.len;
+    struct row_masks masks = { 0 };
+    masks.hard = keys_mask(table, state->items, state->hard.len, rows);
+    masks.soft = keys_mask(table, soft, state->soft.require_all_keys ? state->soft.len : 0, rows);
+    if (state->honor_affinity) {
+        masks.wanted = arena_alloc(&table->arena, rows);
+        row_selector_match_all(&state->wanted, table, rows, masks.wanted);
+    }
+    if (state->honor_taints && table->cluster->tainted_nodes)
+        masks.open = open_mask(table, rows);
+    return masks;
+}
+
+static const uint8_t *counts_mask(struct table *table, const struct rows_state *state, const struct counted *item,
+                                  struct row_masks masks, uint32_t rows)
+{
+    bool soft = item >= state->items + state->hard.len;
+    const uint8_t *keys = soft ? masks.soft : masks.hard;
+    const uint8_t *wanted = item->constraint->honor_affinity ? masks.wanted : NULL;
+    const uint8_t *open = item->constraint->honor_taints ? masks.open : NULL;
+    if (soft && item->constraint->is_hostname)
+        return table->cluster->col.live;
+    if (!wanted && !open)
+        return keys;
+    uint8_t *mask = arena_alloc(&table->arena, rows);
+    for (uint32_t row = 0; row < rows; row++)
+        mask[row] = keys[row] & (wanted ? wanted[row] : 1) & (open ? open[row] : 1);
+    return mask;
+}
+
+/* The pods that a selector matches are found by their labels, not node by node. */
+static int32_t *count_all_pods(struct table *table, const struct counted *item, uint32_t len, owner_vec *owners)
+{
+    int32_t *values = arena_array(&table->arena, int32_t, len);
+    sym namespace = table->pod->class->labels->namespace;
+    vec_clear(owners);
+    if (!item->counts_nothing)
+        match_owners(&table->cluster->matches, &item->selector, &table->cluster->syms, owners);
+    vec_for(owners, owner) {
+        if ((*owner)->namespace != namespace)
+            continue;
+        vec_for(&(*owner)->placed, pod)
+            values[(*pod)->row] += !(*pod)->terminating;
+    }
+    return values;
+}
+
+static void count_all(struct table *table, struct rows_state *state, uint32_t rows)
+{
+    struct row_masks masks = row_masks(table, state, rows);
+    owner_vec owners = { 0 };
+    for (uint32_t c = 0; c < state->len; c++) {
+        struct counted *item = &state->items[c];
+        int32_t *values = count_all_pods(table, item, rows, &owners);
+        const uint8_t *counts = counts_mask(table, state, item, masks, rows);
+        for (uint32_t row = 0; row < rows; row++)
+            values[row] = counts[row] ? values[row] : 0;
+        domain_counter_fill(&item->counter, counts, values, rows);
+    }
+    vec_release(&owners);
 }
 
 static void rows_count(struct table *table, struct table_part *part, struct row_span span)
 {
-    struct rows_state *state = part->state;
-    state->affinity_ok = NULL;
-    if (!span.rows && state->honor_affinity) {
-        state->affinity_ok = arena_alloc(&table->arena, span.len);
-        row_selector_match_all(&state->wanted, table, span.len, state->affinity_ok);
-    }
-    for (uint32_t i = 0; i < span.len; i++)
-        count_row(table, state, span_row(span, i));
-    state->affinity_ok = NULL;
+    if (span.rows)
+        count_rows(table, part->state, span);
+    else
+        count_all(table, part->state, span.len);
 }
 
 /* A host name's own count, even where several nodes share the name. */
@@ -218,9 +312,9 @@ static void rows_input(struct table *table, struct table_part *part, struct row_
 static uint32_t rows_group_filter(struct table *table, struct table_part *part, const uint32_t *inputs)
 {
     (void)table;
-    const struct rows_state *state = part->state;
+    struct rows_state *state = part->state;
     for (uint32_t i = 0; i < state->hard.len; i++) {
-        const struct counted *item = &state->items[i];
+        struct counted *item = &state->items[i];
         uint32_t input = inputs[part->first_input + i];
         if (input == INPUT_NONE)
             return DETAIL_MISSING;
@@ -246,8 +340,7 @@ static bool first_seen(struct counted *item, uint32_t domain, uint32_t decision)
 {
     if (domain >= item->seen_cap) {
         uint32_t cap = MAX((uint32_t)item->topo->domains.len, domain + 1);
-        item->seen = xreallocarray(item->seen, cap, sizeof(*item->seen));
-        memset(item->seen + item->seen_cap, 0, (cap - item->seen_cap) * sizeof(*item->seen));
+        item->seen = arena_array(item->counter.arena, uint32_t, cap);
         item->seen_cap = cap;
     }
     bool first = item->seen[domain] != decision;

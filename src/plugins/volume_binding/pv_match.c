@@ -56,6 +56,98 @@ static int smaller_first(const void *x, const void *y)
     return order ? order : str_cmp(a->meta.name, b->meta.name);
 }
 
+/* ---- anchors ---- */
+/* The expression of a term that names labels a node must have, or NULL. */
+static const struct selector_requirement *term_anchor(const struct node_selector_term *term)
+{
+    for (uint32_t i = 0; i < term->match_expressions.len; i++)
+        if (term->match_expressions.items[i].op == OP_IN)
+            return &term->match_expressions.items[i];
+    return NULL;
+}
+
+static bool term_matches_nothing(const struct node_selector_term *term)
+{
+    return term->invalid || (!term->match_expressions.len && !term->match_fields.len);
+}
+
+/* How many anchors the volume needs; UINT32_MAX: it has a term without any. */
+static uint32_t count_anchors(const struct pv *pv)
+{
+    uint32_t count = 0;
+    if (!pv->spec.node_affinity)
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < pv->spec.node_affinity->terms.len; i++) {
+        const struct node_selector_term *term = &pv->spec.node_affinity->terms.items[i];
+        if (term_matches_nothing(term))
+            continue;
+        const struct selector_requirement *anchor = term_anchor(term);
+        if (!anchor || anchor->values.len > 8)
+            return UINT32_MAX;
+        count += anchor->values.len;
+    }
+    return count;
+}
+
+static bool keys_add(struct pv_match *match, struct str key)
+{
+    for (uint32_t i = 0; i < match->keys_len; i++)
+        if (str_eq(match->keys[i], key))
+            return true;
+    if (match->keys_len == PV_ANCHOR_KEYS)
+        return false;
+    match->keys[match->keys_len++] = key;
+    return true;
+}
+
+/* False: the volume must be loose. */
+static bool add_anchors(struct pv_match *match, uint32_t at)
+{
+    const struct pv *pv = match->available.items[at];
+    uint32_t before = match->anchors_len;
+    if (count_anchors(pv) == UINT32_MAX)
+        return false;
+    for (uint32_t i = 0; i < pv->spec.node_affinity->terms.len; i++) {
+        const struct node_selector_term *term = &pv->spec.node_affinity->terms.items[i];
+        if (term_matches_nothing(term))
+            continue;
+        const struct selector_requirement *anchor = term_anchor(term);
+        if (!keys_add(match, anchor->key)) {
+            match->anchors_len = before;
+            return false;
+        }
+        for (uint32_t v = 0; v < anchor->values.len; v++)
+            match->anchors[match->anchors_len++] =
+                (struct pv_anchor){ anchor->key, anchor->values.items[v], at };
+    }
+    return true;
+}
+
+static int anchor_cmp(const void *x, const void *y)
+{
+    const struct pv_anchor *a = x, *b = y;
+    int order = str_cmp(a->key, b->key);
+    if (!order)
+        order = str_cmp(a->value, b->value);
+    return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+static void anchor_available(struct pv_match *match, struct arena *arena)
+{
+    size_t anchors = 0;
+    for (uint32_t i = 0; i < match->available.len; i++) {
+        uint32_t count = count_anchors(match->available.items[i]);
+        anchors += count == UINT32_MAX ? 0 : count;
+    }
+    match->anchors = arena_array(arena, struct pv_anchor, anchors);
+    match->loose = arena_array(arena, uint32_t, match->available.len);
+    for (uint32_t i = 0; i < match->available.len; i++)
+        if (!add_anchors(match, i))
+            match->loose[match->loose_len++] = i;
+    if (match->anchors_len)
+        qsort(match->anchors, match->anchors_len, sizeof(*match->anchors), anchor_cmp);
+}
+
 void pv_match_init(struct pv_match *match, const struct volumes *volumes, const struct pvc *pvc,
                    struct arena *arena)
 {
@@ -83,14 +175,69 @@ void pv_match_init(struct pv_match *match, const struct volumes *volumes, const 
     }
     if (match->available.len)
         qsort(match->available.items, match->available.len, sizeof(*match->available.items), smaller_first);
+    anchor_available(match, arena);
 }
 
+/* ---- a node ---- */
 static bool is_taken(const struct pv_list *taken, const struct pv *pv)
 {
     for (uint32_t i = 0; i < taken->len; i++)
         if (taken->items[i] == pv)
             return true;
     return false;
+}
+
+/* Places still to look at, ascending: anchors under one label of the node. */
+struct cursor {
+    const struct pv_anchor *next, *end;
+};
+
+static struct cursor anchors_under(const struct pv_match *match, struct str key, const struct str *value)
+{
+    if (!value)
+        return (struct cursor){ 0 };
+    uint32_t low = 0, high = match->anchors_len;
+    struct pv_anchor wanted = { key, *value, 0 };
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (anchor_cmp(&match->anchors[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct cursor cursor = { match->anchors + low, match->anchors + low };
+    while (cursor.end < match->anchors + match->anchors_len && str_eq(cursor.end->key, key) &&
+           str_eq(cursor.end->value, *value))
+        cursor.end++;
+    return cursor;
+}
+
+/* The smallest available volume that the node reaches: a merge of its anchors with the loose ones. */
+static const struct pv *find_available(const struct pv_match *match, const struct str_map *node_labels,
+                                       const struct pv_list *taken)
+{
+    struct cursor cursors[PV_ANCHOR_KEYS];
+    for (uint32_t k = 0; k < match->keys_len; k++)
+        cursors[k] = anchors_under(match, match->keys[k], str_map_get(node_labels, match->keys[k]));
+    for (uint32_t loose = 0;;) {
+        uint32_t at = loose < match->loose_len ? match->loose[loose] : UINT32_MAX;
+        struct cursor *from = NULL;
+        for (uint32_t k = 0; k < match->keys_len; k++) {
+            if (cursors[k].next < cursors[k].end && cursors[k].next->at < at) {
+                from = &cursors[k];
+                at = from->next->at;
+            }
+        }
+        if (at == UINT32_MAX)
+            return NULL;
+        const struct pv *pv = match->available.items[at];
+        if (!is_taken(taken, pv) && pv_affinity_matches(pv->spec.node_affinity, node_labels))
+            return pv;
+        if (from)
+            from->next++;
+        else
+            loose++;
+    }
 }
 
 const struct pv *pv_match_find(const struct pv_match *match, const struct str_map *node_labels,
@@ -101,10 +248,5 @@ const struct pv *pv_match_find(const struct pv_match *match, const struct str_ma
         if (!is_taken(taken, pv))
             return pv_affinity_matches(pv->spec.node_affinity, node_labels) ? pv : NULL;
     }
-    for (uint32_t i = 0; i < match->available.len; i++) {
-        const struct pv *pv = match->available.items[i];
-        if (!is_taken(taken, pv) && pv_affinity_matches(pv->spec.node_affinity, node_labels))
-            return pv;
-    }
-    return NULL;
+    return find_available(match, node_labels, taken);
 }

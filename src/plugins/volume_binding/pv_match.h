@@ -2,7 +2,10 @@
  *
  * A volume that is already meant for the claim is the only choice, or none. Else it is the smallest available one
  * that is large enough and reachable from the node; of equal ones the first by name. All that does not depend on
- * the node is decided once per claim. */
+ * the node is decided once per claim.
+ *
+ * Thousands of local volumes are each reachable from one of thousands of nodes. So volumes are also sorted by a
+ * label that a node must have to reach them (an anchor), and a node looks only at those under its own labels. */
 #ifndef PLUGINS_VOLUME_BINDING_PV_MATCH_H
 #define PLUGINS_VOLUME_BINDING_PV_MATCH_H
 
@@ -13,10 +16,24 @@ struct pv_list {
     uint32_t len;
 };
 
+/* A node with this label may reach the volume. */
+struct pv_anchor {
+    struct str key, value;
+    uint32_t at; /* the volume's place in `available` */
+};
+
+enum { PV_ANCHOR_KEYS = 4 };
+
 struct pv_match {
-    struct pv_list prebound;  /* volumes meant for this claim, by name */
-    struct pv_list available; /* smallest first, then by name */
-    bool invalid;             /* the claim's selector can not be parsed */
+    struct pv_list prebound;   /* volumes meant for this claim, by name */
+    struct pv_list available;  /* smallest first, then by name */
+    struct pv_anchor *anchors; /* by key, value, place */
+    uint32_t anchors_len;
+    uint32_t *loose; /* places of volumes without anchors, ascending */
+    uint32_t loose_len;
+    struct str keys[PV_ANCHOR_KEYS]; /* of the anchors */
+    uint32_t keys_len;
+    bool invalid; /* the claim's selector can not be parsed */
     struct str why;
 };
 

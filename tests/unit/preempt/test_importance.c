@@ -26,7 +26,6 @@ static void test_order(void **state)
 {
     (void)state;
     for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
-        _cleanup_(arena_release) struct arena arena = { 0 };
         _cleanup_(strbuf_release) struct strbuf got = { 0 };
         struct pod api[6] = { 0 };
         struct pod_info infos[6] = { 0 }, *pods[6];
@@ -37,7 +36,7 @@ static void test_order(void **state)
             infos[len] = (struct pod_info){ .api = &api[len], .priority = cases[c].pods[len].priority };
             pods[len] = &infos[len];
         }
-        sort_by_importance(pods, len, &arena);
+        sort_by_importance(pods, len);
         for (uint32_t i = 0; i < len; i++)
             strbuf_printf(&got, "%s" STR_FMT, i ? " " : "", STR_ARG(pods[i]->api->meta.name));
         if (strcmp(got.text, cases[c].want))

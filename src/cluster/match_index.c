@@ -1,0 +1,202 @@
+/* match_index.c: lists by label, and the choice of the shortest one. */
+#include "cluster/match_index.h"
+
+#include <stdlib.h>
+
+#include "cluster/pod_class.h"
+
+static uint64_t pair_key(sym key, sym value)
+{
+    return (uint64_t)key << 32 | value;
+}
+
+/* ---- labels ---- */
+void match_index_add_owner(struct match_index *index, struct label_owner *owner)
+{
+    owner->all_slot = (uint32_t)index->all_owners.len;
+    *vec_push(&index->all_owners) = owner;
+    owner->pair_slots = xcalloc(owner->labels.len, sizeof(*owner->pair_slots));
+    for (uint32_t i = 0; i < owner->labels.len; i++) {
+        uint64_t key = pair_key(owner->labels.items[i].key, owner->labels.items[i].value);
+        owner_vec *list = idmap_get(&index->owners, key);
+        if (!list) {
+            list = xcalloc(1, sizeof(*list));
+            idmap_put(&index->owners, key, list);
+        }
+        owner->pair_slots[i] = (uint32_t)list->len;
+        *vec_push(list) = owner;
+    }
+}
+
+static void note_moved(struct label_owner *moved, sym key, uint32_t slot)
+{
+    for (uint32_t i = 0; i < moved->labels.len; i++)
+        if (moved->labels.items[i].key == key)
+            moved->pair_slots[i] = slot;
+}
+
+void match_index_remove_owner(struct match_index *index, struct label_owner *owner)
+{
+    vec_swap_remove(&index->all_owners, owner->all_slot);
+    if (owner->all_slot < index->all_owners.len)
+        index->all_owners.items[owner->all_slot]->all_slot = owner->all_slot;
+    for (uint32_t i = 0; i < owner->labels.len; i++) {
+        uint64_t key = pair_key(owner->labels.items[i].key, owner->labels.items[i].value);
+        owner_vec *list = idmap_get(&index->owners, key);
+        uint32_t slot = owner->pair_slots[i];
+        vec_swap_remove(list, slot);
+        if (slot < list->len)
+            note_moved(list->items[slot], owner->labels.items[i].key, slot);
+        if (!list->len) {
+            vec_release(list);
+            free(idmap_remove(&index->owners, key));
+        }
+    }
+    free(owner->pair_slots);
+}
+
+static size_t candidates(const struct match_index *index, const struct requirement *req)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < req->len; i++) {
+        const owner_vec *list = idmap_get(&index->owners, pair_key(req->key, req->values[i]));
+        count += list ? list->len : 0;
+    }
+    return count;
+}
+
+static bool value_came_before(const struct requirement *req, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (req->values[i] == req->values[at])
+            return true;
+    return false;
+}
+
+static void take_matching(const owner_vec *list, const struct selector *selector, const struct intern *syms,
+                          owner_vec *ret)
+{
+    vec_for(list, owner)
+        if (selector_matches(selector, &(*owner)->labels, syms))
+            *vec_push(ret) = *owner;
+}
+
+void match_owners(const struct match_index *index, const struct selector *selector, const struct intern *syms,
+                  owner_vec *ret)
+{
+    const struct requirement *narrowest = NULL;
+    size_t fewest = index->all_owners.len + 1;
+    if (selector->never)
+        return;
+    for (uint32_t i = 0; i < selector->len; i++) {
+        if (selector->items[i].op != OP_IN)
+            continue;
+        size_t count = candidates(index, &selector->items[i]);
+        if (count < fewest) {
+            fewest = count;
+            narrowest = &selector->items[i];
+        }
+    }
+    if (!narrowest) {
+        take_matching(&index->all_owners, selector, syms, ret);
+        return;
+    }
+    for (uint32_t i = 0; i < narrowest->len; i++) {
+        const owner_vec *list = idmap_get(&index->owners, pair_key(narrowest->key, narrowest->values[i]));
+        if (list && !value_came_before(narrowest, i))
+            take_matching(list, selector, syms, ret);
+    }
+}
+
+/* ---- terms ---- */
+/* The requirement under which a term is listed, or NULL: it requires no value of any label. */
+static const struct requirement *anchor(const struct pod_term *term)
+{
+    for (uint32_t i = 0; i < term->selector.len; i++)
+        if (term->selector.items[i].op == OP_IN)
+            return &term->selector.items[i];
+    return NULL;
+}
+
+static void drop_one(term_vec *list, const struct term_owner *owner)
+{
+    for (size_t i = list->len; i-- > 0;) {
+        if (list->items[i] == owner) {
+            vec_swap_remove(list, i);
+            return;
+        }
+    }
+}
+
+static void list_term(struct match_index *index, struct term_owner *owner, const struct pod_term *term, bool add)
+{
+    const struct requirement *req = anchor(term);
+    if (!req) {
+        if (add)
+            *vec_push(&index->loose_terms) = owner;
+        else
+            drop_one(&index->loose_terms, owner);
+        return;
+    }
+    for (uint32_t i = 0; i < req->len; i++) {
+        uint64_t key = pair_key(req->key, req->values[i]);
+        term_vec *list = idmap_get(&index->terms, key);
+        if (add && !list) {
+            list = xcalloc(1, sizeof(*list));
+            idmap_put(&index->terms, key, list);
+        }
+        if (add) {
+            *vec_push(list) = owner;
+            continue;
+        }
+        drop_one(list, owner);
+        if (!list->len) {
+            vec_release(list);
+            free(idmap_remove(&index->terms, key));
+        }
+    }
+}
+
+static void list_terms(struct match_index *index, struct term_owner *owner, bool add)
+{
+    const struct pod_terms *kinds[] = { &owner->affinity, &owner->anti, &owner->preferred };
+    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+        for (uint32_t i = 0; i < kinds[k]->len; i++)
+            list_term(index, owner, &kinds[k]->items[i], add);
+}
+
+void match_index_add_terms(struct match_index *index, struct term_owner *owner)
+{
+    list_terms(index, owner, true);
+}
+
+void match_index_remove_terms(struct match_index *index, struct term_owner *owner)
+{
+    list_terms(index, owner, false);
+}
+
+static void take_new(const term_vec *list, uint32_t visit, term_vec *ret)
+{
+    for (size_t i = 0; list && i < list->len; i++) {
+        if (list->items[i]->visit == visit)
+            continue;
+        list->items[i]->visit = visit;
+        *vec_push(ret) = list->items[i];
+    }
+}
+
+void match_terms(struct match_index *index, const struct label_set *labels, term_vec *ret)
+{
+    uint32_t visit = ++index->visits;
+    take_new(&index->loose_terms, visit, ret);
+    for (uint32_t i = 0; i < labels->len; i++)
+        take_new(idmap_get(&index->terms, pair_key(labels->items[i].key, labels->items[i].value)), visit, ret);
+}
+
+void match_index_release(struct match_index *index)
+{
+    idmap_release(&index->owners);
+    vec_release(&index->all_owners);
+    idmap_release(&index->terms);
+    vec_release(&index->loose_terms);
+}

@@ -1,0 +1,265 @@
+"""Controllers in the input become the pods that they would still create."""
+import collections
+import json
+
+import cli
+
+NODES = [cli.node("n%d" % i, cpu="16") for i in range(3)]
+
+
+class Counts(cli.Case):
+    def made(self, *objects):
+        """How many pods each name stem got."""
+        report = self.simulate([*NODES, *objects])
+        self.assertEqual(report["summary"]["pending"], 0, report["pending"])
+        return report
+
+    def test_deployment(self):
+        report = self.made(cli.workload("Deployment", "web", replicas=4))
+        self.assertEqual(report["summary"]["expanded"], 4)
+        for name in self.placed(report):
+            self.assertRegex(name, r"^default/web-[bcdfghjklmnpqrstvwxz2456789]+-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+
+    def test_replicas_default_to_one(self):
+        self.assertEqual(self.made(cli.workload("Deployment", "web"))["summary"]["expanded"], 1)
+        self.assertEqual(self.made(cli.workload("ReplicaSet", "web"))["summary"]["expanded"], 1)
+
+    def test_zero(self):
+        self.assertEqual(self.made(cli.workload("Deployment", "web", replicas=0))["summary"]["expanded"], 0)
+
+    def test_replica_set_with_pods(self):
+        rs = cli.workload("ReplicaSet", "web", replicas=3)
+        pods = [cli.pod("web-a", on="n0", owner=("ReplicaSet", "web")), cli.pod("web-b", owner=("ReplicaSet", "web"))]
+        self.assertEqual(self.made(rs, *pods)["summary"]["expanded"], 1)
+
+    def test_pods_that_leave_or_are_done_do_not_count(self):
+        rs = cli.workload("ReplicaSet", "web", replicas=2)
+        leaving = cli.pod("web-a", on="n0", owner=("ReplicaSet", "web"))
+        leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        failed = cli.pod("web-b", on="n0", owner=("ReplicaSet", "web"), status={"phase": "Failed"})
+        self.assertEqual(self.made(rs, leaving, failed)["summary"]["expanded"], 2)
+
+    def test_pods_of_a_controller_of_that_name_before(self):
+        rs = cli.workload("ReplicaSet", "web", replicas=1, meta_more={"uid": "new"})
+        old = cli.pod("web-a", on="n0", owner=("ReplicaSet", "web"))
+        old["metadata"]["ownerReferences"][0]["uid"] = "old"
+        self.assertEqual(self.made(rs, old)["summary"]["expanded"], 1)
+
+    def owned_set(self, name, replicas, revision):
+        return cli.workload("ReplicaSet", name, replicas=replicas, meta_more={
+            "annotations": {"deployment.kubernetes.io/revision": str(revision)},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True,
+                                 "uid": ""}]})
+
+    def test_deployment_and_its_replica_set_count_once(self):
+        report = self.made(cli.workload("Deployment", "web", replicas=3), self.owned_set("web-1", 3, 1))
+        self.assertEqual(report["summary"]["expanded"], 3)
+        self.assertTrue(all(name.startswith("default/web-1-") for name in self.placed(report)))
+
+    def test_deployment_that_was_scaled(self):
+        for wanted in (5, 2, 0):
+            report = self.made(cli.workload("Deployment", "web", replicas=wanted), self.owned_set("web-1", 3, 1))
+            self.assertEqual(report["summary"]["expanded"], wanted)
+
+    def test_rollout(self):
+        """The new set makes up what both lack; the old one keeps what it has."""
+        old = [cli.pod("web-1-%d" % i, on="n0", owner=("ReplicaSet", "web-1")) for i in range(2)]
+        report = self.made(cli.workload("Deployment", "web", replicas=6), self.owned_set("web-1", 2, 1),
+                           self.owned_set("web-2", 3, 2), *old)
+        self.assertEqual(collections.Counter(name.rsplit("-", 1)[0] for name in self.placed(report)),
+                         {"default/web-2": 4})
+
+    def test_deployment_with_pods_but_without_its_replica_set(self):
+        pods = [cli.pod("web-abc-%d" % i, on="n0", owner=("ReplicaSet", "web-abc"),
+                        labels={"app": "web", "pod-template-hash": "abc"}) for i in range(2)]
+        report = self.made(cli.workload("Deployment", "web", replicas=3), *pods)
+        self.assertEqual(report["summary"]["expanded"], 1)
+        self.assertTrue(next(iter(self.placed(report))).startswith("default/web-abc-"))
+
+    def test_stateful_set(self):
+        sts = cli.workload("StatefulSet", "db", replicas=4)
+        there = cli.pod("db-1", on="n0", owner=("StatefulSet", "db"))
+        self.assertEqual(sorted(self.placed(self.made(sts, there))), ["default/db-0", "default/db-2", "default/db-3"])
+
+    def test_stateful_set_ordinals(self):
+        sts = cli.workload("StatefulSet", "db", replicas=2, ordinals={"start": 5})
+        self.assertEqual(sorted(self.placed(self.made(sts))), ["default/db-5", "default/db-6"])
+
+    def test_replication_controller(self):
+        self.assertEqual(self.made(cli.workload("ReplicationController", "rc", replicas=2))["summary"]["expanded"], 2)
+
+    def test_controllers_that_are_being_deleted(self):
+        gone = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"):
+            self.assertEqual(self.made(cli.workload(kind, "x", meta_more=gone))["summary"]["expanded"], 0, kind)
+
+
+class Jobs(cli.Case):
+    def expanded(self, status=None, pods=(), **spec):
+        job = cli.workload("Job", "j", pod_spec_more={"restartPolicy": "Never"}, status=status, **spec)
+        return self.simulate([*NODES, job, *pods])
+
+    def test_counts(self):
+        for want, spec, status in (
+            (1, {}, None),
+            (1, {"completions": 5}, None),
+            (2, {"completions": 5, "parallelism": 2}, None),
+            (1, {"completions": 5, "parallelism": 3}, {"succeeded": 4}),
+            (0, {"completions": 5, "parallelism": 3}, {"succeeded": 5}),
+            (3, {"parallelism": 3}, None),
+            (0, {"parallelism": 3}, {"succeeded": 1}),
+            (0, {"parallelism": 3, "suspend": True}, None),
+            (0, {"completions": 2}, {"conditions": [{"type": "Failed", "status": "True"}]}),
+            (1, {"completions": 2}, {"conditions": [{"type": "Failed", "status": "False"}]}),
+            (0, {"completions": 2}, {"conditions": [{"type": "Complete", "status": "True"}]}),
+        ):
+            self.assertEqual(self.expanded(status=status, **spec)["summary"]["expanded"], want, (spec, status))
+
+    def test_active_pods_count(self):
+        there = cli.pod("j-x", on="n0", owner=("Job", "j"))
+        self.assertEqual(self.expanded(pods=[there], completions=4, parallelism=3)["summary"]["expanded"], 2)
+
+    def test_indexes(self):
+        report = self.expanded(completions=6, parallelism=3, completionMode="Indexed",
+                               status={"succeeded": 3, "completedIndexes": "0,2-3"})
+        self.assertEqual(sorted(name.split("-")[1] for name in self.placed(report)), ["1", "4", "5"])
+
+    def test_indexes_of_pods(self):
+        there = cli.pod("j-0-x", on="n0", owner=("Job", "j"))
+        there["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "0"}
+        done = cli.pod("j-1-x", on="n0", owner=("Job", "j"), status={"phase": "Succeeded"})
+        done["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "1"}
+        report = self.expanded(pods=[there, done], completions=4, parallelism=2, completionMode="Indexed")
+        self.assertEqual([name.split("-")[1] for name in self.placed(report)], ["2"])
+
+
+class Daemons(cli.Case):
+    def nodes_of(self, nodes, *objects, **more):
+        report = self.simulate([*nodes, cli.workload("DaemonSet", "agent", **more), *objects])
+        self.assertEqual(report["summary"]["pending"], 0, report["pending"])
+        return sorted(self.placed(report).values())
+
+    def test_every_node(self):
+        self.assertEqual(self.nodes_of(NODES), ["n0", "n1", "n2"])
+
+    def test_nodes_that_have_one(self):
+        self.assertEqual(self.nodes_of(NODES, cli.pod("agent-x", on="n1", owner=("DaemonSet", "agent"))), ["n0", "n2"])
+
+    def test_selector(self):
+        nodes = [cli.node("a", labels={"disk": "ssd"}), cli.node("b")]
+        self.assertEqual(self.nodes_of(nodes, pod_spec_more={"nodeSelector": {"disk": "ssd"}}), ["a"])
+
+    def test_affinity(self):
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "disk", "operator": "DoesNotExist"}]}]}}}
+        nodes = [cli.node("a", labels={"disk": "ssd"}), cli.node("b")]
+        self.assertEqual(self.nodes_of(nodes, pod_spec_more={"affinity": affinity}), ["b"])
+
+    def test_taints(self):
+        taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
+        nodes = [cli.node("a", taints=[taint]), cli.node("b")]
+        self.assertEqual(self.nodes_of(nodes), ["b"])
+        self.assertEqual(self.nodes_of(nodes, pod_spec_more={"tolerations": [{"operator": "Exists"}]}), ["a", "b"])
+
+    def test_standard_tolerations(self):
+        """Cordoned and troubled nodes get their agents all the same."""
+        nodes = [cli.node(key, taints=[{"key": "node.kubernetes.io/" + key, "effect": effect}])
+                 for key, effect in (("unschedulable", "NoSchedule"), ("not-ready", "NoExecute"),
+                                     ("memory-pressure", "NoSchedule"))]
+        nodes[0]["spec"]["unschedulable"] = True
+        self.assertEqual(self.nodes_of(nodes), ["memory-pressure", "not-ready", "unschedulable"])
+        no_network = [cli.node("a", taints=[{"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}])]
+        self.assertEqual(self.nodes_of(no_network), [])
+        self.assertEqual(self.nodes_of(no_network, pod_spec_more={"hostNetwork": True}), ["a"])
+
+    def test_full_node_keeps_it_waiting(self):
+        report = self.simulate([cli.node("a", cpu="1"), cli.node("b"), cli.pod("p", on="a", cpu="1", priority=0),
+                                cli.workload("DaemonSet", "agent")])
+        self.assertEqual(list(self.placed(report).values()), ["b"])
+        self.assertEqual(report["summary"]["pending"], 1)
+
+
+class Made(cli.Case):
+    """What the pods that were made look like to the plugins."""
+
+    def test_claims_of_a_stateful_set(self):
+        sts = cli.workload("StatefulSet", "db", replicas=2, volumeClaimTemplates=[
+            {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "late",
+                                                    "resources": {"requests": {"storage": "1Gi"}}}}])
+        late = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"},
+                "provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
+        self.assertEqual(self.simulate([*NODES, sts, late])["summary"]["scheduled"], 2)
+        now = {**late, "volumeBindingMode": "Immediate"}
+        waiting = self.simulate([*NODES, sts, now])["pending"]
+        self.assertEqual(len(waiting), 2)
+        self.assertIn("unbound immediate PersistentVolumeClaims", waiting[0]["message"])
+
+    def test_default_storage_class(self):
+        sts = cli.workload("StatefulSet", "db", volumeClaimTemplates=[
+            {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"],
+                                                    "resources": {"requests": {"storage": "1Gi"}}}}])
+        default = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/p",
+                   "metadata": {"name": "d", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+                   "volumeBindingMode": "WaitForFirstConsumer"}
+        self.assertEqual(self.simulate([*NODES, sts, default])["summary"]["scheduled"], 1)
+
+    def test_priorities(self):
+        """The important ones go first, whatever the order of the input."""
+        high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
+                "value": 1000}
+        usual = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"},
+                 "value": 10, "globalDefault": True}
+        report = self.simulate([
+            *NODES, cli.pod("zero", priority=0), cli.workload("ReplicaSet", "plain", replicas=1),
+            cli.workload("ReplicaSet", "high", replicas=1, pod_spec_more={"priorityClassName": "high"}),
+            cli.workload("ReplicaSet", "system", replicas=1,
+                         pod_spec_more={"priorityClassName": "system-cluster-critical"}),
+            cli.workload("ReplicaSet", "node", replicas=1,
+                         pod_spec_more={"priorityClassName": "system-node-critical"}), high, usual])
+        order = [row["pod"].split("/")[1].split("-")[0] for row in report["placements"]]
+        self.assertEqual(order, ["node", "system", "high", "plain", "zero"])
+
+    def test_class_known_only_from_other_pods(self):
+        report = self.simulate([
+            *NODES, cli.pod("seen", on="n0", priorityClassName="high", priority=1000), cli.pod("zero", priority=0),
+            cli.workload("ReplicaSet", "high", replicas=1, pod_spec_more={"priorityClassName": "high"})])
+        self.assertTrue(report["placements"][0]["pod"].startswith("default/high-"))
+
+    def test_unknown_class_is_a_warning(self):
+        objects = [*NODES, cli.workload("ReplicaSet", "x", replicas=2, pod_spec_more={"priorityClassName": "lost"})]
+        result = self.berth("simulate", "-f", self.write("c.json", objects))
+        self.assertEqual(result.code, 0)
+        self.assertIn("lost", result.err)
+
+    def test_spread_over_hosts_by_default(self):
+        """Default spreading finds the ReplicaSet that a Deployment would have."""
+        report = self.simulate([*NODES, cli.workload("Deployment", "web", replicas=6)])
+        self.assertEqual(sorted(collections.Counter(self.placed(report).values()).values()), [2, 2, 2])
+
+    def test_match_label_keys(self):
+        """One pod per host and revision: the old revision does not stand in the way."""
+        anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname",
+             "matchLabelKeys": ["pod-template-hash"]}]}}
+        old = cli.pod("old", on="n0", labels={"app": "web", "pod-template-hash": "other"})
+        report = self.simulate([NODES[0], old, cli.workload("Deployment", "web", pod_spec_more={"affinity": anti})])
+        self.assertEqual(report["summary"]["scheduled"], 1)
+
+    def test_node_name_in_a_template(self):
+        report = self.simulate([*NODES, cli.workload("ReplicaSet", "x", replicas=2, pod_spec_more={"nodeName": "n1"})])
+        self.assertEqual(report["summary"]["decisions"], 0)
+
+    def test_names_are_the_same_every_time(self):
+        objects = [*NODES, cli.workload("Deployment", "web", replicas=50)]
+        first = self.simulate(objects)
+        self.assertEqual(first, self.simulate(objects))
+        self.assertEqual(len(self.placed(first)), 50)
+
+    def test_long_names(self):
+        report = self.simulate([*NODES, cli.workload("ReplicaSet", "x" * 80, replicas=2)])
+        for name in self.placed(report):
+            self.assertLessEqual(len(name.split("/")[1]), 63)
+
+
+if __name__ == "__main__":
+    cli.main()

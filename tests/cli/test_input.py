@@ -1,0 +1,147 @@
+"""Input as users have it: files, folders, standard input, Lists, several documents, JSON lines."""
+import json
+import os
+
+import cli
+
+NODE = cli.node("n1")
+POD = cli.pod("p")
+YAML = """\
+# a comment first
+apiVersion: v1
+kind: Node
+metadata:
+  name: n1
+status:
+  allocatable: {cpu: "4", memory: 8Gi, pods: "110"}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i}]
+"""
+
+
+class Forms(cli.Case):
+    def check(self, *args, stdin=b""):
+        result = self.berth("simulate", "-o", "json", "--no-timing", *args, stdin=stdin)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(self.placed(result.json), {"default/p": "n1"})
+        return result
+
+    def test_list(self):
+        self.assertEqual(self.check("-f", self.write("a.json", [NODE, POD])).err, "")
+
+    def test_several_documents(self):
+        self.check("-f", self.write("a.yaml", YAML))
+        self.check("-f", self.write("b.yaml", "---\n" + YAML + "---\n---\n"))
+
+    def test_byte_order_mark_and_crlf(self):
+        self.check("-f", self.write("a.yaml", b"\xef\xbb\xbf" + YAML.replace("\n", "\r\n").encode()))
+
+    def test_json_lines(self):
+        self.check("-f", self.write("a.jsonl", json.dumps(NODE) + "\n\n" + json.dumps(POD) + "\n"))
+
+    def test_pretty_json_values_one_after_another(self):
+        self.check("-f", self.write("a.json", json.dumps(NODE, indent=4) + "\n" + json.dumps(POD, indent=4)))
+
+    def test_array(self):
+        self.check("-f", self.write("a.json", json.dumps([NODE, POD])))
+
+    def test_typed_lists_whose_items_do_not_say(self):
+        bare_node = {key: NODE[key] for key in ("metadata", "spec", "status")}
+        bare_pod = {key: POD[key] for key in ("metadata", "spec", "status")}
+        text = json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [bare_node]})
+        text += json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [bare_pod]})
+        self.check("-f", self.write("a.json", text))
+
+    def test_list_in_a_list(self):
+        inner = {"apiVersion": "v1", "kind": "List", "items": [POD]}
+        self.check("-f", self.write("a.json", [NODE, inner]))
+
+    def test_empty_list(self):
+        result = self.berth("simulate", "-f", self.write("a.json", []), "-o", "json")
+        self.assertEqual(result.json["summary"]["decisions"], 0)
+        null_items = self.write("b.json", '{"apiVersion":"v1","kind":"PodList","items":null}')
+        self.assertEqual(self.berth("simulate", "-f", null_items).code, 0)
+
+    def test_standard_input(self):
+        self.check("-f", "-", stdin=YAML)
+        self.check("-f", self.write("n.json", [NODE]), "-f", "-", stdin=json.dumps(POD))
+
+    def test_standard_input_twice(self):
+        self.refuse(self.berth("simulate", "-f", "-", "-f", "-", stdin=YAML), "standard input", "only once")
+
+    def test_folder(self):
+        self.write("folder/deep/er/node.yml", json.dumps(NODE))
+        self.write("folder/pod.yaml", YAML.split("---\n")[1])
+        self.write("folder/README.md", "not an object at all: [")
+        self.write("folder/.hidden/x.yaml", "broken: [")
+        self.check("-f", self.path("folder"))
+
+    def test_folder_without_objects(self):
+        self.write("folder/README.md", "nothing")
+        self.refuse(self.berth("simulate", "-f", self.path("folder")), "*.yaml")
+
+    def test_folder_that_contains_itself(self):
+        self.write("folder/a.json", [NODE, POD])
+        os.symlink(self.path("folder"), self.path("folder/again"))
+        self.check("-f", self.path("folder"))
+
+    def test_file_that_is_not_there(self):
+        self.refuse(self.berth("simulate", "-f", self.path("no.yaml")), "no.yaml")
+
+    def test_compressed_file_gets_a_hint(self):
+        self.refuse(self.berth("simulate", "-f", self.write("a.gz", b"\x1f\x8b\x08\x00abc")), "zcat")
+
+
+class Contents(cli.Case):
+    def run_objects(self, objects):
+        return self.berth("simulate", "-f", self.write("c.json", objects), "-o", "json", "--no-timing")
+
+    def test_unknown_kinds_are_one_warning(self):
+        extra = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": n}} for n in "ab"]
+        extra.append({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x"}})
+        result = self.run_objects([NODE, POD, *extra])
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.err, "berth: warning: ignored 3 objects of kinds it does not use: "
+                                     "ConfigMap (2), Foo (1)\n")
+
+    def test_kind_of_another_group_is_unknown(self):
+        knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "x"}}
+        self.assertIn("Service (1)", self.run_objects([NODE, knative]).err)
+
+    def test_last_of_two_counts(self):
+        result = self.run_objects([cli.node("n1", cpu="1"), cli.pod("p", cpu="2"), cli.node("n1", cpu="4")])
+        self.assertEqual(self.placed(result.json), {"default/p": "n1"})
+        self.assertIn("1 object came again, such as Node n1", result.err)
+
+    def test_finished_pods_hold_nothing(self):
+        done = [cli.pod(name, on="n1", cpu="4", status={"phase": phase})
+                for name, phase in (("a", "Succeeded"), ("b", "Failed"))]
+        report = self.run_objects([NODE, *done, cli.pod("p", cpu="4")]).json
+        self.assertEqual(self.placed(report), {"default/p": "n1"})
+        self.assertEqual(report["summary"]["running"], 0)
+
+    def test_objects_without_names_or_kinds(self):
+        self.refuse(self.run_objects([{"apiVersion": "v1", "kind": "Pod", "metadata": {}}]), "c.json:1:", "name")
+        self.refuse(self.run_objects([{"apiVersion": "v1", "metadata": {"name": "x"}}]), "kind")
+        self.refuse(self.run_objects(["text"]), "expected a Kubernetes object")
+
+    def test_wrong_type_names_file_line_and_field(self):
+        path = self.write("bad.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  priority: high\n")
+        self.refuse(self.berth("simulate", "-f", path), "bad.yaml:5:", "spec.priority")
+
+    def test_bad_quantity(self):
+        self.refuse(self.run_objects([cli.node("n", cpu="four")]), "cpu")
+
+    def test_bad_configuration(self):
+        path = self.write("c.json", [NODE])
+        config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                           "kind: KubeSchedulerConfiguration\nparalellism: 3\n")
+        self.refuse(self.berth("simulate", "-f", path, "--config", config), "config.yaml:3:", "paralellism")
+
+
+if __name__ == "__main__":
+    cli.main()

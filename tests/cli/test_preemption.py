@@ -1,0 +1,108 @@
+"""Victims leave at once, and come back where a controller would make them again."""
+import cli
+
+
+def budget(name, labels, allowed=0):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": cli.meta(name, "default"),
+            "spec": {"selector": {"matchLabels": labels}}, "status": {"disruptionsAllowed": allowed}}
+
+
+class Victims(cli.Case):
+    def test_bare_pod_is_gone(self):
+        report = self.simulate([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
+                                cli.pod("high", cpu="2", priority=10)])
+        first, second = report["placements"]
+        self.assertEqual((first["node"], first["nominated"], first["victims"]), (None, "a", ["default/low"]))
+        self.assertEqual((second["pod"], second["node"]), ("default/high", "a"))
+        self.assertEqual(report["pending"], [])
+        summary = report["summary"]
+        self.assertEqual((summary["preempted"], summary["recreated"], summary["scheduled"]), (1, 0, 1))
+
+    def test_pod_of_a_controller_comes_back(self):
+        low = cli.pod("low-x", on="a", cpu="2", priority=0, owner=("ReplicaSet", "low"))
+        report = self.simulate([cli.node("a", cpu="2"), low, cli.pod("high", cpu="2", priority=10)])
+        self.assertEqual(report["summary"]["recreated"], 1)
+        (waiting,) = report["pending"]
+        self.assertRegex(waiting["pod"], r"^default/low-[a-z0-9]{5}$")
+        self.assertNotEqual(waiting["pod"], "default/low-x")
+
+    def test_it_goes_elsewhere_when_there_is_room(self):
+        low = cli.pod("low-x", on="a", cpu="2", priority=0, owner=("ReplicaSet", "low"))
+        high = cli.pod("high", cpu="2", priority=10, nodeSelector={"kubernetes.io/hostname": "a"})
+        report = self.simulate([cli.node("a", cpu="2"), cli.node("b", cpu="2"), low, high])
+        placed = self.placed(report)
+        self.assertEqual(placed.pop("default/high"), "a")
+        self.assertEqual(list(placed.values()), ["b"])
+
+    def test_stateful_pod_keeps_its_name(self):
+        low = cli.pod("db-0", on="a", cpu="2", priority=0, owner=("StatefulSet", "db"))
+        report = self.simulate([cli.node("a", cpu="2"), low, cli.pod("high", cpu="2", priority=10)])
+        self.assertEqual([row["pod"] for row in report["pending"]], ["default/db-0"])
+
+    def test_daemon_pod_waits_for_its_node(self):
+        low = cli.pod("agent-x", on="a", cpu="2", priority=0, owner=("DaemonSet", "agent"))
+        high = cli.pod("high", cpu="2", priority=10, nodeSelector={"kubernetes.io/hostname": "a"})
+        report = self.simulate([cli.node("a", cpu="2"), cli.node("b", cpu="4"), low, high])
+        self.assertEqual(self.placed(report), {"default/high": "a"})
+        self.assertEqual(len(report["pending"]), 1)
+
+    def test_controller_that_has_enough_makes_no_more(self):
+        owner = cli.workload("ReplicaSet", "low", replicas=1)
+        pods = [cli.pod("low-%d" % i, on="n%d" % i, cpu="2", priority=0, owner=("ReplicaSet", "low"))
+                for i in range(2)]
+        report = self.simulate([cli.node("n0", cpu="2"), cli.node("n1", cpu="2"), owner, *pods,
+                                cli.pod("high", cpu="2", priority=10)])
+        self.assertEqual((report["summary"]["preempted"], report["summary"]["recreated"]), (1, 0))
+
+    def test_pods_that_were_made_are_victims_too(self):
+        high = cli.pod("high", cpu="2", priority=10, created="2026-01-01T00:00:00Z")
+        low = cli.workload("Deployment", "low", cpu="2", replicas=2, pod_spec_more={"priority": 0})
+        report = self.simulate([cli.node("a", cpu="4"), low, high])
+        self.assertEqual(report["summary"]["scheduled"], 2)
+        self.assertEqual(report["summary"]["pending"], 1)
+
+    def test_a_freed_place_helps_who_waits(self):
+        """The victims of one pod leave room for another that was rejected before."""
+        big = cli.pod("big", on="a", cpu="4", priority=0)
+        objects = [cli.node("a", cpu="4"), big, cli.pod("first", cpu="1", priority=0, preemptionPolicy="Never",
+                                                        created="2026-01-01T00:00:00Z"),
+                   cli.pod("high", cpu="2", priority=10)]
+        self.assertEqual(self.placed(self.simulate(objects)), {"default/high": "a", "default/first": "a"})
+
+    def test_budget(self):
+        pods = [cli.pod("guarded", on="a", cpu="2", priority=0, labels={"app": "g"}),
+                cli.pod("free", on="b", cpu="2", priority=0)]
+        report = self.simulate([cli.node("a", cpu="2"), cli.node("b", cpu="2"), *pods, budget("g", {"app": "g"}),
+                                cli.pod("high", cpu="2", priority=10)])
+        self.assertEqual(self.placed(report), {"default/high": "b"})
+
+    def test_table(self):
+        low = cli.pod("low-x", on="a", cpu="2", priority=0, owner=("ReplicaSet", "low"))
+        path = self.write("c.json", [cli.node("a", cpu="2"), low, cli.pod("high", cpu="2", priority=10)])
+        text = self.berth("simulate", "-f", path).out
+        self.assertIn("Preempted: 1, of which 1 came back as new pods", text)
+        self.assertIn("default/high on a in place of default/low-x", text)
+
+
+class Ends(cli.Case):
+    def test_many_levels(self):
+        """Each level pushes the one below out, and everybody comes back: it must end, with the highest on top."""
+        nodes = [cli.node("n%d" % i, cpu="2") for i in range(4)]
+        low = [cli.pod("low-%d" % i, on="n%d" % i, cpu="2", priority=0, owner=("ReplicaSet", "low")) for i in range(4)]
+        pods = [cli.pod("p%d-%d" % (level, i), cpu="2", priority=level, owner=("ReplicaSet", "p%d" % level),
+                        created="2026-01-%02dT00:00:00Z" % level) for level in range(1, 8) for i in range(4)]
+        report = self.simulate([*nodes, *low, *pods])
+        on_top = {row["pod"] for row in report["placements"] if row["node"]}
+        self.assertTrue({"default/p7-%d" % i for i in range(4)} <= on_top)
+        self.assertEqual(report["summary"]["pending"], len(low) + len(pods) - 4)
+
+    def test_what_is_not_there_is_not_used(self):
+        nodes = [cli.node("n%d" % i, cpu="4") for i in range(3)]
+        pods = [cli.pod("p%d-%d" % (level, i), cpu="1500m", priority=level, owner=("ReplicaSet", "p%d" % level))
+                for level in range(4) for i in range(6)]
+        for row in self.simulate([*nodes, *pods])["nodes"]:
+            self.assertLessEqual(row["after"]["cpuMilli"], 4000)
+
+
+if __name__ == "__main__":
+    cli.main()

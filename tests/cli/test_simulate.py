@@ -1,0 +1,157 @@
+"""`berth simulate`: order, reports and repeatability."""
+import json
+import random
+
+import cli
+
+
+class Order(cli.Case):
+    def order(self, *pods):
+        report = self.simulate([cli.node("n1", cpu="64"), *pods])
+        return [row["pod"].split("/")[1] for row in report["placements"]]
+
+    def test_priority_then_age_then_input(self):
+        self.assertEqual(self.order(
+            cli.pod("c", priority=0), cli.pod("d", priority=0),
+            cli.pod("young", priority=0, created="2026-01-02T00:00:00Z"),
+            cli.pod("old", priority=0, created="2026-01-01T00:00:00Z"),
+            cli.pod("high", priority=10, created="2026-01-03T00:00:00Z")), ["high", "old", "young", "c", "d"])
+
+
+class Report(cli.Case):
+    def test_fields(self):
+        report = self.simulate([cli.node("a", cpu="1"), cli.pod("fits", cpu="1"), cli.pod("waits", cpu="1")])
+        self.assertEqual(report["placements"][0], {"pod": "default/fits", "node": "a", "message": ""})
+        second = report["placements"][1]
+        self.assertEqual((second["pod"], second["node"]), ("default/waits", None))
+        self.assertTrue(second["message"].startswith("0/1 nodes are available: 1 Insufficient cpu."))
+        self.assertEqual(report["pending"], [{"pod": "default/waits", "message": second["message"]}])
+        self.assertEqual(report["summary"], {"nodes": 1, "running": 0, "expanded": 0, "decisions": 2, "scheduled": 1,
+                                             "pending": 1, "preempted": 0, "recreated": 0})
+        usage = report["nodes"][0]
+        self.assertEqual((usage["name"], usage["before"]["cpuMilli"], usage["after"]["cpuMilli"]), ("a", 0, 1000))
+        self.assertEqual(usage["allocatable"]["cpuMilli"], 1000)
+
+    def test_timing(self):
+        path = self.write("c.json", [cli.node("a"), cli.pod("p")])
+        summary = self.berth("simulate", "-f", path, "-o", "json").json["summary"]
+        for field in ("loadSeconds", "decideSeconds", "decisionsPerSecond"):
+            self.assertGreaterEqual(summary[field], 0)
+
+    def test_nodes_are_listed_by_name(self):
+        report = self.simulate([cli.node(name) for name in ("c", "a", "b")])
+        self.assertEqual([row["name"] for row in report["nodes"]], ["a", "b", "c"])
+
+    def test_gated_pods_wait(self):
+        report = self.simulate([cli.node("a"), cli.pod("p", schedulingGates=[{"name": "later"}])])
+        self.assertEqual(report["placements"], [])
+        self.assertEqual(report["pending"][0]["pod"], "default/p")
+        self.assertTrue(report["pending"][0]["gated"])
+        self.assertIn("later", report["pending"][0]["message"])
+        self.assertEqual(report["summary"]["pending"], 1)
+
+    def test_pods_of_other_schedulers_are_left_alone(self):
+        path = self.write("c.json", [cli.node("a"), cli.pod("p", schedulerName="mine")])
+        result = self.berth("simulate", "-f", path, "-o", "json")
+        self.assertEqual(result.json["summary"]["decisions"], 0)
+        self.assertIn("1 pods belong to other schedulers, such as mine", result.err)
+
+    def test_pods_being_deleted_get_no_decision(self):
+        going = cli.pod("p")
+        going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        self.assertEqual(self.simulate([cli.node("a"), going])["summary"]["decisions"], 0)
+
+    def test_trace(self):
+        trace = self.path("trace.json")
+        report = self.simulate([cli.node("a", cpu="1"), cli.pod("p", cpu="1"), cli.pod("q", cpu="1")],
+                               "--trace", trace)
+        with open(trace, encoding="utf-8") as file:
+            saved = json.load(file)
+        self.assertEqual(saved, {"placements": [{"pod": row["pod"], "node": row["node"]}
+                                                for row in report["placements"]]})
+
+    def test_trace_that_can_not_be_written(self):
+        path = self.write("c.json", [cli.node("a")])
+        result = self.berth("simulate", "-f", path, "--trace", self.path("no/such/folder"))
+        self.assertEqual(result.code, 1)
+        self.assertIn("no/such/folder", result.err)
+
+
+class Table(cli.Case):
+    def table(self, objects, *args):
+        result = self.berth("simulate", "-f", self.write("c.json", objects), "--no-timing", *args)
+        self.assertEqual(result.code, 0, result.err)
+        return result.out
+
+    def test_summary_and_bars(self):
+        nodes = [cli.node("n%d" % i, cpu="2", labels={"topology.kubernetes.io/zone": "z%d" % (i % 2)})
+                 for i in range(4)]
+        text = self.table([*nodes, *[cli.pod("p%d" % i, cpu="1") for i in range(10)]])
+        self.assertIn("10 decisions: 8 scheduled, 2 pending, 0 preempted", text)
+        self.assertRegex(text, r"z0 +cpu +0\.0% ·+ +100\.0% █+")
+        self.assertIn("by topology.kubernetes.io/zone", text)
+        self.assertIn("2 pods: default/p8, default/p9", text)
+        self.assertNotIn("decisions per second", text)
+
+    def test_group_by(self):
+        nodes = [cli.node("a", labels={"pool": "x"}), cli.node("b", labels={"pool": "y"}), cli.node("c")]
+        text = self.table(nodes, "--group-by", "pool")
+        for words in ("by pool", "x  ", "y  ", "(none)"):
+            self.assertIn(words, text)
+
+    def test_one_group(self):
+        self.assertIn("all nodes", self.table([cli.node("a")]))
+
+    def test_messages_that_differ_in_numbers_are_one_reason(self):
+        nodes = [cli.node("n%d" % i, cpu=str(i + 1)) for i in range(3)]
+        hosts = [{"containerPort": 80, "hostPort": 80}]
+        pods = [cli.pod("p%d" % i, cpu=str(9 + i)) for i in range(3)]
+        self.assertNotIn("more reasons", self.table([*nodes, *pods], "--top", "1"), hosts)
+
+    def test_no_nodes(self):
+        self.assertIn("no nodes available to schedule pods", self.table([cli.pod("p")]))
+
+
+class Repeatable(cli.Case):
+    def random_cluster(self, seed):
+        rng = random.Random(seed)
+        zones = ["a", "b", "c"]
+        nodes = [cli.node("node-%02d" % i, cpu=str(rng.randint(2, 8)),
+                          labels={"topology.kubernetes.io/zone": rng.choice(zones)}) for i in range(40)]
+        pods = [cli.pod("p%03d" % i, cpu="%dm" % (rng.randint(1, 20) * 100), priority=rng.choice([0, 0, 0, 100]))
+                for i in range(200)]
+        return [*nodes, *pods, cli.workload("Deployment", "web", replicas=30, cpu="500m")]
+
+    def test_same_input_and_seed_give_the_same_bytes(self):
+        path = self.write("c.json", self.random_cluster(1))
+        for output in ("json", "table"):
+            runs = {self.berth("simulate", "-f", path, "-o", output, "--no-timing", "--seed", "7").out
+                    for _ in range(3)}
+            self.assertEqual(len(runs), 1)
+
+    def test_seed_decides_among_equals(self):
+        path = self.write("c.json", [*[cli.node("n%02d" % i) for i in range(40)], cli.pod("p")])
+        chosen = {self.placed(self.berth("simulate", "-f", path, "-o", "json", "--seed", str(s)).json)["default/p"]
+                  for s in range(8)}
+        self.assertGreater(len(chosen), 1)
+
+    def test_order_of_other_objects_does_not_matter(self):
+        objects = self.random_cluster(2)
+        nodes = [o for o in objects if o["kind"] == "Node"]
+        rest = [o for o in objects if o["kind"] != "Node"]
+        self.assertEqual(self.simulate([*nodes, *rest]), self.simulate([*rest, *reversed(nodes)]))
+
+    def test_all_nodes_scored(self):
+        nodes = [cli.node("n%03d" % i, cpu="8" if i == 177 else "4") for i in range(200)]
+        report = self.simulate([*nodes, cli.pod("p", cpu="1")], "--percentage-of-nodes-to-score", "100")
+        self.assertEqual(self.placed(report), {"default/p": "n177"})
+
+    def test_nobody_gets_more_than_there_is(self):
+        report = self.simulate(self.random_cluster(3))
+        for row in report["nodes"]:
+            for resource, most in row["allocatable"].items():
+                self.assertLessEqual(row["after"][resource], most, row["name"])
+
+
+if __name__ == "__main__":
+    cli.main()

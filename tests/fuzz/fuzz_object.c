@@ -1,0 +1,122 @@
+/* Any document: its objects decode or are refused with a place, and what came out keeps the promises of types.h: maps
+ * and amounts are sorted, defaulting twice is defaulting once, totals of pods have no name twice. */
+#include "api/defaults.h"
+#include "api/fields.h"
+#include "api/pod_resources.h"
+#include "fuzz/documents.h"
+
+static void check_struct(const struct type *type, const char *ptr);
+
+static void check_sorted(const struct str_map *map)
+{
+    for (uint32_t i = 1; i < map->len; i++)
+        must(str_cmp(map->items[i - 1].key, map->items[i].key) < 0);
+}
+
+static void check_resources(const struct resource_list *list)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        must(list->items[i].amount.nano < 1000000000);
+        must(i == 0 || str_cmp(list->items[i - 1].name, list->items[i].name) < 0);
+    }
+}
+
+/* All lists look alike. */
+static void check_list(const struct type *type, const struct str_list *list)
+{
+    const char *items = (const char *)list->items;
+    must(items || !list->len);
+    for (uint32_t i = 0; i < list->len; i++)
+        check_struct(type, items + i * type->size);
+}
+
+static void check_field(const struct field *field, const char *at)
+{
+    switch ((enum field_kind)field->kind) {
+    case FIELD_PAIRS:
+        check_sorted((const void *)at);
+        break;
+    case FIELD_RESOURCES:
+        check_resources((const void *)at);
+        break;
+    case FIELD_STRUCT:
+    case FIELD_PART:
+        check_struct(field->type, at);
+        break;
+    case FIELD_PTR:
+        if (*(const char *const *)at)
+            check_struct(field->type, *(const char *const *)at);
+        break;
+    case FIELD_LIST:
+        check_list(field->type, (const void *)at);
+        break;
+    default:
+        break;
+    }
+}
+
+static void check_struct(const struct type *type, const char *ptr)
+{
+    for (uint32_t i = 0; i < type->len; i++)
+        check_field(&type->fields[i], ptr + type->fields[i].offset);
+}
+
+static void check_same(const struct resource_list *a, const struct resource_list *b)
+{
+    must(a->len == b->len);
+    for (uint32_t i = 0; i < a->len; i++) {
+        must(str_eq(a->items[i].name, b->items[i].name));
+        must(quantity_cmp(a->items[i].amount, b->items[i].amount) == 0);
+    }
+}
+
+static void check_pod(struct object *object, struct arena *arena)
+{
+    const struct pod *pod = object->ptr;
+    struct pod_node_usage usage;
+    struct resource_list fit, limits, again;
+    const struct container_port **ports;
+    pod_node_requests(pod, arena, &usage);
+    pod_fit_requests(pod, arena, &fit);
+    pod_limits(pod, (struct pod_requests_options){ .use_status = true }, arena, &limits);
+    check_resources(&usage.requests);
+    check_resources(&fit);
+    check_resources(&limits);
+    for (uint32_t i = pod_host_ports(pod, arena, &ports); i > 0; i--)
+        must(ports[i - 1]->host_port > 0);
+    object_default(object, arena);
+    pod_fit_requests(pod, arena, &again);
+    check_same(&fit, &again);
+}
+
+static void visit(const struct doc *doc)
+{
+    struct arena arena = { 0 };
+    struct object_walk walk;
+    struct error err = { 0 };
+    int r = object_walk_init(&walk, doc, &err);
+    while (r >= 0) {
+        struct object object;
+        r = object_walk_next(&walk, &arena, &object, &err);
+        if (r <= 0)
+            break;
+        must((object.kind == KIND_UNKNOWN) == !object.ptr);
+        object_default(&object, &arena);
+        if (!object.ptr)
+            continue;
+        check_struct(api_kinds[object.kind].type, object.ptr);
+        must(object.meta->uid.len && object.meta->resource_version.len);
+        if (object.kind == KIND_POD)
+            check_pod(&object, &arena);
+    }
+    if (r < 0)
+        fuzz_must_explain(&err);
+    arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_documents(data, size, false, visit);
+    fuzz_documents(data, size, true, visit);
+    return 0;
+}

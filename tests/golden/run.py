@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Golden cases: does `berth explain` think what kube-scheduler v1.36.4 thinks?
+
+usage: run.py [--family NAME] [--case NAME] [--show N] [--save FOLDER] BERTH CASES
+
+CASES is a compressed file with one case per line: a cluster ("objects"), a configuration or null ("config"), a pending
+pod ("pod") and the reference's answer ("expect"): verdicts with plugin and reasons, every score, totals, the best nodes,
+the message, preemption candidates with their victims. All of it must agree. Prints what differs, a line per family,
+and how many agree. --save writes the input of the chosen cases down, for a closer look.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+
+SECONDS_MAX = 120
+
+
+def differing(where, want, got, keys):
+    """A line for each of these keys that the reference gave and that is not the same here."""
+    return ["%s.%s: want %r, got %r" % (where, key, want[key], got.get(key))
+            for key in keys if key in want and want[key] != got.get(key)]
+
+
+def compare_scores(name, want, got):
+    scores = got.get("scores") or {}
+    found = ["%s: score of %s: want %r, got %r" % (name, plugin, score, scores.get(plugin))
+             for plugin, score in want["scores"].items() if scores.get(plugin) != score]
+    found += ["%s: score of %s: want none, got %r" % (name, plugin, scores[plugin])
+              for plugin in sorted(set(scores) - set(want["scores"])) if scores[plugin] != 0]
+    return found + differing(name, want, got, ["total"])
+
+
+def compare_nodes(want, got):
+    found = ["%s: a node that is not there" % name for name in sorted(set(got) - set(want))]
+    for name, node in want.items():
+        mine = got.get(name)
+        if mine is None:
+            found.append("%s: missing" % name)
+        elif mine.get("feasible") is not node["feasible"]:
+            found.append("%s: want %r, got %r" % (name, node, mine))
+        elif node["feasible"]:
+            found += compare_scores(name, node, mine)
+        else:
+            found += differing(name, node, mine, ["status", "plugin", "reasons"])
+    return found
+
+
+def compare_preemption(want, got):
+    if got is None:
+        return ["preemption: want %r, got none" % want]
+    found = differing("preemption", want, got, ["status", "message"])
+    if sorted(want.get("nominated") or []) != sorted(got.get("nominated") or []):
+        found.append("preemption.nominated: want %r, got %r" % (want.get("nominated"), got.get("nominated")))
+    theirs, ours = want.get("candidates") or {}, got.get("candidates") or {}
+    for name in sorted(set(theirs) | set(ours)):
+        if theirs.get(name) != ours.get(name):
+            found.append("preemption.candidates[%s]: want %r, got %r" % (name, theirs.get(name), ours.get(name)))
+    return found
+
+
+def compare(want, got):
+    found = differing("preFilter", want["preFilter"], got["preFilter"], ["status", "plugin", "reasons", "nodeNames"])
+    if "nodeNames" in got["preFilter"] and "nodeNames" not in want["preFilter"]:
+        found.append("preFilter.nodeNames: want none, got %r" % got["preFilter"]["nodeNames"])
+    found += compare_nodes(want.get("nodes") or {}, got.get("nodes") or {})
+    if sorted(want.get("best") or []) != sorted(got.get("best") or []):
+        found.append("best: want %r, got %r" % (want.get("best"), got.get("best")))
+    if want.get("message") != got.get("message"):
+        found.append("message: want %r, got %r" % (want.get("message"), got.get("message")))
+    if "preemption" in want:
+        found += compare_preemption(want["preemption"], got.get("preemption"))
+    elif got.get("preemption") is not None:
+        found.append("preemption: want none, got %r" % got["preemption"])
+    return found
+
+
+def write(folder, name, content):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    return path
+
+
+def explain(berth, case, folder):
+    """What differs, as lines."""
+    objects = {"apiVersion": "v1", "kind": "List", "items": case["objects"]}
+    command = [berth, "explain", "-o", "json", "-f", write(folder, case["name"] + ".json", objects)]
+    if case["config"]:
+        command += ["--config", write(folder, case["name"] + ".config.json", case["config"])]
+    try:
+        done = subprocess.run(command + [case["pod"]], capture_output=True, timeout=SECONDS_MAX, check=False)
+    except subprocess.TimeoutExpired:
+        return ["no answer in %d s" % SECONDS_MAX]
+    try:
+        return compare(case["expect"], json.loads(done.stdout))
+    except (ValueError, KeyError, TypeError, AttributeError) as broken:
+        text = done.stderr.decode("utf-8", "replace").strip()
+        return ["exit code %d, %s: %s" % (done.returncode, broken, text[-2000:])]
+
+
+def choose(options):
+    with lzma.open(options.cases, "rt", encoding="utf-8") as file:
+        for line in file:
+            case = json.loads(line)
+            family = case["name"].split("-")[0]
+            if options.family in ("", family) and options.case in ("", case["name"]):
+                yield case
+
+
+def save(cases, folder):
+    os.makedirs(folder, exist_ok=True)
+    for case in cases:
+        for part in ("objects", "config", "expect"):
+            write(folder, "%s.%s.json" % (case["name"], part),
+                  {"apiVersion": "v1", "kind": "List", "items": case[part]} if part == "objects" else case[part])
+        print("%s: berth explain -f %s/%s.objects.json %s" % (case["name"], folder, case["name"], case["pod"]))
+
+
+def check(options, cases):
+    total, good = collections.Counter(), collections.Counter()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for case, found in zip(cases, pool.map(lambda one: explain(options.berth, one, folder), cases)):
+            family = case["name"].split("-")[0]
+            total[family] += 1
+            good[family] += not found
+            for line in found[:options.show]:
+                print("%s: %s" % (case["name"], line))
+    for family in sorted(total):
+        print("%-12s %4d of %4d" % (family, good[family], total[family]))
+    print("%d of %d agree" % (sum(good.values()), len(cases)))
+    return 0 if cases and sum(good.values()) == len(cases) else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compare berth explain with recorded answers of kube-scheduler.")
+    parser.add_argument("berth")
+    parser.add_argument("cases")
+    parser.add_argument("--family", default="")
+    parser.add_argument("--case", default="")
+    parser.add_argument("--show", type=int, default=5, help="lines per case that differs")
+    parser.add_argument("--save", metavar="FOLDER")
+    options = parser.parse_args()
+    cases = list(choose(options))
+    if options.save:
+        save(cases, options.save)
+        return 0
+    return check(options, cases)
+
+
+sys.exit(main())
