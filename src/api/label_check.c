@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/vec.h"
-
-enum { LABEL_BYTES_MAX = 63, SUBDOMAIN_BYTES_MAX = 253, PROBLEM_BYTES_MAX = 8192 };
+enum { LABEL_BYTES_MAX = 63, SUBDOMAIN_BYTES_MAX = 253, PROBLEM_BYTES_MAX = 8192, SENTENCES_MAX = 256 };
 
 #define NAME_REGEX "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 #define NAME_RULE \
@@ -153,16 +151,17 @@ struct sentence {
 
 struct problems {
     struct strbuf text; /* all of them, ", " between two */
-    VEC(struct sentence) sentences;
+    struct sentence sentences[SENTENCES_MAX];
+    size_t len;
     size_t from; /* of the one being written */
 };
 
 /* True while there is room: a hostile selector may have a million problems, and err holds a thousand bytes. */
 static bool begin(struct problems *problems)
 {
-    if (problems->text.len > PROBLEM_BYTES_MAX)
+    if (problems->text.len > PROBLEM_BYTES_MAX || problems->len == SENTENCES_MAX)
         return false;
-    if (problems->sentences.len)
+    if (problems->len)
         strbuf_puts(&problems->text, ", ");
     problems->from = problems->text.len;
     return true;
@@ -172,25 +171,25 @@ static void end(struct problems *problems)
 {
     struct strbuf *text = &problems->text;
     size_t from = problems->from, len = text->len - from;
-    vec_for(&problems->sentences, known) {
+    for (size_t i = 0; i < problems->len; i++) {
+        const struct sentence *known = &problems->sentences[i];
         if (known->len == len && memcmp(text->text + known->from, text->text + from, len) == 0) {
             text->len = from - strlen(", ");
             text->text[text->len] = '\0';
             return;
         }
     }
-    *vec_push(&problems->sentences) = (struct sentence){ from, len };
+    problems->sentences[problems->len++] = (struct sentence){ from, len };
 }
 
 static int finish(struct problems *problems, struct error *err)
 {
-    int r = problems->sentences.len ? -EINVAL : 0;
-    if (problems->sentences.len == 1)
+    int r = problems->len ? -EINVAL : 0;
+    if (problems->len == 1)
         error_set(err, r, "%s", problems->text.text);
-    else if (problems->sentences.len)
+    else if (problems->len)
         error_set(err, r, "[%s]", problems->text.text);
     strbuf_release(&problems->text);
-    vec_release(&problems->sentences);
     return r;
 }
 
@@ -355,33 +354,40 @@ static void report_term(struct problems *problems, const char *term_path,
     }
 }
 
+/* One requirement of a label selector; its paths begin in itself. */
+static int refuse_requirement(const struct selector_requirement *req, struct error *err)
+{
+    struct problems problems = { 0 };
+    report_requirement(&problems, "", req);
+    return finish(&problems, err);
+}
+
+static int refuse_operator(struct str operator, struct error * err)
+{
+    _cleanup_(strbuf_release) struct strbuf quoted = { 0 };
+    put_quoted(&quoted, operator, false);
+    return error_set(err, -EINVAL, "%s is not a valid label selector operator", quoted.text);
+}
+
 int label_selector_check(const struct label_selector *sel, struct error *err)
 {
     if (!sel)
         return 0;
-    struct problems problems = { 0 };
     list_for(&sel->match_labels, pair) {
         if (is_key(pair->key) && is_value(pair->value))
             continue;
         struct selector_requirement equals = { pair->key, { 0 }, OP_IN, { &pair->value, 1 } };
-        report_requirement(&problems, "", &equals);
-        return finish(&problems, err);
+        return refuse_requirement(&equals, err);
     }
     list_for(&sel->match_expressions, req) {
-        if (req->op == OP_INVALID || compares_numbers(req->op)) {
-            struct strbuf quoted = { 0 };
-            put_quoted(&quoted, req->operator, false);
-            error_set(err, -EINVAL, "%s is not a valid label selector operator", quoted.text);
-            strbuf_release(&quoted);
-            return -EINVAL;
-        }
+        if (req->op == OP_INVALID || compares_numbers(req->op))
+            return refuse_operator(req->operator, err);
         if (is_requirement(req))
             continue;
         struct selector_requirement shown = *req;
         if (!shown.values.len) /* the reference copies the values, and a copy of an empty list is no list */
             shown.values.items = NULL;
-        report_requirement(&problems, "", &shown);
-        return finish(&problems, err);
+        return refuse_requirement(&shown, err);
     }
     return 0;
 }

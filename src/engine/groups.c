@@ -228,7 +228,7 @@ void groups_build(struct groups *groups, const struct table *table, bool ranked)
     groups->words = (uint32_t)bitmap_words(groups->rows_cap);
     memset(groups->group_of, 0, groups->rows_cap * sizeof(*groups->group_of));
     slots_rebuild(groups);
-    uint32_t only = 0; /* without inputs there is one group */
+    uint32_t number = 0; /* neighbours are often alike */
     for (uint32_t row = 0; row < table->rows; row++) {
         if (table->verdict[row])
             continue;
@@ -236,8 +236,8 @@ void groups_build(struct groups *groups, const struct table *table, bool ranked)
             groups_insert(groups, table, row);
             continue;
         }
-        uint32_t number = only ? only : group_for(groups, table, row);
-        only = groups->width ? 0 : number;
+        if (!number || !same_inputs(groups, number, table, row))
+            number = group_for(groups, table, row);
         groups->group_of[row] = number;
         count_row(&groups->items.items[number], table->local[row]);
     }

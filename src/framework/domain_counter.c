@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "framework/table.h"
 
 enum { HISTOGRAM_MAX = 1 << 16 };
 
@@ -128,13 +127,15 @@ int64_t domain_counter_least(struct domain_counter *counter)
     return least;
 }
 
-uint32_t domain_counter_input(const struct domain_counter *counter, uint32_t row)
+void domain_counter_input(const struct domain_counter *counter, struct row_span span, uint32_t *column)
 {
-    uint32_t domain = counter->topo->domain_of[row], input;
-    if (domain && topology_is_single(counter->topo, domain) &&
-        input_from_value(domain_counter_sum(counter, domain), &input))
-        return input;
-    return domain;
+    const struct topology *topo = counter->topo;
+    const struct domain *domains = topo->domains.items;
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i), domain = topo->domain_of[row], input;
+        bool single = domain && domains[domain].nodes == 1;
+        column[row] = single && input_from_value(domain_counter_sum(counter, domain), &input) ? input : domain;
+    }
 }
 
 int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input)

@@ -6,7 +6,7 @@
 #define FRAMEWORK_DOMAIN_COUNTER_H
 
 #include "base/vec.h"
-#include "cluster/cluster.h"
+#include "framework/table.h"
 
 struct row_contribution {
     uint32_t domain; /* 0: does not count */
@@ -43,8 +43,8 @@ static inline int64_t domain_counter_sum(const struct domain_counter *counter, u
     return domain < counter->domains_cap ? counter->sums[domain] : 0;
 }
 
-/* The input column of a row for this counter; see table.h. */
-uint32_t domain_counter_input(const struct domain_counter *counter, uint32_t row);
+/* Fills in the input column of rows for this counter; see table.h. */
+void domain_counter_input(const struct domain_counter *counter, struct row_span span, uint32_t *column);
 /* The sum that an input stands for. */
 int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input);
 

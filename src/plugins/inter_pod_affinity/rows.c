@@ -291,11 +291,8 @@ static void rows_count(struct table *table, struct table_part *part, struct row_
 static void rows_input(struct table *table, struct table_part *part, struct row_span span)
 {
     const struct rows_state *state = part->state;
-    for (uint32_t c = 0; c < part->inputs; c++) {
-        uint32_t *column = table->inputs[part->first_input + c];
-        for (uint32_t i = 0; i < span.len; i++)
-            column[span_row(span, i)] = domain_counter_input(&state->counters.items[c].counter, span_row(span, i));
-    }
+    for (uint32_t c = 0; c < part->inputs; c++)
+        domain_counter_input(&state->counters.items[c].counter, span, table->inputs[part->first_input + c]);
 }
 
 /* ---- judging groups ---- */

@@ -301,10 +301,10 @@ static void rows_input(struct table *table, struct table_part *part, struct row_
         const struct counted *item = &state->items[c];
         uint32_t *column = table->inputs[part->first_input + c];
         bool hostname = c >= state->hard.len && item->constraint->is_hostname;
-        for (uint32_t i = 0; i < span.len; i++) {
-            uint32_t row = span_row(span, i);
-            column[row] = hostname ? hostname_input(item, row) : domain_counter_input(&item->counter, row);
-        }
+        if (!hostname)
+            domain_counter_input(&item->counter, span, column);
+        for (uint32_t i = 0; hostname && i < span.len; i++)
+            column[span_row(span, i)] = hostname_input(item, span_row(span, i));
     }
 }
 
