@@ -11,7 +11,7 @@ struct arena_chunk {
     char data[];
 };
 
-enum { CHUNK_BYTES_MIN = 4096, CHUNK_BYTES_MAX = 1 << 20, RESET_BYTES_MAX = 64 << 20 };
+enum { CHUNK_BYTES_MIN = 512, CHUNK_BYTES_MAX = 1 << 20, RESET_BYTES_MAX = 64 << 20 };
 
 static void arena_grow(struct arena *arena, size_t need)
 {

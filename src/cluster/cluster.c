@@ -376,12 +376,10 @@ struct zone_rows {
     VEC(uint32_t) rows;
 };
 
-static const struct cluster *order_cluster;
-
-static int by_arrival(const void *a, const void *b)
+static int by_arrival(const void *a, const void *b, void *context)
 {
-    uint64_t x = order_cluster->nodes.items[*(const uint32_t *)a].order_key;
-    uint64_t y = order_cluster->nodes.items[*(const uint32_t *)b].order_key;
+    const struct node_entry *nodes = context;
+    uint64_t x = nodes[*(const uint32_t *)a].order_key, y = nodes[*(const uint32_t *)b].order_key;
     return (x > y) - (x < y);
 }
 
@@ -418,9 +416,8 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
         for (uint32_t row = 0; row < cluster->nodes.len; row++)
             if (cluster->nodes.items[row].api)
                 *vec_push(&cluster->order) = row;
-        order_cluster = cluster;
         if (cluster->order.len)
-            qsort(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival);
+            qsort_r(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival, cluster->nodes.items);
         interleave_zones(cluster);
         cluster->order_valid = true;
     }

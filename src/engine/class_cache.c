@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-enum { TABLES_BYTES_MAX = 512 << 20, TABLES_MAX = 1024 };
+enum { TABLES_BYTES_MAX = 96 << 20, TABLES_MAX = 1024 };
 
 struct class_cache {
     struct cluster *cluster;
@@ -91,8 +91,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
 
 static void account(struct class_cache *cache, struct class_table *table)
 {
-    size_t per_row = sizeof(uint32_t) * (2 + table->table.inputs_len * 3);
-    size_t bytes = groups_bytes(&table->groups) + per_row * table->table.rows_cap;
+    size_t per_row = sizeof(uint32_t) * (2 + table->table.inputs_allocated);
+    size_t bytes = groups_bytes(&table->groups) + per_row * table->table.rows_cap + table->table.arena.total_bytes;
     cache->bytes += bytes - table->bytes;
     table->bytes = bytes;
 }

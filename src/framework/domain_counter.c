@@ -46,6 +46,7 @@ static void histogram_count(struct domain_counter *counter, int64_t sum, int del
         counter->histogram_cap = cap;
     }
     counter->histogram[sum] += (uint32_t)delta;
+    counter->least_at = MIN(counter->least_at, (uint32_t)sum);
 }
 
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len)
@@ -117,9 +118,10 @@ int64_t domain_counter_least(struct domain_counter *counter)
 {
     if (!counter->has_histogram)
         make_histogram(counter);
-    for (uint32_t i = 0; i < counter->histogram_cap; i++)
-        if (counter->histogram[i])
-            return i;
+    while (counter->least_at < counter->histogram_cap && !counter->histogram[counter->least_at])
+        counter->least_at++;
+    if (counter->least_at < counter->histogram_cap)
+        return counter->least_at;
     int64_t least = INT32_MAX;
     for (uint32_t i = 1; counter->beyond && i < counter->domains_cap; i++)
         if (counter->nodes[i])

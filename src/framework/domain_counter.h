@@ -26,6 +26,7 @@ struct domain_counter {
     bool has_histogram;  /* made when the smallest sum is asked for the first time */
     uint32_t *histogram; /* how many counting domains have that sum, while sums are small */
     uint32_t histogram_cap;
+    uint32_t least_at; /* no counting domain has a smaller sum that is in the histogram */
     uint32_t beyond; /* counting domains whose sum is not in the histogram */
 };
 

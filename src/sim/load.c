@@ -371,7 +371,7 @@ static int by_count(const void *a, const void *b)
 static void warn_ignored(const struct load *load)
 {
     size_t total = 0;
-    vec_for (&load->ignored, row)
+    vec_for(&load->ignored, row)
         total += row->count;
     if (!total)
         return;
@@ -381,7 +381,8 @@ static void warn_ignored(const struct load *load)
     size_t shown = MIN(load->ignored.len, (size_t)KINDS_SHOWN);
     for (size_t i = 0; i < shown; i++) {
         struct str kind = str_slice(load->ignored.items[i].kind, 0, KIND_LEN_SHOWN);
-        strbuf_printf(&text, "%s " STR_FMT " (%zu)", i ? "," : "", STR_ARG(kind), load->ignored.items[i].count);
+        strbuf_printf(&text, "%s " STR_FMT " (%zu)", i ? "," : "", STR_ARG(kind),
+                      load->ignored.items[i].count);
     }
     if (load->ignored.len > shown)
         strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
@@ -395,8 +396,8 @@ void load_warn(const struct load *load)
     if (!load->duplicates)
         return;
     struct strbuf text = { 0 };
-    strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts", load->duplicates,
-                  load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
+    strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts",
+                  load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
     print_warning(&text);
     strbuf_release(&text);
 }

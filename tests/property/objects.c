@@ -216,26 +216,21 @@ static void put_node_affinity(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
+/* Namespaces by name, by what they are labelled, or all of them (an empty selector); none: the pod's own. */
 static void put_namespaces(struct strbuf *out, struct rng *rng)
 {
     if (chance(rng, 20))
         put(out, ",'namespaces':['%s','%s']", namespaces[roll(rng, NAMESPACES)], namespaces[roll(rng, NAMESPACES)]);
-    if (!chance(rng, 20))
+    if (!chance(rng, 25))
         return;
     put(out, ",'namespaceSelector':{");
-    if (!chance(rng, 30)) {
-        put(out, "'matchExpressions':[{'key':'%s','operator':", one_of(rng, "team", "team", "nobody"));
-        put(out, chance(rng, 50) ? "'%s'" : "'%s','values':['x','z']",
-            chance(rng, 50) ? "Exists" : "DoesNotExist");
-        put(out, "}]");
+    if (chance(rng, 75)) {
+        bool listed = chance(rng, 50);
+        put(out, "'matchExpressions':[{'key':'%s','operator':'%s'", one_of(rng, "team", "team", "nobody"),
+            listed ? one_of(rng, "In", "NotIn") : one_of(rng, "Exists", "DoesNotExist"));
+        put(out, "%s}]", listed ? ",'values':['x','z']" : "");
     }
     put(out, "}");
-}
-
-static void put_namespace_values(struct strbuf *out, struct rng *rng)
-{
-    put(out, ",'namespaceSelector':{'matchExpressions':[{'key':'team','operator':'%s','values':['x','z']}]}",
-        one_of(rng, "In", "NotIn"));
 }
 
 static void put_pod_term(struct strbuf *out, struct rng *rng)
@@ -245,10 +240,7 @@ static void put_pod_term(struct strbuf *out, struct rng *rng)
         put(out, ",'labelSelector':");
         put_label_selector(out, rng);
     }
-    if (chance(rng, 12))
-        put_namespace_values(out, rng);
-    else
-        put_namespaces(out, rng);
+    put_namespaces(out, rng);
     put(out, "}");
 }
 

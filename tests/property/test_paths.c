@@ -1,0 +1,308 @@
+/* test_paths.c: the plain path, the scan and the index decide alike, whatever happened before.
+ *
+ *     seed ──▶ cluster, configuration, templates ──▶ step: change, pending pod, decide three times, place ──▶ step ...
+ *
+ * The plain path is the judge (golden cases hold it to the reference). The others must give the same row, number of
+ * feasible, equal and examined nodes, total, next start and random state; and where no node is feasible the same
+ * message, the same status per node and the same plugins to blame.
+ *
+ *     test_paths [--seed N] [--seeds COUNT] [--steps COUNT]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/decide.h"
+#include "property/world.h"
+
+static struct options {
+    uint64_t seed, seeds;
+    uint32_t steps;
+} options = { .seed = 1, .seeds = 1, .steps = 50 };
+
+/* How many decisions were made, and who answered. */
+static struct tally {
+    uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], asked[PATH_COUNT];
+} tally;
+
+/* One decision with all that can be seen of it. */
+struct outcome {
+    const char *name;
+    bool answered;
+    struct arena arena;
+    struct cycle cycle;
+    struct choice choice;
+    uint32_t next_start;
+    struct rng rng;
+};
+
+struct step {
+    struct world *world;
+    uint64_t seed;
+    uint32_t number;
+    struct pod_info *pod;
+};
+
+/* ---- deciding ---- */
+static void decide(struct outcome *ret, const char *name, struct step *step, enum decision_path path,
+                   const struct rng *rng, uint32_t start)
+{
+    struct engine *engine = &step->world->engine;
+    *ret = (struct outcome){ .name = name };
+    engine->rng = *rng;
+    engine->next_start = start;
+    engine->slowest = path;
+    cycle_init(&ret->cycle, engine_profile(engine, step->pod->api), engine->cluster, step->pod, &ret->arena);
+    ret->choice = (struct choice){ .row = ROW_NONE };
+    ret->answered = true;
+    if (path == PATH_PLAIN)
+        decide_plain(engine, &ret->cycle, &ret->choice);
+    else
+        ret->answered = decide_fast(engine, &ret->cycle, &ret->choice);
+    ret->next_start = engine->next_start;
+    ret->rng = engine->rng;
+    tally.asked[path]++;
+    tally.answered[path] += ret->answered && ret->choice.path == path;
+}
+
+static void outcome_release(struct outcome *outcome)
+{
+    if (outcome->choice.diagnosis)
+        diagnosis_release(outcome->choice.diagnosis);
+    cycle_release(&outcome->cycle);
+    arena_release(&outcome->arena);
+}
+
+/* ---- comparing ---- */
+static void print_where(const struct step *step)
+{
+    const struct profile *profile = engine_profile(&step->world->engine, step->pod->api);
+    printf("seed %llu, step %u (before it: %s), %u nodes, scheduler " STR_FMT "\npod: %s\n",
+           (unsigned long long)step->seed, step->number, step->world->what, step->world->cluster.live_nodes,
+           STR_ARG(profile->scheduler_name), step->world->text.text);
+}
+
+static bool differ(const struct step *step, const char *path, const char *what, long long want, long long got)
+{
+    if (want == got)
+        return false;
+    print_where(step);
+    printf("%s: %s: want %lld, got %lld\n", path, what, want, got);
+    return true;
+}
+
+static bool differ_text(const struct step *step, const char *path, const char *what, struct str want, struct str got)
+{
+    if (str_eq(want, got))
+        return false;
+    print_where(step);
+    printf("%s: %s:\n  want " STR_FMT "\n   got " STR_FMT "\n", path, what, STR_ARG(want), STR_ARG(got));
+    return true;
+}
+
+static struct str describe(struct status status, struct arena *arena)
+{
+    return arena_printf(arena, "%s by %s: " STR_FMT, status_code_name(status.code),
+                        status.plugin ? status.plugin->name : "nobody", STR_ARG(status_message(status, arena)));
+}
+
+static bool diagnoses_differ(const struct step *step, struct outcome *want, struct outcome *got)
+{
+    const struct cluster *cluster = &step->world->cluster;
+    const struct diagnosis *a = want->choice.diagnosis, *b = got->choice.diagnosis;
+    char what[64];
+    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
+        if (!cluster->nodes.items[row].api)
+            continue;
+        snprintf(what, sizeof(what), "status of row %u", row);
+        if (differ_text(step, got->name, what, describe(diagnosis_get(a, row), &want->arena),
+                        describe(diagnosis_get(b, row), &got->arena)))
+            return true;
+    }
+    return differ_text(step, got->name, "message", diagnosis_message(a, cluster->live_nodes),
+                       diagnosis_message(b, cluster->live_nodes)) ||
+           differ(step, got->name, "plugins to blame", (long long)a->unschedulable_plugins,
+                  (long long)b->unschedulable_plugins) ||
+           differ(step, got->name, "pending plugins", (long long)a->pending_plugins, (long long)b->pending_plugins);
+}
+
+static bool outcomes_differ(const struct step *step, struct outcome *want, struct outcome *got)
+{
+    const struct choice *a = &want->choice, *b = &got->choice;
+    if (!got->answered) /* the plain path will answer; nothing may have moved */
+        return differ(step, got->name, "next start", step->world->engine.next_start, got->next_start);
+    if (differ_text(step, got->name, "error", describe(a->error, &want->arena), describe(b->error, &got->arena)) ||
+        differ(step, got->name, "feasible nodes", a->feasible, b->feasible) ||
+        differ(step, got->name, "total", a->total, b->total) || differ(step, got->name, "equal nodes", a->ties, b->ties) ||
+        differ(step, got->name, "row", a->row, b->row) ||
+        differ(step, got->name, "examined nodes", a->examined, b->examined) ||
+        differ(step, got->name, "next start", want->next_start, got->next_start))
+        return true;
+    if (memcmp(&want->rng, &got->rng, sizeof(want->rng)) != 0)
+        return differ(step, got->name, "random state", 0, 1);
+    return a->row == ROW_NONE && status_ok(a->error) && diagnoses_differ(step, want, got);
+}
+
+/* ---- what must hold of a placement ---- */
+static bool filters_with(const struct profile *profile, const char *name)
+{
+    const struct plugin_order *order = &profile->points[POINT_FILTER];
+    for (uint32_t i = 0; i < order->len; i++)
+        if (strcmp(order->items[i]->plugin->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_ignored(struct str resource)
+{
+    return str_starts_with(resource, STR("example.com/"));
+}
+
+static bool overcommits(const struct step *step, const struct profile *profile)
+{
+    const struct cluster *cluster = &step->world->cluster;
+    const struct pod_class *cls = step->pod->class;
+    uint32_t row = step->pod->row;
+    if (!filters_with(profile, "NodeResourcesFit"))
+        return false;
+    int64_t left = cluster->col.alloc[RES_PODS][row] - cluster->col.used[RES_PODS][row];
+    for (uint32_t i = 0; left >= 0 && i < cls->fit_len; i++) {
+        const struct amount *amount = &cls->fit[i];
+        if (amount->value > 0 && !is_ignored(cluster->resource_names.items[amount->resource]))
+            left = cluster->col.alloc[amount->resource][row] - cluster->col.used[amount->resource][row];
+    }
+    return left < 0 && differ(step, "placement", "what is left of a resource", 0, left);
+}
+
+static bool port_is_shared(const struct step *step, const struct profile *profile)
+{
+    const struct node_entry *node = cluster_node(&step->world->cluster, step->pod->row);
+    if (!filters_with(profile, "NodePorts"))
+        return false;
+    vec_for(&node->pods, other)
+        for (uint32_t i = 0; *other != step->pod && i < (*other)->class->ports_len; i++)
+            for (uint32_t k = 0; k < step->pod->class->ports_len; k++)
+                if (memcmp(&(*other)->class->ports[i], &step->pod->class->ports[k], sizeof(struct host_port)) == 0)
+                    return differ(step, "placement", "a host port that is taken", 0, step->pod->class->ports[k].port);
+    return false;
+}
+
+/* ---- a step, a seed ---- */
+static bool compare_paths(struct step *step, uint32_t *ret_row)
+{
+    static const struct {
+        enum decision_path path;
+        const char *name;
+        uint32_t percent;
+    } paths[] = { { PATH_SCAN, "scan", 50 }, { PATH_INDEX, "index", 80 }, { PATH_INDEX, "index again", 10 } };
+    struct world *world = step->world;
+    struct rng rng = world->engine.rng;
+    uint32_t start = world->engine.next_start;
+    struct outcome plain;
+    bool ok = true;
+    decide(&plain, "plain", step, PATH_PLAIN, &rng, start);
+    tally.errors += !status_ok(plain.choice.error);
+    for (size_t i = 0; i < ARRAY_SIZE(paths) && ok; i++) {
+        struct outcome fast;
+        if (!chance(&world->rng, paths[i].percent))
+            continue;
+        decide(&fast, paths[i].name, step, paths[i].path, &rng, start);
+        world->engine.next_start = start;
+        ok = !outcomes_differ(step, &plain, &fast);
+        outcome_release(&fast);
+    }
+    world->engine.rng = plain.rng;
+    world->engine.next_start = plain.next_start;
+    *ret_row = plain.choice.row;
+    outcome_release(&plain);
+    return ok;
+}
+
+static bool run_step(struct step *step)
+{
+    struct world *world = step->world;
+    bool rare = chance(&world->rng, 6);
+    uint32_t row;
+    for (uint32_t left = roll(&world->rng, 3) + (rare ? roll(&world->rng, 8) : 0); left > 0; left--)
+        world_change(world);
+    if (!world->cluster.live_nodes)
+        return true;
+    step->pod = world_pod(world, rare);
+    const struct profile *profile = engine_profile(&world->engine, step->pod->api);
+    bool ok = compare_paths(step, &row);
+    tally.steps++;
+    tally.placed += row != ROW_NONE;
+    tally.unfit += row == ROW_NONE;
+    if (chance(&world->rng, 10)) { /* it goes before it is placed */
+        cluster_remove_pod(&world->cluster, step->pod);
+        return ok;
+    }
+    world_settle(world, step->pod, row);
+    return ok && (row == ROW_NONE || (!overcommits(step, profile) && !port_is_shared(step, profile)));
+}
+
+static bool run_seed(uint64_t seed)
+{
+    struct world world;
+    world_init(&world, seed);
+    struct step step = { .world = &world, .seed = seed };
+    uint32_t steps = world.names > 100 ? options.steps / 2 : options.steps;
+    bool ok = true;
+    for (step.number = 1; ok && step.number <= steps; step.number++)
+        ok = run_step(&step);
+    if (!world_adds_up(&world))
+        ok = differ(&step, "model", "sums", 0, 1), ok = false;
+    world_release(&world);
+    if (!ok)
+        printf("again with: test_paths --seed %llu\n", (unsigned long long)seed);
+    return ok;
+}
+
+/* ---- the program ---- */
+static bool parse(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        int64_t value;
+        if (i + 1 == argc || !str_to_int64(str_from(argv[i + 1]), &value) || value < 0)
+            return false;
+        if (strcmp(argv[i], "--seed") == 0)
+            options.seed = (uint64_t)value;
+        else if (strcmp(argv[i], "--seeds") == 0)
+            options.seeds = (uint64_t)value;
+        else if (strcmp(argv[i], "--steps") == 0)
+            options.steps = (uint32_t)value;
+        else
+            return false;
+    }
+    return true;
+}
+
+/* A test that never leaves the plain path would pass for nothing. */
+static bool covers_enough(void)
+{
+    uint64_t fast = tally.answered[PATH_SCAN] + tally.answered[PATH_INDEX];
+    uint64_t asked = tally.asked[PATH_SCAN] + tally.asked[PATH_INDEX];
+    printf("%llu decisions, %llu placed, %llu without a node, %llu errors\n", (unsigned long long)tally.steps,
+           (unsigned long long)tally.placed, (unsigned long long)tally.unfit, (unsigned long long)tally.errors);
+    printf("scan: %llu of %llu answered; index: %llu of %llu\n", (unsigned long long)tally.answered[PATH_SCAN],
+           (unsigned long long)tally.asked[PATH_SCAN], (unsigned long long)tally.answered[PATH_INDEX],
+           (unsigned long long)tally.asked[PATH_INDEX]);
+    if (options.seeds < 20 || fast * 2 > asked)
+        return true;
+    printf("too few decisions took a fast path\n");
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    if (!parse(argc, argv)) {
+        fprintf(stderr, "usage: test_paths [--seed N] [--seeds COUNT] [--steps COUNT]\n");
+        return 2;
+    }
+    uint64_t failed = 0;
+    printf("seeds %llu to %llu\n", (unsigned long long)options.seed,
+           (unsigned long long)(options.seed + options.seeds - 1));
+    for (uint64_t i = 0; i < options.seeds && failed < 5; i++)
+        failed += !run_seed(options.seed + i);
+    return covers_enough() && !failed ? 0 : 1;
+}
