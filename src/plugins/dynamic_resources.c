@@ -68,7 +68,8 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 
 /* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
  * takes that for an error, and preemption does not get its turn. */
-static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                                 struct post_filter_result *ret)
 {
     (void)diagnosis;
     (void)ret;

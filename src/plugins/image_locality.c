@@ -19,7 +19,8 @@ static void want(const struct cluster *cluster, struct arena *arena, struct imag
         list->items[list->len++] = image;
 }
 
-static struct image_list *images_of(const struct cluster *cluster, const struct pod_spec *spec, struct arena *arena)
+static struct image_list *images_of(const struct cluster *cluster, const struct pod_spec *spec,
+                                    struct arena *arena)
 {
     size_t most = (size_t)spec->init_containers.len + spec->containers.len + spec->volumes.len;
     struct image_list *list = arena_new(arena, struct image_list);
@@ -45,7 +46,9 @@ static bool node_has(const struct node_entry *node, sym image)
 static int64_t spread_size(const struct image_info *image, uint32_t all_nodes)
 {
     double size = (double)image->size_bytes * ((double)image->nodes / (double)all_nodes);
-    return size >= 0x1p63 ? INT64_MIN : (int64_t)size; /* what does not fit becomes what the reference's machine makes of it */
+    return size >= 0x1p63
+               ? INT64_MIN
+               : (int64_t)size; /* what does not fit becomes what the reference's machine makes of it */
 }
 
 /* From the sum of sizes to a score: nothing below 23 MB counts, nothing above 1000 MB per container. */
@@ -99,12 +102,14 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i);
         if (!table->verdict[row])
-            table->local[row] += part->instance->weight * (int32_t)row_score(table->cluster, row, part->state,
-                                                                             &table->pod->api->spec);
+            table->local[row] += part->instance->weight *
+                                 (int32_t)row_score(table->cluster, row, part->state, &table->pod->api->spec);
     }
 }
 
-static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_version, .score = rows_score };
+static const struct row_forms rows = { .prepare = rows_prepare,
+                                       .version = rows_version,
+                                       .score = rows_score };
 
 const struct plugin plugin_image_locality = {
     .name = "ImageLocality",

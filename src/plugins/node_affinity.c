@@ -127,7 +127,8 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     if (added && added->required && !node_selector_matches(added->required, meta->name, &meta->labels))
         return refusal(NOT_ENFORCED);
     if (!str_map_contains_all(&meta->labels, &cycle->pod->spec.node_selector) ||
-        (affinity && affinity->required && !node_selector_matches(affinity->required, meta->name, &meta->labels)))
+        (affinity && affinity->required &&
+         !node_selector_matches(affinity->required, meta->name, &meta->labels)))
         return refusal(NOT_WANTED);
     return STATUS_OK;
 }
@@ -184,7 +185,8 @@ struct rows_state {
     uint32_t preferences_len;
 };
 
-static void rows_add_preferences(struct table *table, struct rows_state *state, const struct node_affinity *affinity)
+static void rows_add_preferences(struct table *table, struct rows_state *state,
+                                 const struct node_affinity *affinity)
 {
     if (!affinity)
         return;
@@ -276,8 +278,8 @@ static int64_t rows_group_score(struct table *table, struct table_part *part, co
     return (int32_t)inputs[part->first_input];
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row;
     return refusal(detail);

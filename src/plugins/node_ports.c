@@ -47,14 +47,16 @@ static void rows_filter(struct table *table, struct table_part *part, struct row
     }
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row, (void)detail;
     return refusal();
 }
 
-static const struct row_forms rows = { .prepare = rows_prepare, .filter = rows_filter, .explain = rows_explain };
+static const struct row_forms rows = { .prepare = rows_prepare,
+                                       .filter = rows_filter,
+                                       .explain = rows_explain };
 
 const struct plugin plugin_node_ports = {
     .name = "NodePorts",

@@ -7,7 +7,8 @@
 
 static bool tolerates_cordon(const struct pod *pod)
 {
-    static const struct taint cordon = { .key = STR(TAINT_NODE_UNSCHEDULABLE), .effect = STR(TAINT_NO_SCHEDULE) };
+    static const struct taint cordon = { .key = STR(TAINT_NODE_UNSCHEDULABLE),
+                                         .effect = STR(TAINT_NO_SCHEDULE) };
     return tolerations_tolerate_taint(pod->spec.tolerations.items, pod->spec.tolerations.len, &cordon, false);
 }
 
@@ -40,14 +41,16 @@ static void rows_filter(struct table *table, struct table_part *part, struct row
             table_reject(table, part, span_row(span, i), 1);
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row, (void)detail;
     return refusal();
 }
 
-static const struct row_forms rows = { .prepare = rows_prepare, .filter = rows_filter, .explain = rows_explain };
+static const struct row_forms rows = { .prepare = rows_prepare,
+                                       .filter = rows_filter,
+                                       .explain = rows_explain };
 
 const struct plugin plugin_node_unschedulable = {
     .name = "NodeUnschedulable",

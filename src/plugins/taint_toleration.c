@@ -6,7 +6,8 @@
 
 static bool repels(const struct taint *taints, uint32_t len, const struct pod_spec *spec)
 {
-    return taints_find_untolerated(taints, len, spec->tolerations.items, spec->tolerations.len, taint_is_hard, false);
+    return taints_find_untolerated(taints, len, spec->tolerations.items, spec->tolerations.len, taint_is_hard,
+                                   false);
 }
 
 static struct status refusal(void)
@@ -148,8 +149,8 @@ static int64_t rows_group_score(struct table *table, struct table_part *part, co
     return part->inputs ? inputs[part->first_input] : 0;
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row, (void)detail;
     return refusal();
@@ -166,7 +167,8 @@ static const struct row_forms rows = {
 
 const struct plugin plugin_taint_toleration = {
     .name = "TaintToleration",
-    .doc = "Filters out nodes with taints that the pod does not tolerate; prefers nodes with fewer soft ones.",
+    .doc =
+        "Filters out nodes with taints that the pod does not tolerate; prefers nodes with fewer soft ones.",
     .filter = filter,
     .pre_score = pre_score,
     .score = score,

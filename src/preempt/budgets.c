@@ -27,7 +27,8 @@ void budgets_init(struct budgets *budgets, struct cluster *cluster, struct arena
         struct budget *budget = &budgets->items[budgets->len++];
         budget->api = pdb;
         selector_init(&budget->selector, &cluster->syms, arena, pdb->selector);
-        budget->next = (uint32_t)(uintptr_t)idmap_put(&budgets->heads, namespace, (void *)(uintptr_t)budgets->len);
+        budget->next =
+            (uint32_t)(uintptr_t)idmap_put(&budgets->heads, namespace, (void *)(uintptr_t)budgets->len);
     }
 }
 

@@ -27,7 +27,8 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     return 0;
 }
 
-static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                                 struct post_filter_result *ret)
 {
     struct default_preemption *self = cycle_self(cycle);
     struct preemption found;
@@ -39,7 +40,8 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
                      .lowest = &self->lowest,
                  },
                  &found);
-    *ret = (struct post_filter_result){ .nominated_row = found.chosen, .clear_nomination = found.clear_nomination };
+    *ret = (struct post_filter_result){ .nominated_row = found.chosen,
+                                        .clear_nomination = found.clear_nomination };
     const struct preempt_candidate *best = preempt_candidate_of(&found, found.chosen);
     if (best) {
         ret->victims = best->victims;

@@ -65,8 +65,8 @@ static struct status fits(struct what_if *node)
 }
 
 /* Gives back who fits beside the pod; who does not is a victim. Returns how many of these there are. */
-static uint32_t reprieve(struct what_if *node, struct pod_info *const *pods, const bool *violating, uint32_t len,
-                         bool wanted, struct victims *victims)
+static uint32_t reprieve(struct what_if *node, struct pod_info *const *pods, const bool *violating,
+                         uint32_t len, bool wanted, struct victims *victims)
 {
     uint32_t lost = 0;
     for (uint32_t i = 0; i < len; i++) {
@@ -141,7 +141,8 @@ struct status dry_run_node(struct dry_run *run, uint32_t row, struct victims *re
     if (!status_ok(status))
         return status;
     if (!victims.len)
-        return status_printf(cycle->arena, STATUS_ERROR, "expected at least one victim pod on node \"" STR_FMT "\"",
+        return status_printf(cycle->arena, STATUS_ERROR,
+                             "expected at least one victim pod on node \"" STR_FMT "\"",
                              STR_ARG(cluster_node_name(cycle->cluster, row)));
     *ret = victims;
     return STATUS_OK;

@@ -19,8 +19,8 @@ struct preempt_candidate {
 /* Everything in it lives in the cycle's arena. */
 struct preemption {
     struct status status;
-    struct str message;     /* empty with Success, else begins with "preemption: " */
-    bool clear_nomination;  /* no node can be freed: an older nomination of the pod is void */
+    struct str message;                   /* empty with Success, else begins with "preemption: " */
+    bool clear_nomination;                /* no node can be freed: an older nomination of the pod is void */
     struct preempt_candidate *candidates; /* those that break no budget come first */
     uint32_t candidates_len;
     uint32_t *top; /* rows that the ranking leaves equal at the top, by name */

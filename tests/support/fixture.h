@@ -40,7 +40,9 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
     for (int point = 0; point < POINT_COUNT; point++)
         if (plugin_points(plugin) & POINT_BIT(point))
             profile->points[point].items[profile->points[point].len++] = instance;
-    struct plugin_env env = { .cluster = &f->cluster, .arena = &profile->arena, .args = args, .profile = profile };
+    struct plugin_env env = {
+        .cluster = &f->cluster, .arena = &profile->arena, .args = args, .profile = profile
+    };
     struct error err;
     if (plugin->init && plugin->init(&env, &instance->self, &err) < 0)
         fail_msg("%s: %s", plugin->name, err.text);
@@ -167,8 +169,8 @@ static inline bool fixture_scores(struct fixture *f, const char *const *nodes, i
         struct status status_ = (got); \
         struct str reason_ = status_.len ? status_.reasons[0] : STR(""); \
         if (status_.code != (want_code) || !str_is(reason_, (want_reason))) \
-            fail_msg("got %s \"" STR_FMT "\", want %s \"%s\"", status_code_name(status_.code), STR_ARG(reason_), \
-                     status_code_name(want_code), (want_reason)); \
+            fail_msg("got %s \"" STR_FMT "\", want %s \"%s\"", status_code_name(status_.code), \
+                     STR_ARG(reason_), status_code_name(want_code), (want_reason)); \
     } while (0)
 
 #endif

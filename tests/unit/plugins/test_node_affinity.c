@@ -14,7 +14,8 @@ static const char nodes[] = "{kind: Node, metadata: {name: a, labels: {zone: z1,
 
 #define POD(spec) "{kind: Pod, metadata: {name: p}, spec: {" spec "}}"
 #define REQUIRED(terms) \
-    POD("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" terms "]}}}")
+    POD("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: " \
+        "[" terms "]}}}")
 #define PREFERRED(terms) \
     POD("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [" terms "]}}")
 
@@ -36,16 +37,19 @@ static const struct filter_case filters[] = {
     { "Gt", REQUIRED("{matchExpressions: [{key: cpus, operator: Gt, values: ['8']}]}"), "nyn" },
     { "Lt", REQUIRED("{matchExpressions: [{key: cpus, operator: Lt, values: ['9']}]}"), "ynn" },
     { "expressions of a term all hold",
-      REQUIRED("{matchExpressions: [{key: zone, operator: Exists}, {key: ssd, operator: DoesNotExist}]}"), "nyn" },
+      REQUIRED("{matchExpressions: [{key: zone, operator: Exists}, {key: ssd, operator: DoesNotExist}]}"),
+      "nyn" },
     { "terms are alternatives",
-      REQUIRED("{matchExpressions: [{key: ssd, operator: Exists}]}, {matchExpressions: [{key: zone, operator: In, "
-               "values: [z2]}]}"),
+      REQUIRED(
+          "{matchExpressions: [{key: ssd, operator: Exists}]}, {matchExpressions: [{key: zone, operator: In, "
+          "values: [z2]}]}"),
       "yyn" },
     { "an empty term matches nothing", REQUIRED("{}"), "nnn" },
     { "no terms match nothing", REQUIRED(""), "nnn" },
     { "an unknown operator matches nothing, other terms do",
-      REQUIRED("{matchExpressions: [{key: zone, operator: Near, values: [z1]}]}, {matchExpressions: [{key: zone, "
-               "operator: In, values: [z2]}]}"),
+      REQUIRED(
+          "{matchExpressions: [{key: zone, operator: Near, values: [z1]}]}, {matchExpressions: [{key: zone, "
+          "operator: In, values: [z2]}]}"),
       "nyn" },
     { "a field", REQUIRED("{matchFields: [{key: metadata.name, operator: NotIn, values: [a]}]}"), "nyy" },
 };
@@ -86,14 +90,18 @@ static const struct narrow_case narrows[] = {
     { "no field", REQUIRED("{matchExpressions: [{key: zone, operator: Exists}]}"), "*" },
     { "one node", REQUIRED("{matchFields: [" FIELD("In", "b") "]}"), "b" },
     { "alternatives, sorted, each once",
-      REQUIRED("{matchFields: [" FIELD("In", "c") "]}, {matchFields: [" FIELD("In", "a") "]}, {matchFields: [" FIELD("In", "c") "]}"),
+      REQUIRED("{matchFields: [" FIELD("In", "c") "]}, {matchFields: [" FIELD(
+          "In", "a") "]}, {matchFields: [" FIELD("In", "c") "]}"),
       "a c" },
     { "one alternative leaves all open",
-      REQUIRED("{matchFields: [" FIELD("In", "c") "]}, {matchExpressions: [{key: ssd, operator: Exists}]}"), "*" },
+      REQUIRED("{matchFields: [" FIELD("In", "c") "]}, {matchExpressions: [{key: ssd, operator: Exists}]}"),
+      "*" },
     { "both must hold", REQUIRED("{matchFields: [" FIELD("In", "a") ", " FIELD("In", "a") "]}"), "a" },
     { "a conflict", REQUIRED("{matchFields: [" FIELD("In", "a") ", " FIELD("In", "b") "]}"), "!" },
     { "a conflict in one alternative",
-      REQUIRED("{matchFields: [" FIELD("In", "a") ", " FIELD("In", "b") "]}, {matchFields: [" FIELD("In", "c") "]}"), "c" },
+      REQUIRED("{matchFields: [" FIELD("In", "a") ", " FIELD("In", "b") "]}, {matchFields: [" FIELD(
+          "In", "c") "]}"),
+      "c" },
     { "NotIn names no node", REQUIRED("{matchFields: [" FIELD("NotIn", "a") "]}"), "*" },
     { "nodes that are not there", REQUIRED("{matchFields: [" FIELD("In", "nowhere") "]}"), "nowhere" },
 };
@@ -137,7 +145,8 @@ static const struct score_case scores[] = {
                 "{weight: 1, preference: {matchExpressions: [{key: ssd, operator: Exists}]}}"),
       { 100, 66, 0 } },
     { "weight 0 and an empty preference add nothing",
-      PREFERRED("{weight: 0, preference: {matchExpressions: [{key: zone, operator: Exists}]}}, {weight: 5, preference: {}}"),
+      PREFERRED("{weight: 0, preference: {matchExpressions: [{key: zone, operator: Exists}]}}, {weight: 5, "
+                "preference: {}}"),
       { 0, 0, 0 } },
     { "a field", PREFERRED("{weight: 5, preference: {matchFields: [" FIELD("In", "c") "]}}"), { 0, 0, 100 } },
 };
@@ -170,11 +179,12 @@ static void test_score(void **state)
 static void test_added_affinity(void **state)
 {
     (void)state;
-    struct selector_requirement zoned = { .key = STR("zone"), .operator = STR("Exists"), .op = OP_EXISTS };
-    struct selector_requirement ssd = { .key = STR("ssd"), .operator = STR("Exists"), .op = OP_EXISTS };
+    struct selector_requirement zoned = { .key = STR("zone"), .operator= STR("Exists"), .op = OP_EXISTS };
+    struct selector_requirement ssd = { .key = STR("ssd"), .operator= STR("Exists"), .op = OP_EXISTS };
     struct node_selector_term term = { .match_expressions = { &zoned, 1 } };
     struct node_selector required = { .terms = { &term, 1 } };
-    struct preferred_node_term preferred = { .weight = 1, .preference = { .match_expressions = { &ssd, 1 } } };
+    struct preferred_node_term preferred = { .weight = 1,
+                                             .preference = { .match_expressions = { &ssd, 1 } } };
     struct node_affinity added = { .required = &required, .preferred = { &preferred, 1 } };
     struct node_affinity_args args = { &added };
     struct fixture f;
@@ -183,7 +193,9 @@ static void test_added_affinity(void **state)
     fixture_cycle(&f, POD(""));
     check_filter(&f, "added", "yyn", ENFORCED_REASON);
     check_scores(&f, "added", (const int64_t[]){ 100, 0, 0 });
-    fixture_cycle(&f, PREFERRED("{weight: 3, preference: {matchExpressions: [{key: zone, operator: In, values: [z2]}]}}"));
+    fixture_cycle(
+        &f,
+        PREFERRED("{weight: 3, preference: {matchExpressions: [{key: zone, operator: In, values: [z2]}]}}"));
     check_scores(&f, "added and own", (const int64_t[]){ 33, 100, 0 });
     fixture_cycle(&f, POD("nodeSelector: {zone: z2}"));
     assert_status(fixture_filter(&f, "a"), STATUS_UNRESOLVABLE, POD_REASON);

@@ -1,8 +1,9 @@
 /* The plugins that fit on a page: gates, queue order, cordons, node names, host ports, declared features, devices. */
 #include "support/fixture.h"
 
-extern const struct plugin plugin_scheduling_gates, plugin_priority_sort, plugin_node_unschedulable, plugin_node_name,
-    plugin_node_ports, plugin_node_declared_features, plugin_dynamic_resources, plugin_default_binder;
+extern const struct plugin plugin_scheduling_gates, plugin_priority_sort, plugin_node_unschedulable,
+    plugin_node_name, plugin_node_ports, plugin_node_declared_features, plugin_dynamic_resources,
+    plugin_default_binder;
 
 #define POD(spec) "{kind: Pod, metadata: {name: p}, spec: {" spec "}}"
 
@@ -23,17 +24,20 @@ struct verdict_case {
 #define FEATURES_REASON "node(s) didn't match Pod's required features"
 #define DEVICES_REASON "the pod needs dynamic resources, which are not supported yet"
 #define RUNS(ports) \
-    "{kind: Pod, metadata: {name: running}, spec: {nodeName: a, containers: [{name: c, ports: [" ports "]}]}}\n---\n"
+    "{kind: Pod, metadata: {name: running}, spec: {nodeName: a, containers: [{name: c, ports: [" ports \
+    "]}]}}\n---\n"
 #define ASKS(ports) POD("containers: [{name: c, ports: [" ports "]}]")
 #define DECLARES(list) "{kind: Node, metadata: {name: a}, status: {declaredFeatures: [" list "]}}\n---\n"
 #define RESTARTS POD("containers: [{name: c, restartPolicyRules: [{action: RestartAllContainers}]}]")
-#define CLASS "{kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}\n---\n"
+#define CLASS \
+    "{kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}\n---\n"
 
 static const struct verdict_case verdicts[] = {
     { "open node", &plugin_node_unschedulable, NODE_A, POD(""), STATUS_SUCCESS, "" },
     { "cordoned node", &plugin_node_unschedulable, CORDONED, POD(""), STATUS_UNRESOLVABLE, CORDON_REASON },
     { "cordon tolerated", &plugin_node_unschedulable, CORDONED,
-      POD("tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}]"), STATUS_SUCCESS, "" },
+      POD("tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}]"),
+      STATUS_SUCCESS, "" },
     { "everything tolerated", &plugin_node_unschedulable, CORDONED, POD("tolerations: [{operator: Exists}]"),
       STATUS_SUCCESS, "" },
     { "another effect tolerated", &plugin_node_unschedulable, CORDONED,
@@ -43,46 +47,52 @@ static const struct verdict_case verdicts[] = {
     { "this node named", &plugin_node_name, NODE_A, POD("nodeName: a"), STATUS_SUCCESS, "" },
     { "another node named", &plugin_node_name, NODE_A, POD("nodeName: b"), STATUS_UNRESOLVABLE, NAME_REASON },
 
-    { "no ports", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{containerPort: 80}"), STATUS_SUCCESS, "" },
-    { "same port", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{hostPort: 80}"), STATUS_UNSCHEDULABLE,
-      PORTS_REASON },
+    { "no ports", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{containerPort: 80}"),
+      STATUS_SUCCESS, "" },
+    { "same port", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{hostPort: 80}"),
+      STATUS_UNSCHEDULABLE, PORTS_REASON },
     { "same port, other protocol", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"),
       ASKS("{hostPort: 80, protocol: UDP}"), STATUS_SUCCESS, "" },
     { "same port, other addresses", &plugin_node_ports, NODE_A RUNS("{hostPort: 80, hostIP: 10.0.0.1}"),
       ASKS("{hostPort: 80, hostIP: 10.0.0.2}"), STATUS_SUCCESS, "" },
     { "same port, any address", &plugin_node_ports, NODE_A RUNS("{hostPort: 80, hostIP: 10.0.0.1}"),
       ASKS("{hostPort: 80, hostIP: 0.0.0.0}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
-    { "the second port clashes", &plugin_node_ports, NODE_A RUNS("{hostPort: 81}"), ASKS("{hostPort: 80}, {hostPort: 81}"),
-      STATUS_UNSCHEDULABLE, PORTS_REASON },
+    { "the second port clashes", &plugin_node_ports, NODE_A RUNS("{hostPort: 81}"),
+      ASKS("{hostPort: 80}, {hostPort: 81}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
 
     { "no feature needed", &plugin_node_declared_features, NODE_A, POD(""), STATUS_SUCCESS, "" },
-    { "feature missing", &plugin_node_declared_features, NODE_A, RESTARTS, STATUS_UNRESOLVABLE, FEATURES_REASON },
+    { "feature missing", &plugin_node_declared_features, NODE_A, RESTARTS, STATUS_UNRESOLVABLE,
+      FEATURES_REASON },
     { "feature declared", &plugin_node_declared_features,
       DECLARES("Another, ExtendWebSocketsToKubelet, RestartAllContainersOnContainerExits, Unheard"), RESTARTS,
       STATUS_SUCCESS, "" },
     { "a list out of order is read as far as it is in order", &plugin_node_declared_features,
-      DECLARES("UserNamespacesHostNetworkSupport, RestartAllContainersOnContainerExits"), RESTARTS, STATUS_UNRESOLVABLE,
-      FEATURES_REASON },
+      DECLARES("UserNamespacesHostNetworkSupport, RestartAllContainersOnContainerExits"), RESTARTS,
+      STATUS_UNRESOLVABLE, FEATURES_REASON },
     { "of an init container", &plugin_node_declared_features, NODE_A,
-      POD("initContainers: [{name: c, restartPolicyRules: [{action: Restart}, {action: RestartAllContainers}]}]"),
+      POD("initContainers: [{name: c, restartPolicyRules: [{action: Restart}, {action: "
+          "RestartAllContainers}]}]"),
       STATUS_UNRESOLVABLE, FEATURES_REASON },
     { "user namespace on the host network", &plugin_node_declared_features,
-      DECLARES("RestartAllContainersOnContainerExits"), POD("hostNetwork: true, hostUsers: false"), STATUS_UNRESOLVABLE,
-      FEATURES_REASON },
-    { "host network alone", &plugin_node_declared_features, NODE_A, POD("hostNetwork: true"), STATUS_SUCCESS, "" },
+      DECLARES("RestartAllContainersOnContainerExits"), POD("hostNetwork: true, hostUsers: false"),
+      STATUS_UNRESOLVABLE, FEATURES_REASON },
+    { "host network alone", &plugin_node_declared_features, NODE_A, POD("hostNetwork: true"), STATUS_SUCCESS,
+      "" },
 
-    { "no devices", &plugin_dynamic_resources, NODE_A CLASS, POD("containers: [{name: c, resources: {requests: {cpu: 1}}}]"),
-      STATUS_SUCCESS, "" },
+    { "no devices", &plugin_dynamic_resources, NODE_A CLASS,
+      POD("containers: [{name: c, resources: {requests: {cpu: 1}}}]"), STATUS_SUCCESS, "" },
     { "a claim", &plugin_dynamic_resources, NODE_A, POD("resourceClaims: [{name: c, resourceClaimName: x}]"),
       STATUS_UNRESOLVABLE, DEVICES_REASON },
     { "a template whose claim is not made yet", &plugin_dynamic_resources, NODE_A,
       POD("resourceClaims: [{name: c, resourceClaimTemplateName: x}]"), STATUS_UNRESOLVABLE, DEVICES_REASON },
     { "a template that needed no claim", &plugin_dynamic_resources, NODE_A,
-      "{kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: x}]}, status: "
+      "{kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: x}]}, "
+      "status: "
       "{resourceClaimStatuses: [{name: c}]}}",
       STATUS_SUCCESS, "" },
     { "a resource that a device class provides", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {example.com/gpu: 1}}}]"), STATUS_UNRESOLVABLE, DEVICES_REASON },
+      POD("containers: [{name: c, resources: {requests: {example.com/gpu: 1}}}]"), STATUS_UNRESOLVABLE,
+      DEVICES_REASON },
     { "none of it", &plugin_dynamic_resources, NODE_A CLASS,
       POD("containers: [{name: c, resources: {requests: {example.com/gpu: 0}}}]"), STATUS_SUCCESS, "" },
     { "a device class by its own name", &plugin_dynamic_resources, NODE_A CLASS,
@@ -103,7 +113,8 @@ static void test_verdicts(void **state)
         fixture_cycle(&f, c->pod);
         struct status status = fixture_filter(&f, "a");
         if (status.code != c->code)
-            fail_msg("%s: got %s, want %s", c->name, status_code_name(status.code), status_code_name(c->code));
+            fail_msg("%s: got %s, want %s", c->name, status_code_name(status.code),
+                     status_code_name(c->code));
         assert_status(status, c->code, c->reason);
         fixture_release(&f);
     }
@@ -142,11 +153,13 @@ static void test_devices_score_and_post_filter(void **state)
     fixture_load(&f, NODE_A);
     fixture_cycle(&f, POD(""));
     diagnosis_init(&diagnosis, &f.cluster, &f.arena);
-    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_ERROR, "not found"); /* PreFilter never came */
+    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_ERROR,
+                  "not found"); /* PreFilter never came */
     fixture_filter(&f, "a");
     assert_true(fixture_scores(&f, (const char *const[]){ "a", NULL }, scores));
     assert_int_equal(scores[0], 0);
-    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_UNSCHEDULABLE, "no new claims to deallocate");
+    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_UNSCHEDULABLE,
+                  "no new claims to deallocate");
     diagnosis_release(&diagnosis);
     fixture_release(&f);
 }
@@ -165,10 +178,8 @@ static void test_binds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_queue_order),
-        cmocka_unit_test(test_devices_score_and_post_filter),
+        cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_queue_order), cmocka_unit_test(test_devices_score_and_post_filter),
         cmocka_unit_test(test_binds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,11 @@ static const char pods[] = "{kind: Pod, metadata: {name: web-1, labels: {app: we
                            "{kind: Pod, metadata: {name: db-1, labels: {app: db}}}\n---\n"
                            "{kind: Pod, metadata: {name: bare}}\n---\n"
                            "{kind: Pod, metadata: {name: web-1, namespace: prod, labels: {app: web}}}";
-static const char *const pod_names[][2] = {
-    { "default", "web-1" }, { "default", "web-2" }, { "default", "db-1" }, { "default", "bare" }, { "prod", "web-1" }
-};
+static const char *const pod_names[][2] = { { "default", "web-1" },
+                                            { "default", "web-2" },
+                                            { "default", "db-1" },
+                                            { "default", "bare" },
+                                            { "prod", "web-1" } };
 
 struct budget_case {
     const char *name;
@@ -19,8 +21,8 @@ struct budget_case {
 };
 
 #define PDB(name, namespace, selector, status) \
-    "{kind: PodDisruptionBudget, metadata: {name: " name ", namespace: " namespace "}, spec: {" selector \
-    "}, status: {" status "}}\n---\n"
+    "{kind: PodDisruptionBudget, metadata: {name: " name \
+    ", namespace: " namespace "}, spec: {" selector "}, status: {" status "}}\n---\n"
 #define WEB "selector: {matchLabels: {app: web}}"
 
 static const struct budget_case cases[] = {
@@ -32,7 +34,8 @@ static const struct budget_case cases[] = {
     { "no selector", PDB("a", "default", "", "disruptionsAllowed: 0"), "....." },
     { "empty selector", PDB("a", "default", "selector: {}", "disruptionsAllowed: 0"), "....." },
     { "malformed selector",
-      PDB("a", "default", "selector: {matchExpressions: [{key: app, operator: NotIn}]}", "disruptionsAllowed: 0"),
+      PDB("a", "default", "selector: {matchExpressions: [{key: app, operator: NotIn}]}",
+          "disruptionsAllowed: 0"),
       "....." },
     { "a negative selector, but a pod without labels is never protected",
       PDB("a", "default", "selector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}",
@@ -40,14 +43,17 @@ static const struct budget_case cases[] = {
       "..v.." },
     { "other namespace", PDB("a", "prod", WEB, "disruptionsAllowed: 0"), "....v" },
     { "already counted as disrupted",
-      PDB("a", "default", WEB, "disruptionsAllowed: 0, disruptedPods: {x: null, web-1: '2026-01-01T00:00:00Z'}"),
+      PDB("a", "default", WEB,
+          "disruptionsAllowed: 0, disruptedPods: {x: null, web-1: '2026-01-01T00:00:00Z'}"),
       ".v..." },
     { "a disrupted pod does not use up the allowance",
-      PDB("a", "default", WEB, "disruptionsAllowed: 1, disruptedPods: {web-1: '2026-01-01T00:00:00Z'}"), "....." },
+      PDB("a", "default", WEB, "disruptionsAllowed: 1, disruptedPods: {web-1: '2026-01-01T00:00:00Z'}"),
+      "....." },
     { "every matching budget counts down",
       PDB("a", "default", WEB, "disruptionsAllowed: 1")
-      PDB("b", "default", "selector: {matchExpressions: [{key: app, operator: Exists}]}", "disruptionsAllowed: 2")
-      PDB("c", "prod", "selector: {matchLabels: {app: db}}", "disruptionsAllowed: 0"),
+          PDB("b", "default", "selector: {matchExpressions: [{key: app, operator: Exists}]}",
+              "disruptionsAllowed: 2")
+              PDB("c", "prod", "selector: {matchLabels: {app: db}}", "disruptionsAllowed: 0"),
       ".vv.." },
 };
 

@@ -32,7 +32,8 @@ static void test_order(void **state)
         uint32_t len = 0;
         for (; len < 6 && cases[c].pods[len].name; len++) {
             api[len].meta.name = str_from(cases[c].pods[len].name);
-            api[len].status.start_time = (struct opt_time){ cases[c].pods[len].start != 0, cases[c].pods[len].start, 0 };
+            api[len].status.start_time =
+                (struct opt_time){ cases[c].pods[len].start != 0, cases[c].pods[len].start, 0 };
             infos[len] = (struct pod_info){ .api = &api[len], .priority = cases[c].pods[len].priority };
             pods[len] = &infos[len];
         }

@@ -59,20 +59,23 @@ struct preempt_case {
 };
 
 #define NODE(name, cpu, ...) \
-    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu ", pods: 10}}" __VA_ARGS__ "}\n---\n"
+    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu ", pods: 10}}" __VA_ARGS__ \
+    "}\n---\n"
 #define POD(name, node, priority, cpu, ...) \
-    "{kind: Pod, metadata: {name: " name ", uid: u-" name ", labels: {app: " name "}}, spec: {nodeName: " node \
-    ", priority: " priority ", containers: [{name: c, resources: {requests: {cpu: " cpu "}}" __VA_ARGS__ "}]}" \
+    "{kind: Pod, metadata: {name: " name ", uid: u-" name ", labels: {app: " name \
+    "}}, spec: {nodeName: " node ", priority: " priority \
+    ", containers: [{name: c, resources: {requests: {cpu: " cpu "}}" __VA_ARGS__ "}]}" \
     ", status: {startTime: '2026-01-01T00:00:00Z'}}\n---\n"
 #define WANTS(priority, cpu, ...) \
     "{kind: Pod, metadata: {name: incoming, uid: u-in}, spec: {priority: " priority \
     ", containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]}" __VA_ARGS__ "}"
 #define PORT ", ports: [{containerPort: 1, hostPort: 80}]"
 #define TERMINATING(name, node, priority, reason) \
-    "{kind: Pod, metadata: {name: " name ", deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: " node \
-    ", priority: " priority ", containers: [{name: c, resources: {requests: {cpu: 1}}}]}" \
-    ", status: {conditions: [{type: Ready, status: 'True'}, {type: DisruptionTarget, status: 'True', reason: " reason \
-    "}]}}\n---\n"
+    "{kind: Pod, metadata: {name: " name \
+    ", deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: " node ", priority: " priority \
+    ", containers: [{name: c, resources: {requests: {cpu: 1}}}]}" \
+    ", status: {conditions: [{type: Ready, status: 'True'}, {type: DisruptionTarget, status: 'True', " \
+    "reason: " reason "}]}}\n---\n"
 #define NOMINEE(name, node, priority, cpu, ...) \
     "{kind: Pod, metadata: {name: " name ", uid: u-" name "}, spec: {priority: " priority \
     ", containers: [{name: c, resources: {requests: {cpu: " cpu "}}" __VA_ARGS__ "}]}" \
@@ -86,56 +89,66 @@ static const struct preempt_case cases[] = {
     { "equal priority is no victim", NODE("a", "2") POD("low", "a", "5", "2"), WANTS("5", "1"),
       "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", "", "" },
     { "a pod without priority has priority 0",
-      NODE("a", "2") "{kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, resources: {requests: "
+      NODE("a", "2") "{kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, resources: "
+                     "{requests: "
                      "{cpu: 2}}}]}, status: {startTime: '2026-01-01T00:00:00Z'}}\n---\n",
       WANTS("1", "1"), NULL, "a: p (0)", "a" },
     { "as few as possible, the least important first",
-      NODE("a", "4") POD("p1", "a", "1", "1") POD("p3", "a", "3", "1") POD("p2", "a", "2", "1") POD("p4", "a", "4", "1"),
+      NODE("a", "4") POD("p1", "a", "1", "1") POD("p3", "a", "3", "1") POD("p2", "a", "2", "1")
+          POD("p4", "a", "4", "1"),
       WANTS("9", "2"), NULL, "a: p2 p1 (0)", "a" },
     { "an important pod stays even if another then has to go",
-      NODE("a", "4") POD("small", "a", "1", "1") POD("big", "a", "2", "3"), WANTS("9", "1"), NULL, "a: small (0)", "a" },
+      NODE("a", "4") POD("small", "a", "1", "1") POD("big", "a", "2", "3"), WANTS("9", "1"), NULL,
+      "a: small (0)", "a" },
     { "it does not fit even on the empty node",
       NODE("a", "4") POD("low", "a", "1", "1") POD("high", "a", "9", "3"), WANTS("5", "2"),
       "preemption: 0/1 nodes are available: 1 Insufficient cpu.", "", "" },
     { "a node that eviction can not help",
       NODE("a", "1") POD("low", "a", "1", "1") NODE("b", "4") POD("busy", "b", "9", "4"), WANTS("5", "2"),
-      "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not "
+      "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is "
+      "not "
       "helpful for scheduling.",
       "", "" },
     { "no node that eviction can help", NODE("a", "1") POD("low", "a", "1", "1"), WANTS("5", "2"),
       "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", "", "" },
     { "preemptionPolicy Never", NODE("a", "2") POD("low", "a", "1", "2"),
-      "{kind: Pod, metadata: {name: incoming}, spec: {priority: 5, preemptionPolicy: Never, containers: [{name: c, "
+      "{kind: Pod, metadata: {name: incoming}, spec: {priority: 5, preemptionPolicy: Never, containers: "
+      "[{name: c, "
       "resources: {requests: {cpu: 1}}}]}}",
       "preemption: not eligible due to preemptionPolicy=Never.", "", "" },
     { "a budget is kept where another pod can go",
-      NODE("a", "4") POD("kept", "a", "1", "2") POD("other", "a", "2", "2") PDB("b", "kept"), WANTS("9", "1"), NULL,
-      "a: other (0)", "a" },
+      NODE("a", "4") POD("kept", "a", "1", "2") POD("other", "a", "2", "2") PDB("b", "kept"), WANTS("9", "1"),
+      NULL, "a: other (0)", "a" },
     { "a budget is broken where nobody else can go; a node without that is better",
       NODE("a", "2") POD("kept", "a", "1", "2") NODE("b", "2") POD("other", "b", "8", "2") PDB("b", "kept"),
       WANTS("9", "1"), NULL, "b: other (0), a: kept (1)", "b" },
     { "victims of both kinds are sorted together",
-      NODE("a", "3") POD("kept", "a", "1", "1") POD("other", "a", "2", "2") PDB("b", "kept"), WANTS("9", "3"), NULL,
-      "a: other kept (1)", "a" },
-    { "two equal nodes", NODE("b", "2") POD("p1", "b", "1", "2") NODE("a", "2") POD("p2", "a", "1", "2"), WANTS("5", "1"),
-      NULL, "b: p1 (0), a: p2 (0)", "a b" },
+      NODE("a", "3") POD("kept", "a", "1", "1") POD("other", "a", "2", "2") PDB("b", "kept"), WANTS("9", "3"),
+      NULL, "a: other kept (1)", "a" },
+    { "two equal nodes", NODE("b", "2") POD("p1", "b", "1", "2") NODE("a", "2") POD("p2", "a", "1", "2"),
+      WANTS("5", "1"), NULL, "b: p1 (0), a: p2 (0)", "a b" },
     { "room for a pod that waits for the node and matters as much",
-      NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "5", "2"), WANTS("5", "2"), NULL, "a: low (0)", "a" },
+      NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "5", "2"), WANTS("5", "2"), NULL,
+      "a: low (0)", "a" },
     { "no room beside a pod that waits for the node",
       NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "6", "3"), WANTS("5", "2"),
       "preemption: 0/1 nodes are available: 1 Insufficient cpu.", "", "" },
     { "a pod that waits for the node and matters less does not count",
-      NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "4", "3"), WANTS("5", "2"), NULL, "a: low (0)", "a" },
+      NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "4", "3"), WANTS("5", "2"), NULL,
+      "a: low (0)", "a" },
     { "a nominee's port does not free the port of a pod that stays",
-      NODE("a", "4") POD("low", "a", "1", "3") POD("high", "a", "9", "1", PORT) NOMINEE("next", "a", "6", "100m", PORT),
+      NODE("a", "4") POD("low", "a", "1", "3") POD("high", "a", "9", "1", PORT)
+          NOMINEE("next", "a", "6", "100m", PORT),
       "{kind: Pod, metadata: {name: incoming, uid: u-in}, spec: {priority: 5, containers: [{name: c" PORT
       ", resources: {requests: {cpu: 100m}}}]}}",
-      "preemption: 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.", "", "" },
+      "preemption: 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+      "", "" },
     { "ports are given back one by one",
       NODE("a", "9") POD("p1", "a", "1", "1", PORT) POD("p2", "a", "2", "1") POD("p3", "a", "3", "1", PORT),
       "{kind: Pod, metadata: {name: incoming}, spec: {priority: 5, containers: [{name: c" PORT "}]}}", NULL,
       "a: p3 p1 (0)", "a" },
-    { "waits for its victims", NODE("a", "2") TERMINATING("low", "a", "1", "PreemptionByScheduler") POD("x", "a", "1", "1"),
+    { "waits for its victims",
+      NODE("a", "2") TERMINATING("low", "a", "1", "PreemptionByScheduler") POD("x", "a", "1", "1"),
       WANTS("5", "1", ", status: {nominatedNodeName: a}"),
       "preemption: not eligible due to a terminating pod on the nominated node.", "", "" },
     { "does not wait for pods that leave for another reason",
@@ -145,8 +158,8 @@ static const struct preempt_case cases[] = {
       NODE("a", "3") TERMINATING("high", "a", "7", "PreemptionByScheduler") POD("x", "a", "2", "2"),
       WANTS("5", "1", ", status: {nominatedNodeName: a}"), NULL, "a: x (0)", "a" },
     { "does not wait on a node that is out of the question",
-      NODE("a", "1", ", spec: {unschedulable: true}") TERMINATING("low", "a", "1", "PreemptionByScheduler") NODE("b", "1")
-          POD("x", "b", "2", "1"),
+      NODE("a", "1", ", spec: {unschedulable: true}") TERMINATING("low", "a", "1", "PreemptionByScheduler")
+          NODE("b", "1") POD("x", "b", "2", "1"),
       WANTS("5", "1", ", status: {nominatedNodeName: a}"), NULL, "b: x (0)", "b" },
     { "nominated to a node that is gone", NODE("a", "1") POD("x", "a", "2", "1"),
       WANTS("5", "1", ", status: {nominatedNodeName: gone}"), NULL, "a: x (0)", "a" },
@@ -157,7 +170,8 @@ static void print_candidates(const struct fixture *f, const struct preemption *f
     strbuf_puts(out, "");
     for (uint32_t i = 0; i < found->candidates_len; i++) {
         const struct preempt_candidate *candidate = &found->candidates[i];
-        strbuf_printf(out, "%s" STR_FMT ":", i ? ", " : "", STR_ARG(cluster_node_name(&f->cluster, candidate->row)));
+        strbuf_printf(out, "%s" STR_FMT ":", i ? ", " : "",
+                      STR_ARG(cluster_node_name(&f->cluster, candidate->row)));
         for (uint32_t v = 0; v < candidate->victims_len; v++)
             strbuf_printf(out, " " STR_FMT, STR_ARG(candidate->victims[v]->api->meta.name));
         strbuf_printf(out, " (%lld)", (long long)candidate->pdb_violations);
@@ -168,7 +182,8 @@ static void print_top(const struct fixture *f, const struct preemption *found, s
 {
     strbuf_puts(out, "");
     for (uint32_t i = 0; i < found->top_len; i++)
-        strbuf_printf(out, "%s" STR_FMT, i ? " " : "", STR_ARG(cluster_node_name(&f->cluster, found->top[i])));
+        strbuf_printf(out, "%s" STR_FMT, i ? " " : "",
+                      STR_ARG(cluster_node_name(&f->cluster, found->top[i])));
 }
 
 static void find(struct fixture *f, struct preempt_options options, struct preemption *ret)
@@ -246,13 +261,24 @@ static const struct limit_case limits[] = {
     { "all", { .all_candidates = true, .offset = 7 }, { 0 }, NODES, "n07", 0 },
     { "ten percent", { .min_percentage = 10, .min_absolute = 1, .offset = 0 }, { 0 }, 4, "n00", 0 },
     { "at least", { .min_percentage = 10, .min_absolute = 6, .offset = 38 }, { 0 }, 6, "n38", 0 },
-    { "never more than there are", { .min_percentage = 10, .min_absolute = 100, .offset = 3 }, { 0 }, NODES, "n03", 0 },
-    { "any offset will do", { .min_percentage = 0, .min_absolute = 1, .offset = 4000000039 }, { 0 }, 1, "n39", 0 },
+    { "never more than there are",
+      { .min_percentage = 10, .min_absolute = 100, .offset = 3 },
+      { 0 },
+      NODES,
+      "n03",
+      0 },
+    { "any offset will do",
+      { .min_percentage = 0, .min_absolute = 1, .offset = 4000000039 },
+      { 0 },
+      1,
+      "n39",
+      0 },
     { "one that breaks a budget does not end the search",
       { .min_percentage = 0, .min_absolute = 2, .offset = 5 },
       { PDB("b5", "p05") PDB("b6", "p06"), PDB("b7", "p07") },
       3, /* two violating ones are kept, and the first clean one ends it */
-      "n08", 2 },
+      "n08",
+      2 },
 };
 
 static void test_limits(void **state)

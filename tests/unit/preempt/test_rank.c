@@ -12,22 +12,44 @@ struct rank_case {
             int64_t start;
         } victims[3];
         uint32_t len;
-    } nodes[3]; /* b, c, a */
+    } nodes[3];       /* b, c, a */
     const char *want; /* names of the nodes at the top */
 };
 
 static const struct rank_case cases[] = {
-    { "fewer broken budgets win over everything else", { { 1, { { 0, 1 } }, 1 }, { 0, { { 9, 1 }, { 9, 1 } }, 2 }, { 2, { { 0, 1 } }, 1 } }, "c" },
-    { "the lowest highest priority", { { 0, { { 5, 1 } }, 1 }, { 0, { { 4, 1 }, { 4, 1 } }, 2 }, { 0, { { 6, 1 } }, 1 } }, "c" },
-    { "the lowest sum", { { 0, { { 5, 1 }, { 3, 1 } }, 2 }, { 0, { { 5, 1 }, { 2, 1 } }, 2 }, { 0, { { 5, 1 }, { 4, 1 } }, 2 } }, "c" },
-    { "fewer of a negative priority", { { 0, { { -5, 1 }, { -5, 1 } }, 2 }, { 0, { { -5, 1 } }, 1 }, { 0, { { -5, 1 }, { -5, 1 } }, 2 } }, "c" },
+    { "fewer broken budgets win over everything else",
+      { { 1, { { 0, 1 } }, 1 }, { 0, { { 9, 1 }, { 9, 1 } }, 2 }, { 2, { { 0, 1 } }, 1 } },
+      "c" },
+    { "the lowest highest priority",
+      { { 0, { { 5, 1 } }, 1 }, { 0, { { 4, 1 }, { 4, 1 } }, 2 }, { 0, { { 6, 1 } }, 1 } },
+      "c" },
+    { "the lowest sum",
+      { { 0, { { 5, 1 }, { 3, 1 } }, 2 },
+        { 0, { { 5, 1 }, { 2, 1 } }, 2 },
+        { 0, { { 5, 1 }, { 4, 1 } }, 2 } },
+      "c" },
+    { "fewer of a negative priority",
+      { { 0, { { -5, 1 }, { -5, 1 } }, 2 }, { 0, { { -5, 1 } }, 1 }, { 0, { { -5, 1 }, { -5, 1 } }, 2 } },
+      "c" },
     { "fewer victims when the sum is the same",
-      { { 0, { { 5, 1 }, { INT32_MIN, 1 }, { INT32_MIN, 1 } }, 3 }, { 0, { { 5, 1 }, { INT32_MIN, 1 } }, 2 }, { 0, { { 5, 1 }, { INT32_MIN, 1 }, { INT32_MIN, 1 } }, 3 } }, "c" },
-    { "the latest start of the most important victim", { { 0, { { 5, 10 } }, 1 }, { 0, { { 5, 20 } }, 1 }, { 0, { { 5, 15 } }, 1 } }, "c" },
+      { { 0, { { 5, 1 }, { INT32_MIN, 1 }, { INT32_MIN, 1 } }, 3 },
+        { 0, { { 5, 1 }, { INT32_MIN, 1 } }, 2 },
+        { 0, { { 5, 1 }, { INT32_MIN, 1 }, { INT32_MIN, 1 } }, 3 } },
+      "c" },
+    { "the latest start of the most important victim",
+      { { 0, { { 5, 10 } }, 1 }, { 0, { { 5, 20 } }, 1 }, { 0, { { 5, 15 } }, 1 } },
+      "c" },
     { "only the most important victims' start counts",
-      { { 0, { { 5, 10 }, { 1, 99 } }, 2 }, { 0, { { 5, 20 }, { 1, 1 } }, 2 }, { 0, { { 5, 20 }, { 1, 2 } }, 2 } }, "a c" },
-    { "not started yet is latest", { { 0, { { 5, 10 } }, 1 }, { 0, { { 5, 0 } }, 1 }, { 0, { { 5, 15 } }, 1 } }, "c" },
-    { "all equal: by name", { { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 } }, "a b c" },
+      { { 0, { { 5, 10 }, { 1, 99 } }, 2 },
+        { 0, { { 5, 20 }, { 1, 1 } }, 2 },
+        { 0, { { 5, 20 }, { 1, 2 } }, 2 } },
+      "a c" },
+    { "not started yet is latest",
+      { { 0, { { 5, 10 } }, 1 }, { 0, { { 5, 0 } }, 1 }, { 0, { { 5, 15 } }, 1 } },
+      "c" },
+    { "all equal: by name",
+      { { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 }, { 0, { { 5, 1 } }, 1 } },
+      "a b c" },
 };
 
 static const char *const nodes[] = { "b", "c", "a" };
@@ -56,7 +78,8 @@ static void check_case(const struct rank_case *c)
     preempt_rank(&f.cluster, &f.arena, &preemption);
     _cleanup_(strbuf_release) struct strbuf got = { 0 };
     for (uint32_t i = 0; i < preemption.top_len; i++)
-        strbuf_printf(&got, "%s" STR_FMT, i ? " " : "", STR_ARG(cluster_node_name(&f.cluster, preemption.top[i])));
+        strbuf_printf(&got, "%s" STR_FMT, i ? " " : "",
+                      STR_ARG(cluster_node_name(&f.cluster, preemption.top[i])));
     if (strcmp(got.text, c->want))
         fail_msg("%s: got %s, want %s", c->name, got.text, c->want);
     assert_int_equal(preemption.chosen, preemption.top[0]);
