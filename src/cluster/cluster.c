@@ -294,6 +294,30 @@ static sym zone_of(struct cluster *cluster, const struct node *node)
     return intern_get(&cluster->syms, strbuf_slice(&cluster->scratch));
 }
 
+/* A zone keeps its turn as long as a node is in it. */
+struct zone_turn {
+    uint64_t turn;
+    uint32_t nodes;
+};
+
+static void zone_enter(struct cluster *cluster, sym zone)
+{
+    struct zone_turn *entry = idmap_get(&cluster->zones, zone);
+    if (!entry) {
+        entry = xcalloc(1, sizeof(*entry));
+        entry->turn = cluster->arrivals;
+        idmap_put(&cluster->zones, zone, entry);
+    }
+    entry->nodes++;
+}
+
+static void zone_leave(struct cluster *cluster, sym zone)
+{
+    struct zone_turn *entry = idmap_get(&cluster->zones, zone);
+    if (--entry->nodes == 0)
+        free(idmap_remove(&cluster->zones, zone));
+}
+
 static void count_flags(struct cluster *cluster, uint32_t row, int sign)
 {
     cluster->live_nodes += (uint32_t)sign;
@@ -338,6 +362,9 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
     node->zone = zone;
     if (!was_live || zone != old_zone) {
         node->order_key = ++cluster->arrivals;
+        if (was_live)
+            zone_leave(cluster, old_zone);
+        zone_enter(cluster, zone);
         cluster->order_valid = false;
     }
     label_set_init(&node->labels, &cluster->syms, &api->meta.labels);
@@ -350,6 +377,8 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
     cluster->col.unschedulable[row] = api->spec.unschedulable;
     set_allocatable(cluster, row, &api->status.allocatable);
     count_flags(cluster, row, +1);
+    if (!was_live)
+        pods_count_claims(cluster, row, +1);
     images_add(cluster, row);
     row_changed(cluster, row);
 }
@@ -359,6 +388,7 @@ void cluster_remove_node(struct cluster *cluster, struct str name)
     uint32_t row = cluster_row(cluster, name);
     if (row == ROW_NONE)
         return;
+    zone_leave(cluster, cluster->nodes.items[row].zone);
     node_clear(cluster, row);
     struct node_entry *node = &cluster->nodes.items[row];
     vec_for(&cluster->topologies, topo)
@@ -372,9 +402,15 @@ void cluster_remove_node(struct cluster *cluster, struct str name)
 
 /* ---- order ---- */
 struct zone_rows {
-    sym zone;
+    uint64_t turn;
     VEC(uint32_t) rows;
 };
+
+static int by_turn(const void *a, const void *b)
+{
+    uint64_t x = ((const struct zone_rows *)a)->turn, y = ((const struct zone_rows *)b)->turn;
+    return (x > y) - (x < y);
+}
 
 static int by_arrival(const void *a, const void *b, void *context)
 {
@@ -392,12 +428,15 @@ static void interleave_zones(struct cluster *cluster)
         sym zone = cluster->nodes.items[*row].zone;
         size_t at = (size_t)(uintptr_t)idmap_get(&index, zone);
         if (!at) {
-            *vec_push(&zones) = (struct zone_rows){ .zone = zone };
+            const struct zone_turn *entry = idmap_get(&cluster->zones, zone);
+            *vec_push(&zones) = (struct zone_rows){ .turn = entry->turn };
             at = zones.len;
             idmap_put(&index, zone, (void *)(uintptr_t)at);
         }
         *vec_push(&zones.items[at - 1].rows) = *row;
     }
+    if (zones.len)
+        qsort(zones.items, zones.len, sizeof(*zones.items), by_turn);
     size_t out = 0;
     for (size_t i = 0; out < cluster->order.len; i++)
         vec_for(&zones, zone)
@@ -556,6 +595,7 @@ void cluster_release(struct cluster *cluster)
     strmap_release(&cluster->resource_numbers);
     vec_release(&cluster->resource_names);
     vec_release(&cluster->order);
+    idmap_release(&cluster->zones);
     vec_release(&cluster->log);
     vec_for(&cluster->topologies, topo) {
         topology_release(*topo);

@@ -115,6 +115,7 @@ struct cluster {
     VEC(struct str) resource_names;
 
     uint32_t live_nodes, tainted_nodes, unschedulable_nodes;
+    struct idmap zones;  /* symbols of zones with nodes to struct zone_turn */
     VEC(uint32_t) order; /* live rows in the reference's order; valid when order_valid */
     bool order_valid;
     uint64_t arrivals;

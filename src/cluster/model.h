@@ -16,5 +16,7 @@ void images_add(struct cluster *cluster, uint32_t row);
 void images_remove(struct cluster *cluster, uint32_t row);
 
 void pods_release(struct cluster *cluster);
+/* A node appears or goes: claims count as used only by pods on live nodes. */
+void pods_count_claims(struct cluster *cluster, uint32_t row, int sign);
 
 #endif

@@ -290,6 +290,7 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
         intern_unref(&cluster->syms, cls->ports[i].protocol);
     }
     owner_unref(cluster, cls->labels);
+    cls->sample->class = NULL;
     pod_info_unref(cluster, cls->sample);
     arena_release(&cls->arena);
     free((char *)cls->key.ptr);

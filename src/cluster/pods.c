@@ -76,7 +76,8 @@ void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod)
     if (strmap_get(&cluster->pods, key) == pod)
         strmap_remove(&cluster->pods, key);
     struct pod_class *cls = pod->class;
-    pod->class = NULL;
+    if (cls->sample != pod) /* which stands for its class as long as there is one */
+        pod->class = NULL;
     pod_class_unref(cluster, cls);
     pod_info_unref(cluster, pod);
 }
@@ -123,6 +124,14 @@ static void count_claims(struct cluster *cluster, const struct pod *pod, int sig
     list_for(&pod->spec.volumes, volume)
         if (volume->pvc)
             count_claim(cluster, pod->meta.namespace, volume->pvc->claim_name, sign);
+}
+
+/* A node appears or goes: claims count as used only by pods on live nodes. */
+void pods_count_claims(struct cluster *cluster, uint32_t row, int sign)
+{
+    vec_for(&cluster->nodes.items[row].pods, pod)
+        if ((*pod)->class->has_claims)
+            count_claims(cluster, (*pod)->api, sign);
 }
 
 uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace, struct str claim)
@@ -218,12 +227,12 @@ static void row_account(struct cluster *cluster, uint32_t row, const struct pod_
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
 {
     assert(pod->row == ROW_NONE);
-    cluster_denominate(cluster, pod);
     struct node_entry *node = &cluster->nodes.items[row];
     const struct pod_class *cls = pod->class;
     pod->row = row;
     pod->slot = (uint32_t)node->pods.len;
     *vec_push(&node->pods) = pod;
+    cluster_denominate(cluster, pod); /* now: its nomination may be all that held the row */
     placed_add(cls->labels, pod, label_slot);
     if (cls->has_affinity_section) {
         placed_add(cls->terms, pod, term_slot);
@@ -236,7 +245,7 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
     }
     ports_update(&node->ports, cls->ports, cls->ports_len, true);
     row_account(cluster, row, cls, +1);
-    if (cls->has_claims)
+    if (cls->has_claims && node->api)
         count_claims(cluster, pod->api, +1);
     row_changed(cluster, row);
 }
@@ -263,7 +272,7 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
     }
     ports_update(&node->ports, cls->ports, cls->ports_len, false);
     row_account(cluster, row, cls, -1);
-    if (cls->has_claims)
+    if (cls->has_claims && node->api)
         count_claims(cluster, pod->api, -1);
     pod->row = ROW_NONE;
     row_changed(cluster, row);
@@ -272,10 +281,10 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
 
 void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t row)
 {
-    cluster_denominate(cluster, pod);
     *vec_push(&cluster->nodes.items[row].nominated) = pod;
-    pod->nominated_row = row;
     cluster->nominations++;
+    cluster_denominate(cluster, pod); /* now: its old nomination may be all that held the row */
+    pod->nominated_row = row;
 }
 
 void cluster_denominate(struct cluster *cluster, struct pod_info *pod)

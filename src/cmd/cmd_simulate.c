@@ -71,9 +71,8 @@ static void warn(const struct simulation *simulation)
 {
     expansion_warn(&simulation->world->expansion);
     if (simulation->foreign)
-        fprintf(stderr,
-                "berth: warning: %zu pods belong to other schedulers, such as " STR_FMT "; left alone\n",
-                simulation->foreign, STR_ARG(simulation->foreign_name));
+        fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
+                simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
     if (simulation->cut_short)
         fputs(
             "berth: warning: pods keep taking each other's places; stopped after far too many preemptions\n",

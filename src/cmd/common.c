@@ -53,3 +53,8 @@ const char *grouped(int64_t number)
     out[at] = '\0';
     return out;
 }
+
+void add_count(struct strbuf *out, size_t count, const char *noun)
+{
+    strbuf_printf(out, "%s %s%s", grouped((int64_t)count), noun, count == 1 ? "" : "s");
+}

@@ -47,5 +47,7 @@ int finish(struct term *term);
 
 /* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
 const char *grouped(int64_t number);
+/* "1 pod", "2,000 pods"; the noun takes an s. */
+void add_count(struct strbuf *out, size_t count, const char *noun);
 
 #endif

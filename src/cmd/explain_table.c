@@ -25,6 +25,22 @@ static const char *short_heading(const char *plugin)
 
 /* ---- the answer ---- */
 
+static void print_best(const struct explanation *explanation, struct term *term)
+{
+    enum { NAMES_SHOWN = 4 };
+    uint32_t len = explanation->best_len;
+    if (len > NAMES_SHOWN) {
+        term_paint(term, PAINT_GOOD, "It goes to one of %s equally good nodes", grouped(len));
+        return;
+    }
+    for (uint32_t i = 0; i < len; i++) {
+        const char *before = i == 0 ? "It goes to " : i + 1 == len ? " or " : ", ";
+        struct str name = cluster_node_name(explanation->cluster, explanation->best[i]);
+        term_paint(term, PAINT_GOOD, "%s" STR_FMT, before, STR_ARG(name));
+    }
+    strbuf_puts(term->out, len > 1 ? ", equally good" : "");
+}
+
 static void print_answer(const struct explanation *explanation, struct term *term)
 {
     const struct pod *pod = explanation->cycle.pod;
@@ -47,12 +63,7 @@ static void print_answer(const struct explanation *explanation, struct term *ter
         term_wrap(term, 2, explanation->message);
         return;
     }
-    struct str name = cluster_node_name(explanation->cluster, explanation->best[0]);
-    if (explanation->best_len == 1)
-        term_paint(term, PAINT_GOOD, "It goes to " STR_FMT, STR_ARG(name));
-    else
-        term_paint(term, PAINT_GOOD, "It goes to one of %s equally good nodes",
-                   grouped(explanation->best_len));
+    print_best(explanation, term);
     strbuf_printf(out, ", of %s that can take it and %s in all.\n",
                   grouped(explanation->evaluation.feasible_len), grouped(explanation->rows_len));
     if (explanation->evaluation.own_nomination != ROW_NONE)

@@ -149,10 +149,10 @@ static void print_usage(const struct simulation *simulation, const struct simula
     for (uint32_t i = 0; i < len; i++)
         name_width = MAX(name_width, (size_t)cluster->resource_names.items[resources[i]].len);
     strbuf_putc(term->out, '\n');
-    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s %-24s", (int)group_width, "NODES", (int)name_width,
-               "IN USE", "BEFORE", "AFTER");
+    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s AFTER", (int)group_width, "NODES", (int)name_width,
+               "IN USE", "BEFORE");
     if (label)
-        term_paint(term, PAINT_DIM, "  by %s", label);
+        term_paint(term, PAINT_DIM, "%20sby %s", "", label);
     strbuf_putc(term->out, '\n');
     size_t shown = MIN(groups.len, (size_t)view->top);
     for (size_t g = 0; g < shown; g++)
@@ -318,14 +318,19 @@ static void print_summary(const struct simulation *simulation, const struct simu
 {
     const struct world *world = simulation->world;
     struct strbuf *out = term->out;
-    strbuf_printf(out, "%s nodes, %s running pods", grouped(world->cluster.live_nodes),
-                  grouped((int64_t)world->running));
-    if (world->expansion.pods.len)
-        strbuf_printf(out, ", %s pods that %s controllers would still create",
-                      grouped((int64_t)world->expansion.pods.len),
-                      grouped((int64_t)world->expansion.controllers));
+    add_count(out, world->cluster.live_nodes, "node");
+    strbuf_puts(out, ", ");
+    add_count(out, world->running, "running pod");
+    if (world->expansion.pods.len) {
+        strbuf_puts(out, ", ");
+        add_count(out, world->expansion.pods.len, "pod");
+        strbuf_puts(out, " that ");
+        add_count(out, world->expansion.controllers, "controller");
+        strbuf_puts(out, " would still create");
+    }
     strbuf_putc(out, '\n');
-    strbuf_printf(out, "%s decisions: ", grouped((int64_t)simulation->records.len));
+    add_count(out, simulation->records.len, "decision");
+    strbuf_puts(out, ": ");
     term_paint(term, PAINT_GOOD, "%s scheduled", grouped((int64_t)simulation->scheduled));
     strbuf_puts(out, ", ");
     term_paint(term, simulation->waiting.len ? PAINT_BAD : PAINT_NONE, "%s pending",

@@ -114,11 +114,13 @@ void term_bar(struct term *term, double share, unsigned cells)
     unsigned eighths = (unsigned)(bounded * cells * 8 + 0.5);
     unsigned full = eighths / 8, part = eighths % 8;
     enum paint paint = share > 0.9 ? PAINT_BAD : share > 0.7 ? PAINT_WARN : PAINT_GOOD;
-    paint_begin(term, paint);
-    for (unsigned i = 0; i < full; i++)
-        strbuf_puts(term->out, "█");
-    strbuf_puts(term->out, parts[part]);
-    paint_end(term, paint);
+    if (eighths) {
+        paint_begin(term, paint);
+        for (unsigned i = 0; i < full; i++)
+            strbuf_puts(term->out, "█");
+        strbuf_puts(term->out, parts[part]);
+        paint_end(term, paint);
+    }
     paint_begin(term, PAINT_DIM);
     for (unsigned i = full + (part > 0); i < cells; i++)
         strbuf_puts(term->out, "·");

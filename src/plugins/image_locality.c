@@ -43,12 +43,11 @@ static bool node_has(const struct node_entry *node, sym image)
     return false;
 }
 
+/* What does not fit a number becomes what the reference's machine makes of it. */
 static int64_t spread_size(const struct image_info *image, uint32_t all_nodes)
 {
     double size = (double)image->size_bytes * ((double)image->nodes / (double)all_nodes);
-    return size >= 0x1p63
-               ? INT64_MIN
-               : (int64_t)size; /* what does not fit becomes what the reference's machine makes of it */
+    return size >= 0x1p63 ? INT64_MIN : (int64_t)size;
 }
 
 /* From the sum of sizes to a score: nothing below 23 MB counts, nothing above 1000 MB per container. */

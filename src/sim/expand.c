@@ -531,7 +531,7 @@ void expansion_warn(const struct expansion *expansion)
     const struct admission *admission = &expansion->maker.admission;
     if (admission->unknown)
         fprintf(stderr,
-                "berth: warning: %zu pods name a PriorityClass that is not in the input, such as " STR_FMT
-                "; their priority is taken as 0\n",
-                admission->unknown, STR_ARG(admission->unknown_name));
+                "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT
+                ", taken as priority 0\n",
+                admission->unknown, admission->unknown == 1 ? "" : "s", STR_ARG(admission->unknown_name));
 }

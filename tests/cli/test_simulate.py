@@ -54,7 +54,7 @@ class Report(cli.Case):
         path = self.write("c.json", [cli.node("a"), cli.pod("p", schedulerName="mine")])
         result = self.berth("simulate", "-f", path, "-o", "json")
         self.assertEqual(result.json["summary"]["decisions"], 0)
-        self.assertIn("1 pods belong to other schedulers, such as mine", result.err)
+        self.assertIn("left 1 pod to other schedulers, such as mine", result.err)
 
     def test_pods_being_deleted_get_no_decision(self):
         going = cli.pod("p")

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "engine/decide.h"
-#include "property/world.h"
+#include "property/stage.h"
 
 static struct options {
     uint64_t seed, seeds;
@@ -37,7 +37,7 @@ struct outcome {
 };
 
 struct step {
-    struct world *world;
+    struct stage *stage;
     uint64_t seed;
     uint32_t number;
     struct pod_info *pod;
@@ -47,7 +47,7 @@ struct step {
 static void decide(struct outcome *ret, const char *name, struct step *step, enum decision_path path,
                    const struct rng *rng, uint32_t start)
 {
-    struct engine *engine = &step->world->engine;
+    struct engine *engine = &step->stage->engine;
     *ret = (struct outcome){ .name = name };
     engine->rng = *rng;
     engine->next_start = start;
@@ -76,10 +76,10 @@ static void outcome_release(struct outcome *outcome)
 /* ---- comparing ---- */
 static void print_where(const struct step *step)
 {
-    const struct profile *profile = engine_profile(&step->world->engine, step->pod->api);
+    const struct profile *profile = engine_profile(&step->stage->engine, step->pod->api);
     printf("seed %llu, step %u (before it: %s), %u nodes, scheduler " STR_FMT "\npod: %s\n",
-           (unsigned long long)step->seed, step->number, step->world->what, step->world->cluster.live_nodes,
-           STR_ARG(profile->scheduler_name), step->world->text.text);
+           (unsigned long long)step->seed, step->number, step->stage->what, step->stage->cluster.live_nodes,
+           STR_ARG(profile->scheduler_name), step->stage->text.text);
 }
 
 static bool differ(const struct step *step, const char *path, const char *what, long long want, long long got)
@@ -108,7 +108,7 @@ static struct str describe(struct status status, struct arena *arena)
 
 static bool diagnoses_differ(const struct step *step, struct outcome *want, struct outcome *got)
 {
-    const struct cluster *cluster = &step->world->cluster;
+    const struct cluster *cluster = &step->stage->cluster;
     const struct diagnosis *a = want->choice.diagnosis, *b = got->choice.diagnosis;
     char what[64];
     for (uint32_t row = 0; row < cluster->nodes.len; row++) {
@@ -130,7 +130,7 @@ static bool outcomes_differ(const struct step *step, struct outcome *want, struc
 {
     const struct choice *a = &want->choice, *b = &got->choice;
     if (!got->answered) /* the plain path will answer; nothing may have moved */
-        return differ(step, got->name, "next start", step->world->engine.next_start, got->next_start);
+        return differ(step, got->name, "next start", step->stage->engine.next_start, got->next_start);
     if (differ_text(step, got->name, "error", describe(a->error, &want->arena), describe(b->error, &got->arena)) ||
         differ(step, got->name, "feasible nodes", a->feasible, b->feasible) ||
         differ(step, got->name, "total", a->total, b->total) || differ(step, got->name, "equal nodes", a->ties, b->ties) ||
@@ -160,7 +160,7 @@ static bool is_ignored(struct str resource)
 
 static bool overcommits(const struct step *step, const struct profile *profile)
 {
-    const struct cluster *cluster = &step->world->cluster;
+    const struct cluster *cluster = &step->stage->cluster;
     const struct pod_class *cls = step->pod->class;
     uint32_t row = step->pod->row;
     if (!filters_with(profile, "NodeResourcesFit"))
@@ -176,7 +176,7 @@ static bool overcommits(const struct step *step, const struct profile *profile)
 
 static bool port_is_shared(const struct step *step, const struct profile *profile)
 {
-    const struct node_entry *node = cluster_node(&step->world->cluster, step->pod->row);
+    const struct node_entry *node = cluster_node(&step->stage->cluster, step->pod->row);
     if (!filters_with(profile, "NodePorts"))
         return false;
     vec_for(&node->pods, other)
@@ -195,24 +195,24 @@ static bool compare_paths(struct step *step, uint32_t *ret_row)
         const char *name;
         uint32_t percent;
     } paths[] = { { PATH_SCAN, "scan", 50 }, { PATH_INDEX, "index", 80 }, { PATH_INDEX, "index again", 10 } };
-    struct world *world = step->world;
-    struct rng rng = world->engine.rng;
-    uint32_t start = world->engine.next_start;
+    struct stage *stage = step->stage;
+    struct rng rng = stage->engine.rng;
+    uint32_t start = stage->engine.next_start;
     struct outcome plain;
     bool ok = true;
     decide(&plain, "plain", step, PATH_PLAIN, &rng, start);
     tally.errors += !status_ok(plain.choice.error);
     for (size_t i = 0; i < ARRAY_SIZE(paths) && ok; i++) {
         struct outcome fast;
-        if (!chance(&world->rng, paths[i].percent))
+        if (!chance(&stage->rng, paths[i].percent))
             continue;
         decide(&fast, paths[i].name, step, paths[i].path, &rng, start);
-        world->engine.next_start = start;
+        stage->engine.next_start = start;
         ok = !outcomes_differ(step, &plain, &fast);
         outcome_release(&fast);
     }
-    world->engine.rng = plain.rng;
-    world->engine.next_start = plain.next_start;
+    stage->engine.rng = plain.rng;
+    stage->engine.next_start = plain.next_start;
     *ret_row = plain.choice.row;
     outcome_release(&plain);
     return ok;
@@ -220,39 +220,39 @@ static bool compare_paths(struct step *step, uint32_t *ret_row)
 
 static bool run_step(struct step *step)
 {
-    struct world *world = step->world;
-    bool rare = chance(&world->rng, 6);
+    struct stage *stage = step->stage;
+    bool rare = chance(&stage->rng, 6);
     uint32_t row;
-    for (uint32_t left = roll(&world->rng, 3) + (rare ? roll(&world->rng, 8) : 0); left > 0; left--)
-        world_change(world);
-    if (!world->cluster.live_nodes)
+    for (uint32_t left = roll(&stage->rng, 3) + (rare ? roll(&stage->rng, 8) : 0); left > 0; left--)
+        stage_change(stage);
+    if (!stage->cluster.live_nodes)
         return true;
-    step->pod = world_pod(world, rare);
-    const struct profile *profile = engine_profile(&world->engine, step->pod->api);
+    step->pod = stage_pod(stage, rare);
+    const struct profile *profile = engine_profile(&stage->engine, step->pod->api);
     bool ok = compare_paths(step, &row);
     tally.steps++;
     tally.placed += row != ROW_NONE;
     tally.unfit += row == ROW_NONE;
-    if (chance(&world->rng, 10)) { /* it goes before it is placed */
-        cluster_remove_pod(&world->cluster, step->pod);
+    if (chance(&stage->rng, 10)) { /* it goes before it is placed */
+        cluster_remove_pod(&stage->cluster, step->pod);
         return ok;
     }
-    world_settle(world, step->pod, row);
+    stage_settle(stage, step->pod, row);
     return ok && (row == ROW_NONE || (!overcommits(step, profile) && !port_is_shared(step, profile)));
 }
 
 static bool run_seed(uint64_t seed)
 {
-    struct world world;
-    world_init(&world, seed);
-    struct step step = { .world = &world, .seed = seed };
-    uint32_t steps = world.names > 100 ? options.steps / 2 : options.steps;
+    struct stage stage;
+    stage_init(&stage, seed);
+    struct step step = { .stage = &stage, .seed = seed };
+    uint32_t steps = stage.names > 100 ? options.steps / 2 : options.steps;
     bool ok = true;
     for (step.number = 1; ok && step.number <= steps; step.number++)
         ok = run_step(&step);
-    if (!world_adds_up(&world))
+    if (!stage_adds_up(&stage))
         ok = differ(&step, "model", "sums", 0, 1), ok = false;
-    world_release(&world);
+    stage_release(&stage);
     if (!ok)
         printf("again with: test_paths --seed %llu\n", (unsigned long long)seed);
     return ok;

@@ -9,7 +9,7 @@
  *     assert_status(fixture_filter(&f, "a"), STATUS_SUCCESS, "");
  *     fixture_release(&f);
  *
- * A pod without a namespace is in "default". */
+ * A pod without a namespace is in "default", one without a scheduler is the default scheduler's. */
 #ifndef SUPPORT_FIXTURE_H
 #define SUPPORT_FIXTURE_H
 
@@ -30,6 +30,8 @@ struct fixture {
 /* The plugins run in this order at every extension point that they have; args are those of the first one. */
 #define FIXTURE(fixture, args, ...) \
     fixture_init((fixture), (const struct plugin *const[]){ __VA_ARGS__, NULL }, (args))
+/* Nothing but a cluster. */
+#define FIXTURE_BARE(fixture) fixture_init((fixture), (const struct plugin *const[]){ NULL }, NULL)
 
 static inline void fixture_add_plugin(struct fixture *f, const struct plugin *plugin, const void *args)
 {
@@ -66,9 +68,12 @@ static inline void fixture_add_object(struct fixture *f, enum api_kind kind, str
     if (kind == KIND_NODE) {
         cluster_set_node(&f->cluster, (const struct node *)object);
     } else if (kind == KIND_POD) {
+        struct pod *pod = (struct pod *)object;
         if (!object->namespace.len)
             object->namespace = STR("default");
-        f->last_pod = cluster_add_pod(&f->cluster, (const struct pod *)object);
+        if (!pod->spec.scheduler_name.len)
+            pod->spec.scheduler_name = STR("default-scheduler");
+        f->last_pod = cluster_add_pod(&f->cluster, pod);
     } else {
         assert_true(cluster_set_object(&f->cluster, kind, object, object));
     }
@@ -84,7 +89,7 @@ static inline enum api_kind fixture_kind(const char *name)
     return KIND_UNKNOWN;
 }
 
-/* Any number of documents; nodes, pods and what else the model keeps. */
+/* Any number of documents; nodes, pods and what else the model keeps. An object that is there already is replaced. */
 static inline void fixture_load(struct fixture *f, const char *text)
 {
     size_t len = strlen(text);
@@ -107,6 +112,28 @@ static inline void fixture_load(struct fixture *f, const char *text)
     if (r < 0)
         fail_msg("%s", err.text);
     doc_stream_release(&stream);
+}
+
+/* The same with the text of printf(). */
+static inline void fixture_loadf(struct fixture *f, const char *format, ...) _printf_(2, 3);
+static inline void fixture_loadf(struct fixture *f, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    assert_true(vasprintf(&text, format, args) >= 0);
+    va_end(args);
+    fixture_load(f, text);
+    free(text);
+}
+
+/* A pod of the default namespace. */
+static inline struct pod_info *fixture_pod(const struct fixture *f, const char *name)
+{
+    struct pod_info *pod = cluster_find_pod(&f->cluster, STR("default"), str_from(name));
+    if (!pod)
+        fail_msg("no pod %s", name);
+    return pod;
 }
 
 static inline uint32_t fixture_row(const struct fixture *f, const char *node)

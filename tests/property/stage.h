@@ -1,6 +1,6 @@
-/* world.h: a cluster that random things happen to, with an engine beside it. */
-#ifndef PROPERTY_WORLD_H
-#define PROPERTY_WORLD_H
+/* stage.h: a cluster that random things happen to, with an engine beside it. */
+#ifndef PROPERTY_STAGE_H
+#define PROPERTY_STAGE_H
 
 #include "codec/doc.h"
 #include "engine/engine.h"
@@ -8,7 +8,7 @@
 
 enum { TEMPLATES_MAX = 14 };
 
-struct world {
+struct stage {
     struct rng rng;
     struct cluster cluster;
     struct engine engine;
@@ -24,15 +24,15 @@ struct world {
     const char *what;                   /* the last change, for messages */
 };
 
-void world_init(struct world *world, uint64_t seed);
-void world_release(struct world *world);
+void stage_init(struct stage *stage, uint64_t seed);
+void stage_release(struct stage *stage);
 /* Something changes: pods go, nodes come, change and go, namespaces and controllers change. */
-void world_change(struct world *world);
-/* A pod that waits for a decision; its text is in world->text. `rare` asks for a template that is decided seldom. */
-struct pod_info *world_pod(struct world *world, bool rare);
+void stage_change(struct stage *stage);
+/* A pod that waits for a decision; its text is in stage->text. `rare` asks for a template that is decided seldom. */
+struct pod_info *stage_pod(struct stage *stage, bool rare);
 /* The pod was decided: it is placed (row), or waits on or goes (ROW_NONE). */
-void world_settle(struct world *world, struct pod_info *pod, uint32_t row);
+void stage_settle(struct stage *stage, struct pod_info *pod, uint32_t row);
 /* Are the sums of the model those of its pods? False: says on standard output which is not. */
-bool world_adds_up(const struct world *world);
+bool stage_adds_up(const struct stage *stage);
 
 #endif

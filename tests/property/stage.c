@@ -1,0 +1,323 @@
+/* stage.c: makes and changes the cluster; see stage.h. */
+#include "property/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/defaults.h"
+#include "plugins/registry.h"
+
+static void give_up(const struct stage *stage, const char *why)
+{
+    printf("the test made something that berth refuses: %s\n%s\n", why, stage->text.text);
+    abort();
+}
+
+/* ---- from text to the model ---- */
+static char *padded_copy(const struct strbuf *text)
+{
+    char *copy = xcalloc(text->len + YYJSON_PADDING_SIZE + 1, 1);
+    memcpy(copy, text->text, text->len);
+    return copy;
+}
+
+static struct object decode(struct stage *stage)
+{
+    struct doc_stream *stream = xcalloc(1, sizeof(*stream));
+    struct doc doc;
+    struct object object = { 0 };
+    struct error err;
+    doc_stream_init(stream, "object", padded_copy(&stage->text), stage->text.len);
+    *vec_push(&stage->streams) = stream;
+    if (doc_stream_next(stream, &doc, &err) <= 0)
+        give_up(stage, err.text);
+    if (object_decode(&doc, doc.root, &stage->arena, &object, &err) < 0)
+        give_up(stage, err.text);
+    if (object.kind == KIND_UNKNOWN)
+        give_up(stage, "an unknown kind");
+    object_default(&object, &stage->arena);
+    doc_release(&doc);
+    return object;
+}
+
+static void set_node(struct stage *stage, uint32_t number)
+{
+    strbuf_clear(&stage->text);
+    write_node(&stage->text, &stage->rng, number, stage->names);
+    cluster_set_node(&stage->cluster, decode(stage).ptr);
+}
+
+static void set_object(struct stage *stage)
+{
+    struct object object = decode(stage);
+    if (!cluster_set_object(&stage->cluster, object.kind, object.ptr, object.meta))
+        give_up(stage, "a kind that the model does not keep");
+}
+
+static void set_namespace(struct stage *stage, uint32_t number)
+{
+    strbuf_clear(&stage->text);
+    write_namespace(&stage->text, &stage->rng, number);
+    set_object(stage);
+}
+
+static void set_controller(struct stage *stage)
+{
+    strbuf_clear(&stage->text);
+    write_controller(&stage->text, &stage->rng, roll(&stage->rng, SETS));
+    set_object(stage);
+}
+
+static struct pod_info *add_pod(struct stage *stage, const struct template *template, struct pod_text pod)
+{
+    pod.number = stage->pods++;
+    strbuf_clear(&stage->text);
+    write_pod(&stage->text, template, &pod);
+    return cluster_add_pod(&stage->cluster, decode(stage).ptr);
+}
+
+/* Names beyond the nodes that there are: ghosts. */
+static void add_running(struct stage *stage)
+{
+    char node[16];
+    uint32_t names = stage->names + (chance(&stage->rng, 5) ? 3 : 0);
+    snprintf(node, sizeof(node), "n%u", roll(&stage->rng, names));
+    const struct template *template = &stage->templates[roll(&stage->rng, stage->templates_len)];
+    struct pod_text pod = { .node = node, .terminating = chance(&stage->rng, 8) };
+    *vec_push(&stage->placed) = add_pod(stage, template, pod);
+}
+
+/* ---- beginning and end ---- */
+static void start_engine(struct stage *stage, uint64_t seed)
+{
+    uint32_t profiles = 1 + roll(&stage->rng, PROFILES_MAX);
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &stage->arena);
+    const struct config_env env = { .catalog = &catalog };
+    struct error err;
+    write_config(&stage->text, &stage->rng, profiles);
+    if (config_load_text("config", padded_copy(&stage->text), stage->text.len, &env, &stage->arena, &stage->config, NULL,
+                         &err) < 0)
+        give_up(stage, err.text);
+    const struct engine_options options = {
+        .config = &stage->config, .registry = &builtin_plugins, .seed = seed, .slowest = PATH_INDEX
+    };
+    if (engine_init(&stage->engine, &stage->cluster, &options, &err) < 0)
+        give_up(stage, err.text);
+}
+
+/* Mostly small; some large enough that not all nodes are looked at. */
+static uint32_t cluster_size(struct rng *rng)
+{
+    uint32_t kind = roll(rng, 100);
+    if (kind < 40)
+        return 1 + roll(rng, 12);
+    if (kind < 85)
+        return 10 + roll(rng, 50);
+    return 60 + roll(rng, kind < 97 ? 60 : 200);
+}
+
+void stage_init(struct stage *stage, uint64_t seed)
+{
+    *stage = (struct stage){ .what = "nothing" };
+    rng_seed(&stage->rng, seed);
+    cluster_init(&stage->cluster);
+    start_engine(stage, seed);
+    stage->names = cluster_size(&stage->rng);
+    stage->templates_len = 3 + roll(&stage->rng, TEMPLATES_MAX - 2);
+    for (uint32_t i = 0; i < stage->templates_len; i++)
+        template_init(&stage->templates[i], &stage->rng, stage->engine.profiles_len);
+    for (uint32_t i = 0; i < NAMESPACES; i++)
+        if (chance(&stage->rng, 80))
+            set_namespace(stage, i);
+    for (uint32_t left = roll(&stage->rng, 4); left > 0; left--)
+        set_controller(stage);
+    for (uint32_t i = 0; i < stage->names; i++)
+        if (!chance(&stage->rng, 5))
+            set_node(stage, i);
+    for (uint32_t left = roll(&stage->rng, stage->names * 2 + 1); left > 0; left--)
+        add_running(stage);
+}
+
+void stage_release(struct stage *stage)
+{
+    engine_release(&stage->engine);
+    cluster_release(&stage->cluster);
+    config_release(&stage->config);
+    for (uint32_t i = 0; i < stage->templates_len; i++)
+        template_release(&stage->templates[i]);
+    vec_for(&stage->streams, stream) {
+        doc_stream_release(*stream);
+        free(*stream);
+    }
+    vec_release(&stage->streams);
+    vec_release(&stage->placed);
+    vec_release(&stage->waiting);
+    strbuf_release(&stage->text);
+    arena_release(&stage->arena);
+}
+
+/* ---- changes ---- */
+static void remove_one(struct stage *stage, bool waiting)
+{
+    __typeof__(stage->placed) *pods = waiting ? (void *)&stage->waiting : &stage->placed;
+    if (!pods->len)
+        return;
+    uint32_t at = roll(&stage->rng, (uint32_t)pods->len);
+    cluster_remove_pod(&stage->cluster, pods->items[at]);
+    vec_swap_remove(pods, at);
+}
+
+static void change_node(struct stage *stage)
+{
+    set_node(stage, roll(&stage->rng, stage->names));
+}
+
+static void remove_node(struct stage *stage)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "n%u", roll(&stage->rng, stage->names));
+    cluster_remove_node(&stage->cluster, str_from(name));
+}
+
+/* Somebody evicted others and waits for them to leave, or still has the nomination of an earlier attempt. */
+static void nominate(struct stage *stage)
+{
+    uint32_t row = roll(&stage->rng, (uint32_t)stage->cluster.nodes.len);
+    if (!stage->waiting.len || !stage->cluster.nodes.items[row].api)
+        return;
+    cluster_nominate(&stage->cluster, stage->waiting.items[roll(&stage->rng, (uint32_t)stage->waiting.len)], row);
+}
+
+/* The same few nodes again and again: more entries in the log than it keeps, or many for the same row. */
+static void churn(struct stage *stage)
+{
+    if (!stage->placed.len)
+        return;
+    bool endless = chance(&stage->rng, 1);
+    for (uint32_t left = endless ? 9000 : 60; left > 0; left--) {
+        struct pod_info *pod = stage->placed.items[roll(&stage->rng, MIN(3, (uint32_t)stage->placed.len))];
+        uint32_t row = pod->row;
+        /* A row whose last pod leaves is free unless it has a node. */
+        if (row == ROW_NONE || !stage->cluster.nodes.items[row].api)
+            continue;
+        cluster_displace(&stage->cluster, pod);
+        cluster_place(&stage->cluster, pod, row);
+    }
+}
+
+static void change_namespace(struct stage *stage)
+{
+    uint32_t number = roll(&stage->rng, NAMESPACES);
+    if (chance(&stage->rng, 80))
+        set_namespace(stage, number);
+    else
+        cluster_remove_object(&stage->cluster, KIND_NAMESPACE, (struct str){ 0 }, STR("blue"));
+}
+
+static void remove_placed(struct stage *stage)
+{
+    remove_one(stage, false);
+}
+
+static void remove_waiting(struct stage *stage)
+{
+    remove_one(stage, true);
+}
+
+/* A controller is deleted with all its pods, or a new one takes its place. */
+static void change_template(struct stage *stage)
+{
+    struct template *template = &stage->templates[roll(&stage->rng, stage->templates_len)];
+    template_release(template);
+    template_init(template, &stage->rng, stage->engine.profiles_len);
+}
+
+static const struct {
+    uint32_t percent;
+    const char *what;
+    void (*apply)(struct stage *stage);
+} changes[] = {
+    { 30, "a pod left its node", remove_placed },
+    { 22, "a node changed", change_node },
+    { 6, "a node went", remove_node },
+    { 10, "a pod started", add_running },
+    { 8, "a pod was nominated", nominate },
+    { 8, "a waiting pod went", remove_waiting },
+    { 6, "pods came and went", churn },
+    { 3, "a namespace changed", change_namespace },
+    { 3, "a service or controller changed", set_controller },
+    { 4, "a template changed", change_template },
+};
+
+void stage_change(struct stage *stage)
+{
+    uint32_t at = roll(&stage->rng, 100);
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        if (at < changes[i].percent) {
+            stage->what = changes[i].what;
+            changes[i].apply(stage);
+            return;
+        }
+        at -= changes[i].percent;
+    }
+}
+
+struct pod_info *stage_pod(struct stage *stage, bool rare)
+{
+    char nominated[16];
+    uint32_t at = roll(&stage->rng, stage->templates_len);
+    for (uint32_t tries = 0; tries < stage->templates_len && stage->templates[at].rare != rare; tries++)
+        at = (at + 1) % stage->templates_len;
+    struct pod_text pod = { 0 };
+    if (chance(&stage->rng, 2)) {
+        snprintf(nominated, sizeof(nominated), "n%u", roll(&stage->rng, stage->names));
+        pod.nominated = nominated;
+    }
+    return add_pod(stage, &stage->templates[at], pod);
+}
+
+void stage_settle(struct stage *stage, struct pod_info *pod, uint32_t row)
+{
+    if (row != ROW_NONE) {
+        cluster_place(&stage->cluster, pod, row);
+        *vec_push(&stage->placed) = pod;
+    } else if (stage->waiting.len < 6) {
+        *vec_push(&stage->waiting) = pod;
+    } else {
+        cluster_remove_pod(&stage->cluster, pod);
+    }
+}
+
+/* ---- sums ---- */
+static int64_t used_by_pods(const struct node_entry *node, uint32_t resource)
+{
+    int64_t sum = 0;
+    if (resource == RES_PODS)
+        return (int64_t)node->pods.len;
+    vec_for(&node->pods, pod)
+        for (uint32_t i = 0; i < (*pod)->class->used_len; i++)
+            if ((*pod)->class->used[i].resource == resource)
+                sum += (*pod)->class->used[i].value;
+    return sum;
+}
+
+bool stage_adds_up(const struct stage *stage)
+{
+    const struct cluster *cluster = &stage->cluster;
+    uint32_t live = 0;
+    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
+        const struct node_entry *node = &cluster->nodes.items[row];
+        live += node->api != NULL;
+        for (uint32_t r = 0; r < cluster->col.resources; r++) {
+            int64_t want = used_by_pods(node, r), got = cluster->col.used[r][row];
+            if (want == got)
+                continue;
+            printf("row %u uses %lld of " STR_FMT ", its pods %lld\n", row, (long long)got,
+                   STR_ARG(cluster->resource_names.items[r]), (long long)want);
+            return false;
+        }
+    }
+    if (live != cluster->live_nodes)
+        printf("%u nodes, counted as %u\n", live, cluster->live_nodes);
+    return live == cluster->live_nodes;
+}
