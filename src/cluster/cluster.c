@@ -388,6 +388,7 @@ void cluster_remove_node(struct cluster *cluster, struct str name)
     uint32_t row = cluster_row(cluster, name);
     if (row == ROW_NONE)
         return;
+    pods_count_claims(cluster, row, -1);
     zone_leave(cluster, cluster->nodes.items[row].zone);
     node_clear(cluster, row);
     struct node_entry *node = &cluster->nodes.items[row];

@@ -155,7 +155,7 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh = table->groups.ranked && table->profile == profile && repair(cache, table, stats);
+    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, stats);
     if (!fresh) {
         table->profile = profile;
         table->unfit = !build(cache, table, profile, pod->class->sample, true, stats);

@@ -26,7 +26,7 @@ struct ballot {
 static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 {
     return pod->class->has_volumes || pod->class->has_devices || pod->nominated_row != ROW_NONE ||
-           pod->api->status.nominated_node_name.len || !engine->cluster->live_nodes;
+           pod->api->status.nominated_node_name.len || pod->api->spec.node_name.len || !engine->cluster->live_nodes;
 }
 
 /* The part that refuses a group, or NULL. */
@@ -269,7 +269,10 @@ static bool vote(struct engine *engine, struct cycle *cycle, struct class_table 
     engine->stats.groups_seen += ballot.len;
     if (!ballot.len)
         return false;
-    ballot_score(&ballot, cycle);
+    if (ballot.feasible > 1) /* a single node is taken unseen */
+        ballot_score(&ballot, cycle);
+    else
+        ballot.totals[0] = 0;
     choose(engine, cycle, &ballot, taken, ret);
     return true;
 }
