@@ -445,6 +445,8 @@ struct workload {
     struct {
         int32_t succeeded, replicas;
         struct opt_int32 ready;
+        LIST(struct pod_condition) conditions; /* of a Job */
+        struct str completed_indexes;          /* of a Job, such as "0-2,5" */
     } status;
 };
 struct pdb {

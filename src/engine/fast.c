@@ -194,17 +194,49 @@ static void choose(struct engine *engine, struct cycle *cycle, struct ballot *ba
 }
 
 /* ---- nobody fits ---- */
+/* Rows are judged before groups. Where a profile has it the other way round, the first to refuse is not known here. */
+static bool rows_come_first(const struct table *table)
+{
+    bool groups = false;
+    for (uint32_t i = 0; i < table->filter_len; i++) {
+        const struct table_part *part = &table->parts[table->filter_order[i]];
+        if (part->filters && groups)
+            return false;
+        groups |= part->filters_groups;
+    }
+    return true;
+}
+
+/* A node with nominated pods is asked with them first: what it says then is its verdict. */
+static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
+{
+    const struct cluster *cluster = cycle->cluster;
+    struct node_names names;
+    uint64_t blamed;
+    (void)run_pre_filter(cycle, &names, &blamed);
+    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
+        if (!cluster->nodes.items[row].api || !row_has_rivals(cluster, row, cycle->info))
+            continue;
+        struct status status = run_filters_nominated(cycle, row);
+        diagnosis_blame(diagnosis, cycle->profile, status);
+        diagnosis_set(diagnosis, row, status);
+    }
+    cycle_reset(cycle);
+}
+
 static void diagnose(struct class_table *source, struct cycle *cycle, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
     uint32_t *verdicts = arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
     uint32_t *by_group = verdicts + table->rejections.len;
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
+    if (cycle->cluster->nominations)
+        diagnose_rivals(cycle, diagnosis);
     for (uint32_t row = 0; row < table->rows; row++) {
         uint32_t number = table->verdict[row], detail;
         struct table_part *part;
         uint32_t *verdict;
-        if (number == VERDICT_ABSENT)
+        if (number == VERDICT_ABSENT || diagnosis->verdict_of[row])
             continue;
         verdict = number ? &verdicts[number] : &by_group[source->groups.group_of[row]];
         if (!*verdict) {
@@ -297,7 +329,7 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
         groups_insert(&source->groups, &source->table, excluded[i]);
     if (found)
         return true;
-    if (excluded_len) { /* the plain path says why, with and without the nominated pods */
+    if (!rows_come_first(&source->table)) { /* the plain path says why */
         engine->next_start = start;
         return false;
     }

@@ -357,7 +357,7 @@ static void make_indexed(struct expansion *expansion, struct owner *owner, const
     struct idmap used = { 0 };
     interval_vec done = { 0 };
     mark_indexes(owner, &used);
-    parse_intervals(load_job_note(expansion->load, job)->completed_indexes, &done);
+    parse_intervals(job->status.completed_indexes, &done);
     size_t next = 0;
     for (int64_t index = 0; index < completions && lacking > 0; index++) {
         while (next < done.len && done.items[next].last < index)
@@ -385,12 +385,21 @@ static void label_with_job(struct maker *maker, const struct workload *job, stru
                 str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &maker->arena);
 }
 
+static bool job_is_over(const struct workload *job)
+{
+    list_for(&job->status.conditions, condition)
+        if (str_is(condition->status, "True") &&
+            (str_is(condition->type, "Complete") || str_is(condition->type, "Failed")))
+            return true;
+    return false;
+}
+
 static int expand_job(struct expansion *expansion, struct owner *owner, struct error *err)
 {
     struct maker *maker = &expansion->maker;
     const struct workload *job = (const struct workload *)owner->object;
     owner->desired = 0;
-    if (load_job_note(expansion->load, job)->done || (job->spec.suspend.set && job->spec.suspend.value))
+    if (job_is_over(job) || (job->spec.suspend.set && job->spec.suspend.value))
         return 0;
     owner->desired = job_wants(job, owner);
     int64_t lacking = owner->desired - owner->active;

@@ -33,7 +33,6 @@ void load_release(struct load *load)
     vec_release(&load->finished);
     vec_release(&load->ignored);
     strmap_release(&load->ignored_places);
-    idmap_release(&load->job_notes);
     arena_release(&load->arena);
 }
 
@@ -168,32 +167,6 @@ static int load_items(struct load *load, const struct doc *doc, yyjson_val *item
     return 0;
 }
 
-static bool is_true_condition(yyjson_val *condition, const char *type)
-{
-    return str_is(text_of(condition, "type"), type) && str_is(text_of(condition, "status"), "True");
-}
-
-/* Taken from the document: struct workload has no place for it. */
-static void note_job(struct load *load, yyjson_val *val, const struct meta *job)
-{
-    yyjson_val *status = yyjson_obj_get(val, "status");
-    struct job_note *note = arena_new(&load->arena, struct job_note);
-    size_t i, len;
-    yyjson_val *condition;
-    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, len, condition) {
-        note->done |= is_true_condition(condition, "Complete") || is_true_condition(condition, "Failed");
-    }
-    note->completed_indexes = arena_str(&load->arena, text_of(status, "completedIndexes"));
-    idmap_put(&load->job_notes, (uint64_t)(uintptr_t)job, note);
-}
-
-const struct job_note *load_job_note(const struct load *load, const struct workload *job)
-{
-    static const struct job_note nothing;
-    const struct job_note *note = idmap_get(&load->job_notes, (uint64_t)(uintptr_t)job);
-    return note ? note : &nothing;
-}
-
 static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                        struct str version, struct error *err)
 {
@@ -209,8 +182,6 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
     object_default(&object, &load->arena);
-    if (known == KIND_JOB)
-        note_job(load, val, object.meta);
     keep(load, known, object.meta);
     return 0;
 }

@@ -19,12 +19,6 @@ struct kind_count {
     size_t count;
 };
 
-/* What a Job's status tells beyond struct workload. */
-struct job_note {
-    bool done; /* has the condition Complete or Failed */
-    struct str completed_indexes;
-};
-
 typedef VEC(struct meta *) object_vec;
 
 struct load {
@@ -33,7 +27,6 @@ struct load {
     object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
     struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
     VEC(struct pod *) finished;        /* pods that succeeded or failed; not among objects */
-    struct idmap job_notes;            /* by address of the Job */
     VEC(struct kind_count) ignored;    /* kinds that are not used */
     struct strmap ignored_places;      /* kind to place + 1 in it */
     size_t duplicates;                 /* objects that replaced another */
@@ -50,8 +43,6 @@ int load_path(struct load *load, const char *path, struct error *err);
 void load_warn(const struct load *load);
 /* By name, or NULL. */
 void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name);
-/* Never NULL. */
-const struct job_note *load_job_note(const struct load *load, const struct workload *job);
 /* Adds an object that the input implies, unless one of that name is there. */
 void load_add(struct load *load, enum api_kind kind, struct meta *object);
 /* The objects of a kind by namespace and name, as an API server lists them; the caller frees. */

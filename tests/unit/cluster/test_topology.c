@@ -1,0 +1,105 @@
+/* Domains of a label key: who is in which, how many there are, and when their kind changes. */
+#include "support/fixture.h"
+
+enum { ROWS = 24, VALUES = 6, FIRST_VALUE = 10 };
+
+/* What the column should say, the slow way. */
+struct model {
+    sym value_of[ROWS];
+};
+
+static uint32_t nodes_with(const struct model *model, sym value)
+{
+    uint32_t count = 0;
+    for (int row = 0; row < ROWS; row++)
+        count += model->value_of[row] == value;
+    return count;
+}
+
+static void check(const struct topology *topo, const struct model *model)
+{
+    uint32_t used = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        uint32_t domain = topo->domain_of[row];
+        assert_int_equal(domain != 0, model->value_of[row] != SYM_NONE);
+        if (domain)
+            assert_int_equal(topo->domains.items[domain].value, model->value_of[row]);
+    }
+    for (sym value = FIRST_VALUE; value < FIRST_VALUE + VALUES; value++) {
+        uint32_t domain = topology_find(topo, value), nodes = nodes_with(model, value);
+        assert_int_equal(domain != 0, nodes != 0);
+        if (domain) {
+            assert_int_equal(topo->domains.items[domain].nodes, nodes);
+            assert_int_equal(topology_is_single(topo, domain), nodes == 1);
+        }
+        used += nodes != 0;
+    }
+    assert_int_equal(topo->domains.len - 1 - topo->free.len, used);
+}
+
+static void test_against_model(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    struct model model = { 0 };
+    struct topology topo;
+    topology_init(&topo, 1);
+    topology_reserve(&topo, ROWS / 2);
+    topology_reserve(&topo, ROWS);
+    for (int step = 0; step < 20000; step++) {
+        uint32_t row = (uint32_t)rng_below(&rng, ROWS);
+        sym value = rng_below(&rng, 3) ? FIRST_VALUE + (sym)rng_below(&rng, VALUES) : SYM_NONE, old = model.value_of[row];
+        bool crosses = old != value && ((old && nodes_with(&model, old) == 2) || (value && nodes_with(&model, value) == 1));
+        uint64_t shape = topo.shape;
+        model.value_of[row] = value;
+        topology_assign(&topo, row, value);
+        check(&topo, &model);
+        /* Moves when, and only when, a domain becomes a single node or stops being one. */
+        assert_int_equal(topo.shape != shape, crosses);
+    }
+    assert_true(topo.domains.len <= VALUES + 1); /* numbers are used again */
+    topology_release(&topo);
+}
+
+/* Through nodes: a column that is made late shows what is there, and follows. */
+static void test_follows_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, "{kind: Node, metadata: {name: a, labels: {zone: z1}}}\n---\n"
+                     "{kind: Node, metadata: {name: b, labels: {zone: z1}}}\n---\n"
+                     "{kind: Node, metadata: {name: c, labels: {zone: ''}}}\n---\n"
+                     "{kind: Node, metadata: {name: d}}\n---\n"
+                     "{kind: Pod, metadata: {name: p}, spec: {nodeName: ghost}}");
+    sym zone = intern_find(&f.cluster.syms, STR("zone"));
+    struct topology *topo = cluster_topology(&f.cluster, zone);
+    const uint32_t *domain_of = topo->domain_of;
+    uint32_t a = fixture_row(&f, "a"), b = fixture_row(&f, "b"), c = fixture_row(&f, "c"), d = fixture_row(&f, "d");
+    assert_ptr_equal(cluster_topology(&f.cluster, zone), topo);
+    assert_int_equal(domain_of[a], domain_of[b]);
+    assert_int_not_equal(domain_of[c], 0); /* an empty value is a value */
+    assert_int_not_equal(domain_of[c], domain_of[a]);
+    assert_int_equal(domain_of[d], 0);
+    assert_int_equal(domain_of[f.last_pod->row], 0);
+
+    fixture_load(&f, "{kind: Node, metadata: {name: b, labels: {zone: z2}}}");
+    assert_int_not_equal(domain_of[a], domain_of[b]);
+    fixture_load(&f, "{kind: Node, metadata: {name: ghost, labels: {zone: z2}}}");
+    assert_int_equal(domain_of[f.last_pod->row], domain_of[b]);
+    cluster_remove_node(&f.cluster, STR("ghost"));
+    assert_int_equal(domain_of[f.last_pod->row], 0);
+    fixture_load(&f, "{kind: Node, metadata: {name: a}}");
+    assert_int_equal(domain_of[a], 0);
+    assert_int_equal(topology_find(topo, intern_find(&f.cluster.syms, STR("z1"))), 0);
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_follows_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
