@@ -163,6 +163,7 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
     cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
     strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
                (void *)(uintptr_t)(row + 1));
+    row_changed(cluster, row); /* whoever keeps columns hears of a new row, also of one that nothing occupies yet */
     return row;
 }
 

@@ -1,4 +1,5 @@
-/* facets.c: writes facets one after another, each with its length, so that no two pods write the same by chance. */
+/* facets.c: writes facets one after another, each with its length or with a mark before each item and after the last,
+ * so that no two different pods write the same. */
 #include "cluster/facets.h"
 
 static void put_number(struct strbuf *out, int64_t number)
@@ -170,10 +171,12 @@ static void put_status(struct strbuf *out, const struct pod *pod)
     put_str(out, status->resize);
     list_for(&status->conditions, condition)
         if (str_starts_with(condition->type, STR("PodResize"))) {
+            put_number(out, 1);
             put_str(out, condition->type);
             put_str(out, condition->status);
             put_str(out, condition->reason);
         }
+    put_number(out, 0);
     /* The names of containers tie them to their statuses. */
     if (status->container_statuses.len || status->init_container_statuses.len) {
         list_for(&pod->spec.containers, container)
@@ -188,6 +191,7 @@ static void put_controller(struct strbuf *out, const struct meta *meta)
     list_for(&meta->owners, owner) {
         if (!owner->controller.value)
             continue;
+        put_number(out, 1);
         put_str(out, owner->api_version);
         put_str(out, owner->kind);
         put_str(out, owner->name);
@@ -260,8 +264,11 @@ void facets_encode(struct strbuf *out, const struct pod *pod)
     list_for(&spec->spread, constraint)
         put_spread(out, constraint);
     list_for(&spec->volumes, volume)
-        if (volume->image)
+        if (volume->image) {
+            put_number(out, 1);
             put_str(out, volume->image->reference);
+        }
+    put_number(out, 0);
     put_resources(out, &spec->overhead);
     put_requirements(out, spec->resources);
     put_str(out, spec->os ? spec->os->name : (struct str){ 0 });

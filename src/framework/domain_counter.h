@@ -36,7 +36,7 @@ void domain_counter_init(struct domain_counter *counter, const struct topology *
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len);
 /* What the row contributes now; `counts` false: nothing. */
 void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value);
-/* The smallest sum over the domains that count; INT32_MAX when there are none. */
+/* The smallest sum over the domains that count; INT32_MAX when there are none. For sums that are not negative. */
 int64_t domain_counter_least(struct domain_counter *counter);
 
 static inline int64_t domain_counter_sum(const struct domain_counter *counter, uint32_t domain)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cluster/cluster.h"
+#include "config/points.h"
 #include "framework/status.h"
 
 enum { SCORE_MAX = 100, PLUGINS_MAX = 64 };
@@ -50,6 +51,9 @@ struct plugin_env {
 struct plugin {
     const char *name;
     const char *doc;
+    /* Extension points (POINT_BIT) at which the reference's plugin of this name takes part and this one has nothing to
+     * do: a configuration may name it there. */
+    uint32_t silent_points;
 
     /* Makes the plugin's own data from its arguments; 0 or negative errno. NULL: none needed. */
     int (*init)(const struct plugin_env *env, void **ret_self, struct error *err);

@@ -19,7 +19,7 @@
     X(BIND, bind) \
     X(POST_BIND, post_bind)
 
-uint32_t plugin_points(const struct plugin *plugin)
+static uint32_t callback_points(const struct plugin *plugin)
 {
     uint32_t mask = 0;
 #define X(point, callback) \
@@ -28,6 +28,11 @@ uint32_t plugin_points(const struct plugin *plugin)
     POINT_CALLBACKS(X)
 #undef X
     return mask;
+}
+
+uint32_t plugin_points(const struct plugin *plugin)
+{
+    return callback_points(plugin) | plugin->silent_points;
 }
 
 struct plugin_catalog registry_catalog(const struct registry *registry, struct arena *arena)
@@ -71,11 +76,14 @@ static void fill_point(struct profile *profile, const struct registry *registry,
 {
     struct plugin_order *order = &profile->points[point];
     order->items = arena_array(&profile->arena, struct plugin_instance *, enabled->len);
-    order->len = enabled->len;
     for (uint32_t i = 0; i < enabled->len; i++) {
-        order->items[i] = instance_of(profile, registry->items[enabled->items[i].index]);
+        const struct plugin *plugin = registry->items[enabled->items[i].index];
+        struct plugin_instance *instance = instance_of(profile, plugin);
+        if (!(callback_points(plugin) & POINT_BIT(point)))
+            continue;
+        order->items[order->len++] = instance;
         if (point == POINT_SCORE)
-            order->items[i]->weight = enabled->items[i].weight;
+            instance->weight = enabled->items[i].weight;
     }
 }
 

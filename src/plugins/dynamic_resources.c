@@ -114,6 +114,8 @@ static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
     .doc = "Holds back pods that need devices by ResourceClaim.",
+    .silent_points = POINT_BIT(POINT_PRE_ENQUEUE) | POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_RESERVE) |
+                     POINT_BIT(POINT_PRE_BIND),
     .pre_filter = pre_filter,
     .post_filter = post_filter,
     .score = score,

@@ -53,6 +53,7 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
 const struct plugin plugin_default_preemption = {
     .name = "DefaultPreemption",
     .doc = "Finds a node where evicting pods of lower priority makes room for the pod.",
+    .silent_points = POINT_BIT(POINT_PRE_ENQUEUE),
     .init = init,
     .post_filter = post_filter,
 };

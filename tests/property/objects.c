@@ -95,7 +95,7 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
         put_label(out, "cpu", one_of(rng, "4", "4", "4", "2", "8", "3900m", "0.5", "1500m"));
     if (!chance(rng, 3))
         put_label(out, "memory", one_of(rng, "8Gi", "8Gi", "4Gi", "16Gi", "7919Mi", "1G", "9007199254740993"));
-    put_label(out, "pods", one_of(rng, "110", "110", "10", "4", "2", "0"));
+    put_label(out, "pods", chance(rng, 15) ? one_of(rng, "10", "4", "2", "0") : "110");
     if (chance(rng, 50))
         put_label(out, "ephemeral-storage", one_of(rng, "100Gi", "10Gi", "1500M"));
     if (chance(rng, 35))
@@ -105,21 +105,24 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-void write_node(struct strbuf *out, struct rng *rng, uint32_t number, uint32_t nodes)
+void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes)
 {
+    struct rng rngs[NODE_PARTS];
+    for (int part = 0; part < NODE_PARTS; part++)
+        rng_seed(&rngs[part], dice->seeds[part]);
     put(out, "{'apiVersion':'v1','kind':'Node','metadata':{'name':'n%u',", number);
-    put_node_labels(out, rng, number, nodes);
+    put_node_labels(out, &rngs[NODE_LABELS], number, nodes);
     put(out, "},'spec':{");
-    if (chance(rng, 5))
+    if (chance(&rngs[NODE_TAINTS], 5))
         put(out, "'unschedulable':true");
-    if (chance(rng, 25)) {
+    if (chance(&rngs[NODE_TAINTS], 25)) {
         comma(out);
-        put_taints(out, rng);
+        put_taints(out, &rngs[NODE_TAINTS]);
     }
     put(out, "},'status':{");
-    put_allocatable(out, rng);
-    if (chance(rng, 40))
-        put_images(out, rng);
+    put_allocatable(out, &rngs[NODE_ALLOCATABLE]);
+    if (chance(&rngs[NODE_IMAGES], 40))
+        put_images(out, &rngs[NODE_IMAGES]);
     put(out, "}}");
 }
 
@@ -246,7 +249,7 @@ static void put_pod_term(struct strbuf *out, struct rng *rng)
 
 static void put_pod_affinity(struct strbuf *out, struct rng *rng)
 {
-    bool required = chance(rng, 50);
+    bool required = chance(rng, 35);
     put(out, "{");
     if (required) {
         put(out, "'" REQUIRED "':[");
@@ -274,7 +277,7 @@ static void put_pod_affinity(struct strbuf *out, struct rng *rng)
 static void put_affinity(struct strbuf *out, struct rng *rng)
 {
     uint32_t parts = 1 + roll(rng, 7);
-    if (!chance(rng, 55))
+    if (!chance(rng, 45))
         return;
     put(out, ",'affinity':{");
     if (parts & 1) {
@@ -333,16 +336,16 @@ static void put_requests(struct strbuf *out, struct rng *rng)
 {
     put(out, "'resources':{'requests':{");
     if (chance(rng, 75))
-        put_label(out, "cpu", one_of(rng, "100m", "100m", "250m", "333m", "1", "0", "1m", "2500m"));
+        put_label(out, "cpu", one_of(rng, "100m", "100m", "100m", "250m", "333m", "1", "0", "1m", "2500m"));
     if (chance(rng, 75))
-        put_label(out, "memory", one_of(rng, "64Mi", "500Mi", "1Gi", "100M", "0", "1", "3Gi"));
+        put_label(out, "memory", one_of(rng, "64Mi", "64Mi", "500Mi", "500Mi", "1Gi", "100M", "0", "1", "3Gi"));
     if (chance(rng, 10))
         put_label(out, "ephemeral-storage", one_of(rng, "1Gi", "2G", "0"));
     if (chance(rng, 12))
-        put_label(out, "example.com/gpu", one_of(rng, "1", "1", "2", "0", "20"));
+        put_label(out, "example.com/gpu", one_of(rng, "1", "1", "1", "2", "0", "0", "20"));
     if (chance(rng, 4))
         put_label(out, "hugepages-2Mi", one_of(rng, "2Mi", "32Mi"));
-    if (chance(rng, 3))
+    if (chance(rng, 1))
         put_label(out, "example.com/unknown", "1");
     put(out, "}}");
 }
@@ -399,9 +402,7 @@ static void put_volumes(struct strbuf *out, struct rng *rng)
 
 static void put_spec(struct strbuf *out, struct rng *rng, uint32_t profiles)
 {
-    static const int priorities[] = { 0, 0, 0, 10, 10, -5, 1000 };
-    put(out, "'schedulerName':'%s','priority':%d,'containers':[", scheduler_names[roll(rng, profiles)],
-        priorities[roll(rng, ARRAY_SIZE(priorities))]);
+    put(out, "'schedulerName':'%s','containers':[", scheduler_names[roll(rng, profiles)]);
     put_container(out, rng, "one", false);
     if (chance(rng, 15))
         put_container(out, rng, "two", false);
@@ -456,7 +457,12 @@ void write_pod(struct strbuf *out, const struct template *template, const struct
             template->owner == 2 ? "v1" : "apps/v1", owner_kinds[template->owner], template->owner);
     put(out, ",'labels':");
     strbuf_puts(out, template->labels);
-    put(out, "},'spec':{");
+    if (pod->unique) {
+        out->len--; /* the labels' brace */
+        comma(out);
+        put(out, "'id':'%u'}", pod->number);
+    }
+    put(out, "},'spec':{'priority':%d,", pod->priority);
     if (pod->node)
         put(out, "'nodeName':'%s',", pod->node);
     strbuf_puts(out, template->spec);

@@ -27,11 +27,19 @@ struct pod_text {
     const char *node;      /* NULL: pending */
     const char *nominated; /* status.nominatedNodeName, or NULL */
     bool terminating;
+    bool unique;  /* has a label that no other pod has */
+    int priority;
 };
 
 void write_pod(struct strbuf *out, const struct template *template, const struct pod_text *pod);
+/* What a node is made of; a part stays the same as long as its seed does. */
+enum node_part { NODE_LABELS, NODE_TAINTS, NODE_ALLOCATABLE, NODE_IMAGES, NODE_PARTS };
+struct node_dice {
+    uint64_t seeds[NODE_PARTS];
+};
+
 /* `nodes` is how many names there are. */
-void write_node(struct strbuf *out, struct rng *rng, uint32_t number, uint32_t nodes);
+void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes);
 void write_namespace(struct strbuf *out, struct rng *rng, uint32_t number);
 /* A Service, ReplicaSet, StatefulSet or ReplicationController. */
 void write_controller(struct strbuf *out, struct rng *rng, uint32_t number);

@@ -42,8 +42,12 @@ static struct object decode(struct stage *stage)
 
 static void set_node(struct stage *stage, uint32_t number)
 {
+    struct node_dice *dice = &stage->nodes[number];
+    for (int part = 0; part < NODE_PARTS; part++)
+        if (!dice->seeds[part] || chance(&stage->rng, 35))
+            dice->seeds[part] = rng_next(&stage->rng);
     strbuf_clear(&stage->text);
-    write_node(&stage->text, &stage->rng, number, stage->names);
+    write_node(&stage->text, dice, number, stage->names);
     cluster_set_node(&stage->cluster, decode(stage).ptr);
 }
 
@@ -68,12 +72,19 @@ static void set_controller(struct stage *stage)
     set_object(stage);
 }
 
-static struct pod_info *add_pod(struct stage *stage, const struct template *template, struct pod_text pod)
+static struct pod_info *set_pod(struct stage *stage, const struct template *template, struct pod_text pod)
 {
-    pod.number = stage->pods++;
+    static const int priorities[] = { 0, 0, 0, 10, 10, -5, 1000 };
+    pod.priority = priorities[roll(&stage->rng, ARRAY_SIZE(priorities))];
+    pod.unique = stage->crowded;
     strbuf_clear(&stage->text);
     write_pod(&stage->text, template, &pod);
     return cluster_add_pod(&stage->cluster, decode(stage).ptr);
+}
+
+static const struct template *any_template(struct stage *stage)
+{
+    return &stage->templates[roll(&stage->rng, stage->templates_len)];
 }
 
 /* Names beyond the nodes that there are: ghosts. */
@@ -82,9 +93,26 @@ static void add_running(struct stage *stage)
     char node[16];
     uint32_t names = stage->names + (chance(&stage->rng, 5) ? 3 : 0);
     snprintf(node, sizeof(node), "n%u", roll(&stage->rng, names));
-    const struct template *template = &stage->templates[roll(&stage->rng, stage->templates_len)];
-    struct pod_text pod = { .node = node, .terminating = chance(&stage->rng, 8) };
-    *vec_push(&stage->placed) = add_pod(stage, template, pod);
+    struct pod_text pod = { .number = stage->pods++, .node = node, .terminating = chance(&stage->rng, 8) };
+    *vec_push(&stage->placed) = set_pod(stage, any_template(stage), pod);
+}
+
+/* A running pod gets other labels, or is being deleted: the same name, another object. */
+static void change_pod(struct stage *stage)
+{
+    char node[64];
+    if (!stage->placed.len)
+        return;
+    struct pod_info **pod = &stage->placed.items[roll(&stage->rng, (uint32_t)stage->placed.len)];
+    const struct template *template = any_template(stage);
+    int64_t number;
+    struct str name = (*pod)->api->meta.name;
+    if (!str_is((*pod)->api->meta.namespace, template->namespace) || (*pod)->row == ROW_NONE ||
+        !str_to_int64(str_slice(name, 1, name.len), &number))
+        return;
+    snprintf(node, sizeof(node), STR_FMT, STR_ARG(cluster_node_name(&stage->cluster, (*pod)->row)));
+    *pod = set_pod(stage, template,
+                   (struct pod_text){ .number = (uint32_t)number, .node = node, .terminating = chance(&stage->rng, 50) });
 }
 
 /* ---- beginning and end ---- */
@@ -122,7 +150,10 @@ void stage_init(struct stage *stage, uint64_t seed)
     rng_seed(&stage->rng, seed);
     cluster_init(&stage->cluster);
     start_engine(stage, seed);
-    stage->names = cluster_size(&stage->rng);
+    stage->crowded = seed % CROWDED_EVERY == CROWDED_EVERY - 1;
+    stage->nominates = chance(&stage->rng, 40);
+    stage->names = stage->crowded ? 40 : cluster_size(&stage->rng);
+    stage->nodes = xcalloc(stage->names, sizeof(*stage->nodes));
     stage->templates_len = 3 + roll(&stage->rng, TEMPLATES_MAX - 2);
     for (uint32_t i = 0; i < stage->templates_len; i++)
         template_init(&stage->templates[i], &stage->rng, stage->engine.profiles_len);
@@ -150,6 +181,7 @@ void stage_release(struct stage *stage)
         free(*stream);
     }
     vec_release(&stage->streams);
+    free(stage->nodes);
     vec_release(&stage->placed);
     vec_release(&stage->waiting);
     strbuf_release(&stage->text);
@@ -159,6 +191,8 @@ void stage_release(struct stage *stage)
 /* ---- changes ---- */
 static void remove_one(struct stage *stage, bool waiting)
 {
+    if (stage->crowded)
+        return;
     __typeof__(stage->placed) *pods = waiting ? (void *)&stage->waiting : &stage->placed;
     if (!pods->len)
         return;
@@ -182,8 +216,10 @@ static void remove_node(struct stage *stage)
 /* Somebody evicted others and waits for them to leave, or still has the nomination of an earlier attempt. */
 static void nominate(struct stage *stage)
 {
+    if (!stage->nominates || !stage->waiting.len || !stage->cluster.nodes.len)
+        return;
     uint32_t row = roll(&stage->rng, (uint32_t)stage->cluster.nodes.len);
-    if (!stage->waiting.len || !stage->cluster.nodes.items[row].api)
+    if (!stage->cluster.nodes.items[row].api)
         return;
     cluster_nominate(&stage->cluster, stage->waiting.items[roll(&stage->rng, (uint32_t)stage->waiting.len)], row);
 }
@@ -237,8 +273,9 @@ static const struct {
     const char *what;
     void (*apply)(struct stage *stage);
 } changes[] = {
-    { 30, "a pod left its node", remove_placed },
+    { 25, "a pod left its node", remove_placed },
     { 22, "a node changed", change_node },
+    { 5, "a pod changed", change_pod },
     { 6, "a node went", remove_node },
     { 10, "a pod started", add_running },
     { 8, "a pod was nominated", nominate },
@@ -268,12 +305,12 @@ struct pod_info *stage_pod(struct stage *stage, bool rare)
     uint32_t at = roll(&stage->rng, stage->templates_len);
     for (uint32_t tries = 0; tries < stage->templates_len && stage->templates[at].rare != rare; tries++)
         at = (at + 1) % stage->templates_len;
-    struct pod_text pod = { 0 };
-    if (chance(&stage->rng, 2)) {
+    struct pod_text pod = { .number = stage->pods++ };
+    if (stage->nominates && chance(&stage->rng, 2)) {
         snprintf(nominated, sizeof(nominated), "n%u", roll(&stage->rng, stage->names));
         pod.nominated = nominated;
     }
-    return add_pod(stage, &stage->templates[at], pod);
+    return set_pod(stage, &stage->templates[at], pod);
 }
 
 void stage_settle(struct stage *stage, struct pod_info *pod, uint32_t row)
@@ -281,7 +318,7 @@ void stage_settle(struct stage *stage, struct pod_info *pod, uint32_t row)
     if (row != ROW_NONE) {
         cluster_place(&stage->cluster, pod, row);
         *vec_push(&stage->placed) = pod;
-    } else if (stage->waiting.len < 6) {
+    } else if (stage->waiting.len < 6 || stage->crowded) {
         *vec_push(&stage->waiting) = pod;
     } else {
         cluster_remove_pod(&stage->cluster, pod);

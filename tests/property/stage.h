@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "property/objects.h"
 
-enum { TEMPLATES_MAX = 14 };
+enum { TEMPLATES_MAX = 14, CROWDED_EVERY = 1000, CROWDED_STEPS = 2500 };
 
 struct stage {
     struct rng rng;
@@ -18,6 +18,9 @@ struct stage {
     struct template templates[TEMPLATES_MAX];
     uint32_t templates_len;
     uint32_t names;                     /* of nodes: n0, n1, ...; not all of them are there at a time */
+    struct node_dice *nodes;            /* by name */
+    bool nominates;                     /* do pods get nominations here? */
+    bool crowded;                       /* more classes than the engine keeps tables for, and nobody leaves */
     VEC(struct pod_info *) placed, waiting;
     uint32_t pods;                      /* made so far */
     struct strbuf text;                 /* of the object that was made last */

@@ -236,7 +236,7 @@ static bool run_seed(uint64_t seed)
     struct stage stage;
     stage_init(&stage, seed);
     struct step step = { .stage = &stage, .seed = seed };
-    uint32_t steps = stage.names > 100 ? options.steps / 2 : options.steps;
+    uint32_t steps = stage.crowded ? CROWDED_STEPS : stage.names > 100 ? options.steps / 2 : options.steps;
     bool ok = true;
     for (step.number = 1; ok && step.number <= steps; step.number++)
         ok = run_step(&step);

@@ -356,6 +356,7 @@ static const struct row_forms rows = {
 const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
+    .silent_points = POINT_BIT(POINT_PLACEMENT_SCORE),
     .init = fit_init,
     .pre_filter = fit_pre_filter,
     .filter = fit_filter,

@@ -1,45 +1,45 @@
-/* Raw scores become 0 to 100. */
+/* Raw scores become 0 to 100, rounded down, as the reference's DefaultNormalizeScore() does it. */
 #include "support/test.h"
 
 #include "framework/normalize.h"
 
 struct normalize_case {
     const char *name;
-    bool reverse;
-    int64_t scores[4], want[4];
+    int64_t scores[4], want[4], want_reversed[4];
 };
 
 static const struct normalize_case cases[] = {
-    { "the highest is 100, others in proportion, rounded down", false, { 0, 1, 2, 3 }, { 0, 33, 66, 100 } },
-    { "the less the better", true, { 0, 1, 2, 3 }, { 100, 67, 34, 0 } },
-    { "nobody has any", false, { 0, 0, 0, 0 }, { 0, 0, 0, 0 } },
-    { "nobody has any, and that is good", true, { 0, 0, 0, 0 }, { 100, 100, 100, 100 } },
-    { "all the same", false, { 7, 7, 7, 7 }, { 100, 100, 100, 100 } },
-    { "large numbers", false, { 1, 40000000000000000, 20000000000000000, 0 }, { 0, 100, 50, 0 } },
+    { "all zero", { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, { 100, 100, 100, 100 } },
+    { "in proportion", { 0, 1, 2, 4 }, { 0, 25, 50, 100 }, { 100, 75, 50, 0 } },
+    { "rounded down", { 1, 2, 3, 3 }, { 33, 66, 100, 100 }, { 67, 34, 0, 0 } },
+    { "all equal", { 7, 7, 7, 7 }, { 100, 100, 100, 100 }, { 0, 0, 0, 0 } },
+    { "large", { 1000000000000, 1, 0, 500000000000 }, { 100, 0, 0, 50 }, { 0, 100, 100, 50 } },
 };
 
-static void test_cases(void **state)
+static void check(const struct normalize_case *test, bool reverse)
 {
-    (void)state;
-    for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
-        int64_t scores[4];
-        memcpy(scores, cases[c].scores, sizeof(scores));
-        normalize_scores(scores, 4, cases[c].reverse);
-        for (int i = 0; i < 4; i++)
-            if (scores[i] != cases[c].want[i])
-                fail_msg("%s: score %d: got %lld, want %lld", cases[c].name, i, (long long)scores[i],
-                         (long long)cases[c].want[i]);
-    }
+    const int64_t *want = reverse ? test->want_reversed : test->want;
+    int64_t got[4];
+    memcpy(got, test->scores, sizeof(got));
+    normalize_scores(got, 4, reverse);
+    for (int i = 0; i < 4; i++)
+        if (got[i] != want[i])
+            fail_msg("%s%s: score %d: got %lld, want %lld", test->name, reverse ? ", reversed" : "", i, (long long)got[i],
+                     (long long)want[i]);
 }
 
-static void test_no_nodes(void **state)
+static void test_normalize(void **state)
 {
     (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        check(&cases[i], false);
+        check(&cases[i], true);
+    }
     normalize_scores(NULL, 0, true);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_no_nodes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_normalize) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
