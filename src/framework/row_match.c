@@ -41,11 +41,15 @@ void row_selector_release(struct row_selector *sel, struct cluster *cluster)
         row_term_release(&sel->terms[i], cluster);
 }
 
+/* A node has one field, its name; any other is "", which may be listed as well. */
 static bool fields_match(const struct selector *fields, const struct cluster *cluster, uint32_t row)
 {
-    for (uint32_t i = 0; i < fields->len; i++)
-        if (!requirement_holds(&fields->items[i], cluster->nodes.items[row].name, &cluster->syms))
+    for (uint32_t i = 0; i < fields->len; i++) {
+        bool is_name = str_is(intern_text(&cluster->syms, fields->items[i].key), "metadata.name");
+        sym value = is_name ? cluster->nodes.items[row].name : intern_find(&cluster->syms, STR(""));
+        if (!requirement_holds(&fields->items[i], value, &cluster->syms))
             return false;
+    }
     return true;
 }
 

@@ -74,6 +74,30 @@ static bool joins(const struct plugin_order *order, const struct plugin_instance
     return false;
 }
 
+/* Does the plugin run at any of the points that a table stands for, and at all of those that it knows? Forms take it for
+ * granted that it does. */
+static void how_it_joins(const struct profile *profile, const struct plugin_instance *instance, bool *ret_any,
+                         bool *ret_all)
+{
+    const struct plugin *plugin = instance->plugin;
+    const struct {
+        enum extension_point point;
+        bool known;
+    } points[] = {
+        { POINT_PRE_FILTER, plugin->pre_filter },
+        { POINT_FILTER, plugin->filter },
+        { POINT_PRE_SCORE, plugin->pre_score },
+        { POINT_SCORE, plugin->score },
+    };
+    *ret_any = false;
+    *ret_all = true;
+    for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
+        bool there = joins(&profile->points[points[i].point], instance);
+        *ret_any |= there;
+        *ret_all &= there == points[i].known;
+    }
+}
+
 static void order_parts(struct table *table, const struct plugin_order *order, uint32_t *ret, uint32_t *ret_len)
 {
     *ret_len = 0;
@@ -88,14 +112,9 @@ static bool prepare_parts(struct table *table, struct cycle *cycle)
     const struct profile *profile = table->profile;
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct plugin_instance *instance = &profile->plugins[i];
-        bool filters = joins(&profile->points[POINT_FILTER], instance);
-        bool scores = joins(&profile->points[POINT_SCORE], instance);
-        if (!filters && !scores && !joins(&profile->points[POINT_PRE_FILTER], instance))
-            continue;
-        /* Forms take it for granted that a plugin runs at all points that it knows. */
-        if (filters != !!instance->plugin->filter || scores != !!instance->plugin->score)
-            return false;
-        if (!prepare_part(table, cycle, instance))
+        bool any, all;
+        how_it_joins(profile, instance, &any, &all);
+        if (any && (!all || !prepare_part(table, cycle, instance)))
             return false;
     }
     order_parts(table, &profile->points[POINT_FILTER], table->filter_order, &table->filter_len);

@@ -17,6 +17,7 @@ struct pair_counts {
 };
 
 struct affinity_state {
+    bool can_filter, can_score; /* PreFilter ran; PreScore ran */
     struct pair_counts existing_anti, affinity, anti; /* of the filter */
     struct pair_counts scores;
     VEC(sym) score_keys;
@@ -117,6 +118,7 @@ static struct status affinity_pre_filter(struct cycle *cycle, struct node_names 
             vec_for(&node->pods, pod)
                 count_incoming(cycle, *pod, &node->labels, 1);
     }
+    state->can_filter = true;
     return has_terms || state->existing_anti.sums.len ? STATUS_OK : STATUS_SKIPPED;
 }
 
@@ -176,6 +178,8 @@ static bool others_allow(struct cycle *cycle, const struct label_set *labels)
 static struct status affinity_filter(struct cycle *cycle, struct node_view view)
 {
     const struct label_set *labels = &cluster_node(view.cluster, view.row)->labels;
+    if (!state_of(cycle)->can_filter)
+        return reject(STATUS_ERROR, "error reading \"PreFilterInterPodAffinity\" from cycleState: not found");
     if (!affinity_holds(cycle, labels))
         return reject(STATUS_UNRESOLVABLE, AFFINITY_NOT_MATCHED);
     if (!anti_holds(cycle, labels))
@@ -232,6 +236,7 @@ static struct status affinity_pre_score(struct cycle *cycle, struct row_list fea
         vec_for(pods, pod)
             score_pod(cycle, *pod, &node->labels);
     }
+    state_of(cycle)->can_score = true;
     return state_of(cycle)->score_keys.len ? STATUS_OK : STATUS_SKIPPED;
 }
 
@@ -240,6 +245,8 @@ static struct status affinity_score(struct cycle *cycle, struct node_view view, 
     const struct affinity_state *state = state_of(cycle);
     const struct label_set *labels = &cluster_node(view.cluster, view.row)->labels;
     *ret = 0;
+    if (!state->can_score)
+        return reject(STATUS_ERROR, "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found");
     vec_for(&state->score_keys, key) {
         sym value = label_set_get(labels, *key);
         if (value)

@@ -7,6 +7,7 @@
 
 struct balanced_state {
     int64_t requests[SCORER_RESOURCES_MAX];
+    bool any; /* does the pod request one of the resources? */
 };
 
 static int balanced_init(const struct plugin_env *env, void **ret_self, struct error *err)
@@ -17,17 +18,21 @@ static int balanced_init(const struct plugin_env *env, void **ret_self, struct e
     return scorer_init(scorer, env->cluster, args->resources.items, args->resources.len, true, err);
 }
 
+static struct balanced_state *balanced_state(const struct scorer *scorer, const struct pod *pod, struct arena *arena)
+{
+    struct balanced_state *state = arena_new(arena, struct balanced_state);
+    scorer_requests(scorer, pod, arena, state->requests);
+    for (uint32_t i = 0; i < scorer->len; i++)
+        state->any |= state->requests[i] != 0;
+    return state;
+}
+
 static struct status balanced_pre_score(struct cycle *cycle, struct row_list feasible)
 {
     (void)feasible;
-    const struct scorer *scorer = cycle_self(cycle);
-    struct balanced_state *state = arena_new(cycle->arena, struct balanced_state);
-    scorer_requests(scorer, cycle->pod, cycle->arena, state->requests);
-    bool any = false;
-    for (uint32_t i = 0; i < scorer->len; i++)
-        any |= state->requests[i] != 0;
+    struct balanced_state *state = balanced_state(cycle_self(cycle), cycle->pod, cycle->arena);
     *cycle_state(cycle) = state;
-    return any ? STATUS_OK : STATUS_SKIPPED;
+    return state->any ? STATUS_OK : STATUS_SKIPPED;
 }
 
 /* 100 when all shares are equal; less by their standard deviation. */
@@ -67,7 +72,13 @@ static int64_t balanced_value(const struct scorer *scorer, struct node_view node
 static struct status balanced_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
     const struct scorer *scorer = cycle_self(cycle);
-    const struct balanced_state *state = *cycle_state(cycle);
+    void **slot = cycle_state(cycle);
+    if (!*slot) /* the profile runs the plugin at Score alone */
+        *slot = balanced_state(scorer, cycle->pod, cycle->arena);
+    const struct balanced_state *state = *slot;
+    *ret = 0;
+    if (!state->any)
+        return STATUS_OK;
     if (!scorer->len)
         return reject(STATUS_ERROR, "resources not found");
     *ret = balanced_value(scorer, node, state->requests);
@@ -78,10 +89,8 @@ static struct status balanced_score(struct cycle *cycle, struct node_view node, 
 static bool rows_prepare(struct table *table, struct table_part *part)
 {
     const struct scorer *scorer = part->instance->self;
-    struct balanced_state *state = arena_new(&table->arena, struct balanced_state);
-    scorer_requests(scorer, table->pod->api, &table->arena, state->requests);
-    for (uint32_t i = 0; i < scorer->len; i++)
-        part->scores |= state->requests[i] != 0;
+    struct balanced_state *state = balanced_state(scorer, table->pod->api, &table->arena);
+    part->scores = state->any;
     part->state = state;
     return scorer->len > 0;
 }

@@ -17,6 +17,8 @@ struct fit {
 };
 
 struct fit_state {
+    bool filters;                           /* PreFilter ran */
+    bool scores;                            /* requests are known */
     int64_t requests[SCORER_RESOURCES_MAX]; /* for scoring */
 };
 
@@ -56,10 +58,18 @@ static bool is_ignored(const struct fit *fit, struct str name)
     return resource_is_extended(name) && (listed(&fit->ignored, name) || listed(&fit->ignored_groups, group));
 }
 
+static struct fit_state *fit_state(struct cycle *cycle)
+{
+    void **slot = cycle_state(cycle);
+    if (!*slot)
+        *slot = arena_new(cycle->arena, struct fit_state);
+    return *slot;
+}
+
 static struct status fit_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
-    (void)cycle;
     (void)narrow;
+    fit_state(cycle)->filters = true;
     return STATUS_OK;
 }
 
@@ -97,6 +107,8 @@ static struct status fit_filter(struct cycle *cycle, struct node_view node)
     const struct pod_class *cls = cycle->info->class;
     uint32_t shorts[64], len = 0;
     bool unresolvable = false;
+    if (!fit_state(cycle)->filters)
+        return reject(STATUS_ERROR, "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
     bool pods = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS);
     for (uint32_t i = 0; i < cls->fit_len && len < ARRAY_SIZE(shorts); i++) {
         const struct amount *want = &cls->fit[i];
@@ -113,13 +125,21 @@ static struct status fit_filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- scoring ---- */
+/* Worked out before scoring, or with the first node where the profile runs the plugin at Score alone. */
+static const struct fit_state *scoring_state(struct cycle *cycle)
+{
+    const struct fit *fit = cycle_self(cycle);
+    struct fit_state *state = fit_state(cycle);
+    if (!state->scores)
+        scorer_requests(&fit->scorer, cycle->pod, cycle->arena, state->requests);
+    state->scores = true;
+    return state;
+}
+
 static struct status fit_pre_score(struct cycle *cycle, struct row_list feasible)
 {
     (void)feasible;
-    const struct fit *fit = cycle_self(cycle);
-    struct fit_state *state = arena_new(cycle->arena, struct fit_state);
-    scorer_requests(&fit->scorer, cycle->pod, cycle->arena, state->requests);
-    *cycle_state(cycle) = state;
+    (void)scoring_state(cycle);
     return STATUS_OK;
 }
 
@@ -183,7 +203,7 @@ static int64_t fit_value(const struct fit *fit, const int64_t *requested, const 
 static struct status fit_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
     const struct fit *fit = cycle_self(cycle);
-    const struct fit_state *state = *cycle_state(cycle);
+    const struct fit_state *state = scoring_state(cycle);
     int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
     scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
     *ret = fit_value(fit, requested, allocatable);

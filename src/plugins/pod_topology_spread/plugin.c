@@ -169,6 +169,8 @@ static void spread_remove_pod(struct cycle *cycle, const struct pod_info *pod, s
 static struct status spread_filter(struct cycle *cycle, struct node_view view)
 {
     struct spread_state *state = state_of(cycle);
+    if (!state->counts)
+        return reject(STATUS_ERROR, "reading \"PreFilterPodTopologySpread\" from cycleState: not found");
     for (uint32_t i = 0; i < state->hard.len; i++) {
         const struct constraint *constraint = &state->hard.items[i];
         const struct str *value = str_map_get(&node_api(view)->meta.labels, constraint->topology_key);
@@ -245,6 +247,8 @@ static struct status spread_score(struct cycle *cycle, struct node_view view, in
 {
     struct spread_state *state = state_of(cycle);
     const struct node *node = node_api(view);
+    if (!state->totals)
+        return reject(STATUS_ERROR, "error reading \"PreScorePodTopologySpread\" from cycleState: not found");
     if (state->soft.require_all_keys && !node_has_keys(node, &state->soft)) {
         *ret = SPREAD_LEFT_OUT;
         return STATUS_OK;

@@ -145,7 +145,7 @@ static void test_without_columns(void **state)
     struct fixture f;
     FIXTURE_BARE(&f);
     for (int i = 0; i < 100; i++) {
-        char key[16];
+        char key[32];
         snprintf(key, sizeof(key), "column%d", i);
         sym symbol = intern_get(&f.cluster.syms, str_from(key));
         cluster_topology(&f.cluster, symbol);
