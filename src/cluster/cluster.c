@@ -339,7 +339,6 @@ static void node_clear(struct cluster *cluster, uint32_t row)
 {
     struct node_entry *node = &cluster->nodes.items[row];
     count_flags(cluster, row, -1);
-    images_remove(cluster, row);
     taints_unref(cluster, node->taints);
     intern_unref(&cluster->syms, node->zone);
     node->api = NULL;
@@ -353,11 +352,14 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
 {
     uint32_t row = row_for_name(cluster, api->meta.name);
     bool was_live = cluster->nodes.items[row].api;
+    bool other_images = !was_live || !images_same(cluster->nodes.items[row].api, api);
     struct label_set old_labels = cluster->nodes.items[row].labels;
     sym old_zone = cluster->nodes.items[row].zone;
     sym zone = zone_of(cluster, api);
     if (was_live)
         node_clear(cluster, row);
+    if (was_live && other_images)
+        images_remove(cluster, row);
     struct node_entry *node = &cluster->nodes.items[row];
     node->api = api;
     node->zone = zone;
@@ -380,7 +382,8 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
     count_flags(cluster, row, +1);
     if (!was_live)
         pods_count_claims(cluster, row, +1);
-    images_add(cluster, row);
+    if (other_images)
+        images_add(cluster, row);
     row_changed(cluster, row);
 }
 
@@ -392,6 +395,7 @@ void cluster_remove_node(struct cluster *cluster, struct str name)
     pods_count_claims(cluster, row, -1);
     zone_leave(cluster, cluster->nodes.items[row].zone);
     node_clear(cluster, row);
+    images_remove(cluster, row);
     struct node_entry *node = &cluster->nodes.items[row];
     vec_for(&cluster->topologies, topo)
         topology_assign(*topo, row, SYM_NONE);

@@ -28,18 +28,34 @@ static void image_add(struct cluster *cluster, struct node_entry *node, struct s
     *vec_push(&node->images) = image;
 }
 
+bool images_same(const struct node *a, const struct node *b)
+{
+    if (a->status.images.len != b->status.images.len)
+        return false;
+    for (uint32_t i = 0; i < a->status.images.len; i++) {
+        const struct node_image *x = &a->status.images.items[i], *y = &b->status.images.items[i];
+        if (x->size_bytes != y->size_bytes || x->names.len != y->names.len)
+            return false;
+        for (uint32_t k = 0; k < x->names.len; k++)
+            if (!str_eq(x->names.items[k], y->names.items[k]))
+                return false;
+    }
+    return true;
+}
+
 void images_add(struct cluster *cluster, uint32_t row)
 {
     struct node_entry *node = &cluster->nodes.items[row];
     list_for(&node->api->status.images, image)
         list_for(&image->names, name)
             image_add(cluster, node, *name, image->size_bytes);
-    cluster->images_version++;
+    cluster->images_version += node->images.len > 0;
 }
 
 void images_remove(struct cluster *cluster, uint32_t row)
 {
     struct node_entry *node = &cluster->nodes.items[row];
+    cluster->images_version += node->images.len > 0;
     vec_for(&node->images, image) {
         struct image_info *info = idmap_get(&cluster->images, *image);
         if (--info->nodes == 0)
@@ -47,5 +63,4 @@ void images_remove(struct cluster *cluster, uint32_t row)
         intern_unref(&cluster->syms, *image);
     }
     vec_clear(&node->images);
-    cluster->images_version++;
 }

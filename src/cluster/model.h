@@ -12,6 +12,8 @@ void row_release_if_empty(struct cluster *cluster, uint32_t row);
 void row_changed(struct cluster *cluster, uint32_t row);
 
 /* The images that the row's node reports join or leave the cluster's table. */
+/* Do both report the same images, names and sizes? Most updates of a node leave them alone. */
+bool images_same(const struct node *a, const struct node *b);
 void images_add(struct cluster *cluster, uint32_t row);
 void images_remove(struct cluster *cluster, uint32_t row);
 

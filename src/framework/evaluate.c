@@ -41,7 +41,6 @@ static void reject_all(struct cycle *cycle, struct evaluation *ret)
 static void check_row(struct cycle *cycle, uint32_t row, struct evaluation *ret)
 {
     struct status status = run_filters_nominated(cycle, row);
-    ret->examined++;
     if (status_ok(status)) {
         ret->feasible[ret->feasible_len++] = row;
         return;
@@ -104,6 +103,8 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
         return;
     }
     check_own_nomination(cycle, ret);
+    if (ret->own_nomination != ROW_NONE && percentage != EVERY_NODE)
+        return;
     uint32_t len;
     const uint32_t *rows = cluster_order(cluster, &len);
     if (!ret->names.all) {
@@ -114,4 +115,5 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
     uint32_t enough = enough_nodes(cycle->profile, len, percentage);
     for (uint32_t i = 0; i < len && ret->feasible_len < enough; i++)
         check_row(cycle, rows[(start + i) % len], ret);
+    ret->examined = ret->feasible_len + ret->diagnosis.explicit_nodes;
 }

@@ -53,11 +53,12 @@ struct evaluation {
     uint32_t *feasible; /* in node order */
     uint32_t feasible_len;
     uint32_t own_nomination; /* the pod's own nominated node when it is feasible, else ROW_NONE */
-    uint32_t examined;       /* how many nodes were asked */
+    uint32_t examined;       /* how many nodes were asked, apart from a nominated one that is feasible */
     struct status error;     /* of the first plugin that failed, else Success */
     struct diagnosis diagnosis;
 };
-/* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. */
+/* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. A pod
+ * whose own nominated node is feasible needs no other, unless every node is asked for. */
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
 /* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A profile
  * without scorers needs one. */

@@ -66,6 +66,13 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     return reject(STATUS_UNRESOLVABLE, "the pod needs dynamic resources, which are not supported yet");
 }
 
+/* Asked only of pods that need devices, or where PreFilter did not run. */
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    (void)node;
+    return *cycle_state(cycle) ? STATUS_OK : reject(STATUS_ERROR, "not found");
+}
+
 /* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
  * takes that for an error, and preemption does not get its turn. */
 static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
@@ -114,9 +121,9 @@ static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
     .doc = "Holds back pods that need devices by ResourceClaim.",
-    .silent_points = POINT_BIT(POINT_PRE_ENQUEUE) | POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_RESERVE) |
-                     POINT_BIT(POINT_PRE_BIND),
+    .silent_points = POINT_BIT(POINT_PRE_ENQUEUE) | POINT_BIT(POINT_RESERVE) | POINT_BIT(POINT_PRE_BIND),
     .pre_filter = pre_filter,
+    .filter = filter,
     .post_filter = post_filter,
     .score = score,
     .normalize = normalize,

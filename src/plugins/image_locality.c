@@ -92,8 +92,8 @@ static bool rows_prepare(struct table *table, struct table_part *part)
 /* Whether an image is known at all, and on how many of how many nodes, is part of every node's score. */
 static uint64_t rows_version(const struct table *table, const struct table_part *part)
 {
-    (void)part;
-    return table->cluster->images_version;
+    uint64_t version = table->cluster->images_version;
+    return part->scores ? version * 31 + table->cluster->live_nodes : version;
 }
 
 static void rows_score(struct table *table, struct table_part *part, struct row_span span)

@@ -164,6 +164,18 @@ static struct status add_volumes(const struct cluster *cluster, const struct pod
     return STATUS_OK;
 }
 
+static const struct state *find_volumes(struct cycle *cycle)
+{
+    struct state *state = arena_new(cycle->arena, struct state);
+    state->volumes = volumes_get(cycle->cluster, VOLUMES_ATTACHMENTS);
+    for (int with = 0; with < 2; with++) {
+        struct brought *brought = &state->brought[with];
+        brought->status = add_volumes(cycle->cluster, cycle->pod, with, true, &brought->volumes, cycle->arena);
+    }
+    *cycle_state(cycle) = state;
+    return state;
+}
+
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
@@ -175,13 +187,7 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     }
     if (!concerned)
         return STATUS_SKIPPED;
-    struct state *state = arena_new(cycle->arena, struct state);
-    state->volumes = volumes_get(cycle->cluster, VOLUMES_ATTACHMENTS);
-    for (int with = 0; with < 2; with++) {
-        struct brought *brought = &state->brought[with];
-        brought->status = add_volumes(cycle->cluster, pod, with, true, &brought->volumes, cycle->arena);
-    }
-    *cycle_state(cycle) = state;
+    (void)find_volumes(cycle);
     return STATUS_OK;
 }
 
@@ -239,6 +245,8 @@ static int64_t count_driver(const struct attachables *set, const struct attachab
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
     const struct state *state = *cycle_state(cycle);
+    if (!state) /* the profile runs the plugin at Filter alone */
+        state = find_volumes(cycle);
     const struct csi_node *csi_node =
         cluster_get(&node.cluster->csi_nodes, (struct str){ 0 }, node_name(node));
     const struct brought *brought = &state->brought[csi_node != NULL];

@@ -141,6 +141,8 @@ static struct status filter(struct cycle *cycle, struct node_view node)
                 return reject(STATUS_UNSCHEDULABLE, "node(s) had no available disk");
     }
     const struct state *state = *cycle_state(cycle);
+    if (!state)
+        return reject(STATUS_ERROR, "cannot read \"PreFilterVolumeRestrictions\" from cycleState");
     if (state->conflicts > 0)
         return reject(
             STATUS_UNSCHEDULABLE,

@@ -93,9 +93,9 @@ static struct status check_unbound(struct cycle *cycle, const struct pvc *pvc)
     return reject(STATUS_UNRESOLVABLE, "PersistentVolume had no name");
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+/* What the pod's bound volumes demand of a node's labels. */
+static struct status find_demands(struct cycle *cycle)
 {
-    (void)narrow;
     const struct pod *pod = cycle->pod;
     struct state *state = arena_new(cycle->arena, struct state);
     state->demands =
@@ -121,10 +121,16 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
             return not_found(cycle->arena, "persistentvolume", pvc->spec.volume_name);
         add_demands(state, pv, cycle->arena);
     }
-    if (!state->len)
-        return STATUS_SKIPPED;
     *cycle_state(cycle) = state;
     return STATUS_OK;
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    struct status status = find_demands(cycle);
+    const struct state *state = *cycle_state(cycle);
+    return status_ok(status) && !state->len ? STATUS_SKIPPED : status;
 }
 
 static bool has_topology(const struct str_map *labels)
@@ -148,8 +154,13 @@ static bool demand_met(const struct demand *demand, const struct str_map *labels
 
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
-    const struct state *state = *cycle_state(cycle);
     const struct str_map *labels = &node_api(node)->meta.labels;
+    if (!*cycle_state(cycle)) { /* the profile runs the plugin at Filter alone */
+        struct status status = find_demands(cycle);
+        if (!status_ok(status))
+            return status;
+    }
+    const struct state *state = *cycle_state(cycle);
     if (!has_topology(labels))
         return STATUS_OK;
     for (uint32_t i = 0; i < state->len; i++)

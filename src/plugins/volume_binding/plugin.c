@@ -93,6 +93,8 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 {
     const struct state *state = *cycle_state(cycle);
     struct pod_volumes volumes;
+    if (!state)
+        return reject(STATUS_ERROR, "not found");
     return binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
 }
 
