@@ -205,15 +205,45 @@ static void clear(struct groups *groups)
     *vec_push(&groups->items) = (struct group){ 0 };
 }
 
-static void count_row(struct group *group, int32_t local)
+/* The best of a run of rows of one group, kept out of memory while the run lasts. */
+struct run_best {
+    uint32_t number, rows, best_rows;
+    int32_t best;
+};
+
+static void run_flush(struct groups *groups, const struct run_best *run)
 {
-    group->rows++;
-    if (local > group->best) {
-        group->best = local;
-        group->best_rows = 1;
-    } else {
-        group->best_rows += local == group->best;
+    if (!run->number)
+        return;
+    struct group *group = &groups->items.items[run->number];
+    group->rows = run->rows;
+    group->best = run->best;
+    group->best_rows = run->best_rows;
+}
+
+static struct run_best run_start(const struct groups *groups, uint32_t number)
+{
+    const struct group *group = &groups->items.items[number];
+    return (struct run_best){ number, group->rows, group->best_rows, group->best };
+}
+
+static void build_scanned(struct groups *groups, const struct table *table)
+{
+    struct run_best run = { 0 };
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (table->verdict[row])
+            continue;
+        if (!run.number || !same_inputs(groups, run.number, table, row)) {
+            run_flush(groups, &run);
+            run = run_start(groups, group_for(groups, table, row));
+        }
+        int32_t local = table->local[row];
+        groups->group_of[row] = run.number;
+        run.best_rows = local > run.best ? 1 : run.best_rows + (local == run.best);
+        run.best = MAX(run.best, local);
+        run.rows++;
     }
+    run_flush(groups, &run);
 }
 
 void groups_build(struct groups *groups, const struct table *table, bool ranked)
@@ -228,19 +258,10 @@ void groups_build(struct groups *groups, const struct table *table, bool ranked)
     groups->words = (uint32_t)bitmap_words(groups->rows_cap);
     memset(groups->group_of, 0, groups->rows_cap * sizeof(*groups->group_of));
     slots_rebuild(groups);
-    uint32_t number = 0; /* neighbours are often alike */
-    for (uint32_t row = 0; row < table->rows; row++) {
-        if (table->verdict[row])
-            continue;
-        if (ranked) {
-            groups_insert(groups, table, row);
-            continue;
-        }
-        if (!number || !same_inputs(groups, number, table, row))
-            number = group_for(groups, table, row);
-        groups->group_of[row] = number;
-        count_row(&groups->items.items[number], table->local[row]);
-    }
+    if (!ranked)
+        build_scanned(groups, table);
+    for (uint32_t row = 0; ranked && row < table->rows; row++)
+        groups_insert(groups, table, row);
 }
 
 void groups_release(struct groups *groups)

@@ -169,13 +169,20 @@ uint32_t table_rejection(struct table *table, struct table_part *part, uint32_t 
     return (uint32_t)table->rejections.len - 1;
 }
 
+/* A live row starts without verdict, another one with VERDICT_ABSENT, which is 0 - 1. */
 static void clear_rows(struct table *table, struct row_span span)
 {
     const uint8_t *live = table->cluster->col.live;
+    uint32_t *verdict = table->verdict;
+    if (!span.rows) {
+        for (uint32_t row = 0; row < span.len; row++)
+            verdict[row] = (uint32_t)live[row] - 1;
+        memset(table->local, 0, span.len * sizeof(*table->local));
+        return;
+    }
     for (uint32_t i = 0; i < span.len; i++) {
-        uint32_t row = span_row(span, i);
-        table->verdict[row] = live[row] ? 0 : VERDICT_ABSENT;
-        table->local[row] = 0;
+        verdict[span.rows[i]] = (uint32_t)live[span.rows[i]] - 1;
+        table->local[span.rows[i]] = 0;
     }
 }
 

@@ -105,7 +105,7 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes)
+void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes, bool images)
 {
     struct rng rngs[NODE_PARTS];
     for (int part = 0; part < NODE_PARTS; part++)
@@ -121,7 +121,7 @@ void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t numbe
     }
     put(out, "},'status':{");
     put_allocatable(out, &rngs[NODE_ALLOCATABLE]);
-    if (chance(&rngs[NODE_IMAGES], 40))
+    if (images && chance(&rngs[NODE_IMAGES], 40))
         put_images(out, &rngs[NODE_IMAGES]);
     put(out, "}}");
 }

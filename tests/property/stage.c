@@ -47,7 +47,7 @@ static void set_node(struct stage *stage, uint32_t number)
         if (!dice->seeds[part] || chance(&stage->rng, 35))
             dice->seeds[part] = rng_next(&stage->rng);
     strbuf_clear(&stage->text);
-    write_node(&stage->text, dice, number, stage->names);
+    write_node(&stage->text, dice, number, stage->names, stage->images);
     cluster_set_node(&stage->cluster, decode(stage).ptr);
 }
 
@@ -154,7 +154,9 @@ void stage_init(struct stage *stage, uint64_t seed)
     stage->nominates = chance(&stage->rng, 40);
     stage->names = stage->crowded ? 40 : cluster_size(&stage->rng);
     stage->nodes = xcalloc(stage->names, sizeof(*stage->nodes));
-    stage->templates_len = 3 + roll(&stage->rng, TEMPLATES_MAX - 2);
+    /* With few templates the same classes come again and again: their tables are repaired more often. */
+    stage->templates_len = 1 + roll(&stage->rng, chance(&stage->rng, 50) ? 4 : TEMPLATES_MAX);
+    stage->images = chance(&stage->rng, 50);
     for (uint32_t i = 0; i < stage->templates_len; i++)
         template_init(&stage->templates[i], &stage->rng, stage->engine.profiles_len);
     for (uint32_t i = 0; i < NAMESPACES; i++)

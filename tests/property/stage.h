@@ -19,6 +19,7 @@ struct stage {
     uint32_t templates_len;
     uint32_t names;                     /* of nodes: n0, n1, ...; not all of them are there at a time */
     struct node_dice *nodes;            /* by name */
+    bool images;                        /* do nodes report images? */
     bool nominates;                     /* do pods get nominations here? */
     bool crowded;                       /* more classes than the engine keeps tables for, and nobody leaves */
     VEC(struct pod_info *) placed, waiting;

@@ -13,6 +13,7 @@
 struct domain_count {
     struct str value;
     int64_t pods;
+    int64_t real; /* pods, as long as nobody asks what if */
 };
 
 /* The two emptiest domains: enough to know the minimum while one domain changes. */
@@ -23,7 +24,8 @@ struct emptiest {
 
 struct filter_count {
     struct strmap domains; /* value to struct domain_count */
-    struct emptiest least[2];
+    struct emptiest least[2], real_least[2];
+    uint32_t changed; /* domains that a what-if has changed */
 };
 
 struct spread_state {
@@ -131,11 +133,25 @@ static struct status spread_pre_filter(struct cycle *cycle, struct node_names *n
         struct filter_count *count = &state->counts[i];
         count->least[0].pods = count->least[1].pods = INT32_MAX;
         map_for(&count->domains, slot) {
-            const struct domain_count *domain = slot->value;
+            struct domain_count *domain = slot->value;
+            domain->real = domain->pods;
             least_update(count->least, domain->value, domain->pods);
         }
+        memcpy(count->real_least, count->least, sizeof(count->least));
     }
     return STATUS_OK;
+}
+
+/* Who is emptied for a while may push the second emptiest domain out of the two: when a what-if is over, they are put
+ * back as they were. */
+static void change_count(struct filter_count *count, struct domain_count *domain, int delta)
+{
+    count->changed -= domain->pods != domain->real;
+    domain->pods += delta;
+    count->changed += domain->pods != domain->real;
+    least_update(count->least, domain->value, domain->pods);
+    if (!count->changed)
+        memcpy(count->least, count->real_least, sizeof(count->least));
 }
 
 static void change_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view view, int delta)
@@ -150,9 +166,7 @@ static void change_pod(struct cycle *cycle, const struct pod_info *pod, struct n
             !constraint_counts_node(constraint, cycle->pod, node))
             continue;
         struct str value = *str_map_get(&node->meta.labels, constraint->topology_key);
-        struct domain_count *domain = domain_of(&state->counts[i].domains, value, cycle->arena, true);
-        domain->pods += delta;
-        least_update(state->counts[i].least, value, domain->pods);
+        change_count(&state->counts[i], domain_of(&state->counts[i].domains, value, cycle->arena, true), delta);
     }
 }
 

@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Proc is a child process, alone in a process group and ended by the kernel should this process end first.
+type Proc struct {
+	Name string
+	Log  string // the file that holds its output
+	cmd  *exec.Cmd
+	done chan struct{} // closed once it has been waited for
+}
+
+// The kernel ends a child together with the thread that started it, so one thread that never ends starts all.
+var launcher = sync.OnceValue(func() chan func() {
+	jobs := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for job := range jobs {
+			job()
+		}
+	}()
+	return jobs
+})
+
+// launch starts argv in dir. Output is appended to log, so that a restarted part goes on in the same file.
+func launch(dir, log string, argv ...string) (*Proc, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	p := &Proc{Name: filepath.Base(argv[0]), Log: log, cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	launcher() <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("%s does not start: %w", p.Name, err)
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Alive says whether the process still runs (a paused one does).
+func (p *Proc) Alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Done is closed when the process has ended.
+func (p *Proc) Done() <-chan struct{} { return p.done }
+
+// Exit describes how the process ended: "exit status 1", "signal: killed".
+func (p *Proc) Exit() string {
+	<-p.done
+	return p.cmd.ProcessState.String()
+}
+
+func (p *Proc) signal(s syscall.Signal) {
+	if p.Alive() {
+		syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
+// Kill ends the process at once, as a crash would.
+func (p *Proc) Kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Terminate asks the process to end and says how long that took; it is killed after limit.
+func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+		return time.Since(began), nil
+	case <-time.After(limit):
+		p.Kill()
+		return limit, fmt.Errorf("%s did not end within %v of SIGTERM", p.Name, limit)
+	}
+}
+
+// Pause stops the process without its noticing; Resume lets it go on.
+func (p *Proc) Pause()  { p.signal(syscall.SIGSTOP) }
+func (p *Proc) Resume() { p.signal(syscall.SIGCONT) }
+
+// Tail is the end of the output, at most n lines.
+func (p *Proc) Tail(n int) string {
+	b, _ := os.ReadFile(p.Log)
+	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+}
+
+// Usage is what a process has used so far.
+type Usage struct {
+	CPU     time.Duration // user and system
+	PeakMiB float64       // the largest resident set
+}
+
+// Usage reads /proc; once the process has ended, what the kernel reported at its end.
+func (p *Proc) Usage() Usage {
+	if !p.Alive() {
+		state := p.cmd.ProcessState
+		peak := state.SysUsage().(*syscall.Rusage).Maxrss
+		return Usage{CPU: state.UserTime() + state.SystemTime(), PeakMiB: float64(peak) / 1024}
+	}
+	var u Usage
+	dir := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	stat, _ := os.ReadFile(dir + "stat")
+	// The name in parentheses may hold spaces; user and system ticks are the 12th and 13th field after it.
+	if f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); len(f) > 12 {
+		user, _ := strconv.ParseInt(f[11], 10, 64)
+		system, _ := strconv.ParseInt(f[12], 10, 64)
+		u.CPU = time.Duration(user+system) * 10 * time.Millisecond
+	}
+	status, _ := os.ReadFile(dir + "status")
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
+			kib, _ := strconv.ParseFloat(f[1], 64)
+			u.PeakMiB = kib / 1024
+		}
+	}
+	return u
+}
