@@ -80,6 +80,7 @@ check: tidy test ## All that a change must pass before it is sent
 
 install: all ## Install the program under PREFIX (/usr/local), below DESTDIR if that is set
 	meson configure build -Dprefix=$(abspath $(PREFIX))
+	@ninja -C build berth
 	meson install -C build --no-rebuild --tags runtime
 
 clean: ## Remove everything that was built

@@ -359,6 +359,7 @@ static int decode_field(const struct decoder *dec, const struct place *place, yy
     void *at = (char *)ptr + field->offset;
     switch ((enum field_kind)field->kind) {
     case FIELD_STR:
+    case FIELD_OPT_STR:
         return decode_str(dec, place, val, at);
     case FIELD_BOOL:
         return decode_bool(dec, place, val, at);
@@ -371,6 +372,7 @@ static int decode_field(const struct decoder *dec, const struct place *place, yy
     case FIELD_OPT_INT64:
         return decode_number(dec, place, val, field->kind, at);
     case FIELD_TIME:
+    case FIELD_MICRO_TIME:
         return decode_time(dec, place, val, at);
     case FIELD_INT_OR_STR:
         return decode_int_or_str(dec, place, val, at);

@@ -9,14 +9,16 @@
 
 #define FIELD_KINDS(X) \
     /* kind, C type */ \
-    X(STR, struct str) \
+    X(STR, struct str) /* absent and empty are the same */ \
+    X(OPT_STR, struct str) \
     X(BOOL, bool) \
     X(OPT_BOOL, struct opt_bool) \
     X(INT32, int32_t) \
     X(INT64, int64_t) \
     X(OPT_INT32, struct opt_int32) \
     X(OPT_INT64, struct opt_int64) \
-    X(TIME, struct opt_time) \
+    X(TIME, struct opt_time) /* whole seconds in protobuf */ \
+    X(MICRO_TIME, struct opt_time) \
     X(INT_OR_STR, struct int_or_str) \
     X(QUANTITY, struct quantity *) \
     X(STRS, struct str_list) \
@@ -60,5 +62,10 @@ struct kind_info {
 
 /* Indexed by enum api_kind; KIND_UNKNOWN is empty. */
 extern const struct kind_info api_kinds[KIND_COUNT];
+extern const struct type *const api_status_type; /* of struct api_status */
+
+/* The same tables for protobuf: here row i of a type is the field of tag i, and a row without a name is none. */
+extern const struct type *const api_types_by_tag[KIND_COUNT];
+extern const struct type *const api_status_by_tag;
 
 #endif

@@ -321,7 +321,7 @@ struct csi_volume_source {
     struct str driver, volume_handle;
 };
 struct object_ref {
-    struct str kind, namespace, name, uid, api_version;
+    struct str kind, namespace, name, uid, api_version, resource_version, field_path;
 };
 struct pv {
     struct meta meta;
@@ -472,6 +472,45 @@ struct device_class {
     struct str extended_resource_name;
 };
 
+/* ---- what a scheduler writes; not part of the cluster that it models ---- */
+struct binding {
+    struct meta meta; /* of the pod */
+    struct object_ref target;
+};
+struct event_series {
+    int32_t count;
+    struct opt_time last_observed_time;
+};
+struct api_event { /* events.k8s.io: what happened to an object, as users read it */
+    struct meta meta;
+    struct opt_time event_time;
+    struct event_series *series;
+    struct str reporting_controller, reporting_instance, action, reason, note, type;
+    struct object_ref regarding, *related;
+};
+struct lease {
+    struct meta meta;
+    struct {
+        struct str holder_identity, strategy, preferred_holder;
+        struct opt_int32 duration_seconds, transitions;
+        struct opt_time acquire_time, renew_time;
+    } spec;
+};
+
+/* metav1.Status: an API server's answer that is no object. It has no metadata of its own, so it is no kind. */
+struct status_cause {
+    struct str type, message, field; /* type: such as "FieldValueInvalid"; "reason" on the wire */
+};
+struct api_status {
+    struct str status, message, reason; /* status: "Success" or "Failure" */
+    int32_t code;                       /* of HTTP */
+    struct {
+        struct str name, group, kind, uid;
+        LIST(struct status_cause) causes;
+        int32_t retry_after_seconds; /* 0: not said */
+    } details;
+};
+
 /* ---- any of them ---- */
 #define API_KINDS(X) \
     /* enum, kind, group/version, struct, namespaced */ \
@@ -495,7 +534,10 @@ struct device_class {
     X(PDB, "PodDisruptionBudget", "policy/v1", pdb, true) \
     X(PRIORITY_CLASS, "PriorityClass", "scheduling.k8s.io/v1", priority_class, false) \
     X(RESOURCE_CLAIM, "ResourceClaim", "resource.k8s.io/v1", resource_claim, true) \
-    X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false)
+    X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false) \
+    X(BINDING, "Binding", "v1", binding, true) \
+    X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \
+    X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true)
 
 enum api_kind {
     KIND_UNKNOWN,

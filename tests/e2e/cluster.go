@@ -1,0 +1,327 @@
+// Package e2e runs a live scheduler against real Kubernetes parts on the loopback interface: etcd, kube-apiserver with
+// RBAC, and, where a test needs them, kube-controller-manager and kwok. The scheduler holds the stock role
+// system:kube-scheduler and nothing else. The tests see it only through the API, as a cluster's users do.
+//
+// Environment:
+//
+//	E2E_PARTS      folder with the real parts (parts/build --where)
+//	E2E_SCHEDULER  berth (the default), kube-scheduler, or a command line
+//	BERTH          the berth binary
+//	E2E_KEEP       not empty: keep the folders with data and logs; those of failed tests are always kept
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Two users are known to the API server: RBAC's own bootstrap gives the second the scheduler's stock role.
+const (
+	adminToken     = "e2e-admin"
+	schedulerToken = "e2e-scheduler"
+	tokens         = adminToken + ",admin,admin,\"system:masters\"\n" + schedulerToken + ",system:kube-scheduler,scheduler\n"
+)
+
+// Everything that the scheduler asks for is logged, so that tests can see what was refused, and how often what was done.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: ["system:kube-scheduler"]}
+- {level: None}
+`
+
+// Options says what kind of cluster is started.
+type Options struct {
+	Audit       bool // log the scheduler's requests
+	Controllers bool // kube-controller-manager, and the admission plugins that rely on it
+	Kwok        bool // fake kubelets: nodes stay ready, bound pods run, deleted pods go
+}
+
+// Cluster is a running control plane without a scheduler.
+type Cluster struct {
+	Dir   string // data, logs, keys
+	Admin *kubernetes.Clientset
+	Rest  *rest.Config
+
+	bin             string
+	opts            Options
+	api, etcd, peer int // ports
+	etcdProc        *Proc
+	apiProc         *Proc
+	others          []*Proc
+}
+
+// PartsDir is the folder with the real parts.
+func PartsDir() (string, error) {
+	dir := os.Getenv("E2E_PARTS")
+	if _, err := os.Stat(filepath.Join(dir, "kube-apiserver")); dir == "" || err != nil {
+		return "", errors.New("E2E_PARTS names no folder with kube-apiserver: build the parts with tests/e2e/parts/build and pass what its --where prints")
+	}
+	return filepath.Abs(dir)
+}
+
+// Start brings a control plane up in a new temporary folder; that takes a few seconds.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	bin, err := PartsDir()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "berth-e2e-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Dir: dir, bin: bin, opts: opts}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("%w (data and logs are in %s)", err, dir)
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	c.api, c.etcd, c.peer = ports[0], ports[1], ports[2]
+	if err := c.writeFiles(); err != nil {
+		return err
+	}
+	if err := c.startEtcd(); err != nil {
+		return err
+	}
+	if err := c.startAPI(ctx); err != nil {
+		return err
+	}
+	c.Rest = &rest.Config{Host: "https://" + c.Addr(), BearerToken: adminToken, QPS: -1}
+	c.Rest.CAFile = c.path("certs/apiserver.crt")
+	c.Rest.ContentType = "application/vnd.kubernetes.protobuf"
+	c.Rest.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	if c.Admin, err = kubernetes.NewForConfig(c.Rest); err != nil {
+		return err
+	}
+	if err := c.WriteKubeconfig("admin.conf", c.Addr(), adminToken); err != nil {
+		return err
+	}
+	if c.opts.Controllers {
+		if err := c.startControllers(); err != nil {
+			return err
+		}
+	}
+	if c.opts.Kwok {
+		return c.startKwok()
+	}
+	return nil
+}
+
+// freePorts finds n ports of the loopback interface that nobody listens on.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
+func (c *Cluster) part(name string) string { return filepath.Join(c.bin, name) }
+
+// Addr is the API server's address.
+func (c *Cluster) Addr() string { return fmt.Sprintf("127.0.0.1:%d", c.api) }
+
+func (c *Cluster) writeFiles() error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		"sa.key":     string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})),
+		"tokens.csv": tokens,
+		"audit.yaml": auditPolicy,
+	}
+	for name, text := range files {
+		if err := os.WriteFile(c.path(name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteKubeconfig writes a file that leads to addr with the given token. The server's certificate is checked.
+func (c *Cluster) WriteKubeconfig(name, addr, token string) error {
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: e2e, cluster: {server: "https://%s", certificate-authority: "%s"}}]
+users: [{name: e2e, user: {token: %s}}]
+contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
+current-context: e2e
+`, addr, c.path("certs/apiserver.crt"), token)
+	return os.WriteFile(c.path(name), []byte(text), 0o600)
+}
+
+func (c *Cluster) startEtcd() (err error) {
+	client, peer := fmt.Sprintf("http://127.0.0.1:%d", c.etcd), fmt.Sprintf("http://127.0.0.1:%d", c.peer)
+	c.etcdProc, err = launch(c.Dir, c.path("etcd.log"), c.part("etcd"), "--data-dir", "etcd", "--unsafe-no-fsync",
+		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+		"--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
+		"--quota-backend-bytes", "8589934592", "--log-level", "warn")
+	return err
+}
+
+func (c *Cluster) startAPI(ctx context.Context) (err error) {
+	// Without controllers nobody would take the taint off new nodes, or the finalizer off volumes.
+	without := "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection"
+	if c.opts.Controllers {
+		without = "TaintNodesByCondition"
+	}
+	argv := []string{c.part("kube-apiserver"), "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", c.etcd),
+		"--secure-port", fmt.Sprint(c.api), "--bind-address", "127.0.0.1", "--cert-dir", c.path("certs"),
+		"--token-auth-file", "tokens.csv", "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", "sa.key",
+		"--service-account-signing-key-file", "sa.key", "--service-cluster-ip-range", "10.0.0.0/16",
+		"--endpoint-reconciler-type", "none", "--allow-privileged", "--disable-admission-plugins", without}
+	if c.opts.Audit {
+		argv = append(argv, "--audit-policy-file", "audit.yaml", "--audit-log-path", c.path("audit.log"))
+	}
+	if c.apiProc, err = launch(c.Dir, c.path("kube-apiserver.log"), argv...); err != nil {
+		return err
+	}
+	return c.awaitReady(ctx)
+}
+
+// awaitReady returns when the API server says that it is ready.
+func (c *Cluster) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	for ctx.Err() == nil {
+		request, _ := http.NewRequestWithContext(ctx, "GET", "https://"+c.Addr()+"/readyz", nil)
+		request.Header.Set("Authorization", "Bearer "+adminToken)
+		if answer, err := client.Do(request); err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		for _, p := range []*Proc{c.etcdProc, c.apiProc} {
+			if !p.Alive() {
+				return fmt.Errorf("%s ended while it was waited for (%s):\n%s", p.Name, p.Exit(), p.Tail(10))
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return fmt.Errorf("kube-apiserver is not ready: %w\n%s", ctx.Err(), c.apiProc.Tail(10))
+}
+
+func (c *Cluster) startControllers() error {
+	p, err := launch(c.Dir, c.path("kube-controller-manager.log"), c.part("kube-controller-manager"),
+		"--kubeconfig", c.path("admin.conf"), "--leader-elect=false", "--secure-port", "0",
+		"--service-account-private-key-file", "sa.key", "--root-ca-file", c.path("certs/apiserver.crt"),
+		"--kube-api-qps", "500", "--kube-api-burst", "500")
+	c.others = append(c.others, p)
+	return err
+}
+
+func (c *Cluster) startKwok() error {
+	argv := []string{c.part("kwok"), "--kubeconfig", c.path("admin.conf"), "--manage-all-nodes=true"}
+	stages, err := filepath.Glob(c.part("stages/*.yaml"))
+	if err != nil || len(stages) == 0 {
+		return fmt.Errorf("no stages of kwok in %s", c.part("stages"))
+	}
+	for _, stage := range stages {
+		argv = append(argv, "--config", stage)
+	}
+	p, err := launch(c.Dir, c.path("kwok.log"), argv...)
+	c.others = append(c.others, p)
+	return err
+}
+
+// StartScheduler starts argv, and the flags by which it finds this cluster. addr is the API server's, or a relay's.
+func (c *Cluster) StartScheduler(name, addr string, argv []string, flags ...string) (*Proc, error) {
+	conf := name + ".conf"
+	if err := c.WriteKubeconfig(conf, addr, schedulerToken); err != nil {
+		return nil, err
+	}
+	all := append([]string{}, argv...)
+	all = append(all, "--kubeconfig", c.path(conf), "--leader-elect=false", "--secure-port", "0")
+	p, err := launch(c.Dir, c.path(name+".log"), append(all, flags...)...)
+	if err == nil {
+		p.Name = name
+		c.others = append(c.others, p)
+	}
+	return p, err
+}
+
+// KillAPI ends the API server as a crash would; RestartAPI brings it back on the same data and port.
+func (c *Cluster) KillAPI() { c.apiProc.Kill() }
+
+func (c *Cluster) RestartAPI(ctx context.Context) error { return c.startAPI(ctx) }
+
+// PauseAPI lets the API server stop answering while its connections stay open.
+func (c *Cluster) PauseAPI()  { c.apiProc.Pause() }
+func (c *Cluster) ResumeAPI() { c.apiProc.Resume() }
+
+// Stop ends all parts, clients first; what a part was told to do is then done or not, and nothing waits for it.
+func (c *Cluster) Stop() {
+	for _, p := range append(c.others, c.apiProc, c.etcdProc) {
+		if p != nil {
+			p.Kill()
+		}
+	}
+	c.others = nil
+}
+
+// Remove deletes the folder of a stopped cluster.
+func (c *Cluster) Remove() { os.RemoveAll(c.Dir) }
+
+// UnderTest is the name of the scheduler that is tested and the command that starts it.
+func UnderTest() (name string, argv []string, err error) {
+	switch name = os.Getenv("E2E_SCHEDULER"); name {
+	case "", "berth":
+		argv, err = BerthCommand()
+		return "berth", argv, err
+	case "kube-scheduler":
+		argv, err = ReferenceCommand()
+		return name, argv, err
+	default:
+		argv = strings.Fields(name)
+		return filepath.Base(argv[0]), argv, nil
+	}
+}
+
+// BerthCommand starts berth's scheduler.
+func BerthCommand() ([]string, error) {
+	path, err := filepath.Abs(os.Getenv("BERTH"))
+	if _, missing := os.Stat(path); err != nil || missing != nil || os.Getenv("BERTH") == "" {
+		return nil, errors.New("BERTH does not name the berth binary")
+	}
+	return []string{path, "scheduler"}, nil
+}
+
+// ReferenceCommand starts the real kube-scheduler.
+func ReferenceCommand() ([]string, error) {
+	dir, err := PartsDir()
+	return []string{filepath.Join(dir, "kube-scheduler")}, err
+}

@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Observer follows pods, nodes and events through watches of its own and remembers what happened to each pod.
+// What no scheduler may do is noted as it happens: a pod that moves, a node that gets more than it has.
+type Observer struct {
+	c      *Cluster
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced with each change
+	pods    map[types.UID]*Seen
+	names   map[string]types.UID // the newest pod of a name
+	nodes   map[string]*v1.Node
+	used    map[string]v1.ResourceList
+	events  map[types.UID]*eventsv1.Event
+	wrongs  []Wrong
+	bound   int
+}
+
+// Seen is what is known of a pod.
+type Seen struct {
+	Pod     *v1.Pod
+	Node    string    // where it was bound, "" as long as it is not
+	BoundAt time.Time // when the binding was seen here
+	Gone    bool
+	counted bool // part of its node's use
+}
+
+// Wrong is something that a scheduler must not do.
+type Wrong struct{ Kind, Text string }
+
+// The kinds of wrongs.
+const (
+	Moved         = "pod moved"
+	Overcommitted = "node overcommitted"
+)
+
+// Observe starts to watch; it returns once it knows all that is there.
+func (c *Cluster) Observe(ctx context.Context) (*Observer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	o := &Observer{c: c, cancel: cancel, changed: make(chan struct{}), pods: map[types.UID]*Seen{},
+		names: map[string]types.UID{}, nodes: map[string]*v1.Node{}, used: map[string]v1.ResourceList{},
+		events: map[types.UID]*eventsv1.Event{}}
+	core, events := c.Admin.CoreV1(), c.Admin.EventsV1()
+	feeds := []*feed{
+		{list: func(l metav1.ListOptions) (runtime.Object, error) { return core.Nodes().List(ctx, l) },
+			watch: func(l metav1.ListOptions) (watch.Interface, error) { return core.Nodes().Watch(ctx, l) }},
+		{list: func(l metav1.ListOptions) (runtime.Object, error) { return core.Pods("").List(ctx, l) },
+			watch: func(l metav1.ListOptions) (watch.Interface, error) { return core.Pods("").Watch(ctx, l) }},
+		{list: func(l metav1.ListOptions) (runtime.Object, error) { return events.Events("").List(ctx, l) },
+			watch: func(l metav1.ListOptions) (watch.Interface, error) { return events.Events("").Watch(ctx, l) }},
+	}
+	for _, f := range feeds {
+		f.known, f.apply = map[types.UID]runtime.Object{}, o.apply
+		if err := f.sync(); err != nil {
+			cancel()
+			return nil, err
+		}
+	}
+	for _, f := range feeds {
+		o.done.Go(func() { f.run(ctx) })
+	}
+	return o, nil
+}
+
+// Close ends the watches.
+func (o *Observer) Close() {
+	o.cancel()
+	o.done.Wait()
+}
+
+// feed turns a list and watches into one stream of changes, which goes on when the API server comes back.
+type feed struct {
+	list  func(metav1.ListOptions) (runtime.Object, error)
+	watch func(metav1.ListOptions) (watch.Interface, error)
+	apply func(obj runtime.Object, gone bool)
+
+	version string
+	known   map[types.UID]runtime.Object
+}
+
+// sync reads everything, and reports what has gone since.
+func (f *feed) sync() error {
+	list, err := f.list(metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	before := f.known
+	f.known = map[types.UID]runtime.Object{}
+	for _, obj := range items {
+		uid := obj.(metav1.Object).GetUID()
+		delete(before, uid)
+		f.known[uid] = obj
+	}
+	for _, obj := range before {
+		f.apply(obj, true)
+	}
+	for _, obj := range items {
+		f.apply(obj, false)
+	}
+	f.version = list.(metav1.ListInterface).GetResourceVersion()
+	return nil
+}
+
+func (f *feed) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := f.watch(metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true})
+		if err == nil {
+			err = f.drain(w)
+		}
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			err = f.sync()
+		}
+		if err != nil && ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// drain reads a watch to its end.
+func (f *feed) drain(w watch.Interface) error {
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if event.Type == watch.Error {
+			return apierrors.FromObject(event.Object)
+		}
+		obj := event.Object.(metav1.Object)
+		f.version = obj.GetResourceVersion()
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			f.known[obj.GetUID()] = event.Object
+			f.apply(event.Object, false)
+		case watch.Deleted:
+			delete(f.known, obj.GetUID())
+			f.apply(event.Object, true)
+		}
+	}
+	return nil
+}
+
+func (o *Observer) apply(obj runtime.Object, gone bool) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch obj := obj.(type) {
+	case *v1.Pod:
+		o.pod(obj, gone, now)
+	case *v1.Node:
+		if o.nodes[obj.Name] = obj; gone {
+			delete(o.nodes, obj.Name)
+		}
+	case *eventsv1.Event:
+		if !gone {
+			o.events[obj.UID] = obj
+		}
+	}
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
+	s := o.pods[pod.UID]
+	if s == nil {
+		s = &Seen{}
+		o.pods[pod.UID] = s
+	}
+	s.Pod, s.Gone = pod, gone
+	o.names[pod.Namespace+"/"+pod.Name] = pod.UID
+	if node := pod.Spec.NodeName; node != s.Node {
+		if s.Node != "" {
+			o.wrongs = append(o.wrongs, Wrong{Moved, fmt.Sprintf("%s/%s from %s to %q", pod.Namespace, pod.Name, s.Node, node)})
+		} else {
+			s.BoundAt = now
+			o.bound++
+		}
+		s.Node = node
+	}
+	o.count(s)
+}
+
+// count adds the pod to its node's use, or takes it off.
+func (o *Observer) count(s *Seen) {
+	holds := s.Node != "" && !s.Gone && s.Pod.Status.Phase != v1.PodSucceeded && s.Pod.Status.Phase != v1.PodFailed
+	if holds == s.counted {
+		return
+	}
+	s.counted = holds
+	used := o.used[s.Node]
+	if used == nil {
+		used = v1.ResourceList{}
+		o.used[s.Node] = used
+	}
+	for name, want := range requests(s.Pod) {
+		sum := used[name]
+		if holds {
+			sum.Add(want)
+		} else {
+			sum.Sub(want)
+		}
+		used[name] = sum
+		node := o.nodes[s.Node]
+		if !holds || node == nil {
+			continue
+		}
+		if has, ok := node.Status.Allocatable[name]; ok && sum.Cmp(has) > 0 {
+			o.wrongs = append(o.wrongs, Wrong{Overcommitted, fmt.Sprintf("%s: %s of %s %s with %s/%s", s.Node,
+				sum.String(), has.String(), name, s.Pod.Namespace, s.Pod.Name)})
+		}
+	}
+}
+
+// Wrongs is what happened that must not happen.
+func (o *Observer) Wrongs() []Wrong {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.wrongs)
+}
+
+// Bound is the number of pods that were bound so far.
+func (o *Observer) Bound() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bound
+}
+
+// Pod is the newest pod of a name ("namespace/name"), or nil.
+func (o *Observer) Pod(key string) *Seen {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.find(key)
+}
+
+func (o *Observer) find(key string) *Seen {
+	if s := o.pods[o.names[key]]; s != nil {
+		copied := *s
+		return &copied
+	}
+	return nil
+}
+
+// Pods is every pod that was seen and that keep wants.
+func (o *Observer) Pods(keep func(*Seen) bool) []Seen {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []Seen
+	for _, s := range o.pods {
+		if keep(s) {
+			all = append(all, *s)
+		}
+	}
+	return all
+}
+
+// Events is every event about a pod, oldest first.
+func (o *Observer) Events(key string) []*eventsv1.Event {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []*eventsv1.Event
+	for _, e := range o.events {
+		if e.Regarding.Kind == "Pod" && e.Regarding.Namespace+"/"+e.Regarding.Name == key {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b *eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	return all
+}
+
+// Await returns nil as soon as done says so; it asks after each change.
+func (o *Observer) Await(ctx context.Context, done func() bool) error {
+	for {
+		o.mu.Lock()
+		changed := o.changed
+		o.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
