@@ -10,7 +10,7 @@ enum { GROUPS_MAX = 16, BAR_CELLS = 16, SCALARS_SHOWN = 2 };
 struct group {
     struct str name;
     uint32_t nodes;
-    int64_t *alloc, *before, *after; /* by resource */
+    double *alloc, *before, *after; /* by resource */
 };
 
 typedef VEC(struct group) group_vec;
@@ -61,9 +61,9 @@ static void add_node(const struct simulation *simulation, struct group *group, u
     const struct sim_usage *before = &simulation->before, *after = &simulation->after;
     group->nodes++;
     for (uint32_t r = 0; r < cluster->col.resources; r++) {
-        group->alloc[r] += cluster->col.alloc[r][row];
-        group->before[r] += r < before->resources ? before->used[(size_t)r * before->rows + row] : 0;
-        group->after[r] += r < after->resources ? after->used[(size_t)r * after->rows + row] : 0;
+        group->alloc[r] += (double)cluster->col.alloc[r][row];
+        group->before[r] += r < before->resources ? (double)before->used[(size_t)r * before->rows + row] : 0;
+        group->after[r] += r < after->resources ? (double)after->used[(size_t)r * after->rows + row] : 0;
     }
 }
 
@@ -78,9 +78,9 @@ static void collect_groups(const struct simulation *simulation, const char *labe
         size_t place = (size_t)strmap_get(&places, name);
         if (!place) {
             *vec_push(ret) = (struct group){ .name = name,
-                                             .alloc = arena_array(arena, int64_t, resources),
-                                             .before = arena_array(arena, int64_t, resources),
-                                             .after = arena_array(arena, int64_t, resources) };
+                                             .alloc = arena_array(arena, double, resources),
+                                             .before = arena_array(arena, double, resources),
+                                             .after = arena_array(arena, double, resources) };
             place = ret->len;
             strmap_put(&places, name, (void *)place);
         }
@@ -93,9 +93,9 @@ static void collect_groups(const struct simulation *simulation, const char *labe
 
 /* ---- bars ---- */
 
-static double share(int64_t used, int64_t alloc)
+static double share(double used, double alloc)
 {
-    return alloc > 0 ? (double)used / (double)alloc : 0;
+    return alloc > 0 ? used / alloc : 0;
 }
 
 static void print_bar_row(struct term *term, const struct group *group, uint32_t resource, const char *name,
