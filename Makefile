@@ -42,9 +42,9 @@ test: build/.with-tests ## Build, and run every test: units, golden cases, prope
 demo: all ## Show the program at work on the example cluster
 	@examples/demo build/berth
 
-bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod
-	@ninja -C build
-	build/tests/bench/bench
+bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod (BENCH_ARGS="--nodes 5000")
+	@ninja -C build tests/bench/bench
+	build/tests/bench/bench $(BENCH_ARGS)
 
 asan: | deps-test ## Run the tests under the address and undefined behaviour sanitizers
 	@test -f build-asan/build.ninja || meson setup build-asan -Dtests=true -Db_sanitize=address,undefined -Doptimization=1

@@ -17,7 +17,7 @@ enum { TEXT_SHOWN_MAX = 60, KEYS_ON_STACK_MAX = 32 };
 /* ---- messages ---- */
 
 /* Hostile text must not break the line or fill it. */
-static void put_shown(struct strbuf *out, struct str text)
+void decode_put_shown(struct strbuf *out, struct str text)
 {
     for (size_t i = 0; i < text.len && i < TEXT_SHOWN_MAX; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -27,28 +27,28 @@ static void put_shown(struct strbuf *out, struct str text)
         strbuf_puts(out, "...");
 }
 
-static void put_path(struct strbuf *out, const struct place *place)
+void decode_put_path(struct strbuf *out, const struct place *place)
 {
     if (!place)
         return;
-    put_path(out, place->up);
+    decode_put_path(out, place->up);
     if (!place->name.ptr) {
         strbuf_printf(out, "[%zu]", place->index);
         return;
     }
     if (out->len)
         strbuf_putc(out, '.');
-    put_shown(out, place->name);
+    decode_put_shown(out, place->name);
 }
 
 int decode_refuse(const struct decoder *dec, const struct place *place, yyjson_val *val, const char *expected,
                   struct str found)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    put_path(&text, place);
+    decode_put_path(&text, place);
     strbuf_puts(&text, text.len ? ": expected " : "expected ");
     strbuf_printf(&text, "%s, found ", expected);
-    put_shown(&text, found);
+    decode_put_shown(&text, found);
     return doc_error(dec->doc, val, -EINVAL, dec->err, "%s", text.text);
 }
 
@@ -57,7 +57,7 @@ static int refuse_text(const struct decoder *dec, const struct place *place, yyj
 {
     _cleanup_(strbuf_release) struct strbuf found = { 0 };
     strbuf_putc(&found, '"');
-    put_shown(&found, text);
+    decode_put_shown(&found, text);
     strbuf_putc(&found, '"');
     return decode_refuse(dec, place, val, expected, strbuf_slice(&found));
 }

@@ -29,5 +29,9 @@ int decode_str(const struct decoder *dec, const struct place *place, yyjson_val 
 int decode_refuse(const struct decoder *dec, const struct place *place, yyjson_val *val, const char *expected,
                   struct str found);
 int decode_wrong(const struct decoder *dec, const struct place *place, yyjson_val *val, const char *expected);
+/* The parts of such sentences, for decoders of other formats: "spec.containers[0]", and text of unknown origin made
+ * short and printable. */
+void decode_put_path(struct strbuf *out, const struct place *place);
+void decode_put_shown(struct strbuf *out, struct str text);
 
 #endif

@@ -40,14 +40,11 @@ enum api_kind object_kind_from(struct str api_version, struct str kind)
     return KIND_UNKNOWN;
 }
 
-static bool is_old_budget(enum api_kind kind, struct str api_version)
-{
-    return kind == KIND_PDB && str_eq(api_version, STR("policy/v1beta1"));
-}
-
 /* An empty selector of policy/v1beta1 selects nothing; since v1 it selects everything. */
-static void convert_old_budget(const struct object *object)
+void object_convert(const struct object *object, struct str api_version)
 {
+    if (object->kind != KIND_PDB || !str_eq(api_version, STR("policy/v1beta1")))
+        return;
     struct pdb *pdb = object->ptr;
     struct label_selector *sel = pdb->selector;
     if (sel && sel->match_labels.len == 0 && sel->match_expressions.len == 0)
@@ -67,8 +64,7 @@ static int decode_one(const struct decoder *dec, const struct place *place, yyjs
         return r;
     ret->ptr = ptr;
     ret->meta = ptr;
-    if (is_old_budget(ret->kind, ret->api_version))
-        convert_old_budget(ret);
+    object_convert(ret, ret->api_version);
     return 0;
 }
 
@@ -157,7 +153,8 @@ int object_walk_init(struct object_walk *walk, const struct doc *doc, struct err
     if (walk->items_kind == KIND_UNKNOWN && !str_eq(kind, STR("List")))
         return 0; /* a list of things we do not know is one thing we do not know */
     walk->is_list = true;
-    walk->old_budgets = is_old_budget(walk->items_kind, api_version);
+    if (walk->items_kind != KIND_UNKNOWN)
+        walk->api_version = api_version;
     if (yyjson_is_null(items))
         return 0;
     struct place place = { NULL, STR("items"), 0 };
@@ -179,7 +176,6 @@ int object_walk_next(struct object_walk *walk, struct arena *arena, struct objec
     int r = decode_at(&dec, walk->is_list ? &item : NULL, val, walk->items_kind, ret);
     if (r < 0)
         return r;
-    if (walk->old_budgets)
-        convert_old_budget(ret);
+    object_convert(ret, walk->api_version);
     return 1;
 }

@@ -31,13 +31,17 @@ int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind,
 /* The kind for "v1", "Pod"; KIND_UNKNOWN if there is none. */
 enum api_kind object_kind_from(struct str api_version, struct str kind);
 
+/* Makes what was written in an older version of its kind mean the same in the one that the structs are. */
+void object_convert(const struct object *object, struct str api_version);
+
 /* The objects of a document: the document itself, or the items of a List or PodList. */
 struct object_walk {
     const struct doc *doc;
     yyjson_arr_iter items;
     enum api_kind items_kind; /* of a PodList and such, whose items do not say */
+    struct str api_version;   /* of the same */
     uint32_t next;
-    bool is_list, old_budgets;
+    bool is_list;
 };
 
 /* Fails on a document that is no object. */

@@ -352,7 +352,7 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
 {
     uint32_t row = row_for_name(cluster, api->meta.name);
     bool was_live = cluster->nodes.items[row].api;
-    bool other_images = !was_live || !images_same(cluster->nodes.items[row].api, api);
+    bool other_images = !was_live || !images_stay(cluster, row, api);
     struct label_set old_labels = cluster->nodes.items[row].labels;
     sym old_zone = cluster->nodes.items[row].zone;
     sym zone = zone_of(cluster, api);

@@ -28,7 +28,7 @@ static void image_add(struct cluster *cluster, struct node_entry *node, struct s
     *vec_push(&node->images) = image;
 }
 
-bool images_same(const struct node *a, const struct node *b)
+static bool same_images(const struct node *a, const struct node *b)
 {
     if (a->status.images.len != b->status.images.len)
         return false;
@@ -39,6 +39,28 @@ bool images_same(const struct node *a, const struct node *b)
         for (uint32_t k = 0; k < x->names.len; k++)
             if (!str_eq(x->names.items[k], y->names.items[k]))
                 return false;
+    }
+    return true;
+}
+
+static int64_t own_size(const struct node *api, struct str wanted)
+{
+    list_for(&api->status.images, image)
+        list_for(&image->names, name)
+            if (str_eq(*name, wanted))
+                return image->size_bytes;
+    return 0;
+}
+
+bool images_stay(const struct cluster *cluster, uint32_t row, const struct node *api)
+{
+    const struct node_entry *node = &cluster->nodes.items[row];
+    if (!same_images(node->api, api))
+        return false;
+    vec_for(&node->images, image) {
+        const struct image_info *info = idmap_get(&cluster->images, *image);
+        if (info->nodes == 1 && info->size_bytes != own_size(api, intern_text(&cluster->syms, *image)))
+            return false;
     }
     return true;
 }

@@ -11,9 +11,10 @@ uint32_t row_for_name(struct cluster *cluster, struct str name);
 void row_release_if_empty(struct cluster *cluster, uint32_t row);
 void row_changed(struct cluster *cluster, uint32_t row);
 
+/* Would the table be the same after the row's node reported anew? Most updates leave images alone. (The only node that
+ * has an image may have found the size of an earlier one in the table: then its own counts from now on.) */
+bool images_stay(const struct cluster *cluster, uint32_t row, const struct node *api);
 /* The images that the row's node reports join or leave the cluster's table. */
-/* Do both report the same images, names and sizes? Most updates of a node leave them alone. */
-bool images_same(const struct node *a, const struct node *b);
 void images_add(struct cluster *cluster, uint32_t row);
 void images_remove(struct cluster *cluster, uint32_t row);
 

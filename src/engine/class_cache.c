@@ -179,3 +179,8 @@ struct class_table *class_cache_get(struct class_cache *cache, const struct prof
         return ranked_table(cache, slot, profile, pod, stats);
     return build(cache, &cache->scan, profile, pod, false, stats) ? &cache->scan : NULL;
 }
+
+size_t class_cache_len(const struct class_cache *cache)
+{
+    return cache->tables.len;
+}

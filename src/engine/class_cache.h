@@ -31,5 +31,7 @@ void class_cache_free(struct class_cache *cache);
 /* The table of the pod's class, up to date. NULL: the pod needs the plain path. */
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile, struct pod_info *pod,
                                     enum table_kind kind, struct engine_stats *stats);
+/* How many tables there are. */
+size_t class_cache_len(const struct class_cache *cache);
 
 #endif

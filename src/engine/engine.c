@@ -70,11 +70,11 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, struct status *r
 
 void engine_remove_pod(struct engine *engine, struct pod_info *pod)
 {
-    bool occupied = pod->row != ROW_NONE;
+    bool occupied = pod->row != ROW_NONE, nominated = pod->nominated_row != ROW_NONE;
     if (!occupied)
         queue_remove(&engine->queue, pod);
     cluster_remove_pod(engine->cluster, pod);
-    if (occupied)
+    if (occupied || nominated)
         queue_wake_all(&engine->queue);
 }
 

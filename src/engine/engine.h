@@ -81,7 +81,8 @@ const struct profile *engine_profile(const struct engine *engine, const struct p
 /* A pod that is known to the cluster and has no node waits for a decision. A gated one gets its reason in `ret_gate`
  * (code Success: it waits in the active queue). Pods of other schedulers are an error. */
 int engine_add_pod(struct engine *engine, struct pod_info *pod, struct status *ret_gate, struct error *err);
-/* A pod leaves the cluster: its node has more room, and whoever waits is tried again. */
+/* A pod leaves the cluster: the node that it was on, or was nominated to, has more room, and whoever waits is tried
+ * again. */
 void engine_remove_pod(struct engine *engine, struct pod_info *pod);
 /* Decides the next pod. False: nobody is left to be tried. */
 bool engine_step(struct engine *engine, struct decision *ret);

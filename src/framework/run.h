@@ -60,8 +60,8 @@ struct evaluation {
 /* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. A pod
  * whose own nominated node is feasible needs no other, unless every node is asked for. */
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
-/* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A profile
- * without scorers needs one. */
+/* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A
+ * profile without scorers needs one. */
 uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t percentage);
 #define EVERY_NODE (-1)
 

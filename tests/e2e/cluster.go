@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -324,4 +325,14 @@ func BerthCommand() ([]string, error) {
 func ReferenceCommand() ([]string, error) {
 	dir, err := PartsDir()
 	return []string{filepath.Join(dir, "kube-scheduler")}, err
+}
+
+// CreateAll calls create for each object, sixteen at a time, and returns the first failure.
+func CreateAll[T any](ctx context.Context, objects []T, create func(context.Context, T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for _, obj := range objects {
+		group.Go(func() error { return create(ctx, obj) })
+	}
+	return group.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -20,6 +21,7 @@ type Proc struct {
 	Log  string // the file that holds its output
 	cmd  *exec.Cmd
 	done chan struct{} // closed once it has been waited for
+	byUs atomic.Bool   // Kill or Terminate was called
 }
 
 // The kernel ends a child together with the thread that started it, so one thread that never ends starts all.
@@ -69,6 +71,9 @@ func (p *Proc) Alive() bool {
 // Done is closed when the process has ended.
 func (p *Proc) Done() <-chan struct{} { return p.done }
 
+// Stopped says whether the process was asked to end.
+func (p *Proc) Stopped() bool { return p.byUs.Load() }
+
 // Exit describes how the process ended: "exit status 1", "signal: killed".
 func (p *Proc) Exit() string {
 	<-p.done
@@ -83,6 +88,7 @@ func (p *Proc) signal(s syscall.Signal) {
 
 // Kill ends the process at once, as a crash would.
 func (p *Proc) Kill() {
+	p.byUs.Store(true)
 	p.signal(syscall.SIGKILL)
 	<-p.done
 }
@@ -90,6 +96,7 @@ func (p *Proc) Kill() {
 // Terminate asks the process to end and says how long that took; it is killed after limit.
 func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
 	began := time.Now()
+	p.byUs.Store(true)
 	p.signal(syscall.SIGTERM)
 	select {
 	case <-p.done:

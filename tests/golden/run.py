@@ -116,10 +116,12 @@ def choose(options):
 def save(cases, folder):
     os.makedirs(folder, exist_ok=True)
     for case in cases:
-        for part in ("objects", "config", "expect"):
-            write(folder, "%s.%s.json" % (case["name"], part),
-                  {"apiVersion": "v1", "kind": "List", "items": case[part]} if part == "objects" else case[part])
-        print("%s: berth explain -f %s/%s.objects.json %s" % (case["name"], folder, case["name"], case["pod"]))
+        objects = {"apiVersion": "v1", "kind": "List", "items": case["objects"]}
+        command = ["berth explain -f", write(folder, case["name"] + ".json", objects)]
+        if case["config"]:
+            command += ["--config", write(folder, case["name"] + ".config.json", case["config"])]
+        write(folder, case["name"] + ".expect.json", case["expect"])
+        print(" ".join(command + [case["pod"]]))
 
 
 def check(options, cases):

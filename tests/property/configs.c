@@ -29,8 +29,8 @@ static void put_resources(struct strbuf *out, struct rng *rng, bool weights)
 
 static void put_fit_args(struct strbuf *out, struct rng *rng)
 {
-    const char *type = one_of(rng, "LeastAllocated", "MostAllocated", "MostAllocated", "RequestedToCapacityRatio",
-                              "RequestedToCapacityRatio");
+    const char *type = one_of(rng, "LeastAllocated", "MostAllocated", "MostAllocated",
+                              "RequestedToCapacityRatio", "RequestedToCapacityRatio");
     put_args(out, "NodeResourcesFit");
     if (chance(rng, 10))
         put(out, ",'ignoredResources':['example.com/unknown']");
@@ -67,7 +67,8 @@ static void put_spread_args(struct strbuf *out, struct rng *rng)
     if (chance(rng, 60)) {
         comma(out);
         put(out, "{'maxSkew':%d,'topologyKey':'%s','whenUnsatisfiable':'%s'}", between(rng, 1, 4),
-            one_of(rng, "kubernetes.io/hostname", "rack"), one_of(rng, "ScheduleAnyway", "ScheduleAnyway", "DoNotSchedule"));
+            one_of(rng, "kubernetes.io/hostname", "rack"),
+            one_of(rng, "ScheduleAnyway", "ScheduleAnyway", "DoNotSchedule"));
     }
     put(out, "]}}");
 }
@@ -86,13 +87,16 @@ static void put_node_affinity_args(struct strbuf *out, struct rng *rng)
     put_args(out, "NodeAffinity");
     put(out, ",'addedAffinity':{");
     if (chance(rng, 50))
-        put(out, "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':"
-                 "[{'key':'disk','operator':'%s'}]}]}",
+        put(out,
+            "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':"
+            "[{'key':'disk','operator':'%s'}]}]}",
             one_of(rng, "Exists", "DoesNotExist"));
     if (chance(rng, 50)) {
         comma(out);
-        put(out, "'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':%d,'preference':{'matchExpressions':"
-                 "[{'key':'gen','operator':'Gt','values':['%d']}]}}]",
+        put(out,
+            "'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':%d,'preference':{'matchExpressions'"
+            ":"
+            "[{'key':'gen','operator':'Gt','values':['%d']}]}}]",
             between(rng, 1, 100), between(rng, 0, 9));
     }
     put(out, "}}}");
@@ -116,14 +120,15 @@ static void put_plugin_config(struct strbuf *out, struct rng *rng)
 
 static const char *plugin_name(struct rng *rng)
 {
-    return one_of(rng, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-                  "NodeResourcesBalancedAllocation", "ImageLocality", "NodePorts", "NodeUnschedulable");
+    return one_of(rng, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread",
+                  "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality", "NodePorts",
+                  "NodeUnschedulable");
 }
 
 static const char *scorer_name(struct rng *rng)
 {
-    return one_of(rng, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-                  "NodeResourcesBalancedAllocation", "ImageLocality");
+    return one_of(rng, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread",
+                  "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality");
 }
 
 /* A plugin that runs elsewhere in the order, with another weight: disabled, then enabled again behind the others. */
@@ -149,7 +154,8 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
         put_moved(out, rng, "score");
         break;
     case 3: /* at one point only */
-        put(out, "'%s':{'disabled':[{'name':'%s'}]}", one_of(rng, "filter", "score"), scorer_name(rng));
+        put(out, "'%s':{'disabled':[{'name':'%s'}]}", one_of(rng, "filter", "score", "preFilter", "preScore"),
+            scorer_name(rng));
         break;
     case 4: /* nothing is compared: the first node that fits will do */
         put(out, "'score':{'disabled':[{'name':'*'}]}");
@@ -179,7 +185,9 @@ static void put_profile(struct strbuf *out, struct rng *rng, uint32_t number)
 
 void write_config(struct strbuf *out, struct rng *rng, uint32_t profiles)
 {
-    put(out, "{'apiVersion':'" VERSION "','kind':'KubeSchedulerConfiguration','percentageOfNodesToScore':%s,'profiles':[",
+    put(out,
+        "{'apiVersion':'" VERSION
+        "','kind':'KubeSchedulerConfiguration','percentageOfNodesToScore':%s,'profiles':[",
         one_of(rng, "100", "100", "100", "0", "5", "50"));
     for (uint32_t i = 0; i < profiles; i++)
         put_profile(out, rng, i);

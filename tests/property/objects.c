@@ -71,7 +71,8 @@ static void put_taints(struct strbuf *out, struct rng *rng)
     for (int left = between(rng, 1, 3); left > 0; left--) {
         comma(out);
         put(out, "{'key':'%s','value':'%s','effect':'%s'}", one_of(rng, "dedicated", "flaky", "gpu"),
-            one_of(rng, "infra", "batch", ""), one_of(rng, "NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoSchedule"));
+            one_of(rng, "infra", "batch", ""),
+            one_of(rng, "NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoSchedule"));
     }
     put(out, "]");
 }
@@ -82,7 +83,8 @@ static void put_images(struct strbuf *out, struct rng *rng)
     for (int left = between(rng, 1, 3); left > 0; left--) {
         comma(out);
         put(out, "{'names':['%s'],'sizeBytes':%s}",
-            one_of(rng, "docker.io/library/web:latest", "web:1", "registry.k8s.io/pause:3.10", "db@sha256:0123", "db:2"),
+            one_of(rng, "docker.io/library/web:latest", "web:1", "registry.k8s.io/pause:3.10",
+                   "db@sha256:0123", "db:2"),
             one_of(rng, "52428800", "1073741824", "700000000", "1", "99999999999"));
     }
     put(out, "]");
@@ -94,7 +96,8 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
     if (!chance(rng, 3))
         put_label(out, "cpu", one_of(rng, "4", "4", "4", "2", "8", "3900m", "0.5", "1500m"));
     if (!chance(rng, 3))
-        put_label(out, "memory", one_of(rng, "8Gi", "8Gi", "4Gi", "16Gi", "7919Mi", "1G", "9007199254740993"));
+        put_label(out, "memory",
+                  one_of(rng, "8Gi", "8Gi", "4Gi", "16Gi", "7919Mi", "1G", "9007199254740993"));
     put_label(out, "pods", chance(rng, 15) ? one_of(rng, "10", "4", "2", "0") : "110");
     if (chance(rng, 50))
         put_label(out, "ephemeral-storage", one_of(rng, "100Gi", "10Gi", "1500M"));
@@ -105,7 +108,8 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes, bool images)
+void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes,
+                bool images)
 {
     struct rng rngs[NODE_PARTS];
     for (int part = 0; part < NODE_PARTS; part++)
@@ -127,14 +131,20 @@ void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t numbe
 }
 
 /* ---- selectors ---- */
-static void put_pod_labels(struct strbuf *out, struct rng *rng)
+static const char *any_app(struct rng *rng)
+{
+    return one_of(rng, "a", "b", "c", "d");
+}
+
+/* `app` may be NULL. */
+static void put_pod_labels(struct strbuf *out, struct rng *rng, const char *app)
 {
     put(out, "{");
-    if (!chance(rng, 5))
-        put_label(out, "app", one_of(rng, "a", "b", "c", "d"));
-    if (chance(rng, 60))
-        put_label(out, "tier", one_of(rng, "front", "back"));
+    if (app)
+        put_label(out, "app", app);
     if (chance(rng, 40))
+        put_label(out, "tier", one_of(rng, "front", "back"));
+    if (chance(rng, 30))
         put_label(out, "version", one_of(rng, "1", "2"));
     put(out, "}");
 }
@@ -152,16 +162,18 @@ static void put_requirement(struct strbuf *out, struct rng *rng, const char *key
         put(out, ",'values':['%s','%s']", one_of(rng, "z1", "z2", "ssd", "r1", "r2", "1", "7"),
             one_of(rng, "z3", "hdd", "nvme", "r3", "10", "x", "n1"));
     if (listed && !of_nodes)
-        put(out, ",'values':['%s','%s']", one_of(rng, "a", "b", "front", "1", "x"), one_of(rng, "c", "d", "back", "2", "y"));
+        put(out, ",'values':['%s','%s']", one_of(rng, "a", "b", "front", "1", "x"),
+            one_of(rng, "c", "d", "back", "2", "y"));
     put(out, "}");
 }
 
-static void put_label_selector(struct strbuf *out, struct rng *rng)
+/* `own` is the app that the selecting pod is part of: most select their own kind. */
+static void put_label_selector(struct strbuf *out, struct rng *rng, const char *own)
 {
     put(out, "{");
     if (chance(rng, 70)) {
         put(out, "'matchLabels':{");
-        put_label(out, "app", one_of(rng, "a", "b", "c", "d"));
+        put_label(out, "app", own && chance(rng, 60) ? own : any_app(rng));
         if (chance(rng, 20))
             put_label(out, "tier", one_of(rng, "front", "back"));
         put(out, "}");
@@ -223,7 +235,8 @@ static void put_node_affinity(struct strbuf *out, struct rng *rng)
 static void put_namespaces(struct strbuf *out, struct rng *rng)
 {
     if (chance(rng, 20))
-        put(out, ",'namespaces':['%s','%s']", namespaces[roll(rng, NAMESPACES)], namespaces[roll(rng, NAMESPACES)]);
+        put(out, ",'namespaces':['%s','%s']", namespaces[roll(rng, NAMESPACES)],
+            namespaces[roll(rng, NAMESPACES)]);
     if (!chance(rng, 25))
         return;
     put(out, ",'namespaceSelector':{");
@@ -236,18 +249,18 @@ static void put_namespaces(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-static void put_pod_term(struct strbuf *out, struct rng *rng)
+static void put_pod_term(struct strbuf *out, struct rng *rng, const char *own)
 {
     put(out, "{'topologyKey':'%s'", topology_key(rng));
     if (!chance(rng, 4)) {
         put(out, ",'labelSelector':");
-        put_label_selector(out, rng);
+        put_label_selector(out, rng, own);
     }
     put_namespaces(out, rng);
     put(out, "}");
 }
 
-static void put_pod_affinity(struct strbuf *out, struct rng *rng)
+static void put_pod_affinity(struct strbuf *out, struct rng *rng, const char *own)
 {
     bool required = chance(rng, 35);
     put(out, "{");
@@ -255,7 +268,7 @@ static void put_pod_affinity(struct strbuf *out, struct rng *rng)
         put(out, "'" REQUIRED "':[");
         for (int left = chance(rng, 75) ? 1 : 2; left > 0; left--) {
             comma(out);
-            put_pod_term(out, rng);
+            put_pod_term(out, rng, own);
         }
         put(out, "]");
     }
@@ -265,7 +278,7 @@ static void put_pod_affinity(struct strbuf *out, struct rng *rng)
         for (int left = between(rng, 1, 2); left > 0; left--) {
             comma(out);
             put(out, "{'weight':%d,'podAffinityTerm':", between(rng, 1, 100));
-            put_pod_term(out, rng);
+            put_pod_term(out, rng, own);
             put(out, "}");
         }
         put(out, "]");
@@ -274,7 +287,7 @@ static void put_pod_affinity(struct strbuf *out, struct rng *rng)
 }
 
 /* ---- pods ---- */
-static void put_affinity(struct strbuf *out, struct rng *rng)
+static void put_affinity(struct strbuf *out, struct rng *rng, const char *own)
 {
     uint32_t parts = 1 + roll(rng, 7);
     if (!chance(rng, 45))
@@ -287,23 +300,24 @@ static void put_affinity(struct strbuf *out, struct rng *rng)
     if (parts & 2) {
         comma(out);
         put(out, "'podAffinity':");
-        put_pod_affinity(out, rng);
+        put_pod_affinity(out, rng, own);
     }
     if (parts & 4) {
         comma(out);
         put(out, "'podAntiAffinity':");
-        put_pod_affinity(out, rng);
+        put_pod_affinity(out, rng, own);
     }
     put(out, "}");
 }
 
-static void put_constraint(struct strbuf *out, struct rng *rng, const char *key, const char *when)
+static void put_constraint(struct strbuf *out, struct rng *rng, const char *own, const char *key,
+                           const char *when)
 {
     comma(out);
     put(out, "{'maxSkew':%d,'topologyKey':'%s','whenUnsatisfiable':'%s'", between(rng, 1, 4), key, when);
     if (!chance(rng, 4)) {
         put(out, ",'labelSelector':");
-        put_label_selector(out, rng);
+        put_label_selector(out, rng, own);
         if (chance(rng, 15))
             put(out, ",'matchLabelKeys':['version','absent']");
     }
@@ -317,7 +331,7 @@ static void put_constraint(struct strbuf *out, struct rng *rng, const char *key,
 }
 
 /* A key appears once for each of the two kinds, as the API server demands. */
-static void put_spread(struct strbuf *out, struct rng *rng)
+static void put_spread(struct strbuf *out, struct rng *rng, const char *own)
 {
     static const char *const keys[] = { ZONE, HOST, "rack", "disk" };
     if (!chance(rng, 40))
@@ -325,9 +339,9 @@ static void put_spread(struct strbuf *out, struct rng *rng)
     put(out, ",'topologySpreadConstraints':[");
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         if (chance(rng, 25))
-            put_constraint(out, rng, keys[i], "DoNotSchedule");
+            put_constraint(out, rng, own, keys[i], "DoNotSchedule");
         if (chance(rng, 30))
-            put_constraint(out, rng, keys[i], "ScheduleAnyway");
+            put_constraint(out, rng, own, keys[i], "ScheduleAnyway");
     }
     put(out, "]");
 }
@@ -338,7 +352,8 @@ static void put_requests(struct strbuf *out, struct rng *rng)
     if (chance(rng, 75))
         put_label(out, "cpu", one_of(rng, "100m", "100m", "100m", "250m", "333m", "1", "0", "1m", "2500m"));
     if (chance(rng, 75))
-        put_label(out, "memory", one_of(rng, "64Mi", "64Mi", "500Mi", "500Mi", "1Gi", "100M", "0", "1", "3Gi"));
+        put_label(out, "memory",
+                  one_of(rng, "64Mi", "64Mi", "500Mi", "500Mi", "1Gi", "100M", "0", "1", "3Gi"));
     if (chance(rng, 10))
         put_label(out, "ephemeral-storage", one_of(rng, "1Gi", "2G", "0"));
     if (chance(rng, 12))
@@ -380,7 +395,8 @@ static void put_tolerations(struct strbuf *out, struct rng *rng)
             continue;
         }
         bool exists = chance(rng, 40);
-        put(out, "{'key':'%s','operator':'%s'", one_of(rng, "dedicated", "flaky", "gpu", "node.kubernetes.io/unschedulable"),
+        put(out, "{'key':'%s','operator':'%s'",
+            one_of(rng, "dedicated", "flaky", "gpu", "node.kubernetes.io/unschedulable"),
             exists ? "Exists" : "Equal");
         if (!exists)
             put(out, ",'value':'%s'", one_of(rng, "infra", "batch", ""));
@@ -400,7 +416,7 @@ static void put_volumes(struct strbuf *out, struct rng *rng)
         put(out, ",'volumes':[{'name':'data','persistentVolumeClaim':{'claimName':'nothing'}}]");
 }
 
-static void put_spec(struct strbuf *out, struct rng *rng, uint32_t profiles)
+static void put_spec(struct strbuf *out, struct rng *rng, const char *own, uint32_t profiles)
 {
     put(out, "'schedulerName':'%s','containers':[", scheduler_names[roll(rng, profiles)]);
     put_container(out, rng, "one", false);
@@ -419,16 +435,17 @@ static void put_spec(struct strbuf *out, struct rng *rng, uint32_t profiles)
     if (chance(rng, 15))
         put(out, ",'nodeSelector':{'disk':'%s'}", one_of(rng, "ssd", "hdd"));
     put_tolerations(out, rng);
-    put_affinity(out, rng);
-    put_spread(out, rng);
+    put_affinity(out, rng, own);
+    put_spread(out, rng, own);
     put_volumes(out, rng);
 }
 
 void template_init(struct template *template, struct rng *rng, uint32_t profiles)
 {
     struct strbuf labels = { 0 }, spec = { 0 };
-    put_pod_labels(&labels, rng);
-    put_spec(&spec, rng, profiles);
+    const char *app = chance(rng, 5) ? NULL : any_app(rng);
+    put_pod_labels(&labels, rng, app);
+    put_spec(&spec, rng, app, profiles);
     *template = (struct template){
         .labels = labels.text,
         .spec = spec.text,
@@ -448,8 +465,8 @@ static const char *const owner_kinds[] = { "ReplicaSet", "StatefulSet", "Replica
 
 void write_pod(struct strbuf *out, const struct template *template, const struct pod_text *pod)
 {
-    put(out, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p%u','uid':'uid-%u','namespace':'%s'", pod->number,
-        pod->number, template->namespace);
+    put(out, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p%u','uid':'uid-%u','namespace':'%s'",
+        pod->number, pod->number, template->namespace);
     if (pod->terminating)
         put(out, ",'deletionTimestamp':'2026-01-01T00:00:00Z'");
     if (template->owner >= 0)
@@ -486,20 +503,22 @@ void write_controller(struct strbuf *out, struct rng *rng, uint32_t number)
     const char *namespace = namespaces[chance(rng, 60) ? 0 : roll(rng, NAMESPACES)];
     uint32_t kind = roll(rng, 4);
     if (kind == 3) {
-        put(out, "{'apiVersion':'v1','kind':'Service','metadata':{'name':'service-%u','namespace':'%s'},'spec':{", number,
-            namespace);
+        put(out,
+            "{'apiVersion':'v1','kind':'Service','metadata':{'name':'service-%u','namespace':'%s'},'spec':{",
+            number, namespace);
         if (!chance(rng, 10)) {
             put(out, "'selector':");
-            put_pod_labels(out, rng);
+            put_pod_labels(out, rng, any_app(rng));
         }
         put(out, "}}");
         return;
     }
-    put(out, "{'apiVersion':'%s','kind':'%s','metadata':{'name':'set-%u','namespace':'%s'},'spec':{'selector':",
+    put(out,
+        "{'apiVersion':'%s','kind':'%s','metadata':{'name':'set-%u','namespace':'%s'},'spec':{'selector':",
         kind == 2 ? "v1" : "apps/v1", owner_kinds[kind], kind, namespace);
     if (kind == 2)
-        put_pod_labels(out, rng);
+        put_pod_labels(out, rng, any_app(rng));
     else
-        put_label_selector(out, rng);
+        put_label_selector(out, rng, NULL);
     put(out, "}}");
 }

@@ -27,7 +27,7 @@ struct pod_text {
     const char *node;      /* NULL: pending */
     const char *nominated; /* status.nominatedNodeName, or NULL */
     bool terminating;
-    bool unique;  /* has a label that no other pod has */
+    bool unique; /* has a label that no other pod has */
     int priority;
 };
 
@@ -39,7 +39,8 @@ struct node_dice {
 };
 
 /* `nodes` is how many names there are. */
-void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes, bool images);
+void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes,
+                bool images);
 void write_namespace(struct strbuf *out, struct rng *rng, uint32_t number);
 /* A Service, ReplicaSet, StatefulSet or ReplicationController. */
 void write_controller(struct strbuf *out, struct rng *rng, uint32_t number);

@@ -112,7 +112,8 @@ static void change_pod(struct stage *stage)
         return;
     snprintf(node, sizeof(node), STR_FMT, STR_ARG(cluster_node_name(&stage->cluster, (*pod)->row)));
     *pod = set_pod(stage, template,
-                   (struct pod_text){ .number = (uint32_t)number, .node = node, .terminating = chance(&stage->rng, 50) });
+                   (struct pod_text){
+                       .number = (uint32_t)number, .node = node, .terminating = chance(&stage->rng, 50) });
 }
 
 /* ---- beginning and end ---- */
@@ -123,8 +124,8 @@ static void start_engine(struct stage *stage, uint64_t seed)
     const struct config_env env = { .catalog = &catalog };
     struct error err;
     write_config(&stage->text, &stage->rng, profiles);
-    if (config_load_text("config", padded_copy(&stage->text), stage->text.len, &env, &stage->arena, &stage->config, NULL,
-                         &err) < 0)
+    if (config_load_text("config", padded_copy(&stage->text), stage->text.len, &env, &stage->arena,
+                         &stage->config, NULL, &err) < 0)
         give_up(stage, err.text);
     const struct engine_options options = {
         .config = &stage->config, .registry = &builtin_plugins, .seed = seed, .slowest = PATH_INDEX
@@ -167,7 +168,7 @@ void stage_init(struct stage *stage, uint64_t seed)
     for (uint32_t i = 0; i < stage->names; i++)
         if (!chance(&stage->rng, 5))
             set_node(stage, i);
-    for (uint32_t left = roll(&stage->rng, stage->names * 2 + 1); left > 0; left--)
+    for (uint32_t left = roll(&stage->rng, stage->names * 4 + 1); left > 0; left--)
         add_running(stage);
 }
 
@@ -223,7 +224,8 @@ static void nominate(struct stage *stage)
     uint32_t row = roll(&stage->rng, (uint32_t)stage->cluster.nodes.len);
     if (!stage->cluster.nodes.items[row].api)
         return;
-    cluster_nominate(&stage->cluster, stage->waiting.items[roll(&stage->rng, (uint32_t)stage->waiting.len)], row);
+    cluster_nominate(&stage->cluster, stage->waiting.items[roll(&stage->rng, (uint32_t)stage->waiting.len)],
+                     row);
 }
 
 /* The same few nodes again and again: more entries in the log than it keeps, or many for the same row. */

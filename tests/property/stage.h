@@ -13,19 +13,19 @@ struct stage {
     struct cluster cluster;
     struct engine engine;
     struct scheduler_config config;
-    struct arena arena;                 /* holds every object */
-    VEC(struct doc_stream *) streams;   /* the texts of the objects */
+    struct arena arena;               /* holds every object */
+    VEC(struct doc_stream *) streams; /* the texts of the objects */
     struct template templates[TEMPLATES_MAX];
     uint32_t templates_len;
-    uint32_t names;                     /* of nodes: n0, n1, ...; not all of them are there at a time */
-    struct node_dice *nodes;            /* by name */
-    bool images;                        /* do nodes report images? */
-    bool nominates;                     /* do pods get nominations here? */
-    bool crowded;                       /* more classes than the engine keeps tables for, and nobody leaves */
+    uint32_t names;          /* of nodes: n0, n1, ...; not all of them are there at a time */
+    struct node_dice *nodes; /* by name */
+    bool images;             /* do nodes report images? */
+    bool nominates;          /* do pods get nominations here? */
+    bool crowded;            /* more classes than the engine keeps tables for, and nobody leaves */
     VEC(struct pod_info *) placed, waiting;
-    uint32_t pods;                      /* made so far */
-    struct strbuf text;                 /* of the object that was made last */
-    const char *what;                   /* the last change, for messages */
+    uint32_t pods;      /* made so far */
+    struct strbuf text; /* of the object that was made last */
+    const char *what;   /* the last change, for messages */
 };
 
 void stage_init(struct stage *stage, uint64_t seed);

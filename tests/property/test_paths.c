@@ -94,7 +94,8 @@ static bool differ(const struct step *step, const char *path, const char *what, 
     return true;
 }
 
-static bool differ_text(const struct step *step, const char *path, const char *what, struct str want, struct str got)
+static bool differ_text(const struct step *step, const char *path, const char *what, struct str want,
+                        struct str got)
 {
     if (str_eq(want, got))
         return false;
@@ -106,7 +107,8 @@ static bool differ_text(const struct step *step, const char *path, const char *w
 static struct str describe(struct status status, struct arena *arena)
 {
     return arena_printf(arena, "%s by %s: " STR_FMT, status_code_name(status.code),
-                        status.plugin ? status.plugin->name : "nobody", STR_ARG(status_message(status, arena)));
+                        status.plugin ? status.plugin->name : "nobody",
+                        STR_ARG(status_message(status, arena)));
 }
 
 static bool diagnoses_differ(const struct step *step, struct outcome *want, struct outcome *got)
@@ -126,7 +128,8 @@ static bool diagnoses_differ(const struct step *step, struct outcome *want, stru
                        diagnosis_message(b, cluster->live_nodes)) ||
            differ(step, got->name, "plugins to blame", (long long)a->unschedulable_plugins,
                   (long long)b->unschedulable_plugins) ||
-           differ(step, got->name, "pending plugins", (long long)a->pending_plugins, (long long)b->pending_plugins);
+           differ(step, got->name, "pending plugins", (long long)a->pending_plugins,
+                  (long long)b->pending_plugins);
 }
 
 static bool outcomes_differ(const struct step *step, struct outcome *want, struct outcome *got)
@@ -134,9 +137,11 @@ static bool outcomes_differ(const struct step *step, struct outcome *want, struc
     const struct choice *a = &want->choice, *b = &got->choice;
     if (!got->answered) /* the plain path will answer; nothing may have moved */
         return differ(step, got->name, "next start", step->stage->engine.next_start, got->next_start);
-    if (differ_text(step, got->name, "error", describe(a->error, &want->arena), describe(b->error, &got->arena)) ||
+    if (differ_text(step, got->name, "error", describe(a->error, &want->arena),
+                    describe(b->error, &got->arena)) ||
         differ(step, got->name, "feasible nodes", a->feasible, b->feasible) ||
-        differ(step, got->name, "total", a->total, b->total) || differ(step, got->name, "equal nodes", a->ties, b->ties) ||
+        differ(step, got->name, "total", a->total, b->total) ||
+        differ(step, got->name, "equal nodes", a->ties, b->ties) ||
         differ(step, got->name, "row", a->row, b->row) ||
         differ(step, got->name, "examined nodes", a->examined, b->examined) ||
         differ(step, got->name, "next start", want->next_start, got->next_start))
@@ -286,10 +291,11 @@ static bool covers_enough(void)
     uint64_t fast = tally.answered[PATH_SCAN] + tally.answered[PATH_INDEX];
     uint64_t asked = tally.asked[PATH_SCAN] + tally.asked[PATH_INDEX];
     printf("%llu decisions, %llu placed, %llu without a node, %llu errors\n", (unsigned long long)tally.steps,
-           (unsigned long long)tally.placed, (unsigned long long)tally.unfit, (unsigned long long)tally.errors);
-    printf("scan: %llu of %llu answered; index: %llu of %llu\n", (unsigned long long)tally.answered[PATH_SCAN],
-           (unsigned long long)tally.asked[PATH_SCAN], (unsigned long long)tally.answered[PATH_INDEX],
-           (unsigned long long)tally.asked[PATH_INDEX]);
+           (unsigned long long)tally.placed, (unsigned long long)tally.unfit,
+           (unsigned long long)tally.errors);
+    printf("scan: %llu of %llu answered; index: %llu of %llu\n",
+           (unsigned long long)tally.answered[PATH_SCAN], (unsigned long long)tally.asked[PATH_SCAN],
+           (unsigned long long)tally.answered[PATH_INDEX], (unsigned long long)tally.asked[PATH_INDEX]);
     if (options.seeds < 20 || fast * 2 > asked)
         return true;
     printf("too few decisions took a fast path\n");

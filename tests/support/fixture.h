@@ -40,7 +40,7 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
     struct plugin_instance *instance = &profile->plugins[index];
     *instance = (struct plugin_instance){ .plugin = plugin, .index = index, .weight = 1 };
     for (int point = 0; point < POINT_COUNT; point++)
-        if (plugin_points(plugin) & POINT_BIT(point))
+        if (plugin_points(plugin) & ~plugin->silent_points & POINT_BIT(point))
             profile->points[point].items[profile->points[point].len++] = instance;
     struct plugin_env env = {
         .cluster = &f->cluster, .arena = &profile->arena, .args = args, .profile = profile

@@ -32,6 +32,17 @@ static inline struct rng test_rng(void)
     return rng;
 }
 
+/* Cuts the next part off a text whose parts are separated by `separator`; a part without a pointer is the end. */
+static inline struct str next_part(struct str *rest, char separator)
+{
+    if (!rest->len)
+        return (struct str){ 0 };
+    ptrdiff_t at = str_find(*rest, separator);
+    struct str part = str_slice(*rest, 0, at < 0 ? rest->len : (size_t)at);
+    *rest = str_slice(*rest, at < 0 ? rest->len : (size_t)at + 1, rest->len);
+    return part;
+}
+
 /* Compares a slice with a C string and shows both when they differ. */
 #define assert_str(got, want) \
     do { \

@@ -140,7 +140,7 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
                                    const struct waiting_claim **left, uint32_t *left_len)
 {
     struct pv_list taken = { .items = arena_array(arena, const struct pv *, claims->to_match_len) };
-    ret->bindings = arena_array(arena, struct binding, claims->to_match_len);
+    ret->bindings = arena_array(arena, struct volume_match, claims->to_match_len);
     for (uint32_t i = 0; i < claims->to_match_len; i++) {
         const struct waiting_claim *claim = claims->to_match[i];
         if (claim->match.invalid)
@@ -151,7 +151,7 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
             continue;
         }
         taken.items[taken.len++] = pv;
-        ret->bindings[ret->bindings_len++] = (struct binding){ .pv = pv, .pvc = claim->pvc };
+        ret->bindings[ret->bindings_len++] = (struct volume_match){ .pv = pv, .pvc = claim->pvc };
     }
     return STATUS_OK;
 }
@@ -247,7 +247,7 @@ static bool claim_ref_is_complete(const struct object_ref *ref, const struct pvc
 void binder_assume(struct cluster *cluster, const struct pod_volumes *volumes, struct str node_name)
 {
     for (uint32_t i = 0; i < volumes->bindings_len; i++) {
-        const struct binding *binding = &volumes->bindings[i];
+        const struct volume_match *binding = &volumes->bindings[i];
         const struct object_ref *holder = volumes_claim_ref(volumes_get(cluster, 0), binding->pv);
         if (!claim_ref_is_complete(holder, binding->pvc))
             volumes_assume_pv(cluster, binding->pv, binding->pvc);

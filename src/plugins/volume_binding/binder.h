@@ -40,7 +40,7 @@ struct pod_claims {
     bool has_immediate; /* some claim should have been bound before */
 };
 
-struct binding {
+struct volume_match {
     const struct pv *pv;
     const struct pvc *pvc;
 };
@@ -51,7 +51,7 @@ struct provision {
 };
 
 struct pod_volumes {
-    struct binding *bindings;
+    struct volume_match *bindings;
     uint32_t bindings_len;
     struct provision *provisions;
     uint32_t provisions_len;

@@ -124,7 +124,7 @@ static uint32_t class_uses(const struct pod_volumes *volumes, struct class_use *
 {
     uint32_t len = 0;
     for (uint32_t i = 0; i < volumes->bindings_len; i++) {
-        const struct binding *binding = &volumes->bindings[i];
+        const struct volume_match *binding = &volumes->bindings[i];
         struct class_use *use = class_use_of(uses, &len, binding->pv->spec.storage_class_name);
         struct quantity wanted = storage_amount(&binding->pvc->spec.resources.requests, NULL);
         struct quantity size = storage_amount(&binding->pv->spec.capacity, NULL);

@@ -6,8 +6,8 @@ enum { ROUNDS = 40, NODES = 20, PODS = 60 };
 
 /* Everything that could pile up. */
 struct sizes {
-    size_t symbols, classes, label_owners, term_owners, pods, claims, images, zones, taint_numbers, owners_by_label,
-        terms_by_label, all_owners, loose_terms, nominations;
+    size_t symbols, classes, label_owners, term_owners, pods, claims, images, zones, taint_numbers,
+        owners_by_label, terms_by_label, all_owners, loose_terms, nominations;
     size_t capacity[8]; /* of what is used again, rather than freed */
 };
 
@@ -28,29 +28,36 @@ static struct sizes measure(const struct cluster *cluster)
         .all_owners = cluster->matches.all_owners.len,
         .loose_terms = cluster->matches.loose_terms.len,
         .nominations = cluster->nominations,
-        .capacity = { cluster->syms.entries.len, cluster->nodes.len, cluster->rows_cap, cluster->taint_lists.len,
-                      cluster->label_numbers.next, cluster->term_numbers.next, cluster->topologies.len,
-                      cluster->col.resources },
+        .capacity = { cluster->syms.entries.len, cluster->nodes.len, cluster->rows_cap,
+                      cluster->taint_lists.len, cluster->label_numbers.next, cluster->term_numbers.next,
+                      cluster->topologies.len, cluster->col.resources },
     };
 }
 
 static void come(struct fixture *f, int round)
 {
     for (int i = 0; i < NODES; i++)
-        fixture_loadf(f, "{kind: Node, metadata: {name: n%d-%d, labels: {zone: z%d-%d, host: h%d-%d, "
-                         "topology.kubernetes.io/zone: z%d-%d}}, spec: {taints: [{key: k%d-%d, effect: NoSchedule}]}, status: "
-                         "{images: [{names: [i%d-%d, common], sizeBytes: 5}], allocatable: {cpu: 4}}}", round, i, round,
-                      i % 3, round, i, round, i % 3, round, i % 5, round, i);
+        fixture_loadf(f,
+                      "{kind: Node, metadata: {name: n%d-%d, labels: {zone: z%d-%d, host: h%d-%d, "
+                      "topology.kubernetes.io/zone: z%d-%d}}, spec: {taints: [{key: k%d-%d, effect: "
+                      "NoSchedule}]}, status: "
+                      "{images: [{names: [i%d-%d, common], sizeBytes: 5}], allocatable: {cpu: 4}}}",
+                      round, i, round, i % 3, round, i, round, i % 3, round, i % 5, round, i);
     for (int i = 0; i < PODS; i++)
-        fixture_loadf(f, "{kind: Pod, metadata: {name: p%d-%d, namespace: s%d, labels: {app: a%d-%d, l%d: v}}, spec: {%s: "
-                         "n%d-%d, containers: [{name: c, ports: [{containerPort: 1, hostPort: %d, hostIP: 10.0.0.%d}]}], "
-                         "volumes: [{name: v, persistentVolumeClaim: {claimName: c%d-%d}}], affinity: {podAntiAffinity: "
-                         "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: host, labelSelector: {matchLabels: "
-                         "{app: a%d-%d}}}, {topologyKey: zone, namespaces: [s%d], namespaceSelector: {matchLabels: {a: b%d}}, "
-                         "labelSelector: {matchExpressions: [{key: x%d, operator: Exists}]}}]}}}, status: "
-                         "{nominatedNodeName: n%d-%d}}", round, i, round, round, i % 7, round,
-                      i % 4 ? "nodeName" : "unknown", round, (i * 7) % (NODES + 3), 1000 + round, i, round, i, round, i % 9,
-                      round, round, round, round, i % NODES);
+        fixture_loadf(
+            f,
+            "{kind: Pod, metadata: {name: p%d-%d, namespace: s%d, labels: {app: a%d-%d, l%d: v}}, spec: {%s: "
+            "n%d-%d, containers: [{name: c, ports: [{containerPort: 1, hostPort: %d, hostIP: 10.0.0.%d}]}], "
+            "volumes: [{name: v, persistentVolumeClaim: {claimName: c%d-%d}}], affinity: {podAntiAffinity: "
+            "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: host, labelSelector: "
+            "{matchLabels: "
+            "{app: a%d-%d}}}, {topologyKey: zone, namespaces: [s%d], namespaceSelector: {matchLabels: {a: "
+            "b%d}}, "
+            "labelSelector: {matchExpressions: [{key: x%d, operator: Exists}]}}]}}}, status: "
+            "{nominatedNodeName: n%d-%d}}",
+            round, i, round, round, i % 7, round, i % 4 ? "nodeName" : "unknown", round,
+            (i * 7) % (NODES + 3), 1000 + round, i, round, i, round, i % 9, round, round, round, round,
+            i % NODES);
 }
 
 static void go(struct fixture *f, struct rng *rng)
@@ -112,9 +119,11 @@ static void test_updates(void **state)
     FIXTURE_BARE(&f);
     struct sizes first = { 0 };
     for (int round = 0; round < 500; round++) {
-        fixture_loadf(&f, "{kind: Node, metadata: {name: a, labels: {l: v%d, topology.kubernetes.io/zone: z%d}}, spec: {taints: "
-                          "[{key: t%d, effect: NoSchedule}]}, status: {images: [{names: [i%d], sizeBytes: 1}]}}", round,
-                      round, round, round);
+        fixture_loadf(&f,
+                      "{kind: Node, metadata: {name: a, labels: {l: v%d, topology.kubernetes.io/zone: z%d}}, "
+                      "spec: {taints: "
+                      "[{key: t%d, effect: NoSchedule}]}, status: {images: [{names: [i%d], sizeBytes: 1}]}}",
+                      round, round, round, round);
         fixture_loadf(&f, "{kind: Pod, metadata: {name: p, labels: {app: v%d}}, spec: {nodeName: a}}", round);
         struct sizes now = measure(&f.cluster);
         if (round == 1)

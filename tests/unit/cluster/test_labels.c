@@ -8,8 +8,16 @@
 /* ---- random selectors ---- */
 static const struct str keys[] = { STR("app"), STR("tier"), STR("zone"), STR("a"), STR("") };
 /* Numbers of all kinds, since Gt and Lt read them. */
-static const struct str values[] = { STR("web"), STR("db"), STR(""), STR("7"), STR("-3"), STR("+7"), STR("0x7"),
-                                     STR("9223372036854775807"), STR("9223372036854775808"), STR("7 ") };
+static const struct str values[] = { STR("web"),
+                                     STR("db"),
+                                     STR(""),
+                                     STR("7"),
+                                     STR("-3"),
+                                     STR("+7"),
+                                     STR("0x7"),
+                                     STR("9223372036854775807"),
+                                     STR("9223372036854775808"),
+                                     STR("7 ") };
 static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "in" };
 
 static struct str any(struct rng *rng, const struct str *list, size_t len)
@@ -40,7 +48,7 @@ static struct selector_requirement random_requirement(struct rng *rng, struct ar
 {
     struct selector_requirement req = {
         .key = any(rng, keys, ARRAY_SIZE(keys)),
-        .operator = str_from(operators[rng_below(rng, ARRAY_SIZE(operators))]),
+        .operator= str_from(operators[rng_below(rng, ARRAY_SIZE(operators))]),
     };
     req.op = selector_op_from(req.operator);
     req.values.len = (uint32_t)rng_below(rng, 4);
@@ -93,7 +101,7 @@ static void test_against_text(void **state)
     intern_release(&syms);
 }
 
-/* Requirements of node selectors: Gt and Lt count, and one that makes no sense makes the whole selector match nothing. */
+/* Requirements of node selectors: Gt and Lt count, and one that makes no sense makes the selector match nothing. */
 static void test_requirements_against_text(void **state)
 {
     (void)state;
@@ -109,7 +117,8 @@ static void test_requirements_against_text(void **state)
         selector_add(&sel, &syms, &arena, &req, 1);
         bool want = requirement_matches(&req, &labels);
         if (selector_matches(&sel, &set, &syms) != want)
-            fail_msg("round %d: " STR_FMT " " STR_FMT ": want %d", round, STR_ARG(req.key), STR_ARG(req.operator), want);
+            fail_msg("round %d: " STR_FMT " " STR_FMT ": want %d", round, STR_ARG(req.key),
+                     STR_ARG(req.operator), want);
         label_set_release(&set, &syms);
         selector_release(&sel, &syms);
         arena_reset(&arena);

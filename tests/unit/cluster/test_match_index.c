@@ -31,8 +31,8 @@ static void write_selector(struct strbuf *out, struct rng *rng)
         uint64_t op = rng_below(rng, ARRAY_SIZE(operators));
         strbuf_printf(out, "%s{key: k%d, operator: %s", comma, (int)rng_below(rng, KEYS), operators[op]);
         if (op < 2) /* a value may be there twice, or belong to nobody */
-            strbuf_printf(out, ", values: [v%d, v%d, v%d]", (int)rng_below(rng, VALUES + 1), (int)rng_below(rng, VALUES),
-                          (int)rng_below(rng, VALUES));
+            strbuf_printf(out, ", values: [v%d, v%d, v%d]", (int)rng_below(rng, VALUES + 1),
+                          (int)rng_below(rng, VALUES), (int)rng_below(rng, VALUES));
         strbuf_puts(out, "}");
     }
     strbuf_puts(out, "]}");
@@ -44,7 +44,8 @@ static void write_terms(struct strbuf *out, struct rng *rng)
     strbuf_puts(out, "affinity: {");
     for (int kind = 0; kind < 2; kind++) {
         const char *comma = "";
-        strbuf_printf(out, "%s%s: {requiredDuringSchedulingIgnoredDuringExecution: [", kind ? ", " : "", kinds[kind]);
+        strbuf_printf(out, "%s%s: {requiredDuringSchedulingIgnoredDuringExecution: [", kind ? ", " : "",
+                      kinds[kind]);
         for (uint64_t left = rng_below(rng, 3); left > 0; left--, comma = ", ") {
             strbuf_printf(out, "%s{topologyKey: t, labelSelector: ", comma);
             write_selector(out, rng);
@@ -135,7 +136,8 @@ static void ask(struct fixture *f, struct rng *rng)
         if (!pod)
             continue;
         check_terms(f, &pod->class->labels->labels);
-        const struct pod_terms *kinds[] = { &pod->class->affinity, &pod->class->anti, &pod->class->preferred };
+        const struct pod_terms *kinds[] = { &pod->class->affinity, &pod->class->anti,
+                                            &pod->class->preferred };
         for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
             for (uint32_t t = 0; t < kinds[k]->len; t++)
                 check_owners(f, &kinds[k]->items[t].selector);

@@ -17,11 +17,13 @@ static void test_rows_are_used_again(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, "{kind: Node, metadata: {name: a}}\n---\n"
-                     "{kind: Node, metadata: {name: b, labels: {zone: z}}, spec: {unschedulable: true, taints: [{key: k, "
-                     "effect: NoSchedule}]}, status: {allocatable: {cpu: 4, example.com/gpu: 2}, images: [{names: "
-                     "[x], sizeBytes: 5}]}}\n---\n"
-                     "{kind: Node, metadata: {name: c}}");
+    fixture_load(
+        &f,
+        "{kind: Node, metadata: {name: a}}\n---\n"
+        "{kind: Node, metadata: {name: b, labels: {zone: z}}, spec: {unschedulable: true, taints: [{key: k, "
+        "effect: NoSchedule}]}, status: {allocatable: {cpu: 4, example.com/gpu: 2}, images: [{names: "
+        "[x], sizeBytes: 5}]}}\n---\n"
+        "{kind: Node, metadata: {name: c}}");
     uint32_t row = remove_and_add(&f, "b", "{kind: Node, metadata: {name: d}}");
     assert_int_equal(fixture_row(&f, "d"), row);
     assert_int_equal(f.cluster.nodes.len, 3);
@@ -47,9 +49,10 @@ static void test_ghost_row(void **state)
     FIXTURE_BARE(&f);
     struct cluster *cluster = &f.cluster;
     uint32_t len;
-    fixture_load(&f, "{kind: Pod, metadata: {name: p}, spec: {nodeName: late, containers: [{name: c, resources: "
-                     "{requests: {cpu: 1}}}], affinity: {podAntiAffinity: "
-                     "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}");
+    fixture_load(&f,
+                 "{kind: Pod, metadata: {name: p}, spec: {nodeName: late, containers: [{name: c, resources: "
+                 "{requests: {cpu: 1}}}], affinity: {podAntiAffinity: "
+                 "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}");
     uint32_t row = f.last_pod->row;
     assert_int_equal(cluster_row(cluster, STR("late")), ROW_NONE);
     (void)cluster_order(cluster, &len);
@@ -116,14 +119,18 @@ struct column_case {
 };
 
 #define NODE_N(spec, allocatable) \
-    "{kind: Node, metadata: {name: sized}, spec: {" spec "}, status: {allocatable: {" allocatable "}, capacity: {cpu: 99}}}"
+    "{kind: Node, metadata: {name: sized}, spec: {" spec "}, status: {allocatable: {" allocatable \
+    "}, capacity: {cpu: 99}}}"
 
 static const struct column_case columns[] = {
-    { "amounts", NODE_N("", "cpu: 1500m, memory: 1Ki, pods: 9, example.com/gpu: 2"), 1500, 1024, 9, 2, .lacking_gpu = 1 },
-    { "less than a milli of cpu is a milli", NODE_N("", "cpu: 100u, example.com/gpu: 1"), 1, 0, 0, 1, .lacking_gpu = 1 },
+    { "amounts", NODE_N("", "cpu: 1500m, memory: 1Ki, pods: 9, example.com/gpu: 2"), 1500, 1024, 9, 2,
+      .lacking_gpu = 1 },
+    { "less than a milli of cpu is a milli", NODE_N("", "cpu: 100u, example.com/gpu: 1"), 1, 0, 0, 1,
+      .lacking_gpu = 1 },
     { "a resource goes", NODE_N("", "cpu: 2, memory: 5"), 2000, 5, 0, 0, .lacking_gpu = 2 },
     { "cordoned", NODE_N("unschedulable: true", "cpu: 2"), 2000, 0, 0, 0, true, false, 2 },
-    { "open, tainted", NODE_N("taints: [{key: k, effect: NoSchedule}]", "cpu: 2"), 2000, 0, 0, 0, false, true, 2 },
+    { "open, tainted", NODE_N("taints: [{key: k, effect: NoSchedule}]", "cpu: 2"), 2000, 0, 0, 0, false, true,
+      2 },
     { "no longer tainted", NODE_N("", "example.com/gpu: 3"), 0, 0, 0, 3, .lacking_gpu = 1 },
     { "names that nobody accounts for", NODE_N("", "cpu: 1, made-up: 7"), 1000, 0, 0, 0, .lacking_gpu = 2 },
 };
@@ -146,8 +153,9 @@ static void test_columns(void **state)
                     col->unschedulable[row] == want->unschedulable && !!col->taints[row] == want->tainted;
         if (!same)
             fail_msg("%s: wrong columns", want->name);
-        if (f.cluster.unschedulable_nodes != want->unschedulable || f.cluster.tainted_nodes != want->tainted ||
-            col->lacking[gpu] != want->lacking_gpu || f.cluster.live_nodes != 2)
+        if (f.cluster.unschedulable_nodes != want->unschedulable ||
+            f.cluster.tainted_nodes != want->tainted || col->lacking[gpu] != want->lacking_gpu ||
+            f.cluster.live_nodes != 2)
             fail_msg("%s: wrong counters", want->name);
         /* What a column ever held is in its bits. */
         assert_int_equal(col->alloc[RES_CPU][row] & ~(int64_t)col->bits[RES_CPU], 0);
@@ -213,8 +221,9 @@ static void test_columns_grow(void **state)
     sym zone = intern_get(&f.cluster.syms, STR("zone"));
     struct topology *topo = cluster_topology(&f.cluster, zone);
     for (int i = 0; i < 300; i++)
-        fixture_loadf(&f, "{kind: Node, metadata: {name: n%d, labels: {zone: z%d}}, status: {allocatable: {cpu: %d}}}", i,
-                      i % 7, i);
+        fixture_loadf(
+            &f, "{kind: Node, metadata: {name: n%d, labels: {zone: z%d}}, status: {allocatable: {cpu: %d}}}",
+            i, i % 7, i);
     for (int i = 0; i < 300; i++) {
         char name[16], value[16];
         snprintf(name, sizeof(name), "n%d", i);
@@ -222,7 +231,8 @@ static void test_columns_grow(void **state)
         uint32_t row = fixture_row(&f, name);
         assert_int_equal(f.cluster.col.alloc[RES_CPU][row], i * 1000);
         assert_int_equal(f.cluster.col.used[RES_PODS][row], 0);
-        assert_int_equal(topo->domain_of[row], topology_find(topo, intern_find(&f.cluster.syms, str_from(value))));
+        assert_int_equal(topo->domain_of[row],
+                         topology_find(topo, intern_find(&f.cluster.syms, str_from(value))));
     }
     intern_unref(&f.cluster.syms, zone);
     fixture_release(&f);
@@ -250,20 +260,26 @@ static const struct order_case orders[] = {
     { "everybody goes", "+a@A +b@B -a -b", "" },
 };
 
-static void order_step(struct fixture *f, const char *step)
+static void order_step(struct fixture *f, struct str step)
 {
-    char name[16] = "", region[16] = "", zone[16] = "";
-    if (step[0] == '-') {
-        cluster_remove_node(&f->cluster, str_from(step + 1));
+    struct str rest = str_slice(step, 1, step.len), name = next_part(&rest, '@');
+    if (step.ptr[0] == '-') {
+        cluster_remove_node(&f->cluster, name);
         return;
     }
-    if (sscanf(step, "+%15[^@]@%15[^/]/%15s", name, region, zone) == 3)
-        fixture_loadf(f, "{kind: Node, metadata: {name: %s, labels: {topology.kubernetes.io/region: %s, "
-                         "failure-domain.beta.kubernetes.io/zone: %s}}}", name, region, zone);
-    else if (sscanf(step, "+%15[^@]@%15s", name, zone) == 2)
-        fixture_loadf(f, "{kind: Node, metadata: {name: %s, labels: {topology.kubernetes.io/zone: %s}}}", name, zone);
-    else
-        fixture_loadf(f, "{kind: Node, metadata: {name: %s}}", step + 1);
+    bool has_region = str_find(rest, '/') >= 0;
+    struct str region = has_region ? next_part(&rest, '/') : (struct str){ 0 };
+    _cleanup_(strbuf_release) struct strbuf labels = { 0 };
+    strbuf_puts(&labels, "");
+    if (has_region)
+        strbuf_printf(&labels,
+                      "topology.kubernetes.io/region: " STR_FMT
+                      ", failure-domain.beta.kubernetes.io/zone: " STR_FMT,
+                      STR_ARG(region), STR_ARG(rest));
+    else if (rest.len)
+        strbuf_printf(&labels, "topology.kubernetes.io/zone: " STR_FMT, STR_ARG(rest));
+    fixture_loadf(f, "{kind: Node, metadata: {name: " STR_FMT ", labels: {%s}}}", STR_ARG(name),
+                  labels.len ? labels.text : "");
 }
 
 static void test_order(void **state)
@@ -273,10 +289,9 @@ static void test_order(void **state)
         struct fixture f;
         _cleanup_(strbuf_release) struct strbuf got = { 0 };
         FIXTURE_BARE(&f);
-        char *steps = strdup(orders[i].steps), *rest = steps;
-        for (char *step; (step = strtok_r(rest, " ", &rest));)
+        struct str rest = str_from(orders[i].steps);
+        for (struct str step; (step = next_part(&rest, ' ')).ptr;)
             order_step(&f, step);
-        free(steps);
         uint32_t len;
         const uint32_t *rows = cluster_order(&f.cluster, &len);
         strbuf_puts(&got, "");

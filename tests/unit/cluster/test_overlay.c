@@ -7,9 +7,11 @@ static void load(struct fixture *f)
 {
     fixture_load(f, "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4}}}");
     for (int i = 0; i < PODS; i++)
-        fixture_loadf(f, "{kind: Pod, metadata: {name: p%d}, spec: {%s containers: [{name: c, resources: {requests: {cpu: "
-                         "%d, example.com/r%d: 1}}, ports: [{containerPort: 1, hostPort: %d}]}]}}", i,
-                      i < PODS / 2 ? "nodeName: a, " : "", i + 1, i % 3, 80 + i);
+        fixture_loadf(
+            f,
+            "{kind: Pod, metadata: {name: p%d}, spec: {%s containers: [{name: c, resources: {requests: {cpu: "
+            "%d, example.com/r%d: 1}}, ports: [{containerPort: 1, hostPort: %d}]}]}}",
+            i, i < PODS / 2 ? "nodeName: a, " : "", i + 1, i % 3, 80 + i);
 }
 
 static struct pod_info *pod_at(const struct fixture *f, int i)

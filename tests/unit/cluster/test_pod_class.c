@@ -9,7 +9,8 @@
 #define SPECS(spec) "", spec, ""
 #define MORE(spec) "", SPEC ", " spec, ""
 #define STATUS(status) "", SPEC, status
-#define CONTAINER(fields) "", "containers: [{name: c, image: app, resources: {requests: {cpu: 1}}, " fields "}]", ""
+#define CONTAINER(fields) \
+    "", "containers: [{name: c, image: app, resources: {requests: {cpu: 1}}, " fields "}]", ""
 
 struct facet_case {
     const char *name, *meta, *spec, *status;
@@ -25,10 +26,14 @@ static const struct facet_case facets[] = {
     { "an empty value", META("labels: {a: ''}") },
     { "key and value shifted", META("labels: {ab: ''}") },
     { "two labels", META("labels: {a: b, c: d}") },
-    { "a controller", META("ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, controller: true}]") },
-    { "its name", META("ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs2, controller: true}]") },
-    { "its kind", META("ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: rs, controller: true}]") },
-    { "its version", META("ownerReferences: [{apiVersion: v1, kind: ReplicaSet, name: rs, controller: true}]") },
+    { "a controller",
+      META("ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, controller: true}]") },
+    { "its name",
+      META("ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs2, controller: true}]") },
+    { "its kind",
+      META("ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: rs, controller: true}]") },
+    { "its version",
+      META("ownerReferences: [{apiVersion: v1, kind: ReplicaSet, name: rs, controller: true}]") },
     { "a controller without fields", META("ownerReferences: [{controller: true}]") },
     /* spec */
     { "scheduler", MORE("schedulerName: mine") },
@@ -38,60 +43,84 @@ static const struct facet_case facets[] = {
     { "node selector", MORE("nodeSelector: {a: b}") },
     { "an empty affinity", MORE("affinity: {}") },
     { "an empty node affinity", MORE("affinity: {nodeAffinity: {}}") },
-    { "required nodes, none", MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                   "{nodeSelectorTerms: []}}}") },
+    { "required nodes, none",
+      MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "{nodeSelectorTerms: []}}}") },
     { "required nodes", MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
                              "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}") },
-    { "required nodes by field", MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                      "{nodeSelectorTerms: [{matchFields: [{key: a, operator: Exists}]}]}}}") },
-    { "another operator", MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                               "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: DoesNotExist}]}]}}}") },
-    { "values", MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                     "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: [x, z]}]}]}}}") },
-    { "preferred nodes", MORE("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
-                              "preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}") },
-    { "their weight", MORE("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 2, "
-                           "preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}") },
-    { "pod affinity", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t}]}}") },
-    { "pod affinity, empty selector", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                           "[{topologyKey: t, labelSelector: {}}]}}") },
-    { "pod affinity, selector", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                     "[{topologyKey: t, labelSelector: {matchLabels: {a: b}}}]}}") },
-    { "pod affinity, expression", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                       "[{topologyKey: t, labelSelector: {matchExpressions: [{key: a, operator: In, "
-                                       "values: [b]}]}}]}}") },
-    { "pod affinity, topology", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: u}]}}") },
-    { "pod affinity, namespaces", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                       "[{topologyKey: t, namespaces: [x]}]}}") },
-    { "pod affinity, all namespaces", MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                           "[{topologyKey: t, namespaceSelector: {}}]}}") },
-    { "preferred pod affinity", MORE("affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: "
-                                     "1, podAffinityTerm: {topologyKey: t}}]}}") },
-    { "its weight", MORE("affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: "
-                         "2, podAffinityTerm: {topologyKey: t}}]}}") },
-    { "pod anti-affinity", MORE("affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t}]}}") },
+    { "required nodes by field",
+      MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "{nodeSelectorTerms: [{matchFields: [{key: a, operator: Exists}]}]}}}") },
+    { "another operator",
+      MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: DoesNotExist}]}]}}}") },
+    { "values",
+      MORE("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: [x, z]}]}]}}}") },
+    { "preferred nodes",
+      MORE("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
+           "preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}") },
+    { "their weight",
+      MORE("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 2, "
+           "preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}") },
+    { "pod affinity",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t}]}}") },
+    { "pod affinity, empty selector",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "[{topologyKey: t, labelSelector: {}}]}}") },
+    { "pod affinity, selector",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "[{topologyKey: t, labelSelector: {matchLabels: {a: b}}}]}}") },
+    { "pod affinity, expression",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "[{topologyKey: t, labelSelector: {matchExpressions: [{key: a, operator: In, "
+           "values: [b]}]}}]}}") },
+    { "pod affinity, topology",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: u}]}}") },
+    { "pod affinity, namespaces",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "[{topologyKey: t, namespaces: [x]}]}}") },
+    { "pod affinity, all namespaces",
+      MORE("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "[{topologyKey: t, namespaceSelector: {}}]}}") },
+    { "preferred pod affinity",
+      MORE("affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: "
+           "1, podAffinityTerm: {topologyKey: t}}]}}") },
+    { "its weight",
+      MORE("affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: "
+           "2, podAffinityTerm: {topologyKey: t}}]}}") },
+    { "pod anti-affinity", MORE("affinity: {podAntiAffinity: "
+                                "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t}]}}") },
     { "an empty pod anti-affinity", MORE("affinity: {podAntiAffinity: {}}") },
-    { "preferred pod anti-affinity", MORE("affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
-                                          "[{weight: 1, podAffinityTerm: {topologyKey: t}}]}}") },
+    { "preferred pod anti-affinity",
+      MORE("affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+           "[{weight: 1, podAffinityTerm: {topologyKey: t}}]}}") },
     { "toleration", MORE("tolerations: [{key: a, operator: Exists}]") },
     { "toleration, value", MORE("tolerations: [{key: a, value: v}]") },
     { "toleration, operator", MORE("tolerations: [{key: a, value: v, operator: Equal}]") },
     { "toleration, effect", MORE("tolerations: [{key: a, operator: Exists, effect: NoSchedule}]") },
     { "toleration of all", MORE("tolerations: [{operator: Exists}]") },
-    { "spread", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: DoNotSchedule}]") },
-    { "spread, skew", MORE("topologySpreadConstraints: [{maxSkew: 2, topologyKey: t, whenUnsatisfiable: DoNotSchedule}]") },
-    { "spread, topology", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: u, whenUnsatisfiable: DoNotSchedule}]") },
-    { "spread, soft", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: ScheduleAnyway}]") },
+    { "spread",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: DoNotSchedule}]") },
+    { "spread, skew",
+      MORE("topologySpreadConstraints: [{maxSkew: 2, topologyKey: t, whenUnsatisfiable: DoNotSchedule}]") },
+    { "spread, topology",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: u, whenUnsatisfiable: DoNotSchedule}]") },
+    { "spread, soft",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: ScheduleAnyway}]") },
     { "spread, selector", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
                                "DoNotSchedule, labelSelector: {}}]") },
     { "spread, domains", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
                               "DoNotSchedule, minDomains: 3}]") },
-    { "spread, affinity policy", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
-                                      "DoNotSchedule, nodeAffinityPolicy: Ignore}]") },
-    { "spread, taints policy", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
-                                    "DoNotSchedule, nodeTaintsPolicy: Honor}]") },
-    { "spread, label keys", MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
-                                 "DoNotSchedule, matchLabelKeys: [k]}]") },
+    { "spread, affinity policy",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
+           "DoNotSchedule, nodeAffinityPolicy: Ignore}]") },
+    { "spread, taints policy",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
+           "DoNotSchedule, nodeTaintsPolicy: Honor}]") },
+    { "spread, label keys",
+      MORE("topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: "
+           "DoNotSchedule, matchLabelKeys: [k]}]") },
     { "overhead", MORE("overhead: {cpu: 1}") },
     { "pod-level requests", MORE("resources: {requests: {cpu: 1}}") },
     { "pod-level limits", MORE("resources: {limits: {cpu: 1}}") },
@@ -99,15 +128,18 @@ static const struct facet_case facets[] = {
     { "a claim", MORE("volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") },
     { "a disk", MORE("volumes: [{name: v, gcePersistentDisk: {pdName: d}}]") },
     { "an image volume", MORE("volumes: [{name: v, image: {reference: r}}]") },
-    { "two image volumes", MORE("volumes: [{name: v, image: {reference: r}}, {name: w, image: {reference: r}}]") },
+    { "two image volumes",
+      MORE("volumes: [{name: v, image: {reference: r}}, {name: w, image: {reference: r}}]") },
     { "devices", MORE("resourceClaims: [{name: d, resourceClaimName: c}]") },
     /* containers */
     { "no containers", SPECS("") },
     { "image", SPECS("containers: [{name: c, image: app2, resources: {requests: {cpu: 1}}}]") },
     { "amount", SPECS("containers: [{name: c, image: app, resources: {requests: {cpu: 1001m}}}]") },
-    { "a tiny bit more", SPECS("containers: [{name: c, image: app, resources: {requests: {cpu: 1000000001n}}}]") },
+    { "a tiny bit more",
+      SPECS("containers: [{name: c, image: app, resources: {requests: {cpu: 1000000001n}}}]") },
     { "resource", SPECS("containers: [{name: c, image: app, resources: {requests: {memory: 1}}}]") },
-    { "limits", SPECS("containers: [{name: c, image: app, resources: {requests: {cpu: 1}, limits: {cpu: 1}}}]") },
+    { "limits",
+      SPECS("containers: [{name: c, image: app, resources: {requests: {cpu: 1}, limits: {cpu: 1}}}]") },
     { "a second container", MORE("initContainers: [{name: i, image: app}]") },
     { "a sidecar", MORE("initContainers: [{name: i, image: app, restartPolicy: Always}]") },
     { "host port", CONTAINER("ports: [{containerPort: 1, hostPort: 80}]") },
@@ -121,8 +153,10 @@ static const struct facet_case facets[] = {
     { "of an init container", STATUS("initContainerStatuses: [{name: c, allocatedResources: {cpu: 2}}]") },
     { "pod-level allocation", STATUS("allocatedResources: {cpu: 2}") },
     { "pod-level enforcement", STATUS("resources: {requests: {cpu: 2}}") },
-    { "a resize is infeasible", STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Infeasible}]") },
-    { "a resize is deferred", STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Deferred}]") },
+    { "a resize is infeasible",
+      STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Infeasible}]") },
+    { "a resize is deferred",
+      STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Deferred}]") },
 };
 
 static void load_facet(struct fixture *f, size_t i, const char *suffix)
@@ -198,11 +232,13 @@ static void test_compiled(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, "{kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {overhead: {memory: 5}, containers: ["
-                     "{name: c, resources: {requests: {cpu: 300m, example.com/gpu: 2, made-up: 3, pods: 9}}, ports: "
-                     "[{containerPort: 1}, {containerPort: 2, hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}, "
-                     "{containerPort: 3, hostPort: 80}]}, {name: d}], affinity: {podAntiAffinity: "
-                     "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 4, podAffinityTerm: {topologyKey: t}}]}}}}");
+    fixture_load(
+        &f, "{kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {overhead: {memory: 5}, containers: ["
+            "{name: c, resources: {requests: {cpu: 300m, example.com/gpu: 2, made-up: 3, pods: 9}}, ports: "
+            "[{containerPort: 1}, {containerPort: 2, hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}, "
+            "{containerPort: 3, hostPort: 80}]}, {name: d}], affinity: {podAntiAffinity: "
+            "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 4, podAffinityTerm: {topologyKey: "
+            "t}}]}}}}");
     const struct pod_class *cls = f.last_pod->class;
     const struct intern *syms = &f.cluster.syms;
     uint32_t gpu;
@@ -229,8 +265,10 @@ static void test_compiled(void **state)
 
 /* ---- sharing below classes ---- */
 #define APART(name, cpu, app) \
-    "{kind: Pod, metadata: {name: " name ", labels: {app: " app "}}, spec: {containers: [{name: c, resources: {requests: " \
-    "{cpu: " cpu "}}}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, " \
+    "{kind: Pod, metadata: {name: " name ", labels: {app: " app \
+    "}}, spec: {containers: [{name: c, resources: {requests: " \
+    "{cpu: " cpu \
+    "}}}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, " \
     "labelSelector: {matchLabels: {app: web}}}]}}}}"
 
 static void test_owners(void **state)
@@ -282,9 +320,10 @@ static void test_terms_and_namespaces(void **state)
     fixture_load(&f, APART("a", "1", "web"));
     const struct term_owner *here = f.last_pod->class->terms;
     const struct label_owner *labels_here = f.last_pod->class->labels;
-    fixture_load(&f, "{kind: Pod, metadata: {name: a, namespace: other, labels: {app: web}}, spec: {affinity: "
-                     "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, "
-                     "labelSelector: {matchLabels: {app: web}}}]}}}}");
+    fixture_load(&f,
+                 "{kind: Pod, metadata: {name: a, namespace: other, labels: {app: web}}, spec: {affinity: "
+                 "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, "
+                 "labelSelector: {matchLabels: {app: web}}}]}}}}");
     const struct term_owner *there = f.last_pod->class->terms;
     assert_ptr_not_equal(here, there);
     assert_true(pod_term_matches(&f.cluster, &here->anti.items[0], labels_here, false));

@@ -10,7 +10,8 @@ static const char *const spaces[] = { "default", "blue", "bare", "lost" };
 
 struct term_case {
     const char *name, *term;
-    const char *existing; /* of the namespaces above: is a pod there selected by the term of a pod that runs? */
+    const char
+        *existing; /* of the namespaces above: is a pod there selected by the term of a pod that runs? */
     const char *incoming; /* the same for the term of the pod being scheduled */
 };
 
@@ -26,23 +27,27 @@ static const struct term_case terms[] = {
     { "all namespaces and some named", WEB ", namespaces: [blue], namespaceSelector: {}", "yyyy", "yyyy" },
     { "namespaces by label", WEB ", namespaceSelector: {matchLabels: {team: blue}}", "nynn", "nynn" },
     { "by a label that nobody has", WEB ", namespaceSelector: {matchLabels: {team: green}}", "nnnn", "nnnn" },
-    { "by a label or by name", WEB ", namespaces: [bare], namespaceSelector: {matchLabels: {team: blue}}", "nyyn", "nyyn" },
-    { "by a label that is there", WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}", "yynn",
-      "yynn" },
+    { "by a label or by name", WEB ", namespaces: [bare], namespaceSelector: {matchLabels: {team: blue}}",
+      "nyyn", "nyyn" },
+    { "by a label that is there",
+      WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}", "yynn", "yynn" },
     /* The selector of an incoming pod's term is asked once more about labels that nobody looked up. */
-    { "by a label that is not there", WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}",
-      "nnyy", "yyyy" },
-    { "by a value that is another", WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [blue]}]}",
-      "ynyy", "yyyy" },
+    { "by a label that is not there",
+      WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}", "nnyy", "yyyy" },
+    { "by a value that is another",
+      WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [blue]}]}", "ynyy",
+      "yyyy" },
 };
 
-static void check(const struct fixture *f, const struct term_case *test, const struct pod_term *term, bool incoming)
+static void check(const struct fixture *f, const struct term_case *test, const struct pod_term *term,
+                  bool incoming)
 {
     for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
         const struct pod_info *pod = cluster_find_pod(&f->cluster, str_from(spaces[i]), STR("target"));
         bool want = (incoming ? test->incoming : test->existing)[i] == 'y';
         if (pod_term_matches(&f->cluster, term, pod->class->labels, incoming) != want)
-            fail_msg("%s: a pod in %s, %s: want %d", test->name, spaces[i], incoming ? "incoming" : "existing", want);
+            fail_msg("%s: a pod in %s, %s: want %d", test->name, spaces[i],
+                     incoming ? "incoming" : "existing", want);
     }
 }
 
@@ -53,10 +58,13 @@ static void test_terms(void **state)
     FIXTURE_BARE(&f);
     fixture_load(&f, NAMESPACES);
     for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
-        fixture_loadf(&f, "{kind: Pod, metadata: {name: target, namespace: %s, labels: {app: web}}}", spaces[i]);
+        fixture_loadf(&f, "{kind: Pod, metadata: {name: target, namespace: %s, labels: {app: web}}}",
+                      spaces[i]);
     for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
-        fixture_loadf(&f, "{kind: Pod, metadata: {name: source}, spec: {affinity: {podAffinity: "
-                          "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, %s}]}}}}", terms[i].term);
+        fixture_loadf(&f,
+                      "{kind: Pod, metadata: {name: source}, spec: {affinity: {podAffinity: "
+                      "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, %s}]}}}}",
+                      terms[i].term);
         check(&f, &terms[i], &f.last_pod->class->affinity.items[0], false);
         check(&f, &terms[i], &f.last_pod->class->affinity.items[0], true);
     }
@@ -69,12 +77,15 @@ static void test_namespace_changes(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, NAMESPACES "{kind: Pod, metadata: {name: target, namespace: bare, labels: {app: web}}}\n---\n"
-                     "{kind: Pod, metadata: {name: source}, spec: {affinity: {podAffinity: "
-                     "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {}, "
-                     "namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [blue]}]}}]}}}}");
+    fixture_load(
+        &f, NAMESPACES
+        "{kind: Pod, metadata: {name: target, namespace: bare, labels: {app: web}}}\n---\n"
+        "{kind: Pod, metadata: {name: source}, spec: {affinity: {podAffinity: "
+        "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {}, "
+        "namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [blue]}]}}]}}}}");
     const struct pod_term *term = &f.last_pod->class->affinity.items[0];
-    const struct label_owner *target = cluster_find_pod(&f.cluster, STR("bare"), STR("target"))->class->labels;
+    const struct label_owner *target =
+        cluster_find_pod(&f.cluster, STR("bare"), STR("target"))->class->labels;
     assert_true(pod_term_matches(&f.cluster, term, target, false));
     fixture_load(&f, "{kind: Namespace, metadata: {name: bare, labels: {team: blue}}}");
     assert_false(pod_term_matches(&f.cluster, term, target, false));

@@ -18,7 +18,9 @@ static void test_known(void **state)
     assert_int_equal(first->row, fixture_row(&f, "a"));
     assert_null(cluster_find_pod(&f.cluster, STR("other"), STR("p")));
     /* The same name again: the old one leaves its row. */
-    fixture_load(&f, "{kind: Pod, metadata: {name: p, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: b}}");
+    fixture_load(
+        &f,
+        "{kind: Pod, metadata: {name: p, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: b}}");
     assert_ptr_equal(fixture_pod(&f, "p"), f.last_pod);
     assert_true(f.last_pod->terminating);
     assert_int_equal(f.cluster.col.used[RES_PODS][fixture_row(&f, "a")], 0);
@@ -81,10 +83,11 @@ static void test_claim_users(void **state)
     struct fixture f;
     FIXTURE_BARE(&f);
 #define CLAIMS(name, ns, volumes) \
-    "{kind: Pod, metadata: {name: " name ", namespace: " ns "}, spec: {nodeName: a, volumes: [" volumes "]}}\n---\n"
+    "{kind: Pod, metadata: {name: " name ", namespace: " ns "}, spec: {nodeName: a, volumes: [" volumes \
+    "]}}\n---\n"
 #define CLAIM(claim) "{name: v, persistentVolumeClaim: {claimName: " claim "}}"
     fixture_load(&f, NODES CLAIMS("p", "ns", CLAIM("c")) CLAIMS("q", "ns", CLAIM("c") ", " CLAIM("d"))
-                     CLAIMS("r", "other", CLAIM("c")));
+                         CLAIMS("r", "other", CLAIM("c")));
     assert_int_equal(cluster_claim_users(&f.cluster, STR("ns"), STR("c")), 2);
     assert_int_equal(cluster_claim_users(&f.cluster, STR("ns"), STR("d")), 1);
     assert_int_equal(cluster_claim_users(&f.cluster, STR("other"), STR("c")), 1);
@@ -125,10 +128,16 @@ static void test_ports(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
         struct fixture f;
         FIXTURE_BARE(&f);
-        fixture_loadf(&f, NODES "{kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, ports: "
-                                "[{containerPort: 1, %s}]}]}}", ports[i].used);
-        fixture_loadf(&f, "{kind: Pod, metadata: {name: q}, spec: {containers: [{name: c, ports: [{containerPort: 1, "
-                          "%s}]}]}}", ports[i].wanted);
+        fixture_loadf(&f,
+                      NODES
+                      "{kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, ports: "
+                      "[{containerPort: 1, %s}]}]}}",
+                      ports[i].used);
+        fixture_loadf(
+            &f,
+            "{kind: Pod, metadata: {name: q}, spec: {containers: [{name: c, ports: [{containerPort: 1, "
+            "%s}]}]}}",
+            ports[i].wanted);
         const struct host_port *want = &f.last_pod->class->ports[0];
         if (node_port_conflicts(fixture_view(&f, "a"), want) != ports[i].conflicts)
             fail_msg("%s with %s: want %d", ports[i].used, ports[i].wanted, ports[i].conflicts);
@@ -145,7 +154,8 @@ static void test_ports_are_a_set(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-#define PORT(name) POD(name, "spec: {nodeName: a, containers: [{name: c, ports: [{containerPort: 1, hostPort: 80}]}]}")
+#define PORT(name) \
+    POD(name, "spec: {nodeName: a, containers: [{name: c, ports: [{containerPort: 1, hostPort: 80}]}]}")
     fixture_load(&f, NODES PORT("p") PORT("q"));
     const struct host_port want = f.last_pod->class->ports[0];
     assert_int_equal(cluster_node(&f.cluster, f.last_pod->row)->ports.len, 1);
@@ -157,9 +167,9 @@ static void test_ports_are_a_set(void **state)
 /* ---- any history against the slow way ---- */
 enum { NODE_NAMES = 6, POD_NAMES = 40, STEPS = 3000 };
 
-static void random_name(struct rng *rng, char *ret, char letter, int names)
+static void random_name(struct rng *rng, char ret[16], char letter, int names)
 {
-    sprintf(ret, "%c%d", letter, (int)rng_below(rng, (uint64_t)names));
+    snprintf(ret, 16, "%c%d", letter, (int)rng_below(rng, (uint64_t)names));
 }
 
 static void set_random_pod(struct fixture *f, struct rng *rng, const char *name)
@@ -172,18 +182,20 @@ static void set_random_pod(struct fixture *f, struct rng *rng, const char *name)
     char node[16];
     random_name(rng, node, 'h', NODE_NAMES + 2); /* two of them never come */
     uint64_t place = rng_below(rng, 3);
-    fixture_loadf(f, "{kind: Pod, metadata: {name: %s, labels: {app: a%d}}, spec: {%s%s%s containers: [{name: c, "
-                     "resources: {requests: {cpu: %dm, example.com/r%d: %d}}}]}, status: {%s%s}}",
-                  name, (int)rng_below(rng, 4), affinities[rng_below(rng, ARRAY_SIZE(affinities))],
-                  place == 0 ? "nodeName: " : "", place == 0 ? strcat(node, ",") : "", (int)rng_below(rng, 900),
-                  (int)rng_below(rng, 3), (int)rng_below(rng, 5), place == 1 ? "nominatedNodeName: " : "",
-                  place == 1 ? node : "");
+    fixture_loadf(
+        f,
+        "{kind: Pod, metadata: {name: %s, labels: {app: a%d}}, spec: {%s%s%s%s containers: [{name: c, "
+        "resources: {requests: {cpu: %dm, example.com/r%d: %d}}}]}, status: {%s%s}}",
+        name, (int)rng_below(rng, 4), affinities[rng_below(rng, ARRAY_SIZE(affinities))],
+        place == 0 ? "nodeName: " : "", place == 0 ? node : "", place == 0 ? "," : "",
+        (int)rng_below(rng, 900), (int)rng_below(rng, 3), (int)rng_below(rng, 5),
+        place == 1 ? "nominatedNodeName: " : "", place == 1 ? node : "");
 }
 
 static void change(struct fixture *f, struct rng *rng)
 {
     struct cluster *cluster = &f->cluster;
-    char pod_name[8], node_name[8];
+    char pod_name[16], node_name[16];
     random_name(rng, pod_name, 'p', POD_NAMES);
     random_name(rng, node_name, 'h', NODE_NAMES);
     struct pod_info *pod = cluster_find_pod(cluster, STR("default"), str_from(pod_name));
@@ -327,7 +339,8 @@ static void test_huge_amounts(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, NODES POD("p", WANTS("1", "")) POD("q", WANTS("9223372036854775", "")) POD("r", WANTS("9223372036854775", "")));
+    fixture_load(&f, NODES POD("p", WANTS("1", "")) POD("q", WANTS("9223372036854775", ""))
+                         POD("r", WANTS("9223372036854775", "")));
     uint32_t row = fixture_row(&f, "a");
     static const char *const names[] = { "p", "q", "r" };
     for (int i = 0; i < 3; i++)
@@ -341,10 +354,10 @@ static void test_huge_amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_nominations),  cmocka_unit_test(test_claim_users),
-        cmocka_unit_test(test_ports),        cmocka_unit_test(test_ports_are_a_set),
-        cmocka_unit_test(test_any_history),  cmocka_unit_test(test_huge_amounts),
+        cmocka_unit_test(test_known),       cmocka_unit_test(test_references),
+        cmocka_unit_test(test_nominations), cmocka_unit_test(test_claim_users),
+        cmocka_unit_test(test_ports),       cmocka_unit_test(test_ports_are_a_set),
+        cmocka_unit_test(test_any_history), cmocka_unit_test(test_huge_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,10 @@ static void test_taint_lists(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, TAINTED("a", HARD) TAINTED("b", HARD) TAINTED("c", HARD ", " SOFT) TAINTED("d", SOFT ", " HARD)
-                 TAINTED("e", "") TAINTED("f", "{key: kv, effect: NoSchedule}") TAINTED("g", "{key: k, value: v}"));
+    fixture_load(&f,
+                 TAINTED("a", HARD) TAINTED("b", HARD) TAINTED("c", HARD ", " SOFT)
+                     TAINTED("d", SOFT ", " HARD) TAINTED("e", "")
+                         TAINTED("f", "{key: kv, effect: NoSchedule}") TAINTED("g", "{key: k, value: v}"));
     uint32_t a = taints_of(&f, "a");
     assert_int_equal(taints_of(&f, "e"), 0);
     assert_int_equal(taints_of(&f, "b"), a); /* the same list has the same number */
@@ -59,7 +61,8 @@ static void test_images(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, HAS("a", "{names: [app, app2, app], sizeBytes: 10}") HAS("b", "{names: [app], sizeBytes: 99}"));
+    fixture_load(&f, HAS("a", "{names: [app, app2, app], sizeBytes: 10}")
+                         HAS("b", "{names: [app], sizeBytes: 99}"));
     assert_int_equal(image(&f, "app")->nodes, 2);
     assert_int_equal(image(&f, "app")->size_bytes, 10); /* of who reported it first */
     assert_int_equal(image(&f, "app2")->nodes, 1);
@@ -73,6 +76,9 @@ static void test_images(void **state)
     fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* the only one reports anew */
     assert_true(f.cluster.images_version != version);
     assert_int_equal(image(&f, "app")->size_bytes, 99);
+    version = f.cluster.images_version;
+    fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* and once more: nothing is new */
+    assert_int_equal(f.cluster.images_version, version);
     fixture_load(&f, HAS("b", ""));
     assert_null(image(&f, "app"));
     fixture_release(&f);

@@ -48,8 +48,10 @@ static void test_against_model(void **state)
     topology_reserve(&topo, ROWS);
     for (int step = 0; step < 20000; step++) {
         uint32_t row = (uint32_t)rng_below(&rng, ROWS);
-        sym value = rng_below(&rng, 3) ? FIRST_VALUE + (sym)rng_below(&rng, VALUES) : SYM_NONE, old = model.value_of[row];
-        bool crosses = old != value && ((old && nodes_with(&model, old) == 2) || (value && nodes_with(&model, value) == 1));
+        sym value = rng_below(&rng, 3) ? FIRST_VALUE + (sym)rng_below(&rng, VALUES) : SYM_NONE,
+            old = model.value_of[row];
+        bool crosses = old != value &&
+                       ((old && nodes_with(&model, old) == 2) || (value && nodes_with(&model, value) == 1));
         uint64_t shape = topo.shape;
         model.value_of[row] = value;
         topology_assign(&topo, row, value);
@@ -75,7 +77,8 @@ static void test_follows_nodes(void **state)
     sym zone = intern_find(&f.cluster.syms, STR("zone"));
     struct topology *topo = cluster_topology(&f.cluster, zone);
     const uint32_t *domain_of = topo->domain_of;
-    uint32_t a = fixture_row(&f, "a"), b = fixture_row(&f, "b"), c = fixture_row(&f, "c"), d = fixture_row(&f, "d");
+    uint32_t a = fixture_row(&f, "a"), b = fixture_row(&f, "b"), c = fixture_row(&f, "c"),
+             d = fixture_row(&f, "d");
     assert_ptr_equal(cluster_topology(&f.cluster, zone), topo);
     assert_int_equal(domain_of[a], domain_of[b]);
     assert_int_not_equal(domain_of[c], 0); /* an empty value is a value */

@@ -24,9 +24,9 @@ static struct status verdict(struct arena *arena, const char *reasons, const str
 {
     struct str *list = arena_array(arena, struct str, 4);
     uint32_t len = 0;
-    char *text = arena_strndup(arena, reasons, strlen(reasons)), *rest = text;
-    for (char *reason; (reason = strtok_r(rest, "|", &rest));)
-        list[len++] = str_from(reason);
+    struct str rest = str_from(reasons);
+    for (struct str reason; (reason = next_part(&rest, '|')).ptr;)
+        list[len++] = reason;
     return (struct status){ .code = STATUS_UNSCHEDULABLE, .reasons = list, .len = len, .plugin = plugin };
 }
 
@@ -43,15 +43,30 @@ static const struct message_case messages[] = {
     { "several, sorted as text with their counts",
       { "b", "b", "b", "b", "b", "b", "b", "b", "b", "b", "a", "c" },
       .want = "0/12 nodes are available: 1 a, 1 c, 10 b." },
-    { "text order is not number order", { "b", "b", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a" },
+    { "text order is not number order",
+      { "b", "b", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a" },
       .want = "0/12 nodes are available: 10 a, 2 b." },
-    { "each reason of a node counts", { "cpu|memory", "memory", "cpu" }, .want = "0/12 nodes are available: 2 cpu, 2 memory." },
-    { "nodes that nobody asked", { "x" }, .absent = "gone", .want = "0/12 nodes are available: 1 x, 11 gone." },
+    { "each reason of a node counts",
+      { "cpu|memory", "memory", "cpu" },
+      .want = "0/12 nodes are available: 2 cpu, 2 memory." },
+    { "nodes that nobody asked",
+      { "x" },
+      .absent = "gone",
+      .want = "0/12 nodes are available: 1 x, 11 gone." },
     { "the same reason, asked or not", { "x" }, .absent = "x", .want = "0/12 nodes are available: 12 x." },
-    { "PreFilter's message stands alone", { "x" }, .pre_filter = "before", .want = "0/12 nodes are available: before." },
-    { "PostFilter's message comes last", { "x" }, .post_filter = "preemption: no.",
+    { "PreFilter's message stands alone",
+      { "x" },
+      .pre_filter = "before",
+      .want = "0/12 nodes are available: before." },
+    { "PostFilter's message comes last",
+      { "x" },
+      .post_filter = "preemption: no.",
       .want = "0/12 nodes are available: 1 x. preemption: no." },
-    { "both", { NULL }, .pre_filter = "before", .post_filter = "after.", .want = "0/12 nodes are available: before. after." },
+    { "both",
+      { NULL },
+      .pre_filter = "before",
+      .post_filter = "after.",
+      .want = "0/12 nodes are available: before. after." },
 };
 
 static void test_messages(void **state)
@@ -65,7 +80,8 @@ static void test_messages(void **state)
         diagnosis_init(&diagnosis, &f.cluster, &f.arena);
         for (uint32_t row = 0; row < NODES; row++)
             if (test->nodes[row])
-                diagnosis_set(&diagnosis, row, verdict(&f.arena, test->nodes[row], row % 2 ? &plugin_one : &plugin_two));
+                diagnosis_set(&diagnosis, row,
+                              verdict(&f.arena, test->nodes[row], row % 2 ? &plugin_one : &plugin_two));
         if (test->absent)
             diagnosis.absent = verdict(&f.arena, test->absent, NULL);
         diagnosis.pre_filter_message = str_from(test->pre_filter);
@@ -88,7 +104,8 @@ static void test_by_node(void **state)
     assert_true(status_ok(diagnosis_get(&diagnosis, 3)));
     diagnosis_set(&diagnosis, 3, verdict(&f.arena, "x", &plugin_one));
     diagnosis_set(&diagnosis, 4, verdict(&f.arena, "x", &plugin_one));
-    diagnosis_set(&diagnosis, 5, verdict(&f.arena, "x", &plugin_two)); /* somebody else's: a verdict of its own */
+    diagnosis_set(&diagnosis, 5,
+                  verdict(&f.arena, "x", &plugin_two)); /* somebody else's: a verdict of its own */
     assert_int_equal(diagnosis.verdicts.len, 3);
     assert_int_equal(diagnosis.explicit_nodes, 3);
     /* A later one replaces it. */
@@ -116,7 +133,8 @@ static void test_blame(void **state)
     diagnosis_blame(&diagnosis, &f.profile, (struct status){ .code = STATUS_UNSCHEDULABLE });
     diagnosis_blame(&diagnosis, &f.profile, (struct status){ .code = STATUS_ERROR, .plugin = &plugin_one });
     assert_int_equal(diagnosis.unschedulable_plugins, 0);
-    diagnosis_blame(&diagnosis, &f.profile, (struct status){ .code = STATUS_UNRESOLVABLE, .plugin = &plugin_two });
+    diagnosis_blame(&diagnosis, &f.profile,
+                    (struct status){ .code = STATUS_UNRESOLVABLE, .plugin = &plugin_two });
     assert_int_equal(diagnosis.unschedulable_plugins, 2);
     assert_int_equal(diagnosis.pending_plugins, 0);
     diagnosis_blame(&diagnosis, &f.profile, (struct status){ .code = STATUS_PENDING, .plugin = &plugin_one });

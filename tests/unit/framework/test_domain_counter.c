@@ -27,7 +27,8 @@ static int64_t sum_of(const struct model *model, sym value, uint32_t *ret_rows)
     return sum;
 }
 
-static void check(struct domain_counter *counter, const struct topology *topo, const struct model *model, bool least_too)
+static void check(struct domain_counter *counter, const struct topology *topo, const struct model *model,
+                  bool least_too)
 {
     int64_t total = 0, least = INT32_MAX;
     uint32_t domains = 0, rows;
@@ -49,7 +50,8 @@ static void check(struct domain_counter *counter, const struct topology *topo, c
 }
 
 /* What a row's input stands for is the sum of its domain. */
-static void check_inputs(const struct domain_counter *counter, const struct topology *topo, const struct model *model)
+static void check_inputs(const struct domain_counter *counter, const struct topology *topo,
+                         const struct model *model)
 {
     uint32_t column[ROWS], rows;
     domain_counter_input(counter, (struct row_span){ .len = ROWS }, column);
@@ -58,7 +60,8 @@ static void check_inputs(const struct domain_counter *counter, const struct topo
         assert_int_equal(column[row] == INPUT_NONE, domain == 0);
         if (!domain)
             continue;
-        assert_int_equal(domain_counter_resolve(counter, column[row]), sum_of(model, topo->domains.items[domain].value, &rows));
+        assert_int_equal(domain_counter_resolve(counter, column[row]),
+                         sum_of(model, topo->domains.items[domain].value, &rows));
         assert_int_equal(input_is_value(column[row]), topo->domains.items[domain].nodes == 1);
     }
 }
@@ -69,14 +72,16 @@ static int32_t random_pods(struct rng *rng)
     return rng_below(rng, 20) ? (int32_t)rng_below(rng, 6) : large[rng_below(rng, ARRAY_SIZE(large))];
 }
 
-static void fill(struct domain_counter *counter, const struct topology *topo, struct model *model, struct rng *rng)
+static void fill(struct domain_counter *counter, const struct topology *topo, struct model *model,
+                 struct rng *rng)
 {
     uint8_t counts[ROWS];
     int32_t values[ROWS];
     for (uint32_t row = 0; row < ROWS; row++) {
         counts[row] = rng_below(rng, 4) > 0;
         values[row] = counts[row] ? random_pods(rng) : 0;
-        model->rows[row].value = topo->domain_of[row] ? topo->domains.items[topo->domain_of[row]].value : SYM_NONE;
+        model->rows[row].value =
+            topo->domain_of[row] ? topo->domains.items[topo->domain_of[row]].value : SYM_NONE;
         model->rows[row].counts = counts[row] && topo->domain_of[row];
         model->rows[row].pods = values[row];
     }
@@ -153,7 +158,7 @@ static void test_input_values(void **state)
     (void)state;
     static const int64_t values[] = { 0, 1, -1, 1000000, -1000000, INPUT_BIAS - 1, -INPUT_BIAS };
     for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-        uint32_t input;
+        uint32_t input = INPUT_NONE;
         assert_true(input_from_value(values[i], &input));
         assert_true(input_is_value(input));
         assert_int_not_equal(input, INPUT_NONE);

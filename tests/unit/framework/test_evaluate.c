@@ -11,11 +11,15 @@ struct enough_case {
 /* By hand from numFeasibleNodesToFind(): below 100 nodes all of them; 0 means 50% less one per 125 nodes, at least 5%;
  * never less than 100. */
 static const struct enough_case enough[] = {
-    { 0, 0, 0 },       { 1, 0, 1 },        { 99, 0, 99 },      { 99, 10, 99 },     { 100, 0, 100 },   { 124, 0, 100 },
-    { 200, 0, 100 },   { 209, 0, 102 },    { 249, 0, 122 },    { 250, 0, 120 },    { 500, 0, 230 },   { 1000, 0, 420 },
-    { 5000, 0, 500 },  { 5499, 0, 384 },   { 5625, 0, 281 },   { 6000, 0, 300 },   { 15000, 0, 750 }, { 100, 1, 100 },
-    { 150, 30, 100 },  { 1000, 30, 300 },  { 1001, 30, 300 },  { 1000, 100, 1000 }, { 20000, 1, 200 }, { 9999, 1, 100 },
-    { 10100, 1, 101 }, { 5, EVERY_NODE, 5 }, { 5000, EVERY_NODE, 5000 },
+    { 0, 0, 0 },         { 1, 0, 1 },          { 99, 0, 99 },
+    { 99, 10, 99 },      { 100, 0, 100 },      { 124, 0, 100 },
+    { 200, 0, 100 },     { 209, 0, 102 },      { 249, 0, 122 },
+    { 250, 0, 120 },     { 500, 0, 230 },      { 1000, 0, 420 },
+    { 5000, 0, 500 },    { 5499, 0, 384 },     { 5625, 0, 281 },
+    { 6000, 0, 300 },    { 15000, 0, 750 },    { 100, 1, 100 },
+    { 150, 30, 100 },    { 1000, 30, 300 },    { 1001, 30, 300 },
+    { 1000, 100, 1000 }, { 20000, 1, 200 },    { 9999, 1, 100 },
+    { 10100, 1, 101 },   { 5, EVERY_NODE, 5 }, { 5000, EVERY_NODE, 5000 },
 };
 
 static struct status no_score(struct cycle *cycle, struct node_view node, int64_t *ret)
@@ -36,7 +40,8 @@ static void test_enough(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(enough); i++) {
         uint32_t got = enough_nodes(&scored.profile, enough[i].nodes, enough[i].percentage);
         if (got != enough[i].want)
-            fail_msg("%u nodes, %d%%: got %u, want %u", enough[i].nodes, enough[i].percentage, got, enough[i].want);
+            fail_msg("%u nodes, %d%%: got %u, want %u", enough[i].nodes, enough[i].percentage, got,
+                     enough[i].want);
         /* Where nobody scores, the first that fits will do. */
         if (enough[i].percentage != EVERY_NODE)
             assert_int_equal(enough_nodes(&bare.profile, enough[i].nodes, enough[i].percentage), 1);
@@ -61,10 +66,10 @@ static bool names_it(const char *list, struct str name)
 static struct status picky_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     if (narrowed) {
-        char *text = arena_strndup(cycle->arena, narrowed, strlen(narrowed)), *rest = text;
+        struct str rest = str_from(narrowed);
         *narrow = (struct node_names){ .items = arena_array(cycle->arena, struct str, 8) };
-        for (char *name; (name = strtok_r(rest, " ", &rest));)
-            narrow->items[narrow->len++] = str_from(name);
+        for (struct str name; (name = next_part(&rest, ' ')).ptr;)
+            narrow->items[narrow->len++] = name;
     }
     return pre_filter_code ? status_printf(cycle->arena, pre_filter_code, "refused at once") : STATUS_OK;
 }
@@ -97,15 +102,17 @@ struct evaluate_case {
 
 static const struct evaluate_case cases[] = {
     { "in order", .asked = "a b c d e", .feasible = "a b c d e", .examined = 5 },
-    { "from the start position on", .start = 3, .asked = "d e a b c", .feasible = "d e a b c", .examined = 5 },
+    { "from the start position on", .start = 3, .asked = "d e a b c", .feasible = "d e a b c",
+      .examined = 5 },
     { "refused", .refused = " b d ", .asked = "a b c d e", .feasible = "a c e", .examined = 5 },
     { "nobody", .refused = " a b c d e ", .asked = "a b c d e", .feasible = "", .examined = 5,
       .message = "0/5 nodes are available: 5 refused." },
-    { "narrowed, in order of names; unknown ones are passed over", .narrowed = "b d nowhere", .asked = "b d", .feasible = "b d",
-      .examined = 2 },
-    { "narrowed, from the start position on", .narrowed = "b d e", .start = 4, .asked = "d e b", .feasible = "d e b",
-      .examined = 3 },
-    { "narrowed, and refused", .narrowed = "b d", .refused = " b d ", .asked = "b d", .feasible = "", .examined = 2,
+    { "narrowed, in order of names; unknown ones are passed over", .narrowed = "b d nowhere", .asked = "b d",
+      .feasible = "b d", .examined = 2 },
+    { "narrowed, from the start position on", .narrowed = "b d e", .start = 4, .asked = "d e b",
+      .feasible = "d e b", .examined = 3 },
+    { "narrowed, and refused", .narrowed = "b d", .refused = " b d ", .asked = "b d", .feasible = "",
+      .examined = 2,
       .message = "0/5 nodes are available: 2 refused, 3 node(s) didn't satisfy plugin(s) [Picky]." },
     { "narrowed to nodes that are not there", .narrowed = "nowhere", .asked = "", .feasible = "",
       .message = "0/5 nodes are available: 5 node(s) didn't satisfy plugin(s) [Picky]." },
@@ -113,19 +120,21 @@ static const struct evaluate_case cases[] = {
       .message = "0/5 nodes are available: refused at once." },
     { "failed at once", .pre_filter = STATUS_ERROR, .asked = "", .feasible = "",
       .error = "running PreFilter plugin \"Picky\": refused at once" },
-    { "the first failure counts", .failing = " b c ", .refused = " a ", .asked = "a b c d e", .feasible = "d e",
-      .examined = 5, .error = "running \"Picky\" filter plugin: b broke" },
+    { "the first failure counts", .failing = " b c ", .refused = " a ", .asked = "a b c d e",
+      .feasible = "d e", .examined = 5, .error = "running \"Picky\" filter plugin: b broke" },
     { "a nominated node is enough", .nominated = "c", .asked = "c", .feasible = "", .own = "c" },
-    { "unless all are asked for", .nominated = "c", .percentage = EVERY_NODE, .asked = "c a b c d e", .feasible = "a b c d e",
-      .examined = 5, .own = "c" },
-    { "a nominated node that does not fit", .nominated = "c", .refused = " c ", .asked = "c a b c d e", .feasible = "a b d e",
-      .examined = 5 },
-    { "a nominated node that fails", .nominated = "c", .failing = " c ", .asked = "c a b c d e", .feasible = "a b d e",
-      .examined = 5, .error = "running \"Picky\" filter plugin: c broke" },
-    { "a nominated node that is not there", .nominated = "nowhere", .asked = "a b c d e", .feasible = "a b c d e", .examined = 5 },
+    { "unless all are asked for", .nominated = "c", .percentage = EVERY_NODE, .asked = "c a b c d e",
+      .feasible = "a b c d e", .examined = 5, .own = "c" },
+    { "a nominated node that does not fit", .nominated = "c", .refused = " c ", .asked = "c a b c d e",
+      .feasible = "a b d e", .examined = 5 },
+    { "a nominated node that fails", .nominated = "c", .failing = " c ", .asked = "c a b c d e",
+      .feasible = "a b d e", .examined = 5, .error = "running \"Picky\" filter plugin: c broke" },
+    { "a nominated node that is not there", .nominated = "nowhere", .asked = "a b c d e",
+      .feasible = "a b c d e", .examined = 5 },
 };
 
-static void check_rows(const struct fixture *f, const char *name, const uint32_t *rows, uint32_t len, const char *want)
+static void check_rows(const struct fixture *f, const char *name, const uint32_t *rows, uint32_t len,
+                       const char *want)
 {
     _cleanup_(strbuf_release) struct strbuf got = { 0 };
     strbuf_puts(&got, "");
@@ -189,7 +198,8 @@ static void test_nominated_in_the_model(void **state)
     cluster_nominate(&f.cluster, f.last_pod, fixture_row(&f, "d"));
     check_evaluation(&f, &(struct evaluate_case){ "nominated", .asked = "d", .feasible = "", .own = "d" });
     cluster_remove_node(&f.cluster, STR("d")); /* it is gone */
-    check_evaluation(&f, &(struct evaluate_case){ "gone", .asked = "a b c e", .feasible = "a b c e", .examined = 4 });
+    check_evaluation(
+        &f, &(struct evaluate_case){ "gone", .asked = "a b c e", .feasible = "a b c e", .examined = 4 });
     fixture_release(&f);
 }
 

@@ -24,8 +24,8 @@ static void check(const struct normalize_case *test, bool reverse)
     normalize_scores(got, 4, reverse);
     for (int i = 0; i < 4; i++)
         if (got[i] != want[i])
-            fail_msg("%s%s: score %d: got %lld, want %lld", test->name, reverse ? ", reversed" : "", i, (long long)got[i],
-                     (long long)want[i]);
+            fail_msg("%s%s: score %d: got %lld, want %lld", test->name, reverse ? ", reversed" : "", i,
+                     (long long)got[i], (long long)want[i]);
 }
 
 static void test_normalize(void **state)

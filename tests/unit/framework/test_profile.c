@@ -8,7 +8,7 @@
 static char *copy_text(const char *text)
 {
     char *copy = xcalloc(strlen(text) + 16, 1);
-    return strcpy(copy, text);
+    return memcpy(copy, text, strlen(text));
 }
 
 static int load(struct profile *profile, const struct registry *registry, const char *text, struct fixture *f,
@@ -17,8 +17,9 @@ static int load(struct profile *profile, const struct registry *registry, const 
     struct plugin_catalog catalog = registry_catalog(registry, &f->arena);
     struct scheduler_config config;
     const struct config_env env = { .catalog = &catalog };
-    int r = text ? config_load_text("config", copy_text(text), strlen(text), &env, &f->arena, &config, NULL, err)
-                 : config_default(&env, &f->arena, &config, err);
+    int r =
+        text ? config_load_text("config", copy_text(text), strlen(text), &env, &f->arena, &config, NULL, err)
+             : config_default(&env, &f->arena, &config, err);
     if (r < 0)
         fail_msg("%s", err->text);
     r = profile_init(profile, registry, &config.profiles.items[0], &f->cluster, err);
@@ -65,11 +66,13 @@ static void test_chosen(void **state)
     struct profile profile;
     struct error err;
     FIXTURE_BARE(&f);
-    assert_int_equal(load(&profile, &builtin_plugins,
-                          "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
-                          "[{schedulerName: mine, percentageOfNodesToScore: 7, plugins: {score: {disabled: [{name: '*'}], "
-                          "enabled: [{name: ImageLocality, weight: 9}, {name: NodeAffinity, weight: 2}]}}}]}",
-                          &f, &err), 0);
+    assert_int_equal(
+        load(&profile, &builtin_plugins,
+             "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
+             "[{schedulerName: mine, percentageOfNodesToScore: 7, plugins: {score: {disabled: [{name: '*'}], "
+             "enabled: [{name: ImageLocality, weight: 9}, {name: NodeAffinity, weight: 2}]}}}]}",
+             &f, &err),
+        0);
     const struct plugin_order *score = &profile.points[POINT_SCORE];
     assert_str(profile.scheduler_name, "mine");
     assert_true(profile.percentage.set && profile.percentage.value == 7);
@@ -117,13 +120,16 @@ static struct status no_bind(struct cycle *cycle, uint32_t row)
 }
 
 static const struct plugin sorter = { .name = "Sorter", .less = in_order, .bind = no_bind };
-static const struct plugin good = { .name = "Good", .init = good_init, .release = count_release, .bind = no_bind };
+static const struct plugin good = {
+    .name = "Good", .init = good_init, .release = count_release, .bind = no_bind
+};
 static const struct plugin bad = { .name = "Bad", .init = bad_init, .bind = no_bind };
 static const struct plugin *const own_plugins[] = { &sorter, &good, &bad };
 static const struct registry own_registry = { own_plugins, ARRAY_SIZE(own_plugins) };
 
 #define OWN(plugins) \
-    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: [{plugins: {multiPoint: " \
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: [{plugins: " \
+    "{multiPoint: " \
     "{disabled: [{name: '*'}], enabled: [" plugins "]}}}]}"
 
 static void test_own_plugins(void **state)
@@ -139,7 +145,8 @@ static void test_own_plugins(void **state)
     assert_null(profile_find(&profile, "Bad"));
     profile_release(&profile);
     assert_int_equal(released, 1);
-    assert_int_equal(load(&profile, &own_registry, OWN("{name: Sorter}, {name: Good}, {name: Bad}"), &f, &err), -EINVAL);
+    assert_int_equal(
+        load(&profile, &own_registry, OWN("{name: Sorter}, {name: Good}, {name: Bad}"), &f, &err), -EINVAL);
     assert_string_equal(err.text, "initializing plugin \"Bad\": no good");
     profile_release(&profile); /* what was set up before is released */
     assert_int_equal(released, 2);
@@ -154,9 +161,9 @@ static void test_points(void **state)
     assert_int_equal(plugin_points(&sorter), POINT_BIT(POINT_QUEUE_SORT) | POINT_BIT(POINT_BIND));
     struct arena arena = { 0 };
     struct plugin_catalog catalog = registry_catalog(&own_registry, &arena);
-    assert_int_equal(catalog.len, 3);
+    assert_int_equal(catalog.count, 3);
     assert_string_equal(catalog.plugins[1].name, "Good");
-    assert_int_equal(catalog.plugins[1].points, POINT_BIT(POINT_BIND));
+    assert_int_equal(catalog.plugins[1].points_mask, POINT_BIT(POINT_BIND));
     arena_release(&arena);
 }
 

@@ -67,7 +67,8 @@ static void load_random_pod(struct fixture *f, struct rng *rng)
         strbuf_printf(&text, "%s: '%s'", PICK(rng, keys), PICK(rng, values));
     strbuf_puts(&text, "}, ");
     if (rng_below(rng, 5)) {
-        strbuf_puts(&text, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [");
+        strbuf_puts(&text, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                           "{nodeSelectorTerms: [");
         for (uint64_t left = rng_below(rng, 4); left > 0; left--) {
             strbuf_puts(&text, "{");
             write_expressions(&text, rng);
@@ -163,10 +164,12 @@ static void test_symbols(void **state)
     struct fixture f;
     FIXTURE_BARE(&f);
     struct table table = { .cluster = &f.cluster };
-    fixture_load(&f, "{kind: Pod, metadata: {name: p}, spec: {nodeSelector: {only: here}, affinity: {nodeAffinity: "
-                     "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: and, "
-                     "operator: In, values: [there, too]}], matchFields: [{key: metadata.name, operator: In, values: "
-                     "[place]}]}]}}}}}");
+    fixture_load(
+        &f, "{kind: Pod, metadata: {name: p}, spec: {nodeSelector: {only: here}, affinity: {nodeAffinity: "
+            "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: "
+            "and, "
+            "operator: In, values: [there, too]}], matchFields: [{key: metadata.name, operator: In, values: "
+            "[place]}]}]}}}}}");
     size_t before = f.cluster.syms.by_name.len;
     struct row_selector sel;
     row_selector_init(&sel, &table, &f.last_pod->api->spec.node_selector, required_of(f.last_pod->api));

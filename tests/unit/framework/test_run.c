@@ -31,10 +31,10 @@ static struct status act_pre_filter(struct cycle *cycle, struct node_names *narr
 {
     const char *names = acts[cycle->current->index].names;
     if (names) {
-        char *text = arena_strndup(cycle->arena, names, strlen(names)), *rest = text;
+        struct str rest = str_from(names);
         *narrow = (struct node_names){ .items = arena_array(cycle->arena, struct str, 8) };
-        for (char *name; (name = strtok_r(rest, " ", &rest));)
-            narrow->items[narrow->len++] = str_from(name);
+        for (struct str name; (name = next_part(&rest, ' ')).ptr;)
+            narrow->items[narrow->len++] = name;
     }
     return play(cycle, "prefilter");
 }
@@ -57,7 +57,8 @@ static struct status act_filter(struct cycle *cycle, struct node_view node)
     return play(cycle, "filter");
 }
 
-static struct status act_post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+static struct status act_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                                     struct post_filter_result *ret)
 {
     const struct act *act = &acts[cycle->current->index];
     (void)diagnosis;
@@ -70,7 +71,8 @@ static struct status act_pre_score(struct cycle *cycle, struct row_list feasible
 {
     (void)feasible;
     struct status status = play(cycle, "prescore");
-    return status.code == STATUS_SKIP || status.code == STATUS_WAIT ? status : STATUS_OK; /* others fail later */
+    return status.code == STATUS_SKIP || status.code == STATUS_WAIT ? status
+                                                                    : STATUS_OK; /* others fail later */
 }
 
 static struct status act_score(struct cycle *cycle, struct node_view node, int64_t *ret)
@@ -117,12 +119,20 @@ static void act_post_bind(struct cycle *cycle, uint32_t row)
 }
 
 #define ACTOR(actor_name) \
-    { \
-        .name = actor_name, .pre_filter = act_pre_filter, .add_pod = act_add_pod, .remove_pod = act_remove_pod, \
-        .filter = act_filter, .post_filter = act_post_filter, .pre_score = act_pre_score, .score = act_score, \
-        .reserve = act_reserve, .unreserve = act_unreserve, .permit = act_permit, .pre_bind = act_pre_bind, \
-        .bind = act_bind, .post_bind = act_post_bind \
-    }
+    { .name = actor_name, \
+      .pre_filter = act_pre_filter, \
+      .add_pod = act_add_pod, \
+      .remove_pod = act_remove_pod, \
+      .filter = act_filter, \
+      .post_filter = act_post_filter, \
+      .pre_score = act_pre_score, \
+      .score = act_score, \
+      .reserve = act_reserve, \
+      .unreserve = act_unreserve, \
+      .permit = act_permit, \
+      .pre_bind = act_pre_bind, \
+      .bind = act_bind, \
+      .post_bind = act_post_bind }
 static const struct plugin actors[ACTORS] = { ACTOR("One"), ACTOR("Two"), ACTOR("Three") };
 
 static void setup(struct fixture *f)
@@ -134,13 +144,13 @@ static void setup(struct fixture *f)
     strbuf_clear(&trace);
 }
 
-static void check(const char *name, struct fixture *f, struct status got, enum status_code code, const char *message,
-                  const char *blames)
+static void check(const char *name, struct fixture *f, struct status got, enum status_code code,
+                  const char *message, const char *blames)
 {
     struct str text = status_message(got, &f->arena);
     if (got.code != code || !str_is(text, message ? message : ""))
-        fail_msg("%s: got %s \"" STR_FMT "\", want %s \"%s\"", name, status_code_name(got.code), STR_ARG(text),
-                 status_code_name(code), message ? message : "");
+        fail_msg("%s: got %s \"" STR_FMT "\", want %s \"%s\"", name, status_code_name(got.code),
+                 STR_ARG(text), status_code_name(code), message ? message : "");
     if (blames && (!got.plugin || strcmp(got.plugin->name, blames)))
         fail_msg("%s: blames %s, want %s", name, got.plugin ? got.plugin->name : "nobody", blames);
 }
@@ -167,27 +177,84 @@ struct pre_filter_case {
 static const struct pre_filter_case pre_filters[] = {
     { "nobody minds", .trace = ALL_THREE },
     { "one narrows", { { 0 }, { .names = "a c" } }, .names = "a c", .blamed = 2, .trace = ALL_THREE },
-    { "what all leave", { { .names = "a b c d" }, { 0 }, { .names = "b d e" } }, .names = "b d", .blamed = 5, .trace = ALL_THREE },
-    { "three narrow", { { .names = "a b c" }, { .names = "b c d" }, { .names = "a c d" } }, .names = "c", .blamed = 7,
+    { "what all leave",
+      { { .names = "a b c d" }, { 0 }, { .names = "b d e" } },
+      .names = "b d",
+      .blamed = 5,
       .trace = ALL_THREE },
-    { "one leaves nothing", { { 0 }, { .names = "" } }, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin Two", "", 2,
+    { "three narrow",
+      { { .names = "a b c" }, { .names = "b c d" }, { .names = "a c d" } },
+      .names = "c",
+      .blamed = 7,
+      .trace = ALL_THREE },
+    { "one leaves nothing",
+      { { 0 }, { .names = "" } },
+      STATUS_UNRESOLVABLE,
+      "node(s) didn't satisfy plugin Two",
+      "",
+      2,
       .trace = "prefilter 1, prefilter 2" },
-    { "two leave nothing", { { .names = "b" }, { .names = "a c" } }, STATUS_UNRESOLVABLE,
-      "node(s) didn't satisfy plugin(s) [One Two] simultaneously", "", 3, .trace = "prefilter 1, prefilter 2" },
-    { "names are sorted", { { .names = "b" }, { 0 }, { .names = "a" } }, STATUS_UNRESOLVABLE,
-      "node(s) didn't satisfy plugin(s) [One Three] simultaneously", "", 5, .trace = ALL_THREE },
+    { "two leave nothing",
+      { { .names = "b" }, { .names = "a c" } },
+      STATUS_UNRESOLVABLE,
+      "node(s) didn't satisfy plugin(s) [One Two] simultaneously",
+      "",
+      3,
+      .trace = "prefilter 1, prefilter 2" },
+    { "names are sorted",
+      { { .names = "b" }, { 0 }, { .names = "a" } },
+      STATUS_UNRESOLVABLE,
+      "node(s) didn't satisfy plugin(s) [One Three] simultaneously",
+      "",
+      5,
+      .trace = ALL_THREE },
     { "skipped", { { STATUS_SKIP }, { 0 }, { STATUS_SKIP } }, .skipped = 5, .trace = ALL_THREE },
     { "who skips does not narrow", { { STATUS_SKIP, .names = "a" } }, .skipped = 1, .trace = ALL_THREE },
-    { "a hopeless pod ends it", { { .names = "a" }, { STATUS_UNRESOLVABLE, "never" } }, STATUS_UNRESOLVABLE, "never",
-      "a", 0, 0, "Two", "prefilter 1, prefilter 2" },
-    { "others are still asked where preemption may help", { { STATUS_UNSCHEDULABLE, "not now" }, { STATUS_SKIP } },
-      STATUS_UNSCHEDULABLE, "not now", NULL, 0, 2, "One", ALL_THREE },
-    { "the last word counts", { { STATUS_UNSCHEDULABLE, "first" }, { STATUS_UNSCHEDULABLE, "second" } },
-      STATUS_UNSCHEDULABLE, "second", NULL, 0, 0, "Two", ALL_THREE },
-    { "an error", { { 0 }, { STATUS_ERROR, "oops" } }, STATUS_ERROR, "running PreFilter plugin \"Two\": oops", NULL, 0, 0,
-      "Two", "prefilter 1, prefilter 2" },
-    { "a verdict that makes no sense here", { { STATUS_WAIT, "wait" } }, STATUS_ERROR,
-      "running PreFilter plugin \"One\": wait", NULL, 0, 0, "One", "prefilter 1" },
+    { "a hopeless pod ends it",
+      { { .names = "a" }, { STATUS_UNRESOLVABLE, "never" } },
+      STATUS_UNRESOLVABLE,
+      "never",
+      "a",
+      0,
+      0,
+      "Two",
+      "prefilter 1, prefilter 2" },
+    { "others are still asked where preemption may help",
+      { { STATUS_UNSCHEDULABLE, "not now" }, { STATUS_SKIP } },
+      STATUS_UNSCHEDULABLE,
+      "not now",
+      NULL,
+      0,
+      2,
+      "One",
+      ALL_THREE },
+    { "the last word counts",
+      { { STATUS_UNSCHEDULABLE, "first" }, { STATUS_UNSCHEDULABLE, "second" } },
+      STATUS_UNSCHEDULABLE,
+      "second",
+      NULL,
+      0,
+      0,
+      "Two",
+      ALL_THREE },
+    { "an error",
+      { { 0 }, { STATUS_ERROR, "oops" } },
+      STATUS_ERROR,
+      "running PreFilter plugin \"Two\": oops",
+      NULL,
+      0,
+      0,
+      "Two",
+      "prefilter 1, prefilter 2" },
+    { "a verdict that makes no sense here",
+      { { STATUS_WAIT, "wait" } },
+      STATUS_ERROR,
+      "running PreFilter plugin \"One\": wait",
+      NULL,
+      0,
+      0,
+      "One",
+      "prefilter 1" },
 };
 
 static void test_pre_filter(void **state)
@@ -201,7 +268,8 @@ static void test_pre_filter(void **state)
         uint64_t blamed;
         setup(&f);
         memcpy(acts, test->acts, sizeof(acts));
-        check(test->name, &f, run_pre_filter(&f.cycle, &names, &blamed), test->code, test->message, test->blames);
+        check(test->name, &f, run_pre_filter(&f.cycle, &names, &blamed), test->code, test->message,
+              test->blames);
         check_trace(test->name, test->trace);
         strbuf_puts(&got, "");
         for (uint32_t n = 0; n < names.len; n++)
@@ -226,14 +294,32 @@ struct filter_case {
 
 static const struct filter_case filters[] = {
     { "all agree", .trace = "filter 1, filter 2, filter 3" },
-    { "the first to refuse", { { 0 }, { STATUS_UNSCHEDULABLE, "full" }, { STATUS_UNRESOLVABLE, "never" } }, 0,
-      STATUS_UNSCHEDULABLE, "full", "Two", "filter 1, filter 2" },
-    { "who skipped is not asked", { { 0 }, { STATUS_UNSCHEDULABLE, "full" } }, 2, .trace = "filter 1, filter 3" },
+    { "the first to refuse",
+      { { 0 }, { STATUS_UNSCHEDULABLE, "full" }, { STATUS_UNRESOLVABLE, "never" } },
+      0,
+      STATUS_UNSCHEDULABLE,
+      "full",
+      "Two",
+      "filter 1, filter 2" },
+    { "who skipped is not asked",
+      { { 0 }, { STATUS_UNSCHEDULABLE, "full" } },
+      2,
+      .trace = "filter 1, filter 3" },
     { "pending", { { STATUS_PENDING, "soon" } }, 0, STATUS_PENDING, "soon", "One", "filter 1" },
-    { "an error", { { 0 }, { 0 }, { STATUS_ERROR, "oops" } }, 0, STATUS_ERROR, "running \"Three\" filter plugin: oops",
-      "Three", "filter 1, filter 2, filter 3" },
-    { "a verdict that makes no sense here", { { STATUS_WAIT, "wait" } }, 0, STATUS_ERROR,
-      "running \"One\" filter plugin: wait", "One", "filter 1" },
+    { "an error",
+      { { 0 }, { 0 }, { STATUS_ERROR, "oops" } },
+      0,
+      STATUS_ERROR,
+      "running \"Three\" filter plugin: oops",
+      "Three",
+      "filter 1, filter 2, filter 3" },
+    { "a verdict that makes no sense here",
+      { { STATUS_WAIT, "wait" } },
+      0,
+      STATUS_ERROR,
+      "running \"One\" filter plugin: wait",
+      "One",
+      "filter 1" },
 };
 
 static void test_filters(void **state)
@@ -244,8 +330,8 @@ static void test_filters(void **state)
         setup(&f);
         memcpy(acts, filters[i].acts, sizeof(acts));
         f.cycle.skip_filter = filters[i].skip;
-        check(filters[i].name, &f, run_filters(&f.cycle, fixture_view(&f, "a")), filters[i].code, filters[i].message,
-              filters[i].blames);
+        check(filters[i].name, &f, run_filters(&f.cycle, fixture_view(&f, "a")), filters[i].code,
+              filters[i].message, filters[i].blames);
         check_trace(filters[i].name, filters[i].trace);
         fixture_release(&f);
     }
@@ -258,7 +344,8 @@ struct rival_case {
 };
 
 #define RIVAL(uid, priority) \
-    "{kind: Pod, metadata: {name: rival, uid: " uid "}, spec: {priority: " priority "}, status: {nominatedNodeName: a}}"
+    "{kind: Pod, metadata: {name: rival, uid: " uid "}, spec: {priority: " priority \
+    "}, status: {nominatedNodeName: a}}"
 
 static const struct rival_case rivals[] = {
     { "matters more", RIVAL("u-r", "9"), true },
@@ -278,9 +365,10 @@ static void test_rivals(void **state)
         uint32_t row = fixture_row(&f, "a");
         assert_int_equal(row_has_rivals(&f.cluster, row, f.cycle.info), rivals[i].counts);
         assert_true(status_ok(run_filters_nominated(&f.cycle, row)));
-        check_trace(rivals[i].name, rivals[i].counts
-                                        ? "add 1, add 2, filter 1, filter 2, remove 1, remove 2, filter 1, filter 2"
-                                        : "filter 1, filter 2");
+        check_trace(rivals[i].name,
+                    rivals[i].counts
+                        ? "add 1, add 2, filter 1, filter 2, remove 1, remove 2, filter 1, filter 2"
+                        : "filter 1, filter 2");
         strbuf_clear(&trace);
         assert_true(status_ok(run_filters_nominated(&f.cycle, fixture_row(&f, "b"))));
         check_trace(rivals[i].name, "filter 1, filter 2");
@@ -297,7 +385,8 @@ static void test_rivals_refuse(void **state)
     fixture_load(&f, RIVAL("u-r", "9"));
     f.cycle.skip_filter = 6;
     acts[0] = (struct act){ STATUS_UNSCHEDULABLE, "full" };
-    check("refused", &f, run_filters_nominated(&f.cycle, fixture_row(&f, "a")), STATUS_UNSCHEDULABLE, "full", "One");
+    check("refused", &f, run_filters_nominated(&f.cycle, fixture_row(&f, "a")), STATUS_UNSCHEDULABLE, "full",
+          "One");
     check_trace("refused", "add 1, filter 1, remove 1");
     fixture_release(&f);
 }
@@ -314,15 +403,40 @@ struct post_filter_case {
 };
 
 static const struct post_filter_case post_filters[] = {
-    { "nobody helps", { { STATUS_UNSCHEDULABLE, "x" }, { STATUS_UNSCHEDULABLE, "z" }, { STATUS_UNSCHEDULABLE } },
-      STATUS_UNSCHEDULABLE, "x, z", .blames = "One", .trace = "postfilter 1, postfilter 2, postfilter 3" },
-    { "the first to help", { { STATUS_UNSCHEDULABLE, "x" }, { .nominates = 2 } }, STATUS_SUCCESS, "", 2,
+    { "nobody helps",
+      { { STATUS_UNSCHEDULABLE, "x" }, { STATUS_UNSCHEDULABLE, "z" }, { STATUS_UNSCHEDULABLE } },
+      STATUS_UNSCHEDULABLE,
+      "x, z",
+      .blames = "One",
+      .trace = "postfilter 1, postfilter 2, postfilter 3" },
+    { "the first to help",
+      { { STATUS_UNSCHEDULABLE, "x" }, { .nominates = 2 } },
+      STATUS_SUCCESS,
+      "",
+      2,
       .trace = "postfilter 1, postfilter 2" },
-    { "a hopeless pod ends it", { { STATUS_UNRESOLVABLE, "never", .clears = true } }, STATUS_UNRESOLVABLE, "never",
-      .clears = true, .blames = "One", .trace = "postfilter 1" },
-    { "a nomination is cleared", { { STATUS_UNSCHEDULABLE, "x", .clears = true }, { STATUS_UNSCHEDULABLE, "z" }, { STATUS_UNSCHEDULABLE } },
-      STATUS_UNSCHEDULABLE, "x, z", .clears = true, .blames = "One", .trace = "postfilter 1, postfilter 2, postfilter 3" },
-    { "an error", { { STATUS_ERROR, "oops" } }, STATUS_ERROR, "oops", .blames = "One", .trace = "postfilter 1" },
+    { "a hopeless pod ends it",
+      { { STATUS_UNRESOLVABLE, "never", .clears = true } },
+      STATUS_UNRESOLVABLE,
+      "never",
+      .clears = true,
+      .blames = "One",
+      .trace = "postfilter 1" },
+    { "a nomination is cleared",
+      { { STATUS_UNSCHEDULABLE, "x", .clears = true },
+        { STATUS_UNSCHEDULABLE, "z" },
+        { STATUS_UNSCHEDULABLE } },
+      STATUS_UNSCHEDULABLE,
+      "x, z",
+      .clears = true,
+      .blames = "One",
+      .trace = "postfilter 1, postfilter 2, postfilter 3" },
+    { "an error",
+      { { STATUS_ERROR, "oops" } },
+      STATUS_ERROR,
+      "oops",
+      .blames = "One",
+      .trace = "postfilter 1" },
 };
 
 static void test_post_filter(void **state)
@@ -334,7 +448,8 @@ static void test_post_filter(void **state)
         struct post_filter_result result;
         setup(&f);
         memcpy(acts, test->acts, sizeof(acts));
-        check(test->name, &f, run_post_filter(&f.cycle, NULL, &result), test->code, test->message, test->blames);
+        check(test->name, &f, run_post_filter(&f.cycle, NULL, &result), test->code, test->message,
+              test->blames);
         check_trace(test->name, test->trace);
         assert_int_equal(result.nominated_row, test->nominates ? test->nominates - 1 : ROW_NONE);
         assert_int_equal(result.clear_nomination, test->clears);
@@ -354,18 +469,38 @@ struct score_case {
 };
 
 static const struct score_case scores[] = {
-    { "weighted and added up", { { .score = 1 }, { .score = 10 }, { .score = 50 } }, { 1, 2, 3 }, .totals = { 171, 342 } },
-    { "skipped by PreScore", { { .score = 1 }, { STATUS_SKIP, .score = 10 }, { .score = 50 } }, { 1, 2, 3 },
-      .totals = { 151, 302 }, .skipped = 2 },
-    { "out of range", { { .score = 1 }, { .score = 51 } }, { 1, 1, 1 }, STATUS_ERROR,
-      "applying score defaultWeights on Score plugins: plugin \"Two\" returns an invalid score 102, it should in the "
+    { "weighted and added up",
+      { { .score = 1 }, { .score = 10 }, { .score = 50 } },
+      { 1, 2, 3 },
+      .totals = { 171, 342 } },
+    { "skipped by PreScore",
+      { { .score = 1 }, { STATUS_SKIP, .score = 10 }, { .score = 50 } },
+      { 1, 2, 3 },
+      .totals = { 151, 302 },
+      .skipped = 2 },
+    { "out of range",
+      { { .score = 1 }, { .score = 51 } },
+      { 1, 1, 1 },
+      STATUS_ERROR,
+      "applying score defaultWeights on Score plugins: plugin \"Two\" returns an invalid score 102, it "
+      "should in the "
       "range of [0, 100] after normalizing" },
-    { "negative", { { .score = -1 } }, { 1, 1, 1 }, STATUS_ERROR,
-      "applying score defaultWeights on Score plugins: plugin \"One\" returns an invalid score -1, it should in the "
+    { "negative",
+      { { .score = -1 } },
+      { 1, 1, 1 },
+      STATUS_ERROR,
+      "applying score defaultWeights on Score plugins: plugin \"One\" returns an invalid score -1, it should "
+      "in the "
       "range of [0, 100] after normalizing" },
-    { "an error", { { 0 }, { 0 }, { STATUS_ERROR, "oops" } }, { 1, 1, 1 }, STATUS_ERROR,
+    { "an error",
+      { { 0 }, { 0 }, { STATUS_ERROR, "oops" } },
+      { 1, 1, 1 },
+      STATUS_ERROR,
       "running Score plugins: plugin \"Three\" failed with: oops" },
-    { "an error of PreScore", { { 0 }, { STATUS_WAIT, "oops" } }, { 1, 1, 1 }, STATUS_ERROR,
+    { "an error of PreScore",
+      { { 0 }, { STATUS_WAIT, "oops" } },
+      { 1, 1, 1 },
+      STATUS_ERROR,
       "running PreScore plugin \"Two\": oops" },
 };
 
@@ -418,18 +553,34 @@ struct bind_case {
 
 static const struct bind_case reserves[] = {
     { "all reserve", .trace = "reserve 1, reserve 2, reserve 3" },
-    { "one refuses", { { 0 }, { STATUS_UNSCHEDULABLE, "taken" } }, STATUS_UNSCHEDULABLE, "taken", "Two", "reserve 1, reserve 2" },
-    { "one fails", { { STATUS_ERROR, "oops" } }, STATUS_ERROR, "running Reserve plugin \"One\": oops", "One", "reserve 1" },
+    { "one refuses",
+      { { 0 }, { STATUS_UNSCHEDULABLE, "taken" } },
+      STATUS_UNSCHEDULABLE,
+      "taken",
+      "Two",
+      "reserve 1, reserve 2" },
+    { "one fails",
+      { { STATUS_ERROR, "oops" } },
+      STATUS_ERROR,
+      "running Reserve plugin \"One\": oops",
+      "One",
+      "reserve 1" },
 };
 
 static const struct bind_case binds[] = {
     { "the first binds", .trace = "bind 1" },
     { "the first that does not skip", { { STATUS_SKIP }, { 0 } }, .trace = "bind 1, bind 2" },
-    { "all skip", { { STATUS_SKIP }, { STATUS_SKIP }, { STATUS_SKIP } }, STATUS_SKIP, "", NULL, "bind 1, bind 2, bind 3" },
+    { "all skip",
+      { { STATUS_SKIP }, { STATUS_SKIP }, { STATUS_SKIP } },
+      STATUS_SKIP,
+      "",
+      NULL,
+      "bind 1, bind 2, bind 3" },
     { "it fails", { { STATUS_ERROR, "oops" } }, STATUS_ERROR, "oops", "One", "bind 1" },
 };
 
-static void run_bind_cases(const struct bind_case *cases, size_t len, struct status (*run)(struct cycle *, uint32_t))
+static void run_bind_cases(const struct bind_case *cases, size_t len,
+                           struct status (*run)(struct cycle *, uint32_t))
 {
     for (size_t i = 0; i < len; i++) {
         struct fixture f;
@@ -459,7 +610,8 @@ static void test_order_of_the_end(void **state)
     check_trace("end", "unreserve 3, unreserve 2, unreserve 1, postbind 1, postbind 2, postbind 3");
     strbuf_clear(&trace);
     acts[1] = (struct act){ STATUS_ERROR, "oops" };
-    check("prebind", &f, run_pre_bind(&f.cycle, 0), STATUS_ERROR, "running PreBind plugin \"Two\": oops", "Two");
+    check("prebind", &f, run_pre_bind(&f.cycle, 0), STATUS_ERROR, "running PreBind plugin \"Two\": oops",
+          "Two");
     /* Everybody may ask to wait; the longest wait counts. */
     acts[0] = (struct act){ STATUS_WAIT, .timeout_ms = 5 };
     acts[1] = (struct act){ STATUS_WAIT, .timeout_ms = 9 };
@@ -490,7 +642,8 @@ static void test_pre_enqueue(void **state)
     gate_reason = NULL;
     assert_true(status_ok(run_pre_enqueue(&f.profile, f.last_pod->api, &f.arena)));
     gate_reason = "held back";
-    check("gate", &f, run_pre_enqueue(&f.profile, f.last_pod->api, &f.arena), STATUS_UNRESOLVABLE, "held back", "Gate");
+    check("gate", &f, run_pre_enqueue(&f.profile, f.last_pod->api, &f.arena), STATUS_UNRESOLVABLE,
+          "held back", "Gate");
     fixture_release(&f);
 }
 

@@ -20,8 +20,8 @@ static void setup(struct fixture *f)
 /* ---- random clusters ---- */
 static void write_term(struct strbuf *out, struct rng *rng)
 {
-    strbuf_printf(out, "{topologyKey: %s, labelSelector: {matchLabels: {app: a%d}}}", rng_below(rng, 2) ? "zone" : "host",
-                  (int)rng_below(rng, 3));
+    strbuf_printf(out, "{topologyKey: %s, labelSelector: {matchLabels: {app: a%d}}}",
+                  rng_below(rng, 2) ? "zone" : "host", (int)rng_below(rng, 3));
 }
 
 static void write_pod(struct strbuf *out, struct rng *rng, const char *name, bool wants)
@@ -37,9 +37,11 @@ static void write_pod(struct strbuf *out, struct rng *rng, const char *name, boo
     }
     strbuf_puts(out, "}, topologySpreadConstraints: [");
     for (int left = wants ? (int)rng_below(rng, 3) : 0; left > 0; left--)
-        strbuf_printf(out, "{maxSkew: %d, topologyKey: %s, whenUnsatisfiable: DoNotSchedule, minDomains: %d, "
-                           "labelSelector: {matchLabels: {app: a%d}}}, ", 1 + (int)rng_below(rng, 2),
-                      rng_below(rng, 2) ? "zone" : "host", 1 + (int)rng_below(rng, 3), (int)rng_below(rng, 3));
+        strbuf_printf(out,
+                      "{maxSkew: %d, topologyKey: %s, whenUnsatisfiable: DoNotSchedule, minDomains: %d, "
+                      "labelSelector: {matchLabels: {app: a%d}}}, ",
+                      1 + (int)rng_below(rng, 2), rng_below(rng, 2) ? "zone" : "host",
+                      1 + (int)rng_below(rng, 3), (int)rng_below(rng, 3));
     strbuf_puts(out, "]}}\n---\n");
 }
 
@@ -156,7 +158,8 @@ static void check(const char *whose, struct answer got, struct answer want, int 
 {
     if (got.code != want.code || !str_eq(got.reason, want.reason))
         fail_msg("round %d, question %d: %s \"" STR_FMT "\", %s says %s \"" STR_FMT "\"", round, number,
-                 status_code_name(got.code), STR_ARG(got.reason), whose, status_code_name(want.code), STR_ARG(want.reason));
+                 status_code_name(got.code), STR_ARG(got.reason), whose, status_code_name(want.code),
+                 STR_ARG(want.reason));
 }
 
 static int run_round(struct rng *rng, int round)
@@ -183,8 +186,9 @@ static int run_round(struct rng *rng, int round)
         refused += got.code != STATUS_SUCCESS;
     }
     for (uint32_t row = 0; row < NODES; row++)
-        check("the same cycle before", answer_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL })),
-              before[row], round, -1);
+        check("the same cycle before",
+              answer_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL })), before[row],
+              round, -1);
     fixture_release(&f);
     return refused;
 }
@@ -212,11 +216,16 @@ static void test_emptiest_domains(void **state)
                      "{kind: Node, metadata: {name: c, labels: {zone: zc}}}");
     for (int i = 0; i < 5; i++) /* one each in a and b, three in c */
         fixture_loadf(&f, "{kind: Pod, metadata: {name: p%d, labels: {app: web}}, spec: {nodeName: %s}}", i,
-                      i == 0 ? "a" : i == 1 ? "b" : "c");
+                      i == 0   ? "a"
+                      : i == 1 ? "b"
+                               : "c");
     fixture_load(&f, "{kind: Pod, metadata: {name: extra, labels: {app: web}}}");
     struct pod_info *extra = f.last_pod;
-    fixture_cycle(&f, "{kind: Pod, metadata: {name: q, labels: {app: web}}, spec: {topologySpreadConstraints: [{maxSkew: 1, "
-                      "topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]}}");
+    fixture_cycle(
+        &f,
+        "{kind: Pod, metadata: {name: q, labels: {app: web}}, spec: {topologySpreadConstraints: [{maxSkew: "
+        "1, "
+        "topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]}}");
     assert_true(status_ok(run_pre_filter(&f.cycle, &names, &blamed)));
     const char *const emptied[] = { "p2", "p3", "p4" };
     for (int i = 0; i < 3; i++)
@@ -226,7 +235,8 @@ static void test_emptiest_domains(void **state)
     for (int i = 0; i < 2; i++) { /* two in one of them, one in the other: a third is too many */
         struct node_view view = fixture_view(&f, i ? "a" : "b");
         run_add_pod(&f.cycle, extra, view);
-        assert_status(run_filters(&f.cycle, view), STATUS_UNSCHEDULABLE, "node(s) didn't match pod topology spread constraints");
+        assert_status(run_filters(&f.cycle, view), STATUS_UNSCHEDULABLE,
+                      "node(s) didn't match pod topology spread constraints");
         run_remove_pod(&f.cycle, extra, view);
         assert_true(status_ok(run_filters(&f.cycle, view)));
     }

@@ -1,0 +1,144 @@
+/* protobuf.c: the rarer half of reading, writing, and frames; see protobuf.h. */
+#include "codec/protobuf.h"
+
+enum { VARINT_BYTES_MAX = 10, FRAME_HEAD_BYTES = 4, FRAMES_KEPT_BYTES_MAX = 1 << 20 };
+
+/* ---- reading ---- */
+
+int protobuf_varint_long(struct protobuf_reader *reader, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < VARINT_BYTES_MAX; i++) {
+        if (reader->at == reader->end)
+            return -ENODATA;
+        uint8_t byte = *reader->at++;
+        value |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte < 0x80) {
+            *ret = value;
+            return 1;
+        }
+    }
+    return -EOVERFLOW;
+}
+
+int protobuf_next_fixed(struct protobuf_reader *reader, struct protobuf_field *ret)
+{
+    if (ret->wire == WIRE_GROUP || ret->wire == WIRE_GROUP_END)
+        return -ENOTSUP;
+    if (ret->wire != WIRE_FIXED64 && ret->wire != WIRE_FIXED32)
+        return -EBADMSG;
+    unsigned len = ret->wire == WIRE_FIXED64 ? 8 : 4;
+    if ((size_t)(reader->end - reader->at) < len)
+        return -ENODATA;
+    ret->number = 0;
+    for (unsigned i = 0; i < len; i++)
+        ret->number |= (uint64_t)reader->at[i] << (8 * i);
+    reader->at += len;
+    return 1;
+}
+
+const char *protobuf_problem(int code)
+{
+    switch (code) {
+    case -ENODATA:
+        return "the message ends in the middle of a field";
+    case -EOVERFLOW:
+        return "a number has more than 64 bits";
+    case -ENOTSUP:
+        return "a group, which is not supported";
+    default:
+        return "no protobuf message";
+    }
+}
+
+/* ---- writing ---- */
+
+static void put_varint(struct strbuf *out, uint64_t value)
+{
+    char bytes[VARINT_BYTES_MAX];
+    size_t len = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[len++] = (char)(value | 0x80);
+    bytes[len++] = (char)value;
+    strbuf_add(out, bytes, len);
+}
+
+static void put_key(struct strbuf *out, uint32_t tag, enum protobuf_wire wire)
+{
+    put_varint(out, (uint64_t)tag << 3 | wire);
+}
+
+void protobuf_put_number(struct strbuf *out, uint32_t tag, uint64_t value)
+{
+    put_key(out, tag, WIRE_VARINT);
+    put_varint(out, value);
+}
+
+void protobuf_put_bytes(struct strbuf *out, uint32_t tag, struct str bytes)
+{
+    put_key(out, tag, WIRE_BYTES);
+    put_varint(out, bytes.len);
+    strbuf_str(out, bytes);
+}
+
+size_t protobuf_begin(struct strbuf *out, uint32_t tag)
+{
+    put_key(out, tag, WIRE_BYTES);
+    strbuf_putc(out, '\0'); /* room for the length, of which one byte is mostly enough */
+    return out->len;
+}
+
+void protobuf_end(struct strbuf *out, size_t begun)
+{
+    size_t len = out->len - begun, more = 0;
+    for (size_t rest = len >> 7; rest; rest >>= 7)
+        more++;
+    if (more) {
+        static const char zeros[VARINT_BYTES_MAX];
+        strbuf_add(out, zeros, more);
+        memmove(out->text + begun + more, out->text + begun, len);
+    }
+    char *at = out->text + begun - 1;
+    for (; len >= 0x80; len >>= 7)
+        *at++ = (char)(len | 0x80);
+    *at = (char)len;
+}
+
+/* ---- frames ---- */
+
+void protobuf_frames_feed(struct protobuf_frames *frames, const char *bytes, size_t len)
+{
+    struct strbuf *buf = &frames->buf;
+    if (frames->at) {
+        buf->len -= frames->at;
+        memmove(buf->text, buf->text + frames->at, buf->len);
+        frames->at = 0;
+    }
+    /* One giant must not be paid for until the stream ends. */
+    if (buf->len == 0 && buf->cap > FRAMES_KEPT_BYTES_MAX)
+        strbuf_release(buf);
+    strbuf_add(buf, bytes, len);
+}
+
+int protobuf_frames_next(struct protobuf_frames *frames, struct str *ret, struct error *err)
+{
+    size_t left = frames->buf.len - frames->at;
+    if (left < FRAME_HEAD_BYTES)
+        return 0;
+    const unsigned char *at = (const unsigned char *)frames->buf.text + frames->at;
+    uint32_t len = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    if (len > frames->bytes_max)
+        return error_set(err, -EMSGSIZE, "a message of %u bytes, of which at most %u are allowed", len,
+                         frames->bytes_max);
+    if (left - FRAME_HEAD_BYTES < len)
+        return 0;
+    *ret = (struct str){ (const char *)at + FRAME_HEAD_BYTES, len };
+    frames->at += FRAME_HEAD_BYTES + (size_t)len;
+    return 1;
+}
+
+void protobuf_frames_release(struct protobuf_frames *frames)
+{
+    strbuf_release(&frames->buf);
+    frames->at = 0;
+}

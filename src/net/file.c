@@ -1,0 +1,46 @@
+/* file.c: reads a whole file with a bound. */
+#include "net/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_all(int fd, const char *path, size_t bytes_max, struct strbuf *ret, struct error *err)
+{
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return error_set(err, -EINVAL, "%s: is not a regular file", path);
+    size_t before = ret->len;
+    char chunk[8192];
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof(chunk));
+        if (got == 0)
+            return 0;
+        int r = got < 0 ? -errno : 0;
+        if (r == -EINTR)
+            continue;
+        if (r == 0 && ret->len - before + (size_t)got > bytes_max)
+            r = -EFBIG;
+        if (r == 0) {
+            strbuf_add(ret, chunk, (size_t)got);
+            continue;
+        }
+        ret->len = before;
+        if (ret->text)
+            ret->text[before] = '\0';
+        return r == -EFBIG ? error_set(err, r, "%s: is longer than %zu bytes", path, bytes_max)
+                           : error_set(err, r, "%s: %s", path, strerror(-r));
+    }
+}
+
+int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    int r = read_all(fd, path, bytes_max, ret, err);
+    close(fd);
+    return r;
+}

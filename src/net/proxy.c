@@ -1,0 +1,192 @@
+/* proxy.c: NO_PROXY, entry by entry. The list is short and read once per request, so it stays a text. */
+#include "net/proxy.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* An address as 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that both families compare alike. */
+struct address {
+    unsigned char bytes[16];
+    bool v4;
+};
+
+static bool parse_address(struct str text, struct address *ret)
+{
+    char buf[INET6_ADDRSTRLEN + 1];
+    if (text.len == 0 || text.len >= sizeof(buf))
+        return false;
+    memcpy(buf, text.ptr, text.len);
+    buf[text.len] = '\0';
+    static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+    if (inet_pton(AF_INET, buf, ret->bytes + 12) == 1) {
+        memcpy(ret->bytes, mapped, sizeof(mapped));
+        ret->v4 = true;
+        return true;
+    }
+    if (inet_pton(AF_INET6, buf, ret->bytes) != 1)
+        return false;
+    ret->v4 = memcmp(ret->bytes, mapped, sizeof(mapped)) == 0;
+    return true;
+}
+
+static bool is_loopback(const struct address *a)
+{
+    static const unsigned char one[16] = { [15] = 1 };
+    return a->v4 ? a->bytes[12] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
+}
+
+/* "10.0.0.0/8": 1 when the address is in it, 0 when not, -1 when the text is no network. */
+static int in_network(struct str text, const struct address *a)
+{
+    ptrdiff_t slash = str_find(text, '/');
+    struct address net;
+    int64_t bits;
+    if (slash < 0 || !parse_address(str_slice(text, 0, (size_t)slash), &net) ||
+        !str_to_int64(str_slice(text, (size_t)slash + 1, text.len), &bits) || bits < 0 ||
+        bits > (net.v4 ? 32 : 128))
+        return -1;
+    if (!a || a->v4 != net.v4)
+        return 0;
+    unsigned prefix = (unsigned)bits + (net.v4 ? 96 : 0);
+    unsigned whole = prefix / 8, rest = prefix % 8;
+    if (memcmp(a->bytes, net.bytes, whole) != 0)
+        return 0;
+    return rest == 0 || (a->bytes[whole] >> (8 - rest)) == (net.bytes[whole] >> (8 - rest));
+}
+
+/* Splits "host:port" and "[v6]:port"; a bare IPv6 address and a name keep all of it. False: nothing to match. */
+static bool split_port(struct str entry, struct str *ret_host, struct str *ret_port)
+{
+    *ret_host = entry;
+    *ret_port = (struct str){ 0 };
+    ptrdiff_t first = str_find(entry, ':'), colon = str_rfind(entry, ':');
+    if (entry.ptr[0] == '[') {
+        ptrdiff_t close = str_find(entry, ']');
+        if (close < 0 || colon != close + 1)
+            return true;
+        *ret_host = str_slice(entry, 1, (size_t)close);
+        *ret_port = str_slice(entry, (size_t)colon + 1, entry.len);
+    } else if (colon >= 0 && first == colon) {
+        *ret_host = str_slice(entry, 0, (size_t)colon);
+        *ret_port = str_slice(entry, (size_t)colon + 1, entry.len);
+    }
+    return ret_host->len > 0;
+}
+
+static bool same_text(struct str a, struct str b)
+{
+    return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* "example.com" is the name and what ends in ".example.com"; ".example.com" and "*.example.com" only the latter. */
+static bool domain_matches(struct str pattern, struct str host)
+{
+    if (str_starts_with(pattern, STR("*.")))
+        pattern = str_slice(pattern, 1, pattern.len);
+    if (pattern.ptr[0] != '.') {
+        if (same_text(pattern, host))
+            return true;
+        return host.len > pattern.len && host.ptr[host.len - pattern.len - 1] == '.' &&
+               same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
+    }
+    return host.len >= pattern.len &&
+           same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
+}
+
+static bool entry_matches(struct str entry, struct str host, const struct address *a, struct str port)
+{
+    if (str_is(entry, "*"))
+        return true;
+    int network = in_network(entry, a);
+    if (network >= 0)
+        return network == 1;
+    struct str entry_host, entry_port;
+    if (!split_port(entry, &entry_host, &entry_port) || (entry_port.len && !str_eq(entry_port, port)))
+        return false;
+    struct address named;
+    if (parse_address(entry_host, &named))
+        return a && memcmp(named.bytes, a->bytes, sizeof(named.bytes)) == 0;
+    return !a && domain_matches(entry_host, host);
+}
+
+static struct str trim(struct str text)
+{
+    size_t from = 0, to = text.len;
+    while (from < to && isspace((unsigned char)text.ptr[from]))
+        from++;
+    while (to > from && isspace((unsigned char)text.ptr[to - 1]))
+        to--;
+    return str_slice(text, from, to);
+}
+
+static bool excluded(struct str list, struct str host, const struct address *a, struct str port)
+{
+    while (list.len) {
+        ptrdiff_t comma = str_find(list, ',');
+        size_t end = comma < 0 ? list.len : (size_t)comma;
+        struct str entry = trim(str_slice(list, 0, end));
+        if (entry.len && entry_matches(entry, host, a, port))
+            return true;
+        list = str_slice(list, MIN(end + 1, (size_t)list.len), list.len);
+    }
+    return false;
+}
+
+const char *proxy_for(const struct proxy_rules *rules, bool https, const char *host, unsigned port)
+{
+    const struct strbuf *proxy = https ? &rules->https : &rules->http;
+    if (!proxy->len || strcasecmp(host, "localhost") == 0)
+        return NULL;
+    struct address address;
+    bool is_address = parse_address(str_from(host), &address);
+    if (is_address && is_loopback(&address))
+        return NULL;
+    char port_text[16];
+    int len = snprintf(port_text, sizeof(port_text), "%u", port);
+    struct str no_proxy = strbuf_slice(&rules->no_proxy);
+    if (excluded(no_proxy, str_from(host), is_address ? &address : NULL, (struct str){ port_text, (uint32_t)len }))
+        return NULL;
+    return proxy->text;
+}
+
+static void set_proxy(struct strbuf *ret, const char *url)
+{
+    if (!url || !*url)
+        return;
+    if (!strstr(url, "://"))
+        strbuf_puts(ret, "http://");
+    strbuf_puts(ret, url);
+}
+
+void proxy_rules_init(struct proxy_rules *rules, const char *http, const char *https, const char *no_proxy)
+{
+    *rules = (struct proxy_rules){ 0 };
+    set_proxy(&rules->http, http);
+    set_proxy(&rules->https, https);
+    if (no_proxy)
+        strbuf_puts(&rules->no_proxy, no_proxy);
+}
+
+static const char *environment(const char *upper, const char *lower)
+{
+    const char *value = getenv(upper);
+    return value && *value ? value : getenv(lower);
+}
+
+void proxy_rules_from_environment(struct proxy_rules *rules)
+{
+    /* A web server hands the request's "Proxy:" header to its CGI programs as HTTP_PROXY. */
+    bool cgi = getenv("REQUEST_METHOD") != NULL;
+    proxy_rules_init(rules, cgi ? NULL : environment("HTTP_PROXY", "http_proxy"),
+                     environment("HTTPS_PROXY", "https_proxy"), environment("NO_PROXY", "no_proxy"));
+}
+
+void proxy_rules_release(struct proxy_rules *rules)
+{
+    strbuf_release(&rules->http);
+    strbuf_release(&rules->https);
+    strbuf_release(&rules->no_proxy);
+}

@@ -1,0 +1,24 @@
+/* proxy.h: which proxy a request goes through, by the environment, as Go's programs understand it.
+ *
+ * HTTPS_PROXY or HTTP_PROXY by the scheme of the request (or their lower case forms), unless NO_PROXY names the host:
+ * "*", addresses, networks (10.0.0.0/8), domains with those below them (example.com), those below only (.example.com),
+ * each but a network with an optional port. What is on this machine (localhost, loopback) is always reached directly. */
+#ifndef NET_PROXY_H
+#define NET_PROXY_H
+
+#include "base/str.h"
+
+struct proxy_rules {
+    struct strbuf http, https; /* URLs of the proxies; empty: none */
+    struct strbuf no_proxy;    /* as written */
+};
+
+/* Any of the texts may be NULL. A proxy without a scheme is an HTTP proxy. */
+void proxy_rules_init(struct proxy_rules *rules, const char *http, const char *https, const char *no_proxy);
+void proxy_rules_from_environment(struct proxy_rules *rules);
+void proxy_rules_release(struct proxy_rules *rules);
+
+/* The proxy's URL for a request to host:port, or NULL: go there directly. An IPv6 host has no brackets. */
+const char *proxy_for(const struct proxy_rules *rules, bool https, const char *host, unsigned port);
+
+#endif

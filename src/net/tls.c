@@ -1,0 +1,235 @@
+/* tls.c: PEM texts, checked with libcrypto before anything is connected.
+ *
+ * libcurl would find the same faults, but only once a server answers, and in the words of OpenSSL's error queue. Here a
+ * wrong file is one sentence at the start. And a pair of files that is being replaced under our feet (new certificate,
+ * old key) is recognised, so that whoever reloads them can keep what it had. */
+#include "net/tls.h"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "net/file.h"
+
+enum { PEM_BYTES_MAX = 4 << 20 };
+
+struct tls_config {
+    atomic_uint references;
+    struct strbuf ca, cert, key;
+    struct strbuf server_name;
+    bool insecure;
+    int64_t expires;
+};
+
+static void secret_release(struct strbuf *secret)
+{
+    if (secret->text)
+        OPENSSL_cleanse(secret->text, secret->cap);
+    strbuf_release(secret);
+}
+
+static void config_free(struct tls_config *config)
+{
+    if (!config)
+        return;
+    strbuf_release(&config->ca);
+    strbuf_release(&config->cert);
+    secret_release(&config->key);
+    strbuf_release(&config->server_name);
+    free(config);
+}
+
+struct tls_config *tls_config_ref(struct tls_config *config)
+{
+    if (config)
+        atomic_fetch_add_explicit(&config->references, 1, memory_order_relaxed);
+    return config;
+}
+
+void tls_config_unref(struct tls_config *config)
+{
+    if (config && atomic_fetch_sub_explicit(&config->references, 1, memory_order_acq_rel) == 1)
+        config_free(config);
+}
+
+/* The PEM text of one kind, from memory or from its file; empty when neither is given. */
+static int load(const char *what, struct str data, const char *file, struct strbuf *ret, struct error *err)
+{
+    if (data.len > PEM_BYTES_MAX)
+        return error_set(err, -EFBIG, "%s: more than %d bytes", what, PEM_BYTES_MAX);
+    if (data.len)
+        strbuf_str(ret, data);
+    else if (file && *file)
+        return file_read(file, PEM_BYTES_MAX, ret, err);
+    return 0;
+}
+
+/* For sentences: the file that was read, or what the data is. */
+static const char *source(const char *what, struct str data, const char *file)
+{
+    return data.len || !file ? what : file;
+}
+
+static BIO *open_text(const struct strbuf *text)
+{
+    return BIO_new_mem_buf(text->text, (int)text->len);
+}
+
+/* Nobody is asked for a passphrase: a daemon has no terminal. */
+static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
+{
+    return 0;
+}
+
+static bool no_more_blocks(void)
+{
+    return ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_PEM &&
+           ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+}
+
+/* Keeps the certificates that parse and drops the rest: one bad entry does not spoil a bundle, as in Go. */
+static int check_ca(const char *from, struct strbuf *ca, struct error *err)
+{
+    BIO *in = open_text(ca), *out = BIO_new(BIO_s_mem());
+    if (!in || !out) {
+        BIO_free(in);
+        BIO_free(out);
+        return error_set(err, -ENOMEM, "%s: out of memory", from);
+    }
+    size_t count = 0;
+    for (;;) {
+        ERR_clear_error();
+        X509 *cert = PEM_read_bio_X509(in, NULL, no_passphrase, NULL);
+        if (!cert && no_more_blocks())
+            break;
+        if (!cert && BIO_eof(in))
+            break;
+        count += cert && PEM_write_bio_X509(out, cert) == 1;
+        X509_free(cert);
+    }
+    ERR_clear_error();
+    strbuf_clear(ca);
+    char *text;
+    long len = BIO_get_mem_data(out, &text);
+    if (len > 0)
+        strbuf_add(ca, text, (size_t)len);
+    BIO_free(in);
+    BIO_free(out);
+    return count ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", from);
+}
+
+/* Seconds since 1970 of the certificate's end. */
+static int64_t not_after(const X509 *cert)
+{
+    struct tm tm;
+    return ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? (int64_t)timegm(&tm) : INT64_MAX;
+}
+
+static int check_pair(struct tls_config *config, const char *cert_from, const char *key_from,
+                      struct error *err)
+{
+    BIO *cert_in = open_text(&config->cert), *key_in = open_text(&config->key);
+    X509 *cert = cert_in ? PEM_read_bio_X509(cert_in, NULL, no_passphrase, NULL) : NULL;
+    EVP_PKEY *key = key_in ? PEM_read_bio_PrivateKey(key_in, NULL, no_passphrase, NULL) : NULL;
+    int r = 0;
+    if (!cert)
+        r = error_set(err, -EINVAL, "%s: no valid certificate in PEM form", cert_from);
+    else if (!key)
+        r = error_set(err, -EINVAL, "%s: no private key in PEM form without a passphrase", key_from);
+    else if (X509_check_private_key(cert, key) != 1)
+        r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
+                      cert_from);
+    else
+        config->expires = not_after(cert);
+    ERR_clear_error();
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    BIO_free(key_in);
+    BIO_free(cert_in);
+    return r;
+}
+
+static int check(struct tls_config *config, const struct tls_options *o, struct error *err)
+{
+    if (config->insecure && config->ca.len)
+        return error_set(err, -EINVAL, "a certificate authority and skipping verification exclude each other");
+    const char *cert_from = source("client certificate data", o->cert_data, o->cert_file);
+    const char *key_from = source("client key data", o->key_data, o->key_file);
+    const char *ca_from = source("certificate authority data", o->ca_data, o->ca_file);
+    if (!config->ca.len && o->ca_file && *o->ca_file)
+        return error_set(err, -EINVAL, "%s: the file is empty", ca_from);
+    int r = config->ca.len ? check_ca(ca_from, &config->ca, err) : 0;
+    bool wants_pair =
+        config->cert.len || config->key.len || (o->cert_file && *o->cert_file) || (o->key_file && *o->key_file);
+    if (r < 0 || !wants_pair)
+        return r;
+    if (!config->cert.len)
+        return error_set(err, -EINVAL, "%s: a client key without a certificate", key_from);
+    if (!config->key.len)
+        return error_set(err, -EINVAL, "%s: a client certificate without a key", cert_from);
+    return check_pair(config, cert_from, key_from, err);
+}
+
+int tls_config_new(const struct tls_options *options, struct tls_config **ret, struct error *err)
+{
+    struct tls_config *config = xcalloc(1, sizeof(*config));
+    atomic_init(&config->references, 1);
+    config->insecure = options->insecure;
+    config->expires = INT64_MAX;
+    if (options->server_name && *options->server_name)
+        strbuf_puts(&config->server_name, options->server_name);
+    int r = load("certificate authority data", options->ca_data, options->ca_file, &config->ca, err);
+    if (r == 0)
+        r = load("client certificate data", options->cert_data, options->cert_file, &config->cert, err);
+    if (r == 0)
+        r = load("client key data", options->key_data, options->key_file, &config->key, err);
+    if (r == 0)
+        r = check(config, options, err);
+    if (r < 0)
+        config_free(config);
+    else
+        *ret = config;
+    return r;
+}
+
+struct str tls_config_ca(const struct tls_config *config)
+{
+    return config ? strbuf_slice(&config->ca) : (struct str){ 0 };
+}
+
+struct str tls_config_cert(const struct tls_config *config)
+{
+    return config ? strbuf_slice(&config->cert) : (struct str){ 0 };
+}
+
+struct str tls_config_key(const struct tls_config *config)
+{
+    return config ? strbuf_slice(&config->key) : (struct str){ 0 };
+}
+
+const char *tls_config_server_name(const struct tls_config *config)
+{
+    return config ? config->server_name.text : NULL;
+}
+
+bool tls_config_insecure(const struct tls_config *config)
+{
+    return config && config->insecure;
+}
+
+int64_t tls_config_expires(const struct tls_config *config)
+{
+    return config ? config->expires : INT64_MAX;
+}
+
+bool tls_config_equal(const struct tls_config *a, const struct tls_config *b)
+{
+    return a == b ||
+           (str_eq(tls_config_ca(a), tls_config_ca(b)) && str_eq(tls_config_cert(a), tls_config_cert(b)) &&
+            str_eq(tls_config_key(a), tls_config_key(b)) && tls_config_insecure(a) == tls_config_insecure(b) &&
+            str_eq(str_from(tls_config_server_name(a)), str_from(tls_config_server_name(b))));
+}

@@ -1,0 +1,323 @@
+/* bench.c: how many decisions per second, by kind of pod and number of nodes?
+ *
+ *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--load MB] [--file PATH]
+ *
+ * Each row is a process of its own, so that its peak of memory is its own. It builds a cluster in memory and decides
+ * pods in rounds: a thousand pods come, are decided one after another and placed, and leave again together. Only
+ * deciding is timed, with the default configuration, all nodes scored, on one thread.
+ *
+ * `classes`: the pods of a kind are alike, as a controller makes them. `different`: each has requests and a label of
+ * its own. `growth` compares a row with the one above it: how many times longer a decision takes. `x ref` is the rate
+ * divided by the reference's (setting.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/load_bench.h"
+#include "bench/measure.h"
+#include "bench/setting.h"
+#include "plugins/registry.h"
+#include "sim/world.h"
+
+enum { ROUND_PODS = 1000, DECISIONS_MIN = 20, SIZES_MAX = 8 };
+
+static struct options {
+    uint32_t nodes[SIZES_MAX], nodes_len;
+    const char *workload, *pods, *file;
+    double seconds;
+    int64_t load_mb;
+    bool has_load;
+} options = { .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100 };
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench: %s\n", what);
+    exit(1);
+}
+
+/* ---- the engine ---- */
+struct bench_engine {
+    struct engine engine;
+    struct scheduler_config config;
+    struct arena arena;
+};
+
+static void engine_open(struct bench_engine *bench, struct cluster *cluster)
+{
+    struct error err;
+    *bench = (struct bench_engine){ 0 };
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &bench->arena);
+    const struct config_env env = { .catalog = &catalog };
+    if (config_default(&env, &bench->arena, &bench->config, &err) < 0)
+        die(err.text);
+    const struct engine_options engine_options = {
+        .config = &bench->config,
+        .registry = &builtin_plugins,
+        .seed = 1,
+        .percentage = { true, 100 },
+        .slowest = PATH_INDEX,
+    };
+    if (engine_init(&bench->engine, cluster, &engine_options, &err) < 0)
+        die(err.text);
+}
+
+static void engine_close(struct bench_engine *bench)
+{
+    engine_release(&bench->engine);
+    config_release(&bench->config);
+    arena_release(&bench->arena);
+}
+
+typedef VEC(struct pod_info *) info_vec;
+
+static void enqueue(struct engine *engine, const struct pod *pod, info_vec *into)
+{
+    struct status gate;
+    struct error err;
+    struct pod_info *info = cluster_add_pod(engine->cluster, pod);
+    if (engine_add_pod(engine, info, &gate, &err) < 0)
+        die(err.text);
+    *vec_push(into) = info;
+}
+
+/* ---- one row ---- */
+static void run_round(struct measure *measure, struct engine *engine, double deadline)
+{
+    struct decision decision;
+    while (measure_step(measure, engine, &decision))
+        if (measure->nanos.len >= DECISIONS_MIN && seconds_now() > deadline)
+            return;
+}
+
+/* Some pods of each kind come first and stay: with them their classes stay, as with running replicas. They find caches
+ * cold and tables to be built, and do not count. */
+static void warm_up(struct bench_world *world, struct engine *engine, bool different)
+{
+    struct measure measure;
+    info_vec stay = { 0 };
+    for (uint32_t i = 0; i < 2 * world->kinds; i++)
+        enqueue(engine, bench_pod(world, &world->arena, i, different), &stay);
+    measure_begin(&measure, engine);
+    run_round(&measure, engine, seconds_now() + 60);
+    vec_release(&measure.nanos);
+    vec_release(&stay);
+}
+
+static void run_row(const struct setting *setting, uint32_t nodes, bool different, struct figures *ret)
+{
+    struct bench_world world;
+    struct bench_engine bench;
+    struct measure measure;
+    info_vec round = { 0 };
+    bench_world_init(&world, setting, nodes);
+    engine_open(&bench, &world.cluster);
+    uint32_t pods = setting->pods_max ? MIN((uint32_t)ROUND_PODS, nodes / setting->pods_max) : ROUND_PODS;
+    warm_up(&world, &bench.engine, different);
+    measure_begin(&measure, &bench.engine);
+    for (double deadline = seconds_now() + options.seconds; seconds_now() < deadline;) {
+        for (uint32_t i = 0; i < pods; i++)
+            enqueue(&bench.engine, bench_pod(&world, &world.pods_arena, i, different), &round);
+        run_round(&measure, &bench.engine, deadline);
+        vec_for(&round, pod)
+            engine_remove_pod(&bench.engine, *pod);
+        vec_clear(&round);
+        arena_reset(&world.pods_arena);
+    }
+    measure_end(&measure, &bench.engine, ret);
+    engine_close(&bench);
+    vec_release(&round);
+    bench_world_release(&world);
+}
+
+/* ---- a file ---- */
+/* Decides all pending pods of the input; victims of preemption leave at once and do not come back. Returns how many
+ * nodes there are. */
+static uint32_t run_file(const char *path, struct figures *ret)
+{
+    struct world world;
+    struct bench_engine bench;
+    struct measure measure;
+    struct decision decision;
+    struct error err;
+    info_vec pods = { 0 };
+    size_t len;
+    const struct world_options world_options = { .paths = &path, .paths_len = 1 };
+    if (world_open(&world, &world_options, &err) < 0)
+        die(err.text);
+    engine_open(&bench, &world.cluster);
+    struct pod **pending = world_pending(&world, &len);
+    for (size_t i = 0; i < len; i++)
+        enqueue(&bench.engine, pending[i], &pods);
+    free(pending);
+    measure_begin(&measure, &bench.engine);
+    while (measure_step(&measure, &bench.engine, &decision))
+        for (uint32_t i = 0; i < decision.victims_len; i++)
+            engine_remove_pod(&bench.engine, decision.victims[i]);
+    measure_end(&measure, &bench.engine, ret);
+    uint32_t nodes = world.cluster.live_nodes;
+    engine_close(&bench);
+    vec_release(&pods);
+    world_release(&world);
+    return nodes;
+}
+
+/* ---- printing ---- */
+static void print_title(void)
+{
+    printf("%-16s %-9s %7s %12s %9s %9s %8s %9s %17s %8s %8s %7s %7s\n", "workload", "pods", "nodes",
+           "decisions/s", "p50 us", "p99 us", "peak MB", "B/decis.", "plain/scan/index", "groups", "repairs",
+           "growth", "x ref");
+}
+
+static void print_row(const char *name, const char *pods, uint32_t nodes, const struct figures *row,
+                      double growth, double reference)
+{
+    char shares[32], grown[16] = "", ratio[16] = "";
+    snprintf(shares, sizeof(shares), "%.0f/%.0f/%.0f %%", row->shares[PATH_PLAIN] * 100,
+             row->shares[PATH_SCAN] * 100, row->shares[PATH_INDEX] * 100);
+    if (growth > 0)
+        snprintf(grown, sizeof(grown), "%.2f", growth);
+    if (reference > 0)
+        snprintf(ratio, sizeof(ratio), "%.0f", row->rate / reference);
+    printf("%-16s %-9s %7u %12.0f %9.2f %9.2f %8.0f %9.0f %17s %8.1f %8.2f %7s %7s%s\n", name, pods, nodes,
+           row->rate, row->p50_us, row->p99_us, row->peak_mb, row->bytes, shares, row->groups, row->repairs,
+           grown, ratio, row->unfit ? "  some without a node" : "");
+    fflush(stdout);
+}
+
+/* Runs the row in a child. False: the child failed. */
+static bool measure_row(const struct setting *setting, uint32_t nodes, bool different, struct figures *ret)
+{
+    int pipe_fds[2], status;
+    if (pipe(pipe_fds) < 0)
+        die("no pipe");
+    pid_t child = fork();
+    if (child < 0)
+        die("no process");
+    if (child == 0) {
+        run_row(setting, nodes, different, ret);
+        _exit(write(pipe_fds[1], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret) ? 0 : 1);
+    }
+    close(pipe_fds[1]);
+    bool ok = read(pipe_fds[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
+    close(pipe_fds[0]);
+    return waitpid(child, &status, 0) == child && status == 0 && ok;
+}
+
+static int measure_workload(const struct setting *setting, bool different)
+{
+    double before = 0;
+    for (uint32_t i = 0; i < options.nodes_len; i++) {
+        struct figures row;
+        const char *pods = different ? "different" : "classes";
+        if (!measure_row(setting, options.nodes[i], different, &row)) {
+            printf("%-16s %-9s %7u failed\n", setting->name, pods, options.nodes[i]);
+            return 1;
+        }
+        double reference = options.nodes[i] == REFERENCE_NODES ? setting->reference : 0;
+        print_row(setting->name, pods, options.nodes[i], &row, before > 0 ? before / row.rate : 0, reference);
+        before = row.rate;
+    }
+    return 0;
+}
+
+/* ---- the command line ---- */
+static bool parse_sizes(struct str text)
+{
+    options.nodes_len = 0;
+    while (text.len && options.nodes_len < SIZES_MAX) {
+        ptrdiff_t end = str_find(text, ',');
+        int64_t nodes;
+        if (!str_to_int64(str_slice(text, 0, end < 0 ? text.len : (size_t)end), &nodes) || nodes < 1 ||
+            nodes > 10000000)
+            return false;
+        options.nodes[options.nodes_len++] = (uint32_t)nodes;
+        text = end < 0 ? (struct str){ 0 } : str_slice(text, (size_t)end + 1, text.len);
+    }
+    return options.nodes_len > 0;
+}
+
+static bool known_workload(const char *name)
+{
+    for (uint32_t i = 0; i < settings_len; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool parse_option(const char *name, const char *value)
+{
+    if (strcmp(name, "--nodes") == 0)
+        return parse_sizes(str_from(value));
+    if (strcmp(name, "--workload") == 0) {
+        options.workload = value;
+        return known_workload(value);
+    }
+    if (strcmp(name, "--pods") == 0) {
+        options.pods = value;
+        return strcmp(value, "classes") == 0 || strcmp(value, "different") == 0;
+    }
+    if (strcmp(name, "--seconds") == 0) {
+        char *end;
+        options.seconds = strtod(value, &end);
+        return *end == '\0' && options.seconds > 0;
+    }
+    if (strcmp(name, "--load") == 0) {
+        options.has_load = true;
+        return str_to_int64(str_from(value), &options.load_mb) && options.load_mb >= 0 &&
+               options.load_mb < 2000;
+    }
+    if (strcmp(name, "--file") == 0) {
+        options.file = value;
+        return true;
+    }
+    return false;
+}
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S]\n"
+            "             [--load MB] [--file PATH]\nworkloads:\n");
+    for (uint32_t i = 0; i < settings_len; i++)
+        fprintf(stderr, "  %-16s %s\n", settings[i].name, settings[i].doc);
+    return 2;
+}
+
+/* The whole table, or what was asked for. A chosen workload or load leaves the rest out. */
+static int measure_all(void)
+{
+    int failed = 0;
+    if (!options.has_load || options.workload) {
+        printf("All nodes scored, one thread. x ref: against kube-scheduler v1.36.4 (parallelism 16) "
+               "measured on 2 cores at "
+               "%d nodes.\n",
+               REFERENCE_NODES);
+        print_title();
+        for (uint32_t i = 0; i < settings_len; i++) {
+            if (options.workload && strcmp(options.workload, settings[i].name) != 0)
+                continue;
+            for (int different = 0; different < 2; different++)
+                if (!options.pods || (strcmp(options.pods, "different") == 0) == different)
+                    failed |= measure_workload(&settings[i], different);
+        }
+    }
+    if (options.load_mb && (options.has_load || !options.workload))
+        failed |= load_bench((unsigned)options.load_mb);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2)
+        if (i + 1 == argc || !parse_option(argv[i], argv[i + 1]))
+            return usage();
+    if (!options.file)
+        return measure_all();
+    struct figures row;
+    uint32_t nodes = run_file(options.file, &row);
+    print_title();
+    print_row("(file)", "pending", nodes, &row, 0, 0);
+    return 0;
+}

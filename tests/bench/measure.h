@@ -1,0 +1,38 @@
+/* measure.h: times, memory and allocations of decisions. */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include "engine/engine.h"
+
+/* ---- bytes asked of malloc, calloc and realloc while counting is on ---- */
+extern bool allocations_count;
+extern uint64_t allocated_bytes;
+
+/* ---- decisions ---- */
+struct measure {
+    VEC(uint32_t) nanos; /* of each decision */
+    double seconds;      /* of all of them */
+    uint64_t placed, unfit;
+    uint64_t bytes; /* allocated while deciding */
+    struct engine_stats first;
+};
+
+/* A row of figures. */
+struct figures {
+    double rate; /* decisions per second */
+    double p50_us, p99_us;
+    double peak_mb;
+    double bytes, groups, repairs; /* per decision */
+    double shares[PATH_COUNT];     /* of the decisions, 0 to 1 */
+    uint64_t decisions, unfit;
+};
+
+void measure_begin(struct measure *measure, const struct engine *engine);
+/* Decides the next pod; false: nobody is left. */
+bool measure_step(struct measure *measure, struct engine *engine, struct decision *ret);
+void measure_end(struct measure *measure, const struct engine *engine, struct figures *ret);
+
+double seconds_now(void);
+double peak_megabytes(void);
+
+#endif

@@ -1,0 +1,252 @@
+/* setting.c: builds the objects in memory; see setting.h. */
+#include "bench/setting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/defaults.h"
+#include "api/object.h"
+#include "codec/doc.h"
+
+#define ZONE "topology.kubernetes.io/zone"
+#define HOST "kubernetes.io/hostname"
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+#define TERM(color, key) \
+    "{labelSelector: {matchLabels: {color: " color "}}, topologyKey: " key ", namespaces: [sched-1, " \
+    "sched-0]}"
+
+/* ---- kinds of pods: what they have beyond a container that requests 100m and 500Mi ---- */
+static const struct pod_kind {
+    const char *name, *color, *spec;
+    bool runs; /* are some of them running already? otherwise plain pods are */
+} pod_kinds[] = {
+    { "plain", NULL, "", true },
+    { "nodeaffinity", NULL,
+      "affinity: {nodeAffinity: {" REQUIRED ": {nodeSelectorTerms: [{matchExpressions: "
+      "[{key: " ZONE ", operator: In, values: [zone1, zone2]}]}]}}}",
+      false },
+    { "taints", NULL, "tolerations: [{key: dedicated, operator: Equal, value: infra, effect: NoSchedule}]",
+      false },
+    { "spread", "blue",
+      "topologySpreadConstraints: [{maxSkew: 5, topologyKey: " ZONE ", whenUnsatisfiable: DoNotSchedule, "
+      "labelSelector: {matchLabels: {color: blue}}}]",
+      false },
+    { "spread-soft", "blue",
+      "topologySpreadConstraints: [{maxSkew: 5, topologyKey: " ZONE ", whenUnsatisfiable: ScheduleAnyway, "
+      "labelSelector: {matchLabels: {color: blue}}}]",
+      false },
+    { "podaffinity", "blue", "affinity: {podAffinity: {" REQUIRED ": [" TERM("blue", ZONE) "]}}", true },
+    { "podantiaffinity", "green", "affinity: {podAntiAffinity: {" REQUIRED ": [" TERM("green", HOST) "]}}",
+      true },
+    { "podaffinity-preferred", "red",
+      "affinity: {podAffinity: {" PREFERRED ": [{weight: 1, podAffinityTerm: " TERM("red", HOST) "}]}}",
+      true },
+    { "podantiaffinity-preferred", "yellow",
+      "affinity: {podAntiAffinity: {" PREFERRED
+      ": [{weight: 1, podAffinityTerm: " TERM("yellow", HOST) "}]}}",
+      true },
+};
+
+#define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+const struct setting settings[] = {
+    { "plain", "requests only", 99, KINDS("plain") },
+    { "nodeaffinity", "required node affinity", 102, KINDS("nodeaffinity"), .zones = 4,
+      .zone_prefix = "zone" },
+    { "taints", "half of the nodes tainted", 95, KINDS("taints"), .tainted = true },
+    { "spread", "hard spread over zones", 75, KINDS("spread"), .zones = 3, .zone_prefix = "moon-",
+      .fully_running = true },
+    { "spread-soft", "soft spread over zones", 56, KINDS("spread-soft"), .zones = 3, .zone_prefix = "moon-",
+      .fully_running = true },
+    { "podaffinity", "required, by zone", 57, KINDS("podaffinity"), .zones = 1, .zone_prefix = "zone" },
+    { "podantiaffinity", "required, by host", 72, KINDS("podantiaffinity"), .zones = 1, .zone_prefix = "zone",
+      .pods_max = 2 },
+    { "preferred", "preferred affinity and anti-affinity, by host", 0,
+      KINDS("podaffinity-preferred", "podantiaffinity-preferred"), .zones = 1, .zone_prefix = "zone" },
+    { "mixed", "one of each in turn", 70,
+      KINDS("plain", "podaffinity", "podantiaffinity", "podaffinity-preferred", "podantiaffinity-preferred",
+            "spread", "spread-soft", "nodeaffinity", "taints"),
+      .zones = 3, .zone_prefix = "zone", .tainted = true, .pods_max = 2 },
+};
+const uint32_t settings_len = ARRAY_SIZE(settings);
+
+/* ---- templates ---- */
+static void *decode(struct arena *arena, const char *text)
+{
+    struct doc_stream stream;
+    struct doc doc;
+    struct object object;
+    struct error err;
+    size_t len = strlen(text);
+    char *copy = xcalloc(len + YYJSON_PADDING_SIZE, 1);
+    memcpy(copy, text, len);
+    doc_stream_init(&stream, "template", copy, len);
+    if (doc_stream_next(&stream, &doc, &err) <= 0 ||
+        object_decode(&doc, doc.root, arena, &object, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    object_default(&object, arena);
+    doc_release(&doc);
+    doc_stream_release(&stream);
+    return object.ptr;
+}
+
+static const struct pod_kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(pod_kinds); i++)
+        if (strcmp(pod_kinds[i].name, name) == 0)
+            return &pod_kinds[i];
+    abort();
+}
+
+static struct pod *pod_template(struct arena *arena, const struct pod_kind *kind, const char *namespace)
+{
+    char text[2048];
+    snprintf(text, sizeof(text),
+             "{apiVersion: v1, kind: Pod, metadata: {name: template, namespace: %s, labels: {%s%s}}, spec: "
+             "{priority: 0, "
+             "containers: [{name: pause, image: 'registry.k8s.io/pause:3.10.2', ports: [{containerPort: "
+             "80}], resources: "
+             "{requests: {cpu: 100m, memory: 500Mi}, limits: {cpu: 100m, memory: 500Mi}}}], %s}}",
+             namespace, kind->color ? "color: " : "", kind->color ? kind->color : "", kind->spec);
+    return decode(arena, text);
+}
+
+static void make_templates(struct bench_world *world)
+{
+    const char *const *kinds = world->setting->kinds;
+    while (kinds[world->kinds])
+        world->kinds++;
+    world->templates = arena_array(&world->arena, struct pod *, world->kinds);
+    world->running_templates = arena_array(&world->arena, struct pod *, world->kinds);
+    for (uint32_t i = 0; i < world->kinds; i++) {
+        const struct pod_kind *kind = find_kind(kinds[i]);
+        world->templates[i] = pod_template(&world->arena, kind, "sched-1");
+        world->running_templates[i] =
+            pod_template(&world->arena, kind->runs ? kind : &pod_kinds[0], "sched-0");
+    }
+}
+
+/* ---- nodes and running pods ---- */
+static struct node *node_template(struct bench_world *world, const char *taint)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{apiVersion: v1, kind: Node, metadata: {name: template}, spec: {taints: [%s]}, status: "
+             "{capacity: {cpu: 4, "
+             "memory: 32Gi, pods: 110}, allocatable: {cpu: 4, memory: 32Gi, pods: 110}, conditions: [{type: "
+             "Ready, "
+             "status: 'True'}]}}",
+             taint);
+    return decode(&world->arena, text);
+}
+
+/* The taints of node i, by i % 4. */
+static const char *const taints[] = {
+    "{key: dedicated, value: infra, effect: NoSchedule}",
+    "{key: dedicated, value: batch, effect: NoSchedule}",
+    "{key: flaky, value: 'yes', effect: PreferNoSchedule}",
+    "",
+};
+
+static void add_nodes(struct bench_world *world)
+{
+    const struct setting *setting = world->setting;
+    struct node *templates[ARRAY_SIZE(taints)];
+    for (size_t i = 0; i < ARRAY_SIZE(taints); i++) {
+        bool has = setting->tainted && !(i == 1 && world->kinds > 1);
+        templates[i] = node_template(world, has ? taints[i] : "");
+    }
+    for (uint32_t i = 0; i < world->nodes; i++) {
+        struct node *node = arena_new(&world->arena, struct node);
+        *node = *templates[i % ARRAY_SIZE(taints)];
+        node->meta.name = arena_printf(&world->arena, "scheduler-perf-%05u", i);
+        struct pair *labels = arena_array(&world->arena, struct pair, 2);
+        labels[0] = (struct pair){ STR(HOST), node->meta.name };
+        node->meta.labels = (struct str_map){ labels, 1 };
+        if (setting->zones) {
+            labels[1] = (struct pair){ STR(ZONE), arena_printf(&world->arena, "%s%u", setting->zone_prefix,
+                                                               i % setting->zones + 1) };
+            node->meta.labels.len = 2;
+        }
+        cluster_set_node(&world->cluster, node);
+    }
+}
+
+/* Evenly over the nodes, a different node for each while there are enough. */
+static void add_running(struct bench_world *world)
+{
+    uint32_t count = world->setting->fully_running ? world->nodes : world->nodes / 5;
+    for (uint32_t i = 0; i < count; i++) {
+        struct pod *pod = arena_new(&world->arena, struct pod);
+        *pod = *world->running_templates[i % world->kinds];
+        pod->meta.name = arena_printf(&world->arena, "init-%05u", i);
+        pod->meta.uid = pod->meta.name;
+        uint32_t node = (uint32_t)(((uint64_t)i * 7919 + 13) % world->nodes);
+        pod->spec.node_name = arena_printf(&world->arena, "scheduler-perf-%05u", node);
+        cluster_add_pod(&world->cluster, pod);
+    }
+}
+
+static void add_namespaces(struct bench_world *world)
+{
+    static const char *const texts[] = {
+        "{apiVersion: v1, kind: Namespace, metadata: {name: sched-0, labels: {kubernetes.io/metadata.name: "
+        "sched-0}}}",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: sched-1, labels: {kubernetes.io/metadata.name: "
+        "sched-1}}}",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct namespace *namespace = decode(&world->arena, texts[i]);
+        cluster_set_object(&world->cluster, KIND_NAMESPACE, namespace, &namespace->meta);
+    }
+}
+
+void bench_world_init(struct bench_world *world, const struct setting *setting, uint32_t nodes)
+{
+    *world = (struct bench_world){ .setting = setting, .nodes = nodes };
+    cluster_init(&world->cluster);
+    make_templates(world);
+    add_namespaces(world);
+    add_nodes(world);
+    add_running(world);
+}
+
+void bench_world_release(struct bench_world *world)
+{
+    cluster_release(&world->cluster);
+    arena_release(&world->arena);
+    arena_release(&world->pods_arena);
+}
+
+/* ---- pending pods ---- */
+static void make_different(struct arena *arena, struct pod *pod, uint64_t number)
+{
+    struct container *container = arena_new(arena, struct container);
+    struct resource *requests = arena_array(arena, struct resource, 2);
+    struct pair *labels = arena_array(arena, struct pair, 2);
+    *container = pod->spec.containers.items[0];
+    requests[0] = (struct resource){ STR("cpu"), quantity_from_milli(50 + (int64_t)(number * 37 % 101)) };
+    requests[1] = (struct resource){ STR("memory"), quantity_from_int((300 << 20) + (int64_t)number * 4096) };
+    container->resources.requests = (struct resource_list){ requests, 2 };
+    container->resources.limits = (struct resource_list){ 0 };
+    pod->spec.containers.items = container;
+    labels[0] = (struct pair){ STR("app"), arena_printf(arena, "app-%llu", (unsigned long long)number) };
+    if (pod->meta.labels.len)
+        labels[1] = pod->meta.labels.items[0];
+    pod->meta.labels = (struct str_map){ labels, pod->meta.labels.len + 1 };
+}
+
+struct pod *bench_pod(struct bench_world *world, struct arena *arena, uint32_t number, bool different)
+{
+    struct pod *pod = arena_new(arena, struct pod);
+    *pod = *world->templates[number % world->kinds];
+    pod->meta.name = arena_printf(arena, "measure-%llu", (unsigned long long)world->pods++);
+    pod->meta.uid = pod->meta.name;
+    if (different)
+        make_different(arena, pod, world->pods % 20000);
+    return pod;
+}

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// fast lifts the client's limits, so that a burst is bound as fast as it can be.
+var fast = []string{"--kube-api-qps", "1000", "--kube-api-burst", "1000"}
+
+// load creates pods in the background, so many per second, and goes on when the API server is away.
+type load struct {
+	done  chan struct{}
+	count int
+	err   error
+}
+
+func (e *env) load(count, perSecond int, mods ...PodMod) *load {
+	l := &load{done: make(chan struct{}), count: count}
+	go func() {
+		defer close(l.done)
+		tick := time.NewTicker(time.Second / time.Duration(perSecond))
+		defer tick.Stop()
+		for i := range count {
+			<-tick.C
+			pod := NewPod(fmt.Sprintf("pod-%d", i), append([]PodMod{Requests("cpu", "100m", "memory", "64Mi")}, mods...)...)
+			if l.err = e.insist(pod); l.err != nil {
+				return
+			}
+		}
+	}()
+	return l
+}
+
+// insist creates an object even if the API server has to be asked several times.
+func (e *env) insist(obj runtime.Object) error {
+	ctx, cancel := context.WithTimeout(e.ctx, 2*patience)
+	defer cancel()
+	for {
+		try, stop := context.WithTimeout(ctx, 3*time.Second)
+		err := createOne(try, e.c, obj)
+		stop()
+		if err == nil || apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// finished waits until the load is created and bound to the last pod.
+func (e *env) finished(l *load) {
+	e.Helper()
+	<-l.done
+	e.must(l.err)
+	if err := e.within(2*patience, func() bool { return e.o.Bound() >= l.count }); err != nil {
+		var pending []string
+		for _, s := range e.o.Pods(func(s *Seen) bool { return s.Node == "" && !s.Gone }) {
+			pending = append(pending, s.Pod.Name)
+		}
+		slices.Sort(pending)
+		e.Fatalf("%d of %d pods were bound (%v); pending: %s\n%s", e.o.Bound(), l.count, err, strings.Join(pending, " "), e.describe(pending[0]))
+	}
+}
+
+// boundOnce fails unless the API server has accepted exactly one binding for each pod.
+func (e *env) boundOnce(since int, l *load) {
+	e.Helper()
+	accepted := map[string]int{}
+	for _, r := range e.requests()[since:] {
+		if path, ok := strings.CutSuffix(r.RequestURI, "/binding"); r.Verb == "create" && (ok || strings.Contains(r.RequestURI, "/binding?")) && r.ResponseStatus.Code < 300 {
+			path, _, _ = strings.Cut(path, "/binding")
+			accepted[path[strings.LastIndexByte(path, '/')+1:]]++
+		}
+	}
+	for i := range l.count {
+		if name := fmt.Sprintf("pod-%d", i); accepted[name] != 1 {
+			e.Errorf("%d bindings of %s were accepted", accepted[name], name)
+		}
+	}
+}
+
+// progress waits for so many more bindings.
+func (e *env) progress(more int) {
+	e.Helper()
+	goal := e.o.Bound() + more
+	e.await(fmt.Sprintf("%d more pods are bound", more), func() bool { return e.o.Bound() >= goal })
+}
+
+// recovery says how long it takes from now until the next binding.
+func (e *env) recovery(what string) time.Duration {
+	e.Helper()
+	began := time.Now()
+	e.progress(1)
+	took := time.Since(began)
+	fmt.Printf("%s: the next binding came after %v (%s)\n", what, took.Round(time.Millisecond), e.sched)
+	return took
+}
+
+// faultless fails for what happened that must not. The reference takes a binding whose answer was lost for one that
+// failed and gives the room away again, which is known and counts only for others.
+func (e *env) faultless() {
+	e.Helper()
+	for _, wrong := range e.o.Wrongs() {
+		if wrong.Kind == Overcommitted && e.sched == "kube-scheduler" {
+			e.Logf("known of kube-scheduler: %s: %s", wrong.Kind, wrong.Text)
+			continue
+		}
+		e.Errorf("%s: %s", wrong.Kind, wrong.Text)
+	}
+}
+
+// tight is a cluster with just enough room for count pods of a load.
+func (e *env) tight(count int) {
+	e.Helper()
+	e.create(objects(Nodes("node", (count+19)/20, Allocatable("cpu", "2"))...)...)
+}
+
+// Killed in the middle of a burst, again and again: the next one goes on where it was, and nobody is bound twice.
+func TestSchedulerIsKilledInABurst(t *testing.T) {
+	e := shared(t)
+	since := len(e.requests())
+	e.tight(600)
+	p := e.start(fast...)
+	l := e.load(600, 100)
+	for range 5 {
+		e.progress(60)
+		p.Kill()
+		p = e.start(fast...)
+	}
+	e.finished(l)
+	e.boundOnce(since, l)
+	e.faultless()
+	e.running(p)
+}
+
+func TestSchedulerIsPausedInABurst(t *testing.T) {
+	e := shared(t)
+	e.tight(300)
+	p := e.start(fast...)
+	l := e.load(300, 100)
+	e.progress(50)
+	p.Pause()
+	time.Sleep(3 * time.Second) // a fault needs its time; nothing is waited for here
+	p.Resume()
+	e.recovery("scheduler paused for 3 s")
+	e.finished(l)
+	e.faultless()
+	e.running(p)
+}
+
+func TestAPIServerIsRestarted(t *testing.T) {
+	e := private(t, Options{})
+	e.tight(600)
+	p := e.start(fast...)
+	l := e.load(600, 50)
+	for range 2 {
+		e.progress(50)
+		e.c.KillAPI()
+		e.must(e.c.RestartAPI(e.ctx))
+		e.recovery("API server restarted")
+	}
+	e.finished(l)
+	e.faultless()
+	e.running(p)
+}
+
+func TestAPIServerIsPaused(t *testing.T) {
+	e := private(t, Options{})
+	e.tight(600)
+	p := e.start(fast...)
+	l := e.load(600, 50)
+	for _, pause := range []time.Duration{2 * time.Second, 8 * time.Second} {
+		e.progress(50)
+		e.c.PauseAPI()
+		time.Sleep(pause)
+		e.c.ResumeAPI()
+		e.recovery(fmt.Sprintf("API server paused for %v", pause))
+	}
+	e.finished(l)
+	e.faultless()
+	e.running(p)
+}
+
+// The network between scheduler and API server is cut, or swallows everything for a while.
+func TestPartition(t *testing.T) {
+	e := shared(t)
+	relay, err := NewRelay(e.c.Addr())
+	e.must(err)
+	t.Cleanup(relay.Close)
+	e.tight(600)
+	p := e.startAt("scheduler", relay.Addr, fast...)
+	l := e.load(600, 50)
+	e.progress(50)
+	relay.Cut()
+	e.recovery("connections cut")
+	e.progress(50)
+	relay.Hold()
+	time.Sleep(5 * time.Second)
+	relay.Heal()
+	e.recovery("connections held back for 5 s")
+	e.progress(50)
+	relay.Hold()
+	time.Sleep(5 * time.Second)
+	relay.Cut()
+	e.recovery("connections held back for 5 s, then cut")
+	e.finished(l)
+	e.faultless()
+	e.running(p)
+}
+
+// Two schedulers with names of their own: each cares for its own pods.
+func TestTwoSchedulersSideBySide(t *testing.T) {
+	e := shared(t)
+	e.create(objects(Nodes("node", 10)...)...)
+	first := e.startAt("first", e.c.Addr())
+	second := e.startAt("second", e.c.Addr(), e.config("second", "profiles: [{schedulerName: second-scheduler}]\n")...)
+	e.create(NewPod("warm-1"), NewPod("warm-2", of("second-scheduler")))
+	e.bound("warm-1")
+	e.bound("warm-2")
+	var pods []runtime.Object
+	for i := range 100 {
+		pods = append(pods, NewPod(fmt.Sprintf("one-%d", i), Requests("cpu", "10m")), NewPod(fmt.Sprintf("two-%d", i), Requests("cpu", "10m"), of("second-scheduler")))
+	}
+	e.createAll(pods)
+	e.await("all are bound", func() bool { return e.o.Bound() == len(pods)+2 })
+	for _, obj := range pods {
+		pod := obj.(*v1.Pod)
+		want := pod.Spec.SchedulerName
+		if want == "" {
+			want = "default-scheduler"
+		}
+		node := e.o.Pod(key(pod.Name)).Node
+		event := e.event(pod.Name, "Scheduled", fmt.Sprintf("Successfully assigned default/%s to %s", pod.Name, node))
+		if event.ReportingController != want {
+			t.Errorf("%s was scheduled by %s, want %s", pod.Name, event.ReportingController, want)
+		}
+	}
+	first.Kill()
+	e.create(NewPod("orphan"), NewPod("cared-for", of("second-scheduler")))
+	e.bound("cared-for")
+	if s := e.o.Pod(key("orphan")); s.Node != "" {
+		t.Errorf("a pod of the scheduler that is gone was bound to %s", s.Node)
+	}
+	e.blameless()
+	e.running(second)
+}
+
+func of(scheduler string) PodMod { return func(p *v1.Pod) { p.Spec.SchedulerName = scheduler } }

@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestSchedulingGates(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewPod("gated", gates("example.com/a", "example.com/b")))
+	e.start()
+	e.create(NewPod("free"))
+	e.bound("free")
+	gated := func(p *v1.Pod) bool { c := scheduled(p); return c != nil && c.Reason == v1.PodReasonSchedulingGated }
+	e.pod("gated", "is gated", gated)
+	e.patchPod("gated", `{"spec":{"schedulingGates":[{"name":"example.com/b"}]}}`)
+	// Only once the scheduler has seen the first gate go can it bind a pod that was made after that.
+	e.create(NewPod("later"))
+	e.bound("later")
+	if s := e.o.Pod(key("gated")); s.Node != "" || !gated(s.Pod) {
+		t.Errorf("with one gate left:\n%s", e.describe("gated"))
+	}
+	if events := e.o.Events(key("gated")); len(events) > 0 {
+		t.Errorf("a gated pod has events:\n%s", e.describe("gated"))
+	}
+	e.patchPod("gated", `{"spec":{"schedulingGates":null}}`)
+	e.boundTo("gated", "node-0")
+}
+
+// Whoever is more important gets the room, whatever the order in which they came.
+func TestPriorityDecidesTheOrder(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	for _, class := range []string{"low", "high", "middle"} {
+		e.create(NewPod(class, Requests("cpu", "4"), priority(class)))
+	}
+	e.start()
+	full := "0/1 nodes are available: 1 Insufficient cpu. " + noVictims(1)
+	e.bound("high")
+	e.refused("middle", full)
+	e.refused("low", full)
+	e.remove("high")
+	e.bound("middle")
+	e.remove("middle")
+	e.bound("low")
+	e.blameless()
+}
+
+// wake is a way in which a pod becomes schedulable. Each round has a name of its own, and a node that only it can use.
+type wake struct {
+	name    string
+	node    []NodeMod // of the node that is there from the beginning; nil: none is
+	pod     func(round string) []PodMod
+	arrange func(e *env, round string) // what else is there before the pod is refused
+	trigger func(e *env, round string) // what makes it fit
+}
+
+// ofRound lets a pod run on the round's node only.
+func ofRound(round string) PodMod { return selector("round", round) }
+
+// on puts a pod on the round's node without the scheduler's doing.
+func (e *env) on(round string, mods ...PodMod) {
+	e.Helper()
+	e.create(NewPod("filler-"+round, append([]PodMod{onNode(round)}, mods...)...))
+}
+
+func full(e *env, round string) { e.on(round, Requests("cpu", "4")) }
+
+func oneCPU(string) []PodMod { return []PodMod{Requests("cpu", "1")} }
+
+func nothing(string) []PodMod { return nil }
+
+var wakes = []wake{
+	{name: "node-added", pod: oneCPU,
+		trigger: func(e *env, round string) { e.create(NewNode(round, nodeLabel("round", round))) }},
+	{name: "node-labelled", node: []NodeMod{nodeLabel("other", "x")},
+		pod:     func(round string) []PodMod { return []PodMod{selector("wanted", round)} },
+		trigger: func(e *env, round string) { e.patchNode(round, `{"metadata":{"labels":{"wanted":"`+round+`"}}}`) }},
+	{name: "taint-removed", node: []NodeMod{nodeTaint("dedicated", v1.TaintEffectNoSchedule)}, pod: nothing,
+		trigger: func(e *env, round string) { e.patchNode(round, `{"spec":{"taints":null}}`) }},
+	{name: "uncordoned", node: []NodeMod{cordoned}, pod: nothing,
+		trigger: func(e *env, round string) { e.patchNode(round, `{"spec":{"unschedulable":null}}`) }},
+	{name: "allocatable-raised", node: []NodeMod{Allocatable("cpu", "500m")}, pod: oneCPU,
+		trigger: func(e *env, round string) { e.patchNode(round, `{"status":{"allocatable":{"cpu":"2"}}}`, "status") }},
+	{name: "pod-deleted", node: []NodeMod{}, pod: oneCPU, arrange: full,
+		trigger: func(e *env, round string) { e.remove("filler-" + round) }},
+	{name: "pod-finished", node: []NodeMod{}, pod: oneCPU, arrange: full,
+		trigger: func(e *env, round string) { e.patchPod("filler-"+round, `{"status":{"phase":"Succeeded"}}`, "status") }},
+	{name: "pod-shrunk", node: []NodeMod{}, pod: oneCPU, arrange: full,
+		trigger: func(e *env, round string) {
+			patch := `{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}]}}`
+			_, err := e.c.Admin.CoreV1().Pods("default").Patch(e.ctx, "filler-"+round, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
+			e.must(err)
+		}},
+	{name: "port-freed", node: []NodeMod{}, pod: func(string) []PodMod { return []PodMod{hostPort(8080)} },
+		arrange: func(e *env, round string) { e.on(round, hostPort(8080)) },
+		trigger: func(e *env, round string) { e.remove("filler-" + round) }},
+	{name: "anti-affine-pod-deleted", node: []NodeMod{},
+		pod:     func(round string) []PodMod { return []PodMod{apart(v1.LabelHostname, round)} },
+		arrange: func(e *env, round string) { e.on(round, labels("app", round)) },
+		trigger: func(e *env, round string) { e.remove("filler-" + round) }},
+	{name: "affine-pod-added", node: []NodeMod{},
+		pod:     func(round string) []PodMod { return []PodMod{near(v1.LabelHostname, round)} },
+		trigger: func(e *env, round string) { e.on(round, labels("app", round)) }},
+	{name: "affine-pod-labelled", node: []NodeMod{},
+		pod:     func(round string) []PodMod { return []PodMod{near(v1.LabelHostname, round)} },
+		arrange: func(e *env, round string) { e.on(round) },
+		trigger: func(e *env, round string) { e.patchPod("filler-"+round, `{"metadata":{"labels":{"app":"`+round+`"}}}`) }},
+	{name: "claim-created", node: []NodeMod{}, pod: func(round string) []PodMod { return []PodMod{claim(round)} },
+		arrange: func(e *env, round string) { e.create(newVolume("vol-"+round, "now", round)) },
+		trigger: func(e *env, round string) { e.create(newClaim(round, "now", "vol-"+round)) }},
+	{name: "claim-bound", node: []NodeMod{}, pod: func(round string) []PodMod { return []PodMod{claim(round)} },
+		arrange: func(e *env, round string) {
+			e.create(newVolume("vol-"+round, "now", round), newClaim(round, "now", ""))
+		},
+		trigger: func(e *env, round string) {
+			patch := `{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"vol-` + round + `"}}`
+			_, err := e.c.Admin.CoreV1().PersistentVolumeClaims("default").Patch(e.ctx, round, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			e.must(err)
+		}},
+	{name: "own-gate-removed", node: []NodeMod{}, pod: func(string) []PodMod { return []PodMod{gates("example.com/wait")} },
+		trigger: func(e *env, round string) { e.patchPod("pod-"+round, `{"spec":{"schedulingGates":null}}`) }},
+	{name: "own-toleration-added", node: []NodeMod{nodeTaint("dedicated", v1.TaintEffectNoSchedule)}, pod: nothing,
+		trigger: func(e *env, round string) {
+			_, err := e.c.Admin.CoreV1().Pods("default").Patch(e.ctx, "pod-"+round, types.JSONPatchType,
+				[]byte(`[{"op":"add","path":"/spec/tolerations/-","value":{"key":"dedicated","operator":"Exists"}}]`), metav1.PatchOptions{})
+			e.must(err)
+		}},
+	{name: "own-label-changed", node: []NodeMod{}, pod: func(round string) []PodMod { return []PodMod{labels("app", round)} },
+		arrange: func(e *env, round string) { e.on(round, apart(v1.LabelHostname, round)) },
+		trigger: func(e *env, round string) { e.patchPod("pod-"+round, `{"metadata":{"labels":{"app":"other"}}}`) }},
+}
+
+// run makes a pod, waits until it is refused, makes it fit, and says how long it took until the binding was seen.
+func (w *wake) run(e *env, round string) time.Duration {
+	e.Helper()
+	name := "pod-" + round
+	if w.arrange != nil {
+		w.arrange(e, round)
+	}
+	pod := NewPod(name, w.pod(round)...)
+	if pod.Spec.NodeSelector == nil {
+		ofRound(round)(pod)
+	}
+	e.create(pod)
+	e.pod(name, "is refused", func(p *v1.Pod) bool { c := scheduled(p); return c != nil && c.Status == v1.ConditionFalse })
+	began := time.Now()
+	w.trigger(e, round)
+	e.boundTo(name, round)
+	return e.o.Pod(key(name)).BoundAt.Sub(began)
+}
+
+// Every kind of event that can help a pod wakes it, and soon: berth promises 100 ms at the median.
+func TestEventsWakePods(t *testing.T) {
+	const rounds = 3
+	e := shared(t)
+	e.create(newClass("now", immediate, ""))
+	for _, w := range wakes {
+		for i := range rounds {
+			if round := fmt.Sprintf("%s-%d", w.name, i); w.node != nil {
+				e.create(NewNode(round, append(w.node, nodeLabel("round", round))...))
+			}
+		}
+	}
+	e.start("--kube-api-qps", "500", "--kube-api-burst", "500")
+	var all []time.Duration
+	for _, w := range wakes {
+		t.Run(w.name, func(t *testing.T) {
+			sub := *e
+			sub.T = t
+			for i := range rounds {
+				all = append(all, w.run(&sub, fmt.Sprintf("%s-%d", w.name, i)))
+			}
+			t.Logf("bound after %s", milliseconds(all[len(all)-rounds:]))
+		})
+	}
+	e.blameless()
+	if len(all) == 0 {
+		t.Fatal("nothing was measured")
+	}
+	slices.Sort(all)
+	median := all[len(all)/2]
+	fmt.Printf("from an event to the binding: median %v, 90%% within %v, longest %v (%s, %d events of %d kinds)\n",
+		median.Round(time.Millisecond), all[len(all)*9/10].Round(time.Millisecond), all[len(all)-1].Round(time.Millisecond), e.sched, len(all), len(wakes))
+	if e.sched == "berth" && median > 100*time.Millisecond {
+		t.Errorf("the median is %v, more than 100ms", median)
+	}
+}
+
+func milliseconds(of []time.Duration) string {
+	var parts []string
+	for _, d := range of {
+		parts = append(parts, fmt.Sprintf("%d ms", d.Milliseconds()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// An event that cannot help does not cost an attempt: the refusal is not repeated.
+func TestUnhelpfulEventsWakeNobody(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewPod("big", Requests("cpu", "5")))
+	e.start()
+	note := "0/1 nodes are available: 1 Insufficient cpu. " + notHelpful(1)
+	e.refused("big", note)
+	for i := range 5 {
+		value := fmt.Sprintf("v%d", i)
+		e.patchNode("node-0", `{"metadata":{"labels":{"colour":"`+value+`"}}}`)
+		e.create(NewPod("probe-"+value, selector("colour", value)))
+		e.bound("probe-" + value)
+		e.remove("probe-" + value)
+	}
+	for _, event := range e.o.Events(key("big")) {
+		if event.Series != nil || event.Note != note {
+			t.Errorf("tried again:\n%s", e.describe("big"))
+		}
+	}
+}

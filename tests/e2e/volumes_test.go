@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+const selectedNode = "volume.kubernetes.io/selected-node"
+
+// storage plays the volume controller and a provisioner: what the scheduler asks for in claims and volumes, it does.
+type storage struct {
+	e       *env
+	refuse  int // how many times provisioning fails first
+	mu      sync.Mutex
+	boundAt map[string]time.Time // by claim
+	asked   map[string]string    // the nodes that the scheduler selected, by claim
+}
+
+// play starts the part; it ends with the test.
+func (e *env) play(refuse int) *storage {
+	e.Helper()
+	s := &storage{e: e, refuse: refuse, boundAt: map[string]time.Time{}, asked: map[string]string{}}
+	ctx, cancel := context.WithCancel(e.ctx)
+	var done sync.WaitGroup
+	core := e.c.Admin.CoreV1()
+	feeds := []*feed{
+		{list: func(l metav1.ListOptions) (runtime.Object, error) {
+			return core.PersistentVolumeClaims("").List(ctx, l)
+		},
+			watch: func(l metav1.ListOptions) (watch.Interface, error) {
+				return core.PersistentVolumeClaims("").Watch(ctx, l)
+			}},
+		{list: func(l metav1.ListOptions) (runtime.Object, error) { return core.PersistentVolumes().List(ctx, l) },
+			watch: func(l metav1.ListOptions) (watch.Interface, error) { return core.PersistentVolumes().Watch(ctx, l) }},
+	}
+	for _, f := range feeds {
+		f.known, f.apply = map[types.UID]runtime.Object{}, func(obj runtime.Object, gone bool) {
+			if !gone {
+				s.see(ctx, obj)
+			}
+		}
+		e.must(f.sync())
+		done.Go(func() { f.run(ctx) })
+	}
+	e.Cleanup(func() { cancel(); done.Wait() })
+	return s
+}
+
+func (s *storage) see(ctx context.Context, obj runtime.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	switch obj := obj.(type) {
+	case *v1.PersistentVolumeClaim:
+		if node := obj.Annotations[selectedNode]; node != "" && obj.Spec.VolumeName == "" {
+			err = s.provision(ctx, obj, node)
+		}
+	case *v1.PersistentVolume:
+		// The scheduler chose a volume that was there: the rest is the controller's.
+		if ref := obj.Spec.ClaimRef; ref != nil && obj.Status.Phase == v1.VolumeAvailable {
+			err = s.bind(ctx, ref.Name, obj.Name)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.e.Errorf("the storage's part: %v", err)
+	}
+}
+
+// provision makes a volume that only the selected node can use, or gives the choice back.
+func (s *storage) provision(ctx context.Context, pvc *v1.PersistentVolumeClaim, node string) error {
+	s.asked[pvc.Name] = node
+	if s.refuse > 0 {
+		s.refuse--
+		_, err := s.e.c.Admin.CoreV1().PersistentVolumeClaims(pvc.Namespace).Patch(ctx, pvc.Name, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"`+selectedNode+`":null}}}`), metav1.PatchOptions{})
+		return err
+	}
+	pv := newVolume("made-"+pvc.Name, *pvc.Spec.StorageClassName, pvc.Name, volumeOn(v1.LabelHostname, node))
+	pv.Spec.ClaimRef.UID = pvc.UID
+	if err := createOne(ctx, s.e.c, pv); err != nil {
+		return err
+	}
+	return s.bind(ctx, pvc.Name, pv.Name)
+}
+
+// bind does what makes a claim bound.
+func (s *storage) bind(ctx context.Context, claim, volume string) error {
+	if !s.boundAt[claim].IsZero() {
+		return nil
+	}
+	claims := s.e.c.Admin.CoreV1().PersistentVolumeClaims("default")
+	s.boundAt[claim] = time.Now()
+	if _, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(
+		`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"`+volume+`"}}`), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	_, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(`{"status":{"phase":"Bound"}}`), metav1.PatchOptions{}, "status")
+	return err
+}
+
+func (s *storage) when(claim string) (node string, bound time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[claim], s.boundAt[claim]
+}
+
+// A claim that waits for its first consumer is provisioned where the scheduler wants it; the pod follows when it is bound.
+func TestProvisioningOnDemand(t *testing.T) {
+	e := shared(t)
+	s := e.play(0)
+	e.create(objects(Nodes("node", 3)...)...)
+	e.create(newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""), newClaim("logs", "later", ""))
+	e.start()
+	e.create(NewPod("web", claim("data", "logs")))
+	node := e.bound("web")
+	for _, name := range []string{"data", "logs"} {
+		asked, bound := s.when(name)
+		if asked != node {
+			t.Errorf("%s was wanted on %q, the pod is on %s", name, asked, node)
+		}
+		if seen := e.o.Pod(key("web")).BoundAt; seen.Before(bound) {
+			t.Errorf("the pod was bound before its claim %s", name)
+		}
+	}
+	// The claim is now tied to that node, and so is whoever comes next.
+	e.create(NewPod("next", claim("data")))
+	e.boundTo("next", node)
+	e.event("web", "Scheduled", "Successfully assigned default/web to "+node)
+}
+
+// A provisioner that gives the choice back is asked again.
+func TestProvisioningFailsOnce(t *testing.T) {
+	e := shared(t)
+	e.play(1)
+	e.create(NewNode("node-0"), NewNode("node-1"), newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""))
+	e.start()
+	e.create(NewPod("web", claim("data")))
+	e.bound("web")
+}
+
+// A volume that is there is taken, on the node from which it can be reached; the scheduler claims it.
+func TestVolumesOfNodesAreTaken(t *testing.T) {
+	e := shared(t)
+	e.play(0)
+	e.create(objects(Nodes("node", 3)...)...)
+	e.create(newClass("local", waiting, ""), newClaim("data", "local", ""), newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-2")))
+	e.start()
+	e.create(NewPod("web", claim("data")))
+	e.boundTo("web", "node-2")
+	pv, err := e.c.Admin.CoreV1().PersistentVolumes().Get(e.ctx, "disk", metav1.GetOptions{})
+	e.must(err)
+	if ref := pv.Spec.ClaimRef; ref == nil || ref.Namespace != "default" || ref.Name != "data" || ref.UID == "" {
+		t.Errorf("the volume's claim is %+v", ref)
+	}
+	if pv.Annotations["pv.kubernetes.io/bound-by-controller"] != "yes" {
+		t.Errorf("the volume's annotations are %v", pv.Annotations)
+	}
+}
+
+// Two pods that want the only volume: one gets it.
+func TestOneVolumeForTwo(t *testing.T) {
+	e := shared(t)
+	e.play(0)
+	e.create(NewNode("node-0"), newClass("local", waiting, ""), newClaim("one", "local", ""), newClaim("two", "local", ""),
+		newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-0")))
+	e.start()
+	e.create(NewPod("first", claim("one")))
+	e.bound("first")
+	e.create(NewPod("second", claim("two")))
+	e.refused("second", "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. "+notHelpful(1))
+	e.create(newVolume("disk-2", "local", "", volumeOn(v1.LabelHostname, "node-0")))
+	e.boundTo("second", "node-0")
+}

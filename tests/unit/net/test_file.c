@@ -1,0 +1,39 @@
+/* test_file.c: what is read, and what is refused with a sentence. */
+#include "unit/net/harness.h"
+
+#include <sys/stat.h>
+
+static void test_reads(void **state _unused_)
+{
+    char dir[64], path[512];
+    struct error err;
+    struct strbuf text = { 0 };
+    dir_make(dir);
+    FILE *file = fopen(in_dir(dir, "a", path), "w");
+    for (int i = 0; i < 5000; i++)
+        fputs("0123456789", file);
+    fclose(file);
+    strbuf_puts(&text, "before ");
+    assert_int_equal(file_read(path, 50000, &text, &err), 0);
+    assert_int_equal(text.len, 50007);
+    assert_memory_equal(text.text, "before 0123", 11);
+
+    /* A refusal leaves what was there. */
+    assert_int_equal(file_read(path, 49999, &text, &err), -EFBIG);
+    assert_int_equal(text.len, 50007);
+    assert_non_null(strstr(err.text, "is longer than 49999 bytes"));
+    assert_int_equal(file_read(in_dir(dir, "b", path), 10, &text, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/b: No such file"));
+    assert_int_equal(file_read(dir, 10, &text, &err), -EINVAL);
+    assert_int_equal(mkfifo(in_dir(dir, "pipe", path), 0600), 0);
+    assert_int_equal(file_read(path, 10, &text, &err), -EINVAL); /* and does not wait for a writer */
+    assert_int_equal(file_read("/dev/zero", 10, &text, &err), -EINVAL);
+    strbuf_release(&text);
+    dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reads) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

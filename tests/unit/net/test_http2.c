@@ -1,0 +1,246 @@
+/* test_http2.c: the HTTP client over HTTP/2: one connection for everything, and what happens when it dies. nghttpx stands
+ * in front of server.py and speaks HTTP/2; where it is not installed, the tests say so and are skipped. */
+#include "unit/net/harness.h"
+
+static char dir[64];
+static struct server backend, front;
+static bool have_nghttpx;
+static struct tls_config *tls;
+
+#define NEEDS_NGHTTPX \
+    do { \
+        if (!have_nghttpx) { \
+            print_message("skipped: nghttpx is not installed (tools/install-deps test)\n"); \
+            skip(); \
+        } \
+    } while (0)
+
+static const char *url_of(const char *path, char url[256])
+{
+    snprintf(url, 256, "https://127.0.0.1:%d%s", front.port, path);
+    return url;
+}
+
+static uint64_t ask(struct http_client *client, struct http_request request, const char *path,
+                    struct reply *reply)
+{
+    char url[256];
+    request.url = url_of(path, url);
+    request.tls = tls;
+    return send_to(client, &request, reply);
+}
+
+static int setup(void **state _unused_)
+{
+    dir_make(dir);
+    certs_make(dir);
+    server_start_args(&backend, (const char *const[]){ NULL });
+    have_nghttpx = nghttpx_start(&front, dir, backend.port);
+    tls = tls_in_dir(dir, NULL);
+    return 0;
+}
+
+static int teardown(void **state _unused_)
+{
+    tls_config_unref(tls);
+    server_stop(&front);
+    server_stop(&backend);
+    dir_remove(dir);
+    return 0;
+}
+
+static void test_one_connection_for_all(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    enum { STREAMS = 10, COUNT = 300 };
+    struct http_client *client = client_of((struct http_options){ 0 });
+    struct reply *streams = xcalloc(STREAMS, sizeof(*streams)), *replies = xcalloc(COUNT, sizeof(*replies));
+    /* At once, before anybody knows what the server speaks. */
+    for (int i = 0; i < STREAMS; i++)
+        ask(client, (struct http_request){ .stream = true }, "/stream/20/50", &streams[i]);
+    for (int i = 0; i < COUNT; i++)
+        ask(client, (struct http_request){ .method = i % 2 ? "POST" : "GET", .body = i % 2 ? STR("b") : STR("") },
+            "/hello", &replies[i]);
+    for (int i = 0; i < COUNT; i++) {
+        reply_wait(&replies[i]);
+        assert_answer(&replies[i], 200, "hello");
+        assert_true(replies[i].response.http2);
+        reply_release(&replies[i]);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        reply_wait(&streams[i]);
+        assert_int_equal(streams[i].response.outcome, HTTP_ANSWERED);
+        assert_true(streams[i].chunks >= 15); /* as they came; two may have met on the way */
+        assert_non_null(strstr(streams[i].text.text, "line 19\n"));
+        reply_release(&streams[i]);
+    }
+    assert_int_equal(http_client_stats(client).connections_opened, 1);
+    http_client_free(client);
+    free(streams);
+    free(replies);
+}
+
+static void test_http1_when_asked(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    struct http_client *client = client_of((struct http_options){ .http1_only = true });
+    struct reply reply;
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    assert_false(reply.response.http2);
+    reply_release(&reply);
+    http_client_free(client);
+}
+
+static void test_big_bodies(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    enum { COUNT = 4, UPLOAD = 900 * 1000 };
+    struct http_client *client = client_of((struct http_options){ 0 });
+    struct reply replies[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        ask(client, (struct http_request){ 0 }, "/big/20000000", &replies[i]);
+    for (int i = 0; i < COUNT; i++) {
+        reply_wait(&replies[i]);
+        assert_int_equal(replies[i].response.outcome, HTTP_ANSWERED);
+        assert_int_equal(replies[i].text.len, 20000000);
+        reply_release(&replies[i]);
+    }
+    char *upload = xmalloc(UPLOAD);
+    memset(upload, 'u', UPLOAD);
+    for (int i = 0; i < COUNT; i++)
+        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD } }, "/echo", &replies[i]);
+    free(upload); /* it was copied */
+    for (int i = 0; i < COUNT; i++) {
+        reply_wait(&replies[i]);
+        assert_int_equal(replies[i].response.status, 200);
+        assert_true(replies[i].text.len > UPLOAD);
+        reply_release(&replies[i]);
+    }
+    ask(client, (struct http_request){ .body_bytes_max = 100000 }, "/bottomless", &replies[0]);
+    reply_wait(&replies[0]);
+    assert_failure(&replies[0], HTTP_LOST, HTTP_FAILURE_TOO_LARGE);
+    reply_release(&replies[0]);
+    assert_int_equal(http_client_stats(client).connections_opened, 1);
+    http_client_free(client);
+}
+
+static void test_cancel_leaves_the_others(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    enum { ROUNDS = 200 };
+    struct http_client *client = client_of((struct http_options){ 0 });
+    struct reply stream, reply;
+    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    reply_wait_for(&stream, &stream.chunks, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t id = ask(client, (struct http_request){ .stream = true }, "/stream/1000/1", &reply);
+        reply_wait_for(&reply, &reply.chunks, 1);
+        http_cancel(client, id);
+        reply_wait(&reply);
+        assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_CANCELLED);
+        reply_release(&reply);
+    }
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    reply_release(&reply);
+    assert_int_equal(stream.done, 0);
+    assert_int_equal(http_client_stats(client).connections_opened, 1);
+    http_client_free(client);
+    assert_int_equal(stream.done, 1);
+    reply_release(&stream);
+}
+
+static void test_quiet_is_not_dead(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    struct http_client *client =
+        client_of((struct http_options){ .idle_ms = 150, .probe_ms = 2000, .probe_path = "/livez" });
+    struct reply stream;
+    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    reply_wait_for(&stream, &stream.chunks, 1);
+    sleep_ms(1500);
+    struct http_stats stats = http_client_stats(client);
+    assert_int_equal(stream.done, 0);
+    assert_true(stats.probes_sent >= 2);
+    assert_int_equal(stats.connections_given_up, 0);
+    assert_int_equal(stats.connections_opened, 1);
+    http_client_free(client);
+    reply_release(&stream);
+}
+
+static void test_frozen_server_is_noticed(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    struct http_client *client =
+        client_of((struct http_options){ .idle_ms = 300, .probe_ms = 300, .probe_path = "/livez" });
+    struct reply streams[5], reply;
+    for (int i = 0; i < 5; i++) {
+        ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
+        reply_wait_for(&streams[i], &streams[i].chunks, 1);
+    }
+    assert_int_equal(kill(front.pid, SIGSTOP), 0);
+    int64_t before = http_now_ns();
+    /* A write that was on its way when the server froze: nobody can say what became of it. */
+    ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
+    for (int i = 0; i < 5; i++) {
+        reply_wait(&streams[i]);
+        assert_failure(&streams[i], HTTP_LOST, HTTP_FAILURE_BROKEN);
+        reply_release(&streams[i]);
+    }
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_BROKEN);
+    reply_release(&reply);
+    assert_true(http_now_ns() - before < 5000 * INT64_C(1000000));
+    assert_int_equal(http_client_stats(client).connections_given_up, 1);
+    assert_int_equal(kill(front.pid, SIGCONT), 0);
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    reply_release(&reply);
+    http_client_free(client);
+}
+
+static void test_killed_server(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    enum { COUNT = 20 };
+    struct http_client *client = client_of((struct http_options){ 0 });
+    struct reply *replies = xcalloc(COUNT, sizeof(*replies));
+    for (int i = 0; i < COUNT; i++)
+        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = 20000 }, "/slow/5000",
+            &replies[i]);
+    sleep_ms(500);
+    server_stop(&front);
+    for (int i = 0; i < COUNT; i++) {
+        reply_wait(&replies[i]);
+        assert_failure(&replies[i], HTTP_LOST, HTTP_FAILURE_BROKEN);
+        reply_release(&replies[i]);
+    }
+    /* Gone: a request cannot have been seen. Back: it is answered. */
+    struct reply reply;
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
+    reply_release(&reply);
+    assert_true(nghttpx_start(&front, dir, backend.port));
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    reply_release(&reply);
+    http_client_free(client);
+    free(replies);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_connection_for_all),   cmocka_unit_test(test_http1_when_asked),
+        cmocka_unit_test(test_big_bodies),               cmocka_unit_test(test_cancel_leaves_the_others),
+        cmocka_unit_test(test_quiet_is_not_dead),        cmocka_unit_test(test_frozen_server_is_noticed),
+        cmocka_unit_test(test_killed_server),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
