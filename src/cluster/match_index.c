@@ -76,8 +76,10 @@ static bool value_came_before(const struct requirement *req, uint32_t at)
 static void take_matching(const owner_vec *list, const struct selector *selector, const struct intern *syms,
                           owner_vec *ret)
 {
+    bool certain = selector->len == 1 && selector->items[0].op == OP_IN; /* the list is that requirement's */
+    vec_reserve(ret, ret->len + list->len);
     vec_for(list, owner)
-        if (selector_matches(selector, &(*owner)->labels, syms))
+        if (certain || selector_matches(selector, &(*owner)->labels, syms))
             *vec_push(ret) = *owner;
 }
 

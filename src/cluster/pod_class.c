@@ -196,8 +196,8 @@ static bool namespace_selected(const struct cluster *cluster, const struct pod_t
     return !term->namespace_selector.never;
 }
 
-bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
-                      bool incoming)
+bool pod_term_takes_namespace(const struct cluster *cluster, const struct pod_term *term,
+                              const struct label_owner *owner, bool incoming)
 {
     bool namespace_ok = term->any_namespace;
     for (uint32_t i = 0; i < term->namespaces_len && !namespace_ok; i++)
@@ -212,7 +212,14 @@ bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term
                                       selector_matches(&term->namespace_selector, &no_labels, &cluster->syms)
                                 : namespace_selected(cluster, term, owner->namespace);
     }
-    return namespace_ok && selector_matches(&term->selector, &owner->labels, &cluster->syms);
+    return namespace_ok;
+}
+
+bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
+                      bool incoming)
+{
+    return pod_term_takes_namespace(cluster, term, owner, incoming) &&
+           selector_matches(&term->selector, &owner->labels, &cluster->syms);
 }
 
 /* ---- ports ---- */

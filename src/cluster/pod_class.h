@@ -13,6 +13,13 @@
 struct cluster;
 struct pod_info;
 
+/* A pod that occupies a row, with what is asked of it most. */
+struct placed_pod {
+    struct pod_info *pod;
+    uint32_t row;
+    bool terminating;
+};
+
 /* Namespace and labels, shared by all classes that have the same. Its number indexes memo tables; `epoch` tells
  * users of a number apart from later ones. */
 struct label_owner {
@@ -21,7 +28,7 @@ struct label_owner {
     struct label_set labels;
     uint32_t *pair_slots; /* per label: where in the list of owners with that label (match_index.h) */
     uint32_t all_slot;
-    VEC(struct pod_info *) placed; /* pods with these labels that occupy a row */
+    VEC(struct placed_pod) placed; /* pods with these labels that occupy a row */
     struct str key;                /* canonical bytes, for the table of owners */
 };
 
@@ -56,7 +63,7 @@ struct term_owner {
     uint32_t refs, number, epoch;
     struct pod_terms affinity, anti; /* required */
     struct pod_terms preferred;      /* preferred of both kinds, anti with negative weight */
-    VEC(struct pod_info *) placed;   /* pods with these terms that occupy a row */
+    VEC(struct placed_pod) placed;   /* pods with these terms that occupy a row */
     uint32_t visit; /* the last search of match_terms() that found it */
     struct str key;
     struct arena arena;
@@ -94,5 +101,8 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls);
  * pod being scheduled: the reference then looks namespaces up by name and matches the selector against no labels. */
 bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
                       bool incoming);
+/* The same where the term's selector is known to match the labels: is the namespace one of the term's? */
+bool pod_term_takes_namespace(const struct cluster *cluster, const struct pod_term *term,
+                              const struct label_owner *owner, bool incoming);
 
 #endif

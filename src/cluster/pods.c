@@ -214,14 +214,14 @@ static void row_account(struct cluster *cluster, uint32_t row, const struct pod_
 #define placed_add(owner, pod, field) \
     do { \
         (pod)->field = (uint32_t)(owner)->placed.len; \
-        *vec_push(&(owner)->placed) = (pod); \
+        *vec_push(&(owner)->placed) = (struct placed_pod){ (pod), (pod)->row, (pod)->terminating }; \
     } while (0)
 
 #define placed_drop(owner, pod, field) \
     do { \
         vec_swap_remove(&(owner)->placed, (pod)->field); \
         if ((pod)->field < (owner)->placed.len) \
-            (owner)->placed.items[(pod)->field]->field = (pod)->field; \
+            (owner)->placed.items[(pod)->field].pod->field = (pod)->field; \
     } while (0)
 
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)

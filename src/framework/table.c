@@ -235,5 +235,7 @@ void table_release(struct table *table)
     for (uint32_t i = 0; i < table->inputs_allocated; i++)
         free(table->inputs[i]);
     vec_release(&table->rejections);
+    vec_release(&table->owners);
+    vec_release(&table->terms);
     *table = (struct table){ 0 };
 }

@@ -60,6 +60,8 @@ struct table {
     uint32_t filter_order[PLUGINS_MAX], filter_len; /* parts in the order of the Filter point */
     uint32_t score_order[PLUGINS_MAX], score_len;
     uint64_t version;
+    owner_vec owners; /* scratch for forms that look pods up, kept so that they allocate nothing */
+    term_vec terms;
     bool must_rebuild; /* a form found that its inputs no longer suffice */
 };
 

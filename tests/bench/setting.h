@@ -38,7 +38,7 @@ struct bench_world {
 
 void bench_world_init(struct bench_world *world, const struct setting *setting, uint32_t nodes);
 void bench_world_release(struct bench_world *world);
-/* A pending pod, in the arena. `different`: its requests and one label are its own, so that it is alone in its class. */
+/* A pending pod, in the arena. `different`: it has requests and a label of its own, and a class of its own by that. */
 struct pod *bench_pod(struct bench_world *world, struct arena *arena, uint32_t number, bool different);
 
 #endif

@@ -234,6 +234,8 @@ func createOne(ctx context.Context, c *Cluster, obj runtime.Object) (err error) 
 		_, err = storage.StorageClasses().Create(ctx, obj, opts)
 	case *storagev1.CSINode:
 		_, err = storage.CSINodes().Create(ctx, obj, opts)
+	case *storagev1.CSIDriver:
+		_, err = storage.CSIDrivers().Create(ctx, obj, opts)
 	case *policyv1.PodDisruptionBudget:
 		status := obj.Status
 		if obj, err = c.Admin.PolicyV1().PodDisruptionBudgets(obj.Namespace).Create(ctx, obj, opts); err == nil {
@@ -351,8 +353,20 @@ func (e *env) gone(name string) {
 	e.await(name+" is gone", func() bool { s := e.o.Pod(key(name)); return s != nil && s.Gone }, name)
 }
 
-// refused waits until condition and event say why the pod is not bound, to the letter.
+// refused waits until condition and event say why the pod is not bound, to the letter. It is for the first refusal of a
+// pod: where the next comes before the pod has changed, its event only counts up the first one's series.
 func (e *env) refused(name, message string) {
+	e.Helper()
+	e.waits(name, message)
+	note := message
+	if len(note) > 1024 {
+		note = note[:1020] + " ..."
+	}
+	e.event(name, "FailedScheduling", note)
+}
+
+// waits is for the condition alone.
+func (e *env) waits(name, message string) {
 	e.Helper()
 	pod := e.pod(name, "is refused with: "+message, func(p *v1.Pod) bool {
 		c := scheduled(p)
@@ -365,11 +379,6 @@ func (e *env) refused(name, message string) {
 	if c.ObservedGeneration != pod.Generation {
 		e.Errorf("%s: the condition's observedGeneration is %d, the pod's generation %d", name, c.ObservedGeneration, pod.Generation)
 	}
-	note := message
-	if len(note) > 1024 {
-		note = note[:1020] + " ..."
-	}
-	e.event(name, "FailedScheduling", note)
 }
 
 // event waits for an event about a pod and returns it.

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,7 @@ type Seen struct {
 	Node    string    // where it was bound, "" as long as it is not
 	BoundAt time.Time // when the binding was seen here
 	Gone    bool
-	counted bool // part of its node's use
+	held    v1.ResourceList // what it was last counted with on its node
 }
 
 // Wrong is something that a scheduler must not do.
@@ -200,28 +201,32 @@ func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
 	o.count(s)
 }
 
-// count adds the pod to its node's use, or takes it off.
+// count brings the use of the pod's node up to date.
 func (o *Observer) count(s *Seen) {
-	holds := s.Node != "" && !s.Gone && s.Pod.Status.Phase != v1.PodSucceeded && s.Pod.Status.Phase != v1.PodFailed
-	if holds == s.counted {
+	var holds v1.ResourceList
+	if s.Node != "" && !s.Gone && s.Pod.Status.Phase != v1.PodSucceeded && s.Pod.Status.Phase != v1.PodFailed {
+		holds = requests(s.Pod)
+	}
+	if s.Node == "" || equality.Semantic.DeepEqual(holds, s.held) {
 		return
 	}
-	s.counted = holds
 	used := o.used[s.Node]
 	if used == nil {
 		used = v1.ResourceList{}
 		o.used[s.Node] = used
 	}
-	for name, want := range requests(s.Pod) {
+	for name, amount := range s.held {
 		sum := used[name]
-		if holds {
-			sum.Add(want)
-		} else {
-			sum.Sub(want)
-		}
+		sum.Sub(amount)
+		used[name] = sum
+	}
+	s.held = holds
+	for name, amount := range holds {
+		sum := used[name]
+		sum.Add(amount)
 		used[name] = sum
 		node := o.nodes[s.Node]
-		if !holds || node == nil {
+		if node == nil {
 			continue
 		}
 		if has, ok := node.Status.Allocatable[name]; ok && sum.Cmp(has) > 0 {

@@ -214,7 +214,6 @@ func TestUnhelpfulEventsWakeNobody(t *testing.T) {
 		e.patchNode("node-0", `{"metadata":{"labels":{"colour":"`+value+`"}}}`)
 		e.create(NewPod("probe-"+value, selector("colour", value)))
 		e.bound("probe-" + value)
-		e.remove("probe-" + value)
 	}
 	for _, event := range e.o.Events(key("big")) {
 		if event.Series != nil || event.Note != note {

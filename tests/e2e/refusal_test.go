@@ -123,6 +123,15 @@ func newClass(name string, mode storagev1.VolumeBindingMode, provisioner string)
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 
+var yes = true
+
+// classOfZone makes a storage class whose volumes can be made in one zone only.
+func classOfZone(name, value string) *storagev1.StorageClass {
+	class := newClass(name, waiting, "e2e.example.com")
+	class.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: zone, Values: []string{value}}}}}
+	return class
+}
+
 // newClaim makes a claim of 1 GiB; volume is the one that it is bound to, if any.
 func newClaim(name, class, volume string, mods ...func(*v1.PersistentVolumeClaim)) *v1.PersistentVolumeClaim {
 	c := &v1.PersistentVolumeClaim{
@@ -277,6 +286,12 @@ var refusals = []struct {
 	{name: "no volume to bind", nodes: Nodes("node", 2), more: []runtime.Object{newClass("later", waiting, ""), newClaim("data", "later", ""),
 		newVolume("vol", "later", "", volumeOn(v1.LabelHostname, "elsewhere"))}, pod: []PodMod{claim("data")},
 		want: "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind. " + notHelpful(2)},
+	{name: "no volume can be made in this zone", nodes: Nodes("node", 2, nodeLabel(zone, "a")), more: []runtime.Object{
+		classOfZone("later", "b"), newClaim("data", "later", "")}, pod: []PodMod{claim("data")},
+		want: "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind. " + notHelpful(2)},
+	{name: "no storage left", nodes: Nodes("node", 2), more: []runtime.Object{newClass("later", waiting, "csi.example.com"), newClaim("data", "later", ""),
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: &yes}}}, pod: []PodMod{claim("data")},
+		want: "0/2 nodes are available: 2 node(s) did not have enough free storage. " + notHelpful(2)},
 	{name: "too many volumes", nodes: Nodes("node", 1), more: append([]runtime.Object{newClass("now", immediate, ""), csiNode("node-0", 1),
 		newClaim("one", "now", "vol-one"), newVolume("vol-one", "now", "one"), newClaim("two", "now", "vol-two"), newVolume("vol-two", "now", "two")},
 		NewPod("first", onNode("node-0"), claim("one"))), pod: []PodMod{claim("two")},

@@ -204,61 +204,62 @@ static void count_row(struct table *table, struct rows_state *state, uint32_t ro
 }
 
 /* ---- all rows: pods are found by the labels that terms select, and by the terms that select our labels ---- */
-static void add_everywhere(struct table *table, struct key_counter *item, const struct pod_info *const *pods, size_t len,
+static void add_everywhere(struct table *table, struct key_counter *item, const struct placed_pod *pods, size_t len,
                            int32_t value)
 {
     if (!item->values)
         item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
     for (size_t i = 0; i < len; i++)
-        if (table->cluster->col.live[pods[i]->row])
-            item->values[pods[i]->row] += value;
+        if (table->cluster->col.live[pods[i].row])
+            item->values[pods[i].row] += value;
 }
 
 static void count_selected(struct table *table, struct rows_state *state, const struct pod_term *term,
-                           enum purpose purpose, owner_vec *owners)
+                           enum purpose purpose)
 {
+    owner_vec *owners = &table->owners;
     const struct pod_terms *affinity = &table->pod->class->affinity;
     vec_clear(owners);
     match_owners(&table->cluster->matches, &term->selector, &table->cluster->syms, owners);
     vec_for(owners, owner) {
-        bool selected = purpose == FOR_AFFINITY ? terms_all_match(table->cluster, affinity, *owner)
-                                                : pod_term_matches(table->cluster, term, *owner, true);
+        bool selected = purpose == FOR_AFFINITY && affinity->len > 1
+                            ? terms_all_match(table->cluster, affinity, *owner)
+                            : pod_term_takes_namespace(table->cluster, term, *owner, true);
         if (!selected || !(*owner)->placed.len)
             continue;
         uint32_t counter = counter_for(table, state, purpose, term->topology_key);
         add_everywhere(table, &state->counters.items[counter],
-                       (const struct pod_info *const *)(*owner)->placed.items, (*owner)->placed.len,
+                       (*owner)->placed.items, (*owner)->placed.len,
                        purpose == FOR_SCORE ? term->weight : 1);
     }
 }
 
 static void count_selecting(struct table *table, struct rows_state *state)
 {
-    term_vec owners = { 0 };
-    match_terms(&table->cluster->matches, &table->pod->class->labels->labels, &owners);
-    vec_for(&owners, owner) {
+    term_vec *owners = &table->terms;
+    vec_clear(owners);
+    match_terms(&table->cluster->matches, &table->pod->class->labels->labels, owners);
+    vec_for(owners, owner) {
         if (!(*owner)->placed.len)
             continue;
         const struct addition_list *list = additions_by_terms(table, state, *owner);
         for (uint32_t i = 0; i < list->len; i++) {
             struct addition item = state->by_terms.pool.items[list->first + i];
             add_everywhere(table, &state->counters.items[item.counter],
-                           (const struct pod_info *const *)(*owner)->placed.items, (*owner)->placed.len, item.value);
+                           (*owner)->placed.items, (*owner)->placed.len, item.value);
         }
     }
-    vec_release(&owners);
 }
 
 static void count_all(struct table *table, struct rows_state *state, uint32_t len)
 {
     const struct pod_class *own = table->pod->class;
-    owner_vec owners = { 0 };
     for (uint32_t i = 0; i < own->affinity.len; i++)
-        count_selected(table, state, &own->affinity.items[i], FOR_AFFINITY, &owners);
+        count_selected(table, state, &own->affinity.items[i], FOR_AFFINITY);
     for (uint32_t i = 0; i < own->anti.len; i++)
-        count_selected(table, state, &own->anti.items[i], FOR_ANTI, &owners);
+        count_selected(table, state, &own->anti.items[i], FOR_ANTI);
     for (uint32_t i = 0; i < own->preferred.len; i++)
-        count_selected(table, state, &own->preferred.items[i], FOR_SCORE, &owners);
+        count_selected(table, state, &own->preferred.items[i], FOR_SCORE);
     if (table->cluster->pods_with_affinity)
         count_selecting(table, state);
     vec_for(&state->counters, item) {
@@ -266,7 +267,6 @@ static void count_all(struct table *table, struct rows_state *state, uint32_t le
             item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
         domain_counter_fill(&item->counter, NULL, item->values, len);
     }
-    vec_release(&owners);
 }
 
 /* A memo that has seen too many labels and terms come and go starts over. */

@@ -246,8 +246,9 @@ static const uint8_t *counts_mask(struct table *table, const struct rows_state *
 }
 
 /* The pods that a selector matches are found by their labels, not node by node. */
-static int32_t *count_all_pods(struct table *table, const struct counted *item, uint32_t len, owner_vec *owners)
+static int32_t *count_all_pods(struct table *table, const struct counted *item, uint32_t len)
 {
+    owner_vec *owners = &table->owners;
     int32_t *values = arena_array(&table->arena, int32_t, len);
     sym namespace = table->pod->class->labels->namespace;
     vec_clear(owners);
@@ -257,7 +258,7 @@ static int32_t *count_all_pods(struct table *table, const struct counted *item, 
         if ((*owner)->namespace != namespace)
             continue;
         vec_for(&(*owner)->placed, pod)
-            values[(*pod)->row] += !(*pod)->terminating;
+            values[pod->row] += !pod->terminating;
     }
     return values;
 }
@@ -265,16 +266,14 @@ static int32_t *count_all_pods(struct table *table, const struct counted *item, 
 static void count_all(struct table *table, struct rows_state *state, uint32_t rows)
 {
     struct row_masks masks = row_masks(table, state, rows);
-    owner_vec owners = { 0 };
     for (uint32_t c = 0; c < state->len; c++) {
         struct counted *item = &state->items[c];
-        int32_t *values = count_all_pods(table, item, rows, &owners);
+        int32_t *values = count_all_pods(table, item, rows);
         const uint8_t *counts = counts_mask(table, state, item, masks, rows);
         for (uint32_t row = 0; row < rows; row++)
             values[row] = counts[row] ? values[row] : 0;
         domain_counter_fill(&item->counter, counts, values, rows);
     }
-    vec_release(&owners);
 }
 
 static void rows_count(struct table *table, struct table_part *part, struct row_span span)

@@ -295,16 +295,16 @@ static void check_totals(const struct cluster *cluster)
     map_for(&cluster->label_owners, slot) {
         const struct label_owner *owner = slot->value;
         for (uint32_t i = 0; i < owner->placed.len; i++) {
-            assert_int_equal(owner->placed.items[i]->label_slot, i);
-            assert_ptr_equal(owner->placed.items[i]->class->labels, owner);
-            assert_int_not_equal(owner->placed.items[i]->row, ROW_NONE);
+            assert_int_equal(owner->placed.items[i].pod->label_slot, i);
+            assert_ptr_equal(owner->placed.items[i].pod->class->labels, owner);
+            assert_int_not_equal(owner->placed.items[i].pod->row, ROW_NONE);
         }
     }
     map_for(&cluster->term_owners, slot) {
         const struct term_owner *owner = slot->value;
         for (uint32_t i = 0; i < owner->placed.len; i++) {
-            assert_int_equal(owner->placed.items[i]->term_slot, i);
-            assert_ptr_equal(owner->placed.items[i]->class->terms, owner);
+            assert_int_equal(owner->placed.items[i].pod->term_slot, i);
+            assert_ptr_equal(owner->placed.items[i].pod->class->terms, owner);
         }
     }
 }

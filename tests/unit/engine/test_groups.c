@@ -177,12 +177,37 @@ static void test_many_groups(void **state)
     groups_release(&groups);
 }
 
+/* Groups of one row or two that come and go all the time: one that is there is always found again. */
+static void test_rare_groups(void **state)
+{
+    (void)state;
+    enum { KINDS = 40 };
+    struct rng rng = test_rng();
+    static struct columns_of columns;
+    struct groups groups = { 0 };
+    init_columns(&columns, &rng, 1);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        columns.verdict[row] = row % 8 != 0;
+        columns.inputs[0][row] = (uint32_t)rng_below(&rng, KINDS);
+    }
+    groups_build(&groups, &columns.table, true);
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t row = (uint32_t)rng_below(&rng, ROWS / 8) * 8;
+        groups_remove(&groups, &columns.table, row);
+        columns.inputs[0][row] = (uint32_t)rng_below(&rng, KINDS);
+        groups_insert(&groups, &columns.table, row);
+        check(&groups, &columns);
+    }
+    groups_release(&groups);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_build),
         cmocka_unit_test(test_row_by_row),
         cmocka_unit_test(test_many_groups),
+        cmocka_unit_test(test_rare_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
