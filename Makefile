@@ -12,13 +12,14 @@ FORMAT = clang-format-19
 SOURCES = $(shell find src include tests examples \( -name '*.c' -o -name '*.h' \) 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all help test check demo bench asan tsan fuzz fmt tidy lint install clean deps-build deps-test deps-dev
+.PHONY: all help test check demo bench asan tsan fuzz fmt tidy lint install clean deps-build deps-test deps-dev \
+	e2e e2e-upstream bench-live
 
 all: build/build.ninja ## Build the program: build/berth
 	@ninja -C build berth
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 deps-build:
 	@tools/install-deps build
@@ -45,6 +46,18 @@ demo: all ## Show the program at work on the example cluster
 bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod (BENCH_ARGS="--nodes 5000")
 	@ninja -C build tests/bench/bench
 	build/tests/bench/bench $(BENCH_ARGS)
+
+# E2E_SCHEDULER=kube-scheduler runs the reference instead; E2E_FLAGS go to go test (-short, -run NAME) or the program.
+E2E = BERTH=build/berth E2E_SCHEDULER='$(E2E_SCHEDULER)' tests/e2e/run
+
+e2e: all ## Test the live scheduler against real Kubernetes parts (needs Go; minutes the first time)
+	$(E2E) test $(E2E_FLAGS)
+
+e2e-upstream: all ## Run Kubernetes' own scheduling tests with it
+	$(E2E) upstream $(E2E_FLAGS)
+
+bench-live: all ## Compare it with kube-scheduler on one API server: CPU time, memory, pods per second
+	$(E2E) bench $(E2E_FLAGS)
 
 asan: | deps-test ## Run the tests under the address and undefined behaviour sanitizers
 	@test -f build-asan/build.ninja || meson setup build-asan -Dtests=true -Db_sanitize=address,undefined -Doptimization=1

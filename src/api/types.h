@@ -544,7 +544,9 @@ enum api_kind {
 #define X(name, ...) KIND_##name,
     API_KINDS(X)
 #undef X
-        KIND_COUNT
+        KIND_COUNT,
+    /* This and the kinds behind it are no part of the cluster that is modelled. */
+    KIND_LIVE_FIRST = KIND_BINDING
 };
 
 #endif

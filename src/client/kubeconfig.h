@@ -65,10 +65,10 @@ struct kube_access {
 
 /* Anything may be NULL or "". */
 struct kube_source {
-    const char *kubeconfig;          /* one file, that must exist */
-    const char *kubeconfig_list;     /* or several, "a:b", as $KUBECONFIG has them; missing ones are skipped */
-    const char *context;             /* instead of current-context */
-    const char *master;              /* instead of the server of the cluster */
+    const char *kubeconfig;      /* one file, that must exist */
+    const char *kubeconfig_list; /* or several, "a:b", as $KUBECONFIG has them; missing ones are skipped */
+    const char *context;         /* instead of current-context */
+    const char *master;          /* instead of the server of the cluster */
     const char *service_account_dir; /* [/var/run/secrets/kubernetes.io/serviceaccount] */
 };
 

@@ -6,7 +6,15 @@
 
 #include "base/base64.h"
 
-enum field_kind { FIELD_STRING, FIELD_BYTES, FIELD_BOOL, FIELD_STRING_LIST, FIELD_EXTRA, FIELD_ENV, FIELD_EXEC };
+enum field_kind {
+    FIELD_STRING,
+    FIELD_BYTES,
+    FIELD_BOOL,
+    FIELD_STRING_LIST,
+    FIELD_EXTRA,
+    FIELD_ENV,
+    FIELD_EXEC
+};
 
 struct field {
     const char *name;
@@ -70,9 +78,9 @@ int kube_complain(const struct kube_place *at, const char *name, struct error *e
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
-    yyjson_val *val = name ? yyjson_obj_get(at->val, name) : NULL;
-    return doc_error(at->doc, val ? val : at->val, -EINVAL, err, "%s%s%s: %s", at->field, name && *at->field ? "." : "",
-                     name ? name : "", sentence);
+    yyjson_val *val = name && yyjson_is_obj(at->val) ? yyjson_obj_get(at->val, name) : NULL;
+    return doc_error(at->doc, val ? val : at->val, -EINVAL, err, "%s%s%s: %s", at->field,
+                     name && *at->field ? "." : "", name ? name : "", sentence);
 }
 
 static int wrong_type(const struct kube_place *at, const char *name, yyjson_val *val, const char *expected,
@@ -80,7 +88,8 @@ static int wrong_type(const struct kube_place *at, const char *name, yyjson_val 
 {
     const char *type = doc_type_name(val);
     return doc_error(at->doc, val, -EINVAL, err, "%s%s%s: expected %s, got a%s %s", at->field,
-                     name && *at->field ? "." : "", name ? name : "", expected, *type == 'o' ? "n" : "", type);
+                     name && *at->field ? "." : "", name ? name : "", expected, *type == 'o' ? "n" : "",
+                     type);
 }
 
 int kube_decode_string(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
@@ -213,6 +222,18 @@ static int decode_field(const struct kube_place *at, const struct field *field, 
     return 0;
 }
 
+/* Of a field that is given twice the last counts, as in Go. */
+static yyjson_val *member(yyjson_val *object, const char *name)
+{
+    size_t i, count;
+    yyjson_val *key, *val, *found = NULL;
+    yyjson_obj_foreach(object, i, count, key, val) {
+        if (yyjson_equals_str(key, name))
+            found = val;
+    }
+    return found;
+}
+
 static int decode_fields(const struct kube_place *at, const struct field *fields, size_t count,
                          struct arena *arena, void *ret, struct error *err)
 {
@@ -221,7 +242,7 @@ static int decode_fields(const struct kube_place *at, const struct field *fields
     if (!yyjson_is_obj(at->val))
         return wrong_type(at, NULL, at->val, "an object", err);
     for (size_t i = 0; i < count; i++) {
-        yyjson_val *val = yyjson_obj_get(at->val, fields[i].name);
+        yyjson_val *val = member(at->val, fields[i].name);
         if (!val || yyjson_is_null(val))
             continue;
         int r = decode_field(at, &fields[i], val, arena, ret, err);
@@ -245,7 +266,8 @@ static struct str exec_config(yyjson_val *cluster, struct arena *arena)
     yyjson_val *item;
     yyjson_arr_foreach(yyjson_obj_get(cluster, "extensions"), i, count, item) {
         yyjson_val *extension = yyjson_obj_get(item, "extension");
-        if (!yyjson_equals_str(yyjson_obj_get(item, "name"), "client.authentication.k8s.io/exec") || !extension)
+        if (!yyjson_equals_str(yyjson_obj_get(item, "name"), "client.authentication.k8s.io/exec") ||
+            !extension)
             continue;
         char *text = yyjson_val_write(extension, YYJSON_WRITE_NOFLAG, &len);
         struct str copy = text ? arena_str(arena, (struct str){ text, (uint32_t)len }) : (struct str){ 0 };
@@ -264,7 +286,8 @@ int kube_decode_cluster(const struct kube_place *at, struct arena *arena, struct
     return r;
 }
 
-int kube_decode_user(const struct kube_place *at, struct arena *arena, struct kube_user *ret, struct error *err)
+int kube_decode_user(const struct kube_place *at, struct arena *arena, struct kube_user *ret,
+                     struct error *err)
 {
     *ret = (struct kube_user){ 0 };
     return decode_fields(at, user_fields, ARRAY_SIZE(user_fields), arena, ret, err);

@@ -21,7 +21,8 @@ int kube_decode_context(const struct kube_place *at, struct arena *arena, struct
 /* `ret_exec_config`: the JSON that the cluster has for credential programs. */
 int kube_decode_cluster(const struct kube_place *at, struct arena *arena, struct kube_cluster *ret,
                         struct str *ret_exec_config, struct error *err);
-int kube_decode_user(const struct kube_place *at, struct arena *arena, struct kube_user *ret, struct error *err);
+int kube_decode_user(const struct kube_place *at, struct arena *arena, struct kube_user *ret,
+                     struct error *err);
 
 /* "file:line:column: users[3].user.token: ..."; `name` NULL: the object itself. */
 int kube_complain(const struct kube_place *at, const char *name, struct error *err, const char *format, ...)

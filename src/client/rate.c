@@ -38,7 +38,8 @@ static bool take(struct rate *rate, int64_t now_ns, int64_t wait_ns_max, int64_t
     if (granted) {
         rate->last_ns = now_ns;
         rate->tokens = tokens;
-        rate->newest_ns = __builtin_add_overflow(now_ns, wait_ns, &rate->newest_ns) ? INT64_MAX : rate->newest_ns;
+        rate->newest_ns =
+            __builtin_add_overflow(now_ns, wait_ns, &rate->newest_ns) ? INT64_MAX : rate->newest_ns;
     }
     pthread_mutex_unlock(&rate->lock);
     *ret_wait_ns = wait_ns;

@@ -18,7 +18,7 @@ struct rate {
     pthread_mutex_t lock;
     double qps; /* negative: no limit */
     double burst, tokens;
-    int64_t last_ns;  /* when `tokens` was true */
+    int64_t last_ns;   /* when `tokens` was true */
     int64_t newest_ns; /* of the times for which tokens were given out, the latest */
 };
 

@@ -34,7 +34,8 @@ static bool is_qualified(struct str name)
     ptrdiff_t slash = str_find(name, '/');
     struct str prefix = str_slice(name, 0, slash < 0 ? 0 : (size_t)slash);
     struct str rest = str_slice(name, (size_t)(slash + 1), name.len);
-    if (str_find(rest, '/') >= 0 || !rest.len || rest.len > 63 || prefix.len > 253 || (slash >= 0 && !prefix.len))
+    if (str_find(rest, '/') >= 0 || !rest.len || rest.len > 63 || prefix.len > 253 ||
+        (slash >= 0 && !prefix.len))
         return false;
     for (uint32_t i = 0; i < rest.len; i++) {
         char c = rest.ptr[i];
@@ -163,7 +164,8 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
     cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
     strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
                (void *)(uintptr_t)(row + 1));
-    row_changed(cluster, row); /* whoever keeps columns hears of a new row, also of one that nothing occupies yet */
+    row_changed(cluster,
+                row); /* whoever keeps columns hears of a new row, also of one that nothing occupies yet */
     return row;
 }
 
@@ -265,7 +267,8 @@ static void set_allocatable(struct cluster *cluster, uint32_t row, const struct 
         if (!cluster_resource(cluster, list->items[i].name, &number))
             continue;
         struct quantity amount = list->items[i].amount;
-        cluster->col.alloc[number][row] = number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+        cluster->col.alloc[number][row] =
+            number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
     }
 }
 
@@ -285,7 +288,8 @@ static struct str label_of(const struct node *node, const char *beta, const char
 static sym zone_of(struct cluster *cluster, const struct node *node)
 {
     struct str zone = label_of(node, "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
-    struct str region = label_of(node, "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+    struct str region =
+        label_of(node, "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
     strbuf_clear(&cluster->scratch);
     if (zone.len || region.len) {
         strbuf_str(&cluster->scratch, region);
@@ -462,7 +466,8 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
             if (cluster->nodes.items[row].api)
                 *vec_push(&cluster->order) = row;
         if (cluster->order.len)
-            qsort_r(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival, cluster->nodes.items);
+            qsort_r(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival,
+                    cluster->nodes.items);
         interleave_zones(cluster);
         cluster->order_valid = true;
     }
@@ -536,7 +541,8 @@ static void store_touched(struct cluster *cluster, enum api_kind kind)
     }
 }
 
-bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object, const struct meta *meta)
+bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object,
+                        const struct meta *meta)
 {
     struct strmap *store = store_of(cluster, kind);
     if (!store)
@@ -613,7 +619,8 @@ void cluster_release(struct cluster *cluster)
     strmap_release(&cluster->taint_numbers);
     idmap_release(&cluster->images);
 #define X(kind, type, field) \
-    map_for(&cluster->field, slot) free(slot->value); \
+    map_for(&cluster->field, slot) \
+        free(slot->value); \
     strmap_release(&cluster->field);
     CLUSTER_STORES(X)
 #undef X

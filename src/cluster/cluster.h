@@ -25,8 +25,8 @@ struct pod_info {
     const struct pod *api;
     struct pod_class *class;
     uint32_t refs;
-    uint32_t row;  /* the node it occupies, or ROW_NONE */
-    uint32_t slot; /* where in that node's list */
+    uint32_t row;                   /* the node it occupies, or ROW_NONE */
+    uint32_t slot;                  /* where in that node's list */
     uint32_t label_slot, term_slot; /* where in the lists of its labels' and terms' owners */
     uint32_t nominated_row;
     int32_t priority;
@@ -94,14 +94,14 @@ struct number_pool {
 };
 
 struct columns {
-    uint32_t resources;       /* how many */
-    uint64_t *bits;           /* [resource]: every bit that was ever set in its columns, for exactness in doubles */
-    uint32_t *lacking;        /* [resource]: how many live nodes have none */
-    int64_t **alloc, **used;  /* [resource][row]; RES_PODS: allowed and present */
+    uint32_t resources; /* how many */
+    uint64_t *bits;     /* [resource]: every bit that was ever set in its columns, for exactness in doubles */
+    uint32_t *lacking;  /* [resource]: how many live nodes have none */
+    int64_t **alloc, **used; /* [resource][row]; RES_PODS: allowed and present */
     int64_t *nonzero_cpu, *nonzero_memory;
-    uint32_t *taints;         /* number of the taint list */
-    uint8_t *live;            /* 1: has a node object */
-    uint8_t *unschedulable;   /* spec.unschedulable */
+    uint32_t *taints;       /* number of the taint list */
+    uint8_t *live;          /* 1: has a node object */
+    uint8_t *unschedulable; /* spec.unschedulable */
 };
 
 struct cluster {
@@ -146,7 +146,8 @@ struct cluster {
     struct strbuf scratch;
     struct arena scratch_arena;
     void (*index_free)(void *index);
-    void (*pod_free)(void *context, const struct pod *pod); /* when a pod's last reference goes; may be NULL */
+    void (*pod_free)(void *context,
+                     const struct pod *pod); /* when a pod's last reference goes; may be NULL */
     void *pod_free_context;
 };
 
@@ -176,7 +177,7 @@ static inline uint64_t cluster_seq(const struct cluster *cluster)
 }
 
 /* ---- pods ---- */
-/* A pod becomes known. It occupies its spec.nodeName if it has one; its status.nominatedNodeName counts if it has none. */
+/* A pod becomes known. It occupies its spec.nodeName; without one, its status.nominatedNodeName counts. */
 struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *pod);
 struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name);
 /* Puts a pod on a node (assumed or bound), or takes it off. */
@@ -196,8 +197,10 @@ uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace
 
 /* ---- everything else ---- */
 /* Puts any object of CLUSTER_STORES in its store, by kind; the object must stay. False for other kinds. */
-bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object, const struct meta *meta);
-void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace, struct str name);
+bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object,
+                        const struct meta *meta);
+void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace,
+                           struct str name);
 /* By name, or NULL. */
 const void *cluster_get(const struct strmap *store, struct str namespace, struct str name);
 /* The object in a slot of a store, for iterating with map_for. */
@@ -227,7 +230,8 @@ struct node_view {
 };
 
 /* A copy of the row's moving parts; arena-owned apart from its vectors, which overlay_release() frees. */
-void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row, struct arena *arena);
+void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row,
+                  struct arena *arena);
 void overlay_add(struct node_overlay *overlay, const struct pod_info *pod);
 void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod);
 void overlay_release(struct node_overlay *overlay);

@@ -216,9 +216,9 @@ void facets_terms(struct strbuf *out, const struct pod *pod)
 bool pod_has_volumes(const struct pod *pod)
 {
     list_for(&pod->spec.volumes, volume)
-        if (volume->pvc || volume->ephemeral || volume->gce_pd || volume->aws_ebs || volume->iscsi || volume->rbd ||
-            volume->azure_disk || volume->cinder || volume->vsphere || volume->portworx || volume->azure_file ||
-            volume->csi)
+        if (volume->pvc || volume->ephemeral || volume->gce_pd || volume->aws_ebs || volume->iscsi ||
+            volume->rbd || volume->azure_disk || volume->cinder || volume->vsphere || volume->portworx ||
+            volume->azure_file || volume->csi)
             return true;
     return false;
 }

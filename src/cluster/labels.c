@@ -40,8 +40,8 @@ static struct requirement *grow(struct selector *sel, struct arena *arena, uint3
     return items + sel->len;
 }
 
-void selector_add_pairs(struct selector *sel, struct intern *syms, struct arena *arena, const struct pair *pairs,
-                        uint32_t len)
+void selector_add_pairs(struct selector *sel, struct intern *syms, struct arena *arena,
+                        const struct pair *pairs, uint32_t len)
 {
     struct requirement *req = grow(sel, arena, len);
     for (uint32_t i = 0; i < len; i++, req++) {
@@ -74,7 +74,8 @@ void selector_add(struct selector *sel, struct intern *syms, struct arena *arena
     sel->len += len;
 }
 
-void selector_init(struct selector *sel, struct intern *syms, struct arena *arena, const struct label_selector *api)
+void selector_init(struct selector *sel, struct intern *syms, struct arena *arena,
+                   const struct label_selector *api)
 {
     *sel = (struct selector){ .never = !api || api->invalid };
     if (!api)

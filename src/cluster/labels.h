@@ -48,10 +48,11 @@ struct selector {
 };
 
 /* Compiles into the arena; takes references on its symbols, which selector_release() gives back. NULL: never. */
-void selector_init(struct selector *sel, struct intern *syms, struct arena *arena, const struct label_selector *api);
+void selector_init(struct selector *sel, struct intern *syms, struct arena *arena,
+                   const struct label_selector *api);
 /* Adds "key = value" for each pair. */
-void selector_add_pairs(struct selector *sel, struct intern *syms, struct arena *arena, const struct pair *pairs,
-                        uint32_t len);
+void selector_add_pairs(struct selector *sel, struct intern *syms, struct arena *arena,
+                        const struct pair *pairs, uint32_t len);
 /* Adds raw requirements (of node selectors too: Gt and Lt are known here). */
 void selector_add(struct selector *sel, struct intern *syms, struct arena *arena,
                   const struct selector_requirement *reqs, uint32_t len);

@@ -130,7 +130,8 @@ static void drop_one(term_vec *list, const struct term_owner *owner)
     }
 }
 
-static void list_term(struct match_index *index, struct term_owner *owner, const struct pod_term *term, bool add)
+static void list_term(struct match_index *index, struct term_owner *owner, const struct pod_term *term,
+                      bool add)
 {
     const struct requirement *req = anchor(term);
     if (!req) {
@@ -192,7 +193,8 @@ void match_terms(struct match_index *index, const struct label_set *labels, term
     uint32_t visit = ++index->visits;
     take_new(&index->loose_terms, visit, ret);
     for (uint32_t i = 0; i < labels->len; i++)
-        take_new(idmap_get(&index->terms, pair_key(labels->items[i].key, labels->items[i].value)), visit, ret);
+        take_new(idmap_get(&index->terms, pair_key(labels->items[i].key, labels->items[i].value)), visit,
+                 ret);
 }
 
 void match_index_release(struct match_index *index)

@@ -57,8 +57,8 @@ static void owner_unref(struct cluster *cluster, struct label_owner *owner)
 }
 
 /* ---- amounts ---- */
-static struct amount *compile_amounts(struct cluster *cluster, struct arena *arena, const struct resource_list *list,
-                                      uint32_t *ret_len)
+static struct amount *compile_amounts(struct cluster *cluster, struct arena *arena,
+                                      const struct resource_list *list, uint32_t *ret_len)
 {
     struct amount *amounts = arena_array(arena, struct amount, list->len);
     uint32_t len = 0;
@@ -215,8 +215,8 @@ bool pod_term_takes_namespace(const struct cluster *cluster, const struct pod_te
     return namespace_ok;
 }
 
-bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
-                      bool incoming)
+bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term,
+                      const struct label_owner *owner, bool incoming)
 {
     return pod_term_takes_namespace(cluster, term, owner, incoming) &&
            selector_matches(&term->selector, &owner->labels, &cluster->syms);
@@ -232,8 +232,8 @@ static void compile_ports(struct cluster *cluster, struct pod_class *cls, const 
     for (uint32_t i = 0; i < len; i++) {
         struct str ip = ports[i]->host_ip.len ? ports[i]->host_ip : STR("0.0.0.0");
         struct str protocol = ports[i]->protocol.len ? ports[i]->protocol : STR("TCP");
-        cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, ip), intern_get(&cluster->syms, protocol),
-                                            ports[i]->host_port };
+        cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, ip),
+                                            intern_get(&cluster->syms, protocol), ports[i]->host_port };
     }
 }
 

@@ -64,7 +64,7 @@ struct term_owner {
     struct pod_terms affinity, anti; /* required */
     struct pod_terms preferred;      /* preferred of both kinds, anti with negative weight */
     VEC(struct placed_pod) placed;   /* pods with these terms that occupy a row */
-    uint32_t visit; /* the last search of match_terms() that found it */
+    uint32_t visit;                  /* the last search of match_terms() that found it */
     struct str key;
     struct arena arena;
 };
@@ -84,11 +84,12 @@ struct pod_class {
 
     struct host_port *ports;
     uint32_t ports_len;
-    struct term_owner *terms;                  /* NULL: neither podAffinity nor podAntiAffinity is there */
-    struct pod_terms affinity, anti;           /* of terms */
+    struct term_owner *terms;        /* NULL: neither podAffinity nor podAntiAffinity is there */
+    struct pod_terms affinity, anti; /* of terms */
     struct pod_terms preferred;
-    bool has_affinity_section;                 /* spec.affinity.podAffinity or podAntiAffinity is there */
-    bool has_claims, has_volumes, has_devices; /* a claim or ephemeral volume; any volume that restricts; devices */
+    bool has_affinity_section; /* spec.affinity.podAffinity or podAntiAffinity is there */
+    bool has_claims, has_volumes,
+        has_devices; /* a claim or ephemeral volume; any volume that restricts; devices */
 
     void *index; /* engine's; freed through cluster->index_free */
 };
@@ -99,8 +100,8 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls);
 
 /* Does the term (of a pod in the model) select a pod with these labels? `incoming` says that the term belongs to the
  * pod being scheduled: the reference then looks namespaces up by name and matches the selector against no labels. */
-bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term, const struct label_owner *owner,
-                      bool incoming);
+bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term,
+                      const struct label_owner *owner, bool incoming);
 /* The same where the term's selector is known to match the labels: is the namespace one of the term's? */
 bool pod_term_takes_namespace(const struct cluster *cluster, const struct pod_term *term,
                               const struct label_owner *owner, bool incoming);

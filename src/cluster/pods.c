@@ -299,7 +299,8 @@ void cluster_denominate(struct cluster *cluster, struct pod_info *pod)
 }
 
 /* ---- what if ---- */
-void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row, struct arena *arena)
+void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, uint32_t row,
+                  struct arena *arena)
 {
     const struct columns *col = &cluster->col;
     const struct node_entry *node = &cluster->nodes.items[row];

@@ -92,7 +92,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
 static void account(struct class_cache *cache, struct class_table *table)
 {
     size_t per_row = sizeof(uint32_t) * (2 + table->table.inputs_allocated);
-    size_t bytes = groups_bytes(&table->groups) + per_row * table->table.rows_cap + table->table.arena.total_bytes;
+    size_t bytes =
+        groups_bytes(&table->groups) + per_row * table->table.rows_cap + table->table.arena.total_bytes;
     cache->bytes += bytes - table->bytes;
     table->bytes = bytes;
 }
@@ -155,7 +156,8 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, stats);
+    bool fresh =
+        !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, stats);
     if (!fresh) {
         table->profile = profile;
         table->unfit = !build(cache, table, profile, pod->class->sample, true, stats);
@@ -165,8 +167,8 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
     return table->unfit ? NULL : table;
 }
 
-struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile, struct pod_info *pod,
-                                    enum table_kind kind, struct engine_stats *stats)
+struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
+                                    struct pod_info *pod, enum table_kind kind, struct engine_stats *stats)
 {
     struct class_slot *slot = pod->class->index;
     bool first = !slot;

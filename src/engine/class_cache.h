@@ -15,7 +15,7 @@ struct class_table {
     struct groups groups;
     struct pod_class *owner; /* NULL: the table that scans share */
     const struct profile *profile;
-    bool unfit;         /* this class needs the plain path */
+    bool unfit;          /* this class needs the plain path */
     uint64_t synced_seq; /* how far the log has been read */
     uint64_t used_at;
     size_t bytes;
@@ -29,8 +29,8 @@ enum table_kind { TABLE_EITHER, TABLE_SCANNED, TABLE_RANKED };
 struct class_cache *class_cache_new(struct cluster *cluster);
 void class_cache_free(struct class_cache *cache);
 /* The table of the pod's class, up to date. NULL: the pod needs the plain path. */
-struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile, struct pod_info *pod,
-                                    enum table_kind kind, struct engine_stats *stats);
+struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
+                                    struct pod_info *pod, enum table_kind kind, struct engine_stats *stats);
 /* How many tables there are. */
 size_t class_cache_len(const struct class_cache *cache);
 

@@ -9,8 +9,8 @@ struct choice {
     uint32_t row; /* ROW_NONE: no node is feasible, or a plugin failed */
     uint32_t feasible, examined, ties;
     int64_t total;
-    struct status error;           /* of a plugin that failed, else Success */
-    struct diagnosis *diagnosis;   /* where no node is feasible */
+    struct status error;         /* of a plugin that failed, else Success */
+    struct diagnosis *diagnosis; /* where no node is feasible */
     enum decision_path path;
 };
 

@@ -19,13 +19,15 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     const struct scheduler_config *config = options->config;
     *engine = (struct engine){
         .cluster = cluster,
-        .percentage = options->percentage.set ? options->percentage.value : config->percentage_of_nodes_to_score.value,
+        .percentage =
+            options->percentage.set ? options->percentage.value : config->percentage_of_nodes_to_score.value,
         .slowest = options->slowest,
     };
     rng_seed(&engine->rng, options->seed);
     engine->profiles = xcalloc(config->profiles.len, sizeof(*engine->profiles));
     for (uint32_t i = 0; i < config->profiles.len; i++) {
-        int r = profile_init(&engine->profiles[i], options->registry, &config->profiles.items[i], cluster, err);
+        int r =
+            profile_init(&engine->profiles[i], options->registry, &config->profiles.items[i], cluster, err);
         engine->profiles_len++;
         if (r < 0)
             return r;
@@ -60,7 +62,8 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, struct status *r
 {
     const struct profile *profile = engine_profile(engine, pod->api);
     if (!profile)
-        return error_set(err, -ENOENT, "pod " STR_FMT "/" STR_FMT ": no profile for scheduler name \"" STR_FMT "\"",
+        return error_set(err, -ENOENT,
+                         "pod " STR_FMT "/" STR_FMT ": no profile for scheduler name \"" STR_FMT "\"",
                          STR_ARG(pod->api->meta.namespace), STR_ARG(pod->api->meta.name),
                          STR_ARG(pod->api->spec.scheduler_name));
     *ret_gate = run_pre_enqueue(profile, pod->api, &engine->arena);
@@ -88,7 +91,8 @@ static void decide(struct engine *engine, struct cycle *cycle, struct choice *re
 }
 
 /* Nobody fits: may others leave? The message is that of the pod's condition, in all cases. */
-static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct choice *choice, struct decision *ret)
+static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct choice *choice,
+                          struct decision *ret)
 {
     struct diagnosis *diagnosis = choice->diagnosis;
     struct post_filter_result result = { .nominated_row = ROW_NONE };

@@ -23,7 +23,7 @@ enum decision_path {
 #define X(name, text) PATH_##name,
     DECISION_PATHS(X)
 #undef X
-    PATH_COUNT
+        PATH_COUNT
 };
 
 extern const char *const decision_path_names[PATH_COUNT];
@@ -33,15 +33,16 @@ struct engine_options {
     const struct registry *registry;
     uint64_t seed;
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
-    enum decision_path slowest;  /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
+    enum decision_path
+        slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
 };
 
 /* What became of a pod. Texts and lists live until the next step. */
 struct decision {
     struct pod_info *pod;
-    uint32_t row;        /* where it goes, or ROW_NONE */
-    struct str message;  /* why it waits: the text of its PodScheduled condition */
-    bool is_error;       /* a plugin failed: the text is of reason SchedulerError */
+    uint32_t row;       /* where it goes, or ROW_NONE */
+    struct str message; /* why it waits: the text of its PodScheduled condition */
+    bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
     uint32_t nominated_row;
     struct pod_info **victims; /* who must leave for it; the host removes them (engine_remove_pod) */
     uint32_t victims_len;

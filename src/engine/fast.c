@@ -26,7 +26,8 @@ struct ballot {
 static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 {
     return pod->class->has_volumes || pod->class->has_devices || pod->nominated_row != ROW_NONE ||
-           pod->api->status.nominated_node_name.len || pod->api->spec.node_name.len || !engine->cluster->live_nodes;
+           pod->api->status.nominated_node_name.len || pod->api->spec.node_name.len ||
+           !engine->cluster->live_nodes;
 }
 
 /* The part that refuses a group, or NULL. */
@@ -54,7 +55,8 @@ static void ballot_init(struct ballot *ballot, struct class_table *source, struc
     ballot->totals = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->totals)));
 }
 
-static void ballot_add(struct ballot *ballot, uint32_t number, uint32_t rows, int32_t best, uint32_t best_rows)
+static void ballot_add(struct ballot *ballot, uint32_t number, uint32_t rows, int32_t best,
+                       uint32_t best_rows)
 {
     uint32_t at = ballot->len++;
     ballot->numbers[at] = number;
@@ -82,16 +84,16 @@ struct tally {
     bool refused;
 };
 
-static uint32_t ballot_some(struct ballot *ballot, struct class_table *source, struct cycle *cycle, uint32_t start,
-                            uint32_t enough, uint64_t *taken)
+static uint32_t ballot_some(struct ballot *ballot, struct class_table *source, struct cycle *cycle,
+                            uint32_t start, uint32_t enough, uint64_t *taken)
 {
     const struct groups *groups = &source->groups;
     struct tally *tallies = arena_array(cycle->arena, struct tally, groups->items.len);
     uint32_t len, examined = 0, found = 0, detail;
     const uint32_t *order = cluster_order(cycle->cluster, &len);
     for (uint32_t i = 1; i < groups->items.len; i++)
-        tallies[i].refused =
-            !groups->items.items[i].rows || group_refused_by(&source->table, group_inputs(groups, i), &detail);
+        tallies[i].refused = !groups->items.items[i].rows ||
+                             group_refused_by(&source->table, group_inputs(groups, i), &detail);
     for (; examined < len && found < enough; examined++) {
         uint32_t row = order[(start + examined) % len], number = groups->group_of[row];
         struct tally *tally = &tallies[number];
@@ -227,7 +229,8 @@ static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
 static void diagnose(struct class_table *source, struct cycle *cycle, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
-    uint32_t *verdicts = arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
+    uint32_t *verdicts =
+        arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
     uint32_t *by_group = verdicts + table->rejections.len;
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
     if (cycle->cluster->nominations)
@@ -241,7 +244,8 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct dia
         verdict = number ? &verdicts[number] : &by_group[source->groups.group_of[row]];
         if (!*verdict) {
             part = number ? table->rejections.items[number].part
-                          : group_refused_by(table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
+                          : group_refused_by(
+                                table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
             detail = number ? table->rejections.items[number].detail : detail;
             struct status status = part->forms->explain(table, part, cycle, row, detail);
             status.plugin = part->instance->plugin;
@@ -315,10 +319,11 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     if (needs_plain(engine, cycle->info))
         return false;
     /* Rows can leave and join ranked groups only. */
-    enum table_kind kind = engine->cluster->nominations        ? TABLE_RANKED
+    enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
                            : engine->slowest == PATH_SCAN ? TABLE_SCANNED
-                                                               : TABLE_EITHER;
-    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind, &engine->stats);
+                                                          : TABLE_EITHER;
+    struct class_table *source =
+        class_cache_get(engine->classes, cycle->profile, cycle->info, kind, &engine->stats);
     if (!source)
         return false;
     *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };

@@ -280,6 +280,7 @@ size_t groups_bytes(const struct groups *groups)
 {
     size_t bytes = (size_t)groups->rows_cap * sizeof(uint32_t) + (size_t)groups->slots_cap * sizeof(uint32_t);
     vec_for(&groups->items, group)
-        bytes += sizeof(*group) + group->buckets.len * (sizeof(struct bucket) + groups->words * sizeof(uint64_t));
+        bytes +=
+            sizeof(*group) + group->buckets.len * (sizeof(struct bucket) + groups->words * sizeof(uint64_t));
     return bytes + groups->spare.len * groups->words * sizeof(uint64_t);
 }

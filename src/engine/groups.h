@@ -23,16 +23,16 @@ struct group {
     uint64_t hash;
     uint32_t inputs_at; /* in the pool of inputs */
     uint32_t rows;
-    int32_t best;       /* local score */
-    uint32_t best_rows; /* how many have it */
+    int32_t best;               /* local score */
+    uint32_t best_rows;         /* how many have it */
     VEC(struct bucket) buckets; /* ranked: best first */
 };
 
 struct groups {
     bool ranked;
-    uint32_t width;             /* inputs per group */
-    VEC(struct group) items;    /* [0] is unused; one without rows is free */
-    VEC(uint32_t) pool;         /* inputs of the groups */
+    uint32_t width;          /* inputs per group */
+    VEC(struct group) items; /* [0] is unused; one without rows is free */
+    VEC(uint32_t) pool;      /* inputs of the groups */
     VEC(uint32_t) free;
     uint32_t *slots, slots_cap; /* hash table of group numbers */
     uint32_t *group_of;         /* by row; 0: none */

@@ -18,7 +18,7 @@ struct diagnosis {
     uint32_t rows;
     VEC(struct verdict) verdicts; /* [0] is unused */
     struct status absent;
-    uint32_t explicit_nodes; /* nodes with a verdict */
+    uint32_t explicit_nodes;                         /* nodes with a verdict */
     uint64_t unschedulable_plugins, pending_plugins; /* by plugin index in the profile */
     struct str pre_filter_message;
     bool pre_filter_rejected;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum { HISTOGRAM_MAX = 1 << 16 };
 
 void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
@@ -41,15 +40,16 @@ static void histogram_count(struct domain_counter *counter, int64_t sum, int del
     }
     if (sum >= counter->histogram_cap) {
         uint32_t cap = MAX((uint32_t)sum + 1, MAX(counter->histogram_cap * 2, 64u));
-        counter->histogram =
-            grow(counter->arena, counter->histogram, counter->histogram_cap, cap, sizeof(*counter->histogram));
+        counter->histogram = grow(counter->arena, counter->histogram, counter->histogram_cap, cap,
+                                  sizeof(*counter->histogram));
         counter->histogram_cap = cap;
     }
     counter->histogram[sum] += (uint32_t)delta;
     counter->least_at = MIN(counter->least_at, (uint32_t)sum);
 }
 
-void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len)
+void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,
+                         uint32_t len)
 {
     const uint32_t *domain_of = counter->topo->domain_of;
     grow_domains(counter, (uint32_t)counter->topo->domains.len - 1);
@@ -136,7 +136,8 @@ void domain_counter_input(const struct domain_counter *counter, struct row_span 
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i), domain = topo->domain_of[row], input;
         bool single = domain && domains[domain].nodes == 1;
-        column[row] = single && input_from_value(domain_counter_sum(counter, domain), &input) ? input : domain;
+        column[row] =
+            single && input_from_value(domain_counter_sum(counter, domain), &input) ? input : domain;
     }
 }
 

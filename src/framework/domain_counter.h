@@ -27,13 +27,14 @@ struct domain_counter {
     uint32_t *histogram; /* how many counting domains have that sum, while sums are small */
     uint32_t histogram_cap;
     uint32_t least_at; /* no counting domain has a smaller sum that is in the histogram */
-    uint32_t beyond; /* counting domains whose sum is not in the histogram */
+    uint32_t beyond;   /* counting domains whose sum is not in the histogram */
 };
 
 void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
                          struct arena *arena);
 /* What all rows contribute, at once. `counts` NULL: every row does that has the label. */
-void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values, uint32_t len);
+void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,
+                         uint32_t len);
 /* What the row contributes now; `counts` false: nothing. */
 void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value);
 /* The smallest sum over the domains that count; INT32_MAX when there are none. For sums that are not negative. */

@@ -85,8 +85,8 @@ static const uint32_t *named_rows(struct cycle *cycle, const struct node_names *
 static void set_absent(struct cycle *cycle, uint64_t blamed, struct diagnosis *diagnosis)
 {
     struct str names = profile_plugin_names(cycle->profile, blamed, cycle->arena);
-    diagnosis->absent = status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin(s) [" STR_FMT "]",
-                                      STR_ARG(names));
+    diagnosis->absent = status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                                      "node(s) didn't satisfy plugin(s) [" STR_FMT "]", STR_ARG(names));
     diagnosis->unschedulable_plugins |= blamed;
 }
 

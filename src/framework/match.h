@@ -18,8 +18,9 @@ static inline bool pod_selects_node(const struct pod *pod, const struct node *no
 /* A NoSchedule or NoExecute taint that the pod does not tolerate. */
 static inline bool node_repels_pod(const struct node *node, const struct pod *pod)
 {
-    return taints_find_untolerated(node->spec.taints.items, node->spec.taints.len, pod->spec.tolerations.items,
-                                   pod->spec.tolerations.len, taint_is_hard, false);
+    return taints_find_untolerated(node->spec.taints.items, node->spec.taints.len,
+                                   pod->spec.tolerations.items, pod->spec.tolerations.len, taint_is_hard,
+                                   false);
 }
 
 #endif

@@ -75,7 +75,8 @@ struct plugin {
     void (*add_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
     void (*remove_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
     struct status (*filter)(struct cycle *cycle, struct node_view node);
-    struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret);
+    struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis,
+                                 struct post_filter_result *ret);
 
     struct status (*pre_score)(struct cycle *cycle, struct row_list feasible);
     struct status (*score)(struct cycle *cycle, struct node_view node, int64_t *ret);
@@ -97,8 +98,8 @@ struct plugin {
 struct plugin_instance {
     const struct plugin *plugin;
     void *self;
-    uint32_t index;  /* in profile->plugins */
-    int32_t weight;  /* at Score */
+    uint32_t index; /* in profile->plugins */
+    int32_t weight; /* at Score */
 };
 
 /* One attempt to schedule one pod. */

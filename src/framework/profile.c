@@ -87,8 +87,8 @@ static void fill_point(struct profile *profile, const struct registry *registry,
     }
 }
 
-int profile_init(struct profile *profile, const struct registry *registry, const struct profile_config *config,
-                 struct cluster *cluster, struct error *err)
+int profile_init(struct profile *profile, const struct registry *registry,
+                 const struct profile_config *config, struct cluster *cluster, struct error *err)
 {
     *profile = (struct profile){ .percentage = config->percentage_of_nodes_to_score };
     profile->scheduler_name = arena_str(&profile->arena, config->scheduler_name);

@@ -29,8 +29,8 @@ struct plugin_catalog registry_catalog(const struct registry *registry, struct a
 /* The extension points that a plugin takes part in, as a mask of 1 << enum extension_point. */
 uint32_t plugin_points(const struct plugin *plugin);
 
-int profile_init(struct profile *profile, const struct registry *registry, const struct profile_config *config,
-                 struct cluster *cluster, struct error *err);
+int profile_init(struct profile *profile, const struct registry *registry,
+                 const struct profile_config *config, struct cluster *cluster, struct error *err);
 void profile_release(struct profile *profile);
 /* The names of the plugins in a mask, sorted, separated by spaces. */
 struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);

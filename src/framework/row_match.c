@@ -10,7 +10,8 @@ void row_term_init(struct row_term *term, struct table *table, const struct node
 {
     struct intern *syms = &table->cluster->syms;
     *term = (struct row_term){ .never = !api->match_expressions.len && !api->match_fields.len };
-    selector_add(&term->labels, syms, &table->arena, api->match_expressions.items, api->match_expressions.len);
+    selector_add(&term->labels, syms, &table->arena, api->match_expressions.items,
+                 api->match_expressions.len);
     selector_add(&term->fields, syms, &table->arena, api->match_fields.items, api->match_fields.len);
     term->never |= term->labels.never || term->fields.never || api->invalid;
 }
@@ -55,7 +56,8 @@ static bool fields_match(const struct selector *fields, const struct cluster *cl
 
 bool row_term_matches(const struct row_term *term, const struct cluster *cluster, uint32_t row)
 {
-    return !term->never && selector_matches(&term->labels, &cluster->nodes.items[row].labels, &cluster->syms) &&
+    return !term->never &&
+           selector_matches(&term->labels, &cluster->nodes.items[row].labels, &cluster->syms) &&
            fields_match(&term->fields, cluster, row);
 }
 
@@ -70,7 +72,8 @@ bool row_selector_matches(const struct row_selector *sel, const struct cluster *
 }
 
 /* ---- all rows ---- */
-static const uint8_t *domain_table(const struct requirement *req, struct table *table, const struct topology *topo)
+static const uint8_t *domain_table(const struct requirement *req, struct table *table,
+                                   const struct topology *topo)
 {
     size_t domains = topo->domains.len;
     uint8_t *holds = arena_alloc(&table->arena, domains);

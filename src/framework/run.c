@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster, struct pod_info *pod,
-                struct arena *arena)
+void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,
+                struct pod_info *pod, struct arena *arena)
 {
     *cycle = (struct cycle){
         .profile = profile, .cluster = cluster, .info = pod, .pod = pod->api, .arena = arena
@@ -30,7 +30,9 @@ void cycle_reset(struct cycle *cycle)
 
 #define for_plugins(profile, point, instance) \
     for (struct plugin_instance *const *at_ = (profile)->points[point].items, *instance = NULL; \
-         at_ && at_ != (profile)->points[point].items + (profile)->points[point].len && (instance = *at_, 1); at_++)
+         at_ && at_ != (profile)->points[point].items + (profile)->points[point].len && \
+         (instance = *at_, 1); \
+         at_++)
 
 static uint64_t bit_of(const struct plugin_instance *instance)
 {
@@ -77,8 +79,8 @@ static struct status narrowed_to_nothing(const struct cycle *cycle, uint64_t mas
     if (one)
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin " STR_FMT,
                              STR_ARG(names));
-    return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) didn't satisfy plugin(s) [" STR_FMT "] simultaneously",
-                         STR_ARG(names));
+    return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                         "node(s) didn't satisfy plugin(s) [" STR_FMT "] simultaneously", STR_ARG(names));
 }
 
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed)
@@ -105,8 +107,9 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
         }
         if (!status_ok(status)) {
             struct str text = status_message(status, cycle->arena);
-            struct status error = status_printf(cycle->arena, STATUS_ERROR, "running PreFilter plugin \"%s\": " STR_FMT,
-                                                instance->plugin->name, STR_ARG(text));
+            struct status error =
+                status_printf(cycle->arena, STATUS_ERROR, "running PreFilter plugin \"%s\": " STR_FMT,
+                              instance->plugin->name, STR_ARG(text));
             error.plugin = instance->plugin;
             *ret_blamed = 0;
             return error;
@@ -164,7 +167,8 @@ void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node
 
 static bool matters_more(const struct pod_info *other, const struct pod_info *pod)
 {
-    return other != pod && other->priority >= pod->priority && !str_eq(other->api->meta.uid, pod->api->meta.uid);
+    return other != pod && other->priority >= pod->priority &&
+           !str_eq(other->api->meta.uid, pod->api->meta.uid);
 }
 
 bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod)
@@ -208,7 +212,8 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
-struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret)
+struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                              struct post_filter_result *ret)
 {
     *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
     VEC(struct str) reasons = { 0 };
@@ -276,10 +281,11 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
         plugin->normalize(cycle, column, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
         if (column[i] < 0 || column[i] > SCORE_MAX)
-            return status_printf(cycle->arena, STATUS_ERROR,
-                                 "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
-                                 "score %lld, it should in the range of [0, %d] after normalizing",
-                                 plugin->name, (long long)column[i], SCORE_MAX);
+            return status_printf(
+                cycle->arena, STATUS_ERROR,
+                "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
+                "score %lld, it should in the range of [0, %d] after normalizing",
+                plugin->name, (long long)column[i], SCORE_MAX);
         table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
         table->totals[i] += column[i] * instance->weight;
     }
@@ -292,7 +298,7 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
     *ret = (struct score_table){
         .rows = rows,
         .plugins = plugins,
-        .scores = arena_array(cycle->arena, int64_t, (size_t)rows.len * plugins),
+        .scores = arena_array(cycle->arena, int64_t, (size_t)rows.len *plugins),
         .totals = arena_array(cycle->arena, int64_t, rows.len),
     };
     if (!plugins) { /* without scorers every node is worth one */
@@ -317,7 +323,8 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
 }
 
 /* ---- Reserve to PostBind ---- */
-static struct status run_point(struct cycle *cycle, enum extension_point point, uint32_t row, const char *name,
+static struct status run_point(struct cycle *cycle, enum extension_point point, uint32_t row,
+                               const char *name,
                                struct status (*call)(const struct plugin *, struct cycle *, uint32_t))
 {
     for_plugins(cycle->profile, point, instance) {

@@ -8,8 +8,8 @@
 #include "framework/diagnosis.h"
 #include "framework/profile.h"
 
-void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster, struct pod_info *pod,
-                struct arena *arena);
+void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,
+                struct pod_info *pod, struct arena *arena);
 /* Frees what plugins keep outside the arena; the arena stays the caller's. */
 void cycle_release(struct cycle *cycle);
 /* The cycle starts over: nothing was asked yet. */
@@ -21,7 +21,8 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
 struct status run_filters(struct cycle *cycle, struct node_view node);
 /* With and without the pods nominated to the node that matter more than this pod (or as much). */
 struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
-struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis, struct post_filter_result *ret);
+struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                              struct post_filter_result *ret);
 /* add_pod and remove_pod of all plugins that were not skipped. */
 /* Does the row have nominated pods that this pod must leave room for? */
 bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod);

@@ -43,7 +43,8 @@ struct status {
 
 const char *status_code_name(enum status_code code);
 /* A verdict with one reason made by printf in the arena. */
-struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...) _printf_(3, 4);
+struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...)
+    _printf_(3, 4);
 /* The reasons joined with ", " as the reference's Message() does. */
 struct str status_message(struct status status, struct arena *arena);
 
@@ -55,7 +56,8 @@ static inline bool status_ok(struct status status)
 /* Unschedulable, UnschedulableAndUnresolvable or Pending: the pod waits, nothing is broken. */
 static inline bool status_rejected(struct status status)
 {
-    return status.code == STATUS_UNSCHEDULABLE || status.code == STATUS_UNRESOLVABLE || status.code == STATUS_PENDING;
+    return status.code == STATUS_UNSCHEDULABLE || status.code == STATUS_UNRESOLVABLE ||
+           status.code == STATUS_PENDING;
 }
 
 #endif

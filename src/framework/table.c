@@ -39,7 +39,8 @@ static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *in
     cycle->current = instance;
     if (plugin->filter && (!plugin->pre_filter || plugin->pre_filter(cycle, &names).code != STATUS_SKIP))
         return false;
-    if (plugin->score && (!plugin->pre_score || plugin->pre_score(cycle, (struct row_list){ 0 }).code != STATUS_SKIP))
+    if (plugin->score &&
+        (!plugin->pre_score || plugin->pre_score(cycle, (struct row_list){ 0 }).code != STATUS_SKIP))
         return false;
     return true;
 }
@@ -74,8 +75,8 @@ static bool joins(const struct plugin_order *order, const struct plugin_instance
     return false;
 }
 
-/* Does the plugin run at any of the points that a table stands for, and at all of those that it knows? Forms take it for
- * granted that it does. */
+/* Does the plugin run at any of the points that a table stands for, and at all of those that it knows? Forms take
+ * it for granted that it does. */
 static void how_it_joins(const struct profile *profile, const struct plugin_instance *instance, bool *ret_any,
                          bool *ret_all)
 {
@@ -98,7 +99,8 @@ static void how_it_joins(const struct profile *profile, const struct plugin_inst
     }
 }
 
-static void order_parts(struct table *table, const struct plugin_order *order, uint32_t *ret, uint32_t *ret_len)
+static void order_parts(struct table *table, const struct plugin_order *order, uint32_t *ret,
+                        uint32_t *ret_len)
 {
     *ret_len = 0;
     for (uint32_t i = 0; i < order->len; i++)
@@ -133,7 +135,8 @@ static uint64_t current_version(const struct table *table)
     return version;
 }
 
-bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile, struct pod_info *pod)
+bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile,
+                   struct pod_info *pod)
 {
     release_parts(table);
     arena_reset(&table->arena);

@@ -32,9 +32,9 @@ static inline uint32_t span_row(struct row_span span, uint32_t i)
 struct table_part {
     const struct plugin_instance *instance;
     const struct row_forms *forms;
-    void *state;                   /* the plugin's, in the table's arena */
-    uint32_t first_input, inputs;  /* its columns of inputs */
-    bool filters, scores;          /* fills verdicts; adds to local scores */
+    void *state;                  /* the plugin's, in the table's arena */
+    uint32_t first_input, inputs; /* its columns of inputs */
+    bool filters, scores;         /* fills verdicts; adds to local scores */
     bool filters_groups, scores_groups;
 };
 
@@ -88,7 +88,8 @@ struct row_forms {
     /* 0, or the detail of a rejection. */
     uint32_t (*group_filter)(struct table *table, struct table_part *part, const uint32_t *inputs);
     /* The feasible groups of this decision, before their scores are asked. */
-    void (*group_begin)(struct table *table, struct table_part *part, const struct group_view *groups, uint32_t len);
+    void (*group_begin)(struct table *table, struct table_part *part, const struct group_view *groups,
+                        uint32_t len);
     int64_t (*group_score)(struct table *table, struct table_part *part, const uint32_t *inputs);
     /* The status that the plain filter gives a row that was refused with that detail. */
     struct status (*explain)(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
@@ -96,7 +97,8 @@ struct row_forms {
 };
 
 /* Prepares the table for a pod; columns are not filled yet. False: the pod needs the plain path. */
-bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile, struct pod_info *pod);
+bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile,
+                   struct pod_info *pod);
 /* Is what was prepared still true? */
 bool table_is_current(const struct table *table);
 /* Fills the columns of these rows. */

@@ -171,7 +171,8 @@ static void on_timer(struct transfer *t, int64_t now_ns)
     } else {
         char sentence[80];
         bool silent = t->stream && t->started;
-        snprintf(sentence, sizeof(sentence), silent ? "the stream was silent for %lld ms" : "no answer within %lld ms",
+        snprintf(sentence, sizeof(sentence),
+                 silent ? "the stream was silent for %lld ms" : "no answer within %lld ms",
                  (long long)(silent ? t->silence_ms : t->timeout_ms));
         end_with(t, HTTP_FAILURE_TIMEOUT, sentence);
     }
@@ -194,11 +195,11 @@ static bool take_mail(struct http_client *client)
     pthread_mutex_unlock(&box->lock);
 
     int64_t now_ns = http_now_ns();
-    vec_for (&mail.sends, t)
+    vec_for(&mail.sends, t)
         admit(*t, now_ns);
     if (mail.drop)
         health_drop_all(client);
-    vec_for (&mail.cancels, id) {
+    vec_for(&mail.cancels, id) {
         struct transfer *t = idmap_get(&client->transfers, *id);
         if (t)
             end_with(t, HTTP_FAILURE_CANCELLED, "cancelled");
@@ -239,11 +240,10 @@ static int poll_ms(const struct http_client *client, int64_t now_ns)
 static void end_all(struct http_client *client)
 {
     VEC(struct transfer *) all = { 0 };
-    map_for(&client->transfers, slot)
-    {
+    map_for(&client->transfers, slot) {
         *vec_push(&all) = slot->value;
     }
-    vec_for (&all, t)
+    vec_for(&all, t)
         end_with(*t, HTTP_FAILURE_CANCELLED, "the client is ending");
     vec_release(&all);
 }
@@ -273,12 +273,13 @@ static void fill_in(struct http_options *o, struct arena *arena)
     const struct {
         int64_t *value;
         int64_t fallback;
-    } times[] = { { &o->connect_ms, 5000 },
-                  { &o->timeout_ms, 30000 },
-                  { &o->idle_ms, 30000 },
-                  { &o->probe_ms, 15000 } };
+    } times[] = {
+        { &o->connect_ms, 5000 }, { &o->timeout_ms, 30000 }, { &o->idle_ms, 30000 }, { &o->probe_ms, 15000 }
+    };
     for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-        *times[i].value = *times[i].value == 0 ? times[i].fallback : *times[i].value < 0 ? NEVER : *times[i].value;
+        *times[i].value = *times[i].value == 0  ? times[i].fallback
+                          : *times[i].value < 0 ? NEVER
+                                                : *times[i].value;
     o->in_flight_max = o->in_flight_max ? o->in_flight_max : 64;
     o->pending_max = o->pending_max ? o->pending_max : 100000;
     o->body_bytes_max = o->body_bytes_max ? o->body_bytes_max : (size_t)256 << 20;
@@ -296,7 +297,7 @@ static void global_init(void)
 /* Frees all but the thread. */
 static void client_release(struct http_client *client)
 {
-    vec_for (&client->spare, easy)
+    vec_for(&client->spare, easy)
         curl_easy_cleanup(*easy);
     vec_release(&client->spare);
     if (client->multi)
@@ -368,7 +369,8 @@ void http_client_free(struct http_client *client)
     client_release(client);
 }
 
-int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id, struct error *err)
+int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
+              struct error *err)
 {
     struct transfer *t;
     const struct http_callbacks *callbacks = request->callbacks;

@@ -26,15 +26,15 @@ struct http_client;
 
 /* Zero takes the default in brackets; a negative time is none. */
 struct http_options {
-    const char *proxy_url;    /* for every request; NULL: by the environment, see proxy.h */
-    uint32_t in_flight_max;   /* requests under way at once, without streams and urgent ones [64] */
-    uint32_t pending_max;     /* requests taken and not answered, likewise; more are refused [100000] */
-    int64_t connect_ms;       /* name, TCP and TLS together [5000] */
-    int64_t timeout_ms;       /* of a request that has none of its own [30000] */
-    size_t body_bytes_max;    /* of a request that has none of its own [256 MiB] */
-    int64_t idle_ms;          /* silence on a connection in use before it is in doubt [30000] */
-    int64_t probe_ms;         /* and then until it is given up [15000] */
-    const char *probe_path;   /* asked for on an HTTP/2 connection in doubt; NULL: TCP alone decides */
+    const char *proxy_url;  /* for every request; NULL: by the environment, see proxy.h */
+    uint32_t in_flight_max; /* requests under way at once, without streams and urgent ones [64] */
+    uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [100000] */
+    int64_t connect_ms;     /* name, TCP and TLS together [5000] */
+    int64_t timeout_ms;     /* of a request that has none of its own [30000] */
+    size_t body_bytes_max;  /* of a request that has none of its own [256 MiB] */
+    int64_t idle_ms;        /* silence on a connection in use before it is in doubt [30000] */
+    int64_t probe_ms;       /* and then until it is given up [15000] */
+    const char *probe_path; /* asked for on an HTTP/2 connection in doubt; NULL: TCP alone decides */
     bool http1_only;
 };
 
@@ -65,10 +65,10 @@ struct http_response {
     uint64_t id;
     enum http_outcome outcome;
     enum http_failure failure;
-    int status;             /* 0: no answer began */
+    int status; /* 0: no answer began */
     bool http2;
     struct str content_type; /* empty: none */
-    int64_t retry_after_ms; /* -1: none */
+    int64_t retry_after_ms;  /* -1: none */
     struct str warnings[HTTP_WARNINGS_MAX];
     size_t warning_count;
     /* Of a stream: only of an answer that is not 2xx. A callback may keep it: copy the struct, then zero it here. */
@@ -91,11 +91,12 @@ struct http_request {
     const struct http_header *headers;
     size_t header_count;
     struct str body;
-    struct tls_config *tls; /* the request takes its own reference; NULL: the system's trust, no certificate */
-    bool stream;            /* the answer goes to on_chunk piece by piece; does not count as in flight */
-    bool urgent;            /* goes before those that wait, and past the limit of those in flight */
-    int64_t timeout_ms;     /* until the whole answer is there; of a stream, until it begins */
-    int64_t silence_ms;     /* of a stream: the longest time between two pieces; 0: any */
+    struct tls_config
+        *tls;           /* the request takes its own reference; NULL: the system's trust, no certificate */
+    bool stream;        /* the answer goes to on_chunk piece by piece; does not count as in flight */
+    bool urgent;        /* goes before those that wait, and past the limit of those in flight */
+    int64_t timeout_ms; /* until the whole answer is there; of a stream, until it begins */
+    int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
     size_t body_bytes_max;
     int64_t not_before_ns; /* by http_now_ns(): it waits until then, unseen by the limits; 0: at once */
     const struct http_callbacks *callbacks;
@@ -109,7 +110,8 @@ void http_client_free(struct http_client *client);
 
 /* From any thread. -EINVAL: the request makes no sense; -EAGAIN: pending_max; -ESHUTDOWN: the client is ending. Only
  * on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
-int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id, struct error *err);
+int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
+              struct error *err);
 /* From any thread. An id that is done, or never was, is fine: then nothing happens. */
 void http_cancel(struct http_client *client, uint64_t id);
 /* Closes every connection, as after a change of identity: what is under way ends as LOST. From any thread. */

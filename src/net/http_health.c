@@ -19,7 +19,7 @@
 
 static struct wire *find_wire(struct http_client *client, int fd)
 {
-    vec_for (&client->wires, wire)
+    vec_for(&client->wires, wire)
         if (wire->fd == fd)
             return wire;
     return NULL;
@@ -101,7 +101,7 @@ static void look_up_ports(struct wire *wire)
 void health_sent(struct transfer *t, int peer_port, int local_port)
 {
     health_done(t);
-    vec_for (&t->client->wires, wire) {
+    vec_for(&t->client->wires, wire) {
         if (!wire->local_port)
             look_up_ports(wire);
         if (wire->local_port != local_port || wire->peer_port != peer_port)
@@ -150,8 +150,7 @@ static struct str origin_of(const char *url)
 static void send_probe(struct http_client *client, struct wire *wire, int64_t now_ns)
 {
     const struct transfer *model = NULL;
-    map_for(&client->transfers, slot)
-    {
+    map_for(&client->transfers, slot) {
         const struct transfer *t = slot->value;
         if (t->state == TRANSFER_RUNNING && t->wire_fd == wire->fd)
             model = t;
@@ -222,7 +221,7 @@ int64_t health_check(struct http_client *client, int64_t now_ns)
 
 void health_drop_all(struct http_client *client)
 {
-    vec_for (&client->wires, wire)
+    vec_for(&client->wires, wire)
         if (!wire->doomed) {
             wire->doomed = true;
             shutdown(wire->fd, SHUT_RDWR);

@@ -33,7 +33,7 @@ struct transfer {
     struct http_client *client;
     uint64_t id;
     enum transfer_state state;
-    struct arena arena; /* the copy of the request, and the header values of the answer */
+    struct arena arena;             /* the copy of the request, and the header values of the answer */
     const char *method, *proxy;     /* proxy: "" for none */
     const char *url, *original_url; /* as libcurl gets it, which is not always as it was given */
     struct curl_slist *headers, *connect_to;
@@ -52,9 +52,9 @@ struct transfer {
 
     CURL *easy;
     char curl_words[CURL_ERROR_SIZE];
-    int wire_fd;   /* of the connection that it was sent on; -1: not sent */
+    int wire_fd; /* of the connection that it was sent on; -1: not sent */
     uint32_t sends;
-    bool added, started; /* to libcurl; its answer */
+    bool added, started;       /* to libcurl; its answer */
     enum http_failure failure; /* why we ended it ourselves */
     struct http_response response;
     struct strbuf answer;

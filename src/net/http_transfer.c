@@ -35,7 +35,8 @@ static int check_request(const struct http_request *r, struct error *err)
             return error_set(err, -EINVAL, "header %zu has no valid name", i);
         /* The value may be a secret. */
         if (!r->headers[i].value || !header_safe(r->headers[i].value, false))
-            return error_set(err, -EINVAL, "the value of the header %s has characters that no header can hold",
+            return error_set(err, -EINVAL,
+                             "the value of the header %s has characters that no header can hold",
                              r->headers[i].name);
     }
     return 0;
@@ -104,8 +105,8 @@ static int override_name(struct transfer *t, CURLU *url, const struct origin *or
         return error_set(err, -EINVAL, "%s is no valid server name", name);
     t->url = arena_strndup(&t->arena, text, strlen(text));
     curl_free(text);
-    struct str route = arena_printf(&t->arena, STR_FMT ":%s:%s:%s", STR_ARG(host), origin->port, origin->host,
-                                    origin->port);
+    struct str route =
+        arena_printf(&t->arena, STR_FMT ":%s:%s:%s", STR_ARG(host), origin->port, origin->host, origin->port);
     t->connect_to = curl_slist_append(NULL, route.ptr);
     struct str header = origin->explicit_port
                             ? arena_printf(&t->arena, "Host: %s:%s", origin->host, origin->port)
@@ -240,7 +241,8 @@ static void take_header(struct transfer *t, struct str name, struct str value)
         r->content_type = arena_str(&t->arena, value);
     else if (name.len == 11 && strncasecmp(name.ptr, "Retry-After", 11) == 0)
         r->retry_after_ms = parse_retry_after(t, value);
-    else if (name.len == 7 && strncasecmp(name.ptr, "Warning", 7) == 0 && r->warning_count < HTTP_WARNINGS_MAX)
+    else if (name.len == 7 && strncasecmp(name.ptr, "Warning", 7) == 0 &&
+             r->warning_count < HTTP_WARNINGS_MAX)
         r->warnings[r->warning_count++] = arena_str(&t->arena, value);
 }
 
@@ -325,7 +327,7 @@ struct tls_option_set {
 };
 
 static const struct tls_option_set server_tls = {
-    CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST, CURLOPT_SSLVERSION, CURLOPT_CAINFO_BLOB,
+    CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST, CURLOPT_SSLVERSION,  CURLOPT_CAINFO_BLOB,
     CURLOPT_CAPATH,         CURLOPT_SSLCERT_BLOB,   CURLOPT_SSLKEY_BLOB,
 };
 static const struct tls_option_set proxy_tls = {
@@ -485,7 +487,7 @@ void transfer_conclude(struct transfer *t, CURLcode code)
     r->failure = t->failure != HTTP_FAILURE_NONE ? t->failure : failure_of(t, code);
     if (!r->error.text[0])
         error_set(&r->error, 0, "%s",
-                  t->curl_words[0]    ? t->curl_words
+                  t->curl_words[0]   ? t->curl_words
                   : code == CURLE_OK ? "no answer came"
-                                      : curl_easy_strerror(code));
+                                     : curl_easy_strerror(code));
 }

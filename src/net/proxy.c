@@ -92,8 +92,7 @@ static bool domain_matches(struct str pattern, struct str host)
         return host.len > pattern.len && host.ptr[host.len - pattern.len - 1] == '.' &&
                same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
     }
-    return host.len >= pattern.len &&
-           same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
+    return host.len >= pattern.len && same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
 }
 
 static bool entry_matches(struct str entry, struct str host, const struct address *a, struct str port)
@@ -147,7 +146,8 @@ const char *proxy_for(const struct proxy_rules *rules, bool https, const char *h
     char port_text[16];
     int len = snprintf(port_text, sizeof(port_text), "%u", port);
     struct str no_proxy = strbuf_slice(&rules->no_proxy);
-    if (excluded(no_proxy, str_from(host), is_address ? &address : NULL, (struct str){ port_text, (uint32_t)len }))
+    if (excluded(no_proxy, str_from(host), is_address ? &address : NULL,
+                 (struct str){ port_text, (uint32_t)len }))
         return NULL;
     return proxy->text;
 }

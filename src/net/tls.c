@@ -156,15 +156,16 @@ static int check_pair(struct tls_config *config, const char *cert_from, const ch
 static int check(struct tls_config *config, const struct tls_options *o, struct error *err)
 {
     if (config->insecure && config->ca.len)
-        return error_set(err, -EINVAL, "a certificate authority and skipping verification exclude each other");
+        return error_set(err, -EINVAL,
+                         "a certificate authority and skipping verification exclude each other");
     const char *cert_from = source("client certificate data", o->cert_data, o->cert_file);
     const char *key_from = source("client key data", o->key_data, o->key_file);
     const char *ca_from = source("certificate authority data", o->ca_data, o->ca_file);
     if (!config->ca.len && o->ca_file && *o->ca_file)
         return error_set(err, -EINVAL, "%s: the file is empty", ca_from);
     int r = config->ca.len ? check_ca(ca_from, &config->ca, err) : 0;
-    bool wants_pair =
-        config->cert.len || config->key.len || (o->cert_file && *o->cert_file) || (o->key_file && *o->key_file);
+    bool wants_pair = config->cert.len || config->key.len || (o->cert_file && *o->cert_file) ||
+                      (o->key_file && *o->key_file);
     if (r < 0 || !wants_pair)
         return r;
     if (!config->cert.len)
@@ -230,6 +231,7 @@ bool tls_config_equal(const struct tls_config *a, const struct tls_config *b)
 {
     return a == b ||
            (str_eq(tls_config_ca(a), tls_config_ca(b)) && str_eq(tls_config_cert(a), tls_config_cert(b)) &&
-            str_eq(tls_config_key(a), tls_config_key(b)) && tls_config_insecure(a) == tls_config_insecure(b) &&
+            str_eq(tls_config_key(a), tls_config_key(b)) &&
+            tls_config_insecure(a) == tls_config_insecure(b) &&
             str_eq(str_from(tls_config_server_name(a)), str_from(tls_config_server_name(b))));
 }

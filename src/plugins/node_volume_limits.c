@@ -170,7 +170,8 @@ static const struct state *find_volumes(struct cycle *cycle)
     state->volumes = volumes_get(cycle->cluster, VOLUMES_ATTACHMENTS);
     for (int with = 0; with < 2; with++) {
         struct brought *brought = &state->brought[with];
-        brought->status = add_volumes(cycle->cluster, cycle->pod, with, true, &brought->volumes, cycle->arena);
+        brought->status =
+            add_volumes(cycle->cluster, cycle->pod, with, true, &brought->volumes, cycle->arena);
     }
     *cycle_state(cycle) = state;
     return state;

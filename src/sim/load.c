@@ -171,7 +171,7 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
                        struct str version, struct error *err)
 {
     enum api_kind known = object_kind_from(version, kind);
-    if (known == KIND_UNKNOWN) {
+    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST) {
         count_ignored(load, kind);
         return 0;
     }

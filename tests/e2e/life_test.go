@@ -47,7 +47,7 @@ func TestDeploymentsAndBudgets(t *testing.T) {
 		e.must(err)
 	}
 	deploy(newDeployment("guarded", 8, Requests("cpu", "1"), priority("low")))
-	deploy(newDeployment("loose", 8, Requests("cpu", "1"), priority("middle")))
+	deploy(newDeployment("loose", 8, Requests("cpu", "1"), priority("low")))
 	all := intstr.FromInt32(8)
 	_, err := e.c.Admin.PolicyV1().PodDisruptionBudgets("default").Create(e.ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "guarded"},

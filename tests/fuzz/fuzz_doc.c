@@ -27,13 +27,13 @@ static void write_value(struct json_writer *json, yyjson_val *val)
                                    : json_double(json, yyjson_get_real(val));
     case YYJSON_TYPE_ARR:
         json_begin_array(json);
-        yyjson_arr_foreach(val, i, max, item) write_value(json, item);
+        yyjson_arr_foreach(val, i, max, item)
+            write_value(json, item);
         return json_end_array(json);
     default:
         must(yyjson_is_obj(val));
         json_begin_object(json);
-        yyjson_obj_foreach(val, i, max, key, item)
-        {
+        yyjson_obj_foreach(val, i, max, key, item) {
             json_key(json, text_of(key));
             write_value(json, item);
         }

@@ -49,7 +49,7 @@ static void check_object(struct str bytes, struct arena *arena)
         check_again(&copied, arena);
 }
 
-/* Without its envelope, so that a change does not have to guess a length outside as well; the first byte is the kind. */
+/* Without its envelope, so that a change need not guess a length outside as well; the first byte is the kind. */
 static void check_raw(struct str bytes, struct arena *arena)
 {
     if (!bytes.len)

@@ -17,7 +17,7 @@ struct pair_counts {
 };
 
 struct affinity_state {
-    bool can_filter, can_score; /* PreFilter ran; PreScore ran */
+    bool can_filter, can_score;                       /* PreFilter ran; PreScore ran */
     struct pair_counts existing_anti, affinity, anti; /* of the filter */
     struct pair_counts scores;
     VEC(sym) score_keys;
@@ -93,8 +93,8 @@ static void count_incoming(struct cycle *cycle, const struct pod_info *pod, cons
             pair_add(&state->anti, labels, own->anti.items[i].topology_key, delta, true);
 }
 
-static void count_existing_anti(struct cycle *cycle, const struct pod_info *pod, const struct label_set *labels,
-                                int64_t delta)
+static void count_existing_anti(struct cycle *cycle, const struct pod_info *pod,
+                                const struct label_set *labels, int64_t delta)
 {
     const struct pod_terms *terms = &pod->class->anti;
     for (uint32_t i = 0; i < terms->len; i++)
@@ -207,7 +207,8 @@ static void score_terms(struct cycle *cycle, const struct pod_terms *terms, cons
     for (uint32_t i = 0; i < terms->len; i++) {
         const struct pod_term *term = &terms->items[i];
         if (pod_term_matches(cycle->cluster, term, owner, incoming))
-            score_add(state_of(cycle), labels, term->topology_key, fixed_weight ? fixed_weight : term->weight);
+            score_add(state_of(cycle), labels, term->topology_key,
+                      fixed_weight ? fixed_weight : term->weight);
     }
 }
 

@@ -42,9 +42,9 @@ struct rows_state {
     VEC(struct key_counter) counters;
     struct addition_memo by_labels, by_terms;
     const struct affinity_self *self;
-    bool self_match;     /* do the pod's own affinity terms all select it? */
-    bool counts_labels;  /* has the pod terms of its own? */
-    bool scores_others;  /* do terms of others score? */
+    bool self_match;    /* do the pod's own affinity terms all select it? */
+    bool counts_labels; /* has the pod terms of its own? */
+    bool scores_others; /* do terms of others score? */
 };
 
 enum { DETAIL_AFFINITY = 1, DETAIL_ANTI, DETAIL_OTHERS };
@@ -101,8 +101,8 @@ static uint64_t rows_version(const struct table *table, const struct table_part 
 }
 
 /* ---- what pods contribute ---- */
-static void add(struct table *table, struct rows_state *state, struct addition_memo *memo, enum purpose purpose,
-                sym key, int32_t value)
+static void add(struct table *table, struct rows_state *state, struct addition_memo *memo,
+                enum purpose purpose, sym key, int32_t value)
 {
     uint32_t counter = counter_for(table, state, purpose, key);
     *vec_push(&memo->pool) = (struct addition){ counter, value };
@@ -120,7 +120,8 @@ static void learn_labels(struct table *table, struct rows_state *state, const st
             add(table, state, memo, FOR_ANTI, own->anti.items[i].topology_key, 1);
     for (uint32_t i = 0; i < own->preferred.len; i++)
         if (pod_term_matches(table->cluster, &own->preferred.items[i], owner, true))
-            add(table, state, memo, FOR_SCORE, own->preferred.items[i].topology_key, own->preferred.items[i].weight);
+            add(table, state, memo, FOR_SCORE, own->preferred.items[i].topology_key,
+                own->preferred.items[i].weight);
 }
 
 static void learn_terms(struct table *table, struct rows_state *state, const struct term_owner *owner)
@@ -134,7 +135,8 @@ static void learn_terms(struct table *table, struct rows_state *state, const str
         return;
     for (uint32_t i = 0; state->self->hard_weight > 0 && i < owner->affinity.len; i++)
         if (pod_term_matches(table->cluster, &owner->affinity.items[i], labels, false))
-            add(table, state, memo, FOR_SCORE, owner->affinity.items[i].topology_key, state->self->hard_weight);
+            add(table, state, memo, FOR_SCORE, owner->affinity.items[i].topology_key,
+                state->self->hard_weight);
     for (uint32_t i = 0; i < owner->preferred.len; i++)
         if (pod_term_matches(table->cluster, &owner->preferred.items[i], labels, false))
             add(table, state, memo, FOR_SCORE, owner->preferred.items[i].topology_key,
@@ -142,7 +144,8 @@ static void learn_terms(struct table *table, struct rows_state *state, const str
 }
 
 /* The list of an owner; `known` tells whether it must be learnt first. */
-static struct addition_list *memo_list(struct addition_memo *memo, uint32_t number, uint32_t epoch, bool *known)
+static struct addition_list *memo_list(struct addition_memo *memo, uint32_t number, uint32_t epoch,
+                                       bool *known)
 {
     while (memo->lists.len <= number)
         *vec_push(&memo->lists) = (struct addition_list){ 0 };
@@ -153,7 +156,8 @@ static struct addition_list *memo_list(struct addition_memo *memo, uint32_t numb
     return list;
 }
 
-static void apply(struct rows_state *state, const struct addition_memo *memo, const struct addition_list *list)
+static void apply(struct rows_state *state, const struct addition_memo *memo,
+                  const struct addition_list *list)
 {
     for (uint32_t i = 0; i < list->len; i++) {
         const struct addition *item = &memo->pool.items[list->first + i];
@@ -204,8 +208,8 @@ static void count_row(struct table *table, struct rows_state *state, uint32_t ro
 }
 
 /* ---- all rows: pods are found by the labels that terms select, and by the terms that select our labels ---- */
-static void add_everywhere(struct table *table, struct key_counter *item, const struct placed_pod *pods, size_t len,
-                           int32_t value)
+static void add_everywhere(struct table *table, struct key_counter *item, const struct placed_pod *pods,
+                           size_t len, int32_t value)
 {
     if (!item->values)
         item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
@@ -228,8 +232,7 @@ static void count_selected(struct table *table, struct rows_state *state, const 
         if (!selected || !(*owner)->placed.len)
             continue;
         uint32_t counter = counter_for(table, state, purpose, term->topology_key);
-        add_everywhere(table, &state->counters.items[counter],
-                       (*owner)->placed.items, (*owner)->placed.len,
+        add_everywhere(table, &state->counters.items[counter], (*owner)->placed.items, (*owner)->placed.len,
                        purpose == FOR_SCORE ? term->weight : 1);
     }
 }
@@ -245,8 +248,8 @@ static void count_selecting(struct table *table, struct rows_state *state)
         const struct addition_list *list = additions_by_terms(table, state, *owner);
         for (uint32_t i = 0; i < list->len; i++) {
             struct addition item = state->by_terms.pool.items[list->first + i];
-            add_everywhere(table, &state->counters.items[item.counter],
-                           (*owner)->placed.items, (*owner)->placed.len, item.value);
+            add_everywhere(table, &state->counters.items[item.counter], (*owner)->placed.items,
+                           (*owner)->placed.len, item.value);
         }
     }
 }
@@ -359,8 +362,8 @@ static int64_t rows_group_score(struct table *table, struct table_part *part, co
     return score;
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row;
     if (detail == DETAIL_AFFINITY)

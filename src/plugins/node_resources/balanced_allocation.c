@@ -18,7 +18,8 @@ static int balanced_init(const struct plugin_env *env, void **ret_self, struct e
     return scorer_init(scorer, env->cluster, args->resources.items, args->resources.len, true, err);
 }
 
-static struct balanced_state *balanced_state(const struct scorer *scorer, const struct pod *pod, struct arena *arena)
+static struct balanced_state *balanced_state(const struct scorer *scorer, const struct pod *pod,
+                                             struct arena *arena)
 {
     struct balanced_state *state = arena_new(arena, struct balanced_state);
     scorer_requests(scorer, pod, arena, state->requests);
@@ -62,7 +63,8 @@ static int64_t evenness(const int64_t *requested, const int64_t *allocatable, ui
 
 static int64_t balanced_value(const struct scorer *scorer, struct node_view node, const int64_t *requests)
 {
-    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
+    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX],
+        allocatable[SCORER_RESOURCES_MAX];
     scorer_node(scorer, node, requests, requested, allocated, allocatable);
     int64_t with = evenness(requested, allocatable, scorer->len);
     int64_t without = evenness(allocated, allocatable, scorer->len);
@@ -102,7 +104,8 @@ VECTOR_LEAF static void add_two(const struct scored_column *a, const struct scor
     const int64_t *restrict alloc_a = a->allocatable, *restrict taken_a = a->taken;
     const int64_t *restrict alloc_b = b->allocatable, *restrict taken_b = b->taken;
     for (uint32_t row = 0; row < len; row++) {
-        double all_a = (double)(alloc_a[row] + (alloc_a[row] == 0)), all_b = (double)(alloc_b[row] + (alloc_b[row] == 0));
+        double all_a = (double)(alloc_a[row] + (alloc_a[row] == 0)),
+               all_b = (double)(alloc_b[row] + (alloc_b[row] == 0));
         double before_a = (double)taken_a[row] / all_a, before_b = (double)taken_b[row] / all_b;
         double after_a = (double)(taken_a[row] + a->request) / all_a;
         double after_b = (double)(taken_b[row] + b->request) / all_b;
@@ -130,9 +133,10 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i);
         if (!table->verdict[row])
-            table->local[row] += (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
-                                                         state->requests) *
-                                 part->instance->weight;
+            table->local[row] +=
+                (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
+                                        state->requests) *
+                part->instance->weight;
     }
 }
 

@@ -38,7 +38,8 @@ static int fit_init(const struct plugin_env *env, void **ret_self, struct error 
         }
     }
     *ret_self = fit;
-    return scorer_init(&fit->scorer, env->cluster, strategy->resources.items, strategy->resources.len, false, err);
+    return scorer_init(&fit->scorer, env->cluster, strategy->resources.items, strategy->resources.len, false,
+                       err);
 }
 
 static bool listed(const struct str_list *list, struct str name)
@@ -79,7 +80,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* The reference walks scalar resources in no particular order; we name them sorted. */
-static struct status shortage(struct cycle *cycle, bool pods, const uint32_t *shorts, uint32_t len, bool unresolvable)
+static struct status shortage(struct cycle *cycle, bool pods, const uint32_t *shorts, uint32_t len,
+                              bool unresolvable)
 {
     struct str *reasons = arena_array(cycle->arena, struct str, len + 1);
     uint32_t count = 0, fixed;
@@ -164,7 +166,8 @@ static int64_t shape_value(const struct fit *fit, int64_t percent)
             continue;
         if (i == 0)
             return shape[0].score;
-        return shape[i - 1].score + (shape[i].score - shape[i - 1].score) * (percent - shape[i - 1].utilization) /
+        return shape[i - 1].score + (shape[i].score - shape[i - 1].score) *
+                                        (percent - shape[i - 1].utilization) /
                                         (shape[i].utilization - shape[i - 1].utilization);
     }
     return fit->shape_len ? shape[fit->shape_len - 1].score : 0;
@@ -204,7 +207,8 @@ static struct status fit_score(struct cycle *cycle, struct node_view node, int64
 {
     const struct fit *fit = cycle_self(cycle);
     const struct fit_state *state = scoring_state(cycle);
-    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
+    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX],
+        allocatable[SCORER_RESOURCES_MAX];
     scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
     *ret = fit_value(fit, requested, allocatable);
     return STATUS_OK;
@@ -222,7 +226,7 @@ struct rows_state {
     struct want wants[WANTS_MAX]; /* what can be short */
     uint32_t wants_len;
     int64_t requests[SCORER_RESOURCES_MAX];
-    uint8_t *shorts;  /* a flag per row */
+    uint8_t *shorts; /* a flag per row */
 };
 
 static bool rows_prepare(struct table *table, struct table_part *part)
@@ -280,8 +284,8 @@ static void rows_filter(struct table *table, struct table_part *part, struct row
     state->shorts = arena_array(&table->arena, uint8_t, span.len);
     mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, state->shorts);
     for (uint32_t i = 0; i < state->wants_len; i++)
-        mark_short(col->alloc[state->wants[i].resource], col->used[state->wants[i].resource], state->wants[i].value,
-                   span.len, state->shorts);
+        mark_short(col->alloc[state->wants[i].resource], col->used[state->wants[i].resource],
+                   state->wants[i].value, span.len, state->shorts);
     for (uint32_t row = 0; row < span.len; row++)
         if (state->shorts[row] && !table->verdict[row])
             table_reject(table, part, row, rows_shortage(state, col, row));
@@ -312,8 +316,8 @@ VECTOR_LEAF static void add_most(const struct scored_column *column, uint32_t le
     }
 }
 
-VECTOR_LEAF static void add_weighted(const double *restrict sums, double weights, int32_t factor, uint32_t len,
-                                     int32_t *restrict local)
+VECTOR_LEAF static void add_weighted(const double *restrict sums, double weights, int32_t factor,
+                                     uint32_t len, int32_t *restrict local)
 {
     for (uint32_t row = 0; row < len; row++)
         local[row] += (int32_t)(sums[row] / weights) * factor;
@@ -326,8 +330,7 @@ static bool score_by_columns(struct table *table, struct table_part *part, uint3
     struct scored_column columns[SCORER_RESOURCES_MAX];
     uint32_t columns_len;
     if (fit->strategy == SCORING_REQUESTED_TO_CAPACITY ||
-        !scorer_columns(&fit->scorer, table->cluster, state->requests, columns, &columns_len) ||
-        !columns_len)
+        !scorer_columns(&fit->scorer, table->cluster, state->requests, columns, &columns_len) || !columns_len)
         return false;
     double *sums = arena_array(&table->arena, double, len), weights = 0;
     for (uint32_t i = 0; i < columns_len; i++) {
@@ -342,7 +345,8 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
 {
     const struct fit *fit = part->instance->self;
     const struct rows_state *state = part->state;
-    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX], allocatable[SCORER_RESOURCES_MAX];
+    int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX],
+        allocatable[SCORER_RESOURCES_MAX];
     if (!span.rows && score_by_columns(table, part, span.len))
         return;
     for (uint32_t i = 0; i < span.len; i++) {
@@ -354,8 +358,8 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     }
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     const struct rows_state *state = part->state;
     uint32_t shorts[WANTS_MAX], len = 0;

@@ -3,8 +3,8 @@
 
 #include "api/pod_resources.h"
 
-int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources, uint32_t len,
-                bool use_requested, struct error *err)
+int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources,
+                uint32_t len, bool use_requested, struct error *err)
 {
     if (len > SCORER_RESOURCES_MAX)
         return error_set(err, -E2BIG, "more than %d resources to score", SCORER_RESOURCES_MAX);
@@ -46,8 +46,8 @@ static int64_t taken(const struct scorer *scorer, struct node_view node, uint32_
     return node_used(node, number);
 }
 
-void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests, int64_t *requested,
-                 int64_t *allocated, int64_t *allocatable)
+void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests,
+                 int64_t *requested, int64_t *allocated, int64_t *allocatable)
 {
     for (uint32_t i = 0; i < scorer->len; i++) {
         const struct scored_resource *item = &scorer->items[i];

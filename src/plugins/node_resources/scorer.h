@@ -21,13 +21,13 @@ struct scorer {
     bool use_requested; /* what pods request; else with defaults for those that request nothing */
 };
 
-int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources, uint32_t len,
-                bool use_requested, struct error *err);
+int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources,
+                uint32_t len, bool use_requested, struct error *err);
 /* What the pod asks of each resource. */
 void scorer_requests(const struct scorer *scorer, const struct pod *pod, struct arena *arena, int64_t *ret);
 /* What each resource of the node is: there in all, taken, taken with the pod. Resources that do not count are 0. */
-void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests, int64_t *requested,
-                 int64_t *allocated, int64_t *allocatable);
+void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests,
+                 int64_t *requested, int64_t *allocated, int64_t *allocatable);
 
 /* ---- many rows at once ---- */
 /* One scored resource as columns, with what the pod asks of it. */
@@ -43,7 +43,8 @@ bool scorer_columns(const struct scorer *scorer, const struct cluster *cluster, 
                     struct scored_column *ret, uint32_t *ret_len);
 
 /* Leaf loops are compiled for wide vectors too, and chosen at start; sanitizers do not get along with that. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)
 #define VECTOR_LEAF __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
 #else
 #define VECTOR_LEAF

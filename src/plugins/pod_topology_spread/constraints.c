@@ -25,7 +25,8 @@ bool spread_selector_empty(const struct spread_selector *selector)
     return selector->pairs_len == 0;
 }
 
-bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod, const struct node *node)
+bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod,
+                            const struct node *node)
 {
     if (constraint->honor_affinity && !pod_selects_node(pod, node))
         return false;
@@ -108,8 +109,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Services of the pod's namespace that select it; by name, so that the outcome does not depend on a map's order. */
-static void add_services(struct spread_selector *selector, const struct cluster *cluster, const struct pod *pod,
-                         struct arena *arena)
+static void add_services(struct spread_selector *selector, const struct cluster *cluster,
+                         const struct pod *pod, struct arena *arena)
 {
     VEC(const struct service *) found = { 0 };
     map_for(&cluster->services, slot) {
@@ -125,8 +126,8 @@ static void add_services(struct spread_selector *selector, const struct cluster 
     vec_release(&found);
 }
 
-static void add_controller(struct spread_selector *selector, const struct cluster *cluster, const struct pod *pod,
-                           struct arena *arena)
+static void add_controller(struct spread_selector *selector, const struct cluster *cluster,
+                           const struct pod *pod, struct arena *arena)
 {
     list_for(&pod->meta.owners, owner) {
         if (!owner->controller.value)
@@ -149,8 +150,8 @@ static void add_controller(struct spread_selector *selector, const struct cluste
     }
 }
 
-void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod, bool hard,
-                    struct arena *arena, struct constraint_list *ret)
+void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod,
+                    bool hard, struct arena *arena, struct constraint_list *ret)
 {
     bool own = pod->spec.spread.len > 0;
     const struct spread_constraint *items = own ? pod->spec.spread.items : self->defaults;

@@ -37,14 +37,15 @@ struct constraint_list {
 };
 
 /* Those with that whenUnsatisfiable. Arena-owned, borrowing from the pod and the controllers. */
-void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod, bool hard,
-                    struct arena *arena, struct constraint_list *ret);
+void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod,
+                    bool hard, struct arena *arena, struct constraint_list *ret);
 
 bool spread_selector_matches(const struct spread_selector *selector, const struct str_map *labels);
 /* A selector without any requirement: it matches a pod, but counts none. */
 bool spread_selector_empty(const struct spread_selector *selector);
 /* Does a node count for the constraint, given what the pod selects and tolerates? */
-bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod, const struct node *node);
+bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod,
+                            const struct node *node);
 /* Has the node all the keys? */
 bool node_has_keys(const struct node *node, const struct constraint_list *list);
 /* How many pods on the node does the constraint's selector match, in the namespace, not counting leaving ones? */

@@ -36,8 +36,12 @@ struct spread_state {
 };
 
 static const struct spread_constraint system_defaults[] = {
-    { .topology_key = STR("kubernetes.io/hostname"), .when_unsatisfiable = STR("ScheduleAnyway"), .max_skew = 3 },
-    { .topology_key = STR("topology.kubernetes.io/zone"), .when_unsatisfiable = STR("ScheduleAnyway"), .max_skew = 5 },
+    { .topology_key = STR("kubernetes.io/hostname"),
+      .when_unsatisfiable = STR("ScheduleAnyway"),
+      .max_skew = 3 },
+    { .topology_key = STR("topology.kubernetes.io/zone"),
+      .when_unsatisfiable = STR("ScheduleAnyway"),
+      .max_skew = 5 },
 };
 
 static int spread_init(const struct plugin_env *env, void **ret_self, struct error *err)
@@ -54,7 +58,8 @@ static int spread_init(const struct plugin_env *env, void **ret_self, struct err
 }
 
 /* Maps in the cycle's state live until the next cycle starts; they are freed with it. */
-static struct domain_count *domain_of(struct strmap *domains, struct str value, struct arena *arena, bool make)
+static struct domain_count *domain_of(struct strmap *domains, struct str value, struct arena *arena,
+                                      bool make)
 {
     struct domain_count *domain = strmap_get(domains, value);
     if (!domain && make) {
@@ -166,7 +171,8 @@ static void change_pod(struct cycle *cycle, const struct pod_info *pod, struct n
             !constraint_counts_node(constraint, cycle->pod, node))
             continue;
         struct str value = *str_map_get(&node->meta.labels, constraint->topology_key);
-        change_count(&state->counts[i], domain_of(&state->counts[i].domains, value, cycle->arena, true), delta);
+        change_count(&state->counts[i], domain_of(&state->counts[i].domains, value, cycle->arena, true),
+                     delta);
     }
 }
 

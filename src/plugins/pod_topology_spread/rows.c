@@ -121,7 +121,8 @@ static uint64_t rows_version(const struct table *table, const struct table_part 
 }
 
 /* ---- counting ---- */
-static bool label_owner_matches(struct counted *item, const struct cluster *cluster, const struct label_owner *owner)
+static bool label_owner_matches(struct counted *item, const struct cluster *cluster,
+                                const struct label_owner *owner)
 {
     int known = match_memo_get(&item->memo, owner->number, owner->epoch);
     if (known < 0) {
@@ -209,7 +210,8 @@ static uint8_t *open_mask(struct table *table, uint32_t rows)
     const struct cluster *cluster = table->cluster;
     uint8_t *open = arena_alloc(&table->arena, rows);
     for (uint32_t row = 0; row < rows; row++)
-        open[row] = !cluster->col.taints[row] || !node_repels_pod(cluster->nodes.items[row].api, table->pod->api);
+        open[row] =
+            !cluster->col.taints[row] || !node_repels_pod(cluster->nodes.items[row].api, table->pod->api);
     return open;
 }
 
@@ -228,8 +230,8 @@ static struct row_masks row_masks(struct table *table, const struct rows_state *
     return masks;
 }
 
-static const uint8_t *counts_mask(struct table *table, const struct rows_state *state, const struct counted *item,
-                                  struct row_masks masks, uint32_t rows)
+static const uint8_t *counts_mask(struct table *table, const struct rows_state *state,
+                                  const struct counted *item, struct row_masks masks, uint32_t rows)
 {
     bool soft = item >= state->items + state->hard.len;
     const uint8_t *keys = soft ? masks.soft : masks.hard;
@@ -389,8 +391,8 @@ static int64_t rows_group_score(struct table *table, struct table_part *part, co
     return (int64_t)round(score);
 }
 
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
-                                  uint32_t detail)
+static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)part, (void)cycle, (void)row;
     if (detail == DETAIL_MISSING)

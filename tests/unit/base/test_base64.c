@@ -5,8 +5,14 @@
 
 static const struct {
     const char *bytes, *text;
-} pairs[] = { { "", "" },           { "f", "Zg==" },         { "fo", "Zm8=" },        { "foo", "Zm9v" },
-              { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xff\xfe\xfd", "//79" } };
+} pairs[] = { { "", "" },
+              { "f", "Zg==" },
+              { "fo", "Zm8=" },
+              { "foo", "Zm9v" },
+              { "foob", "Zm9vYg==" },
+              { "fooba", "Zm9vYmE=" },
+              { "foobar", "Zm9vYmFy" },
+              { "\xff\xfe\xfd", "//79" } };
 
 static void test_pairs(void **state)
 {
@@ -34,9 +40,9 @@ static void test_line_breaks(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = { "Z",     "Zg",       "Zg=",      "=",     "====", "Zg==Zg==", "Z===",
-                                       "Zm9v=", "Zg==\nZg", "Zm 9v",    "Zm9-",  "Zm9_", "Zg=v",     "Zm8==",
-                                       "\x80===", "Zm9v!" };
+    static const char *const bad[] = { "Z",    "Zg",    "Zg=",      "=",     "====", "Zg==Zg==",
+                                       "Z===", "Zm9v=", "Zg==\nZg", "Zm 9v", "Zm9-", "Zm9_",
+                                       "Zg=v", "Zm8==", "\x80===",  "Zm9v!" };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         char bytes[32];
         if (base64_decode(str_from(bad[i]), bytes) != -1)

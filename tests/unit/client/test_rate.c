@@ -17,7 +17,11 @@ static const struct rate_case {
     struct step steps[8];
     size_t count;
 } cases[] = {
-    { "a burst, then the rate", 10, 3, { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 100 }, { 0, 200 }, { 50, 250 } }, 6 },
+    { "a burst, then the rate",
+      10,
+      3,
+      { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 100 }, { 0, 200 }, { 50, 250 } },
+      6 },
     { "refills up to the burst", 10, 2, { { 0, 0 }, { 0, 0 }, { 1000, 0 }, { 1000, 0 }, { 1000, 100 } }, 5 },
     { "half a token is half the wait", 10, 1, { { 0, 0 }, { 50, 50 }, { 200, 0 } }, 3 },
     { "defaults: 5 and 10",

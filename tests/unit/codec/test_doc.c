@@ -301,7 +301,8 @@ static void test_type_names(void **state)
     size_t i, count;
     yyjson_val *val;
     assert_int_equal(yyjson_arr_size(doc.root), ARRAY_SIZE(want));
-    yyjson_arr_foreach(doc.root, i, count, val) assert_string_equal(doc_type_name(val), want[i]);
+    yyjson_arr_foreach(doc.root, i, count, val)
+        assert_string_equal(doc_type_name(val), want[i]);
     doc_release(&doc);
     doc_stream_release(&stream);
 }

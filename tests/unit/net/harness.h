@@ -114,9 +114,9 @@ static inline int free_port(void)
 static inline bool port_answers(int port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
-    };
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     bool answers = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
     close(fd);
     return answers;
@@ -138,8 +138,17 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
     snprintf(back, sizeof(back), "--backend=127.0.0.1,%d", backend_port);
     snprintf(key, sizeof(key), "%s/server.key", dir);
     snprintf(cert, sizeof(cert), "%s/server.crt", dir);
-    char *argv[] = { (char *)program, front, back, "--conf=/dev/null", "--errorlog-file=/dev/null",
-                     "--accesslog-file=/dev/null", "--workers=1", "--single-process", key, cert, NULL };
+    char *argv[] = { (char *)program,
+                     front,
+                     back,
+                     "--conf=/dev/null",
+                     "--errorlog-file=/dev/null",
+                     "--accesslog-file=/dev/null",
+                     "--workers=1",
+                     "--single-process",
+                     key,
+                     cert,
+                     NULL };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     server->pid = spawn_program(argv, null, null, true);
     close(null);
@@ -179,8 +188,8 @@ struct reply {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int done, starts, chunks;
-    int stop_after;          /* chunks; 0: never */
-    struct strbuf text;      /* the body, or all chunks */
+    int stop_after;     /* chunks; 0: never */
+    struct strbuf text; /* the body, or all chunks */
     struct http_response response;
     char content_type[64], warnings[256];
 };

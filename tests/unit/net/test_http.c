@@ -170,7 +170,8 @@ static void test_client_certificate(void **state _unused_)
 {
     /* One client, two identities: connections of one are never used for the other. */
     for (int round = 0; round < 2; round++) {
-        static const char *const who[][2] = { { "client", "\"peer\": \"alice\"" }, { "bob", "\"peer\": \"bob\"" } };
+        static const char *const who[][2] = { { "client", "\"peer\": \"alice\"" },
+                                              { "bob", "\"peer\": \"bob\"" } };
         for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
             struct tls_config *mine = tls_in_dir(dir, who[i][0]);
             struct reply reply = fetch((struct http_request){ .tls = mine }, "/echo");
@@ -257,8 +258,8 @@ static void test_stream_ended_by_reader(void **state _unused_)
 static void test_stream_silence(void **state _unused_)
 {
     int64_t before = http_now_ns();
-    struct reply reply =
-        fetch((struct http_request){ .stream = true, .silence_ms = 300, .timeout_ms = 200 }, "/stream/4/100?hang");
+    struct reply reply = fetch((struct http_request){ .stream = true, .silence_ms = 300, .timeout_ms = 200 },
+                               "/stream/4/100?hang");
     assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_TIMEOUT);
     assert_int_equal(reply.chunks, 4); /* the timeout is only for the beginning, the silence for the rest */
     assert_true(http_now_ns() - before > 600 * INT64_C(1000000));
@@ -356,7 +357,9 @@ static void test_nobody_there(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         snprintf(url, sizeof(url), cases[i].format, free_port());
         struct reply reply;
-        struct http_request request = { .url = url, .method = "POST", .body = STR("{}"), .timeout_ms = 50000 };
+        struct http_request request = {
+            .url = url, .method = "POST", .body = STR("{}"), .timeout_ms = 50000
+        };
         send_to(client, &request, &reply);
         reply_wait(&reply);
         assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
@@ -449,7 +452,8 @@ static void test_limit_in_flight(void **state _unused_)
         reply_wait(&replies[i]);
         assert_answer(&replies[i], 200, "at last");
     }
-    assert_true(http_client_stats(narrow).connections_opened <= 3); /* as wide as the limit, and the urgent one */
+    assert_true(http_client_stats(narrow).connections_opened <=
+                3); /* as wide as the limit, and the urgent one */
     assert_int_equal(http_client_stats(narrow).in_flight, 0);
     assert_int_equal(http_client_stats(narrow).pending, 0);
     for (int i = 0; i <= COUNT; i++)

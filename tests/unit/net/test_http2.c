@@ -59,7 +59,8 @@ static void test_one_connection_for_all(void **state _unused_)
     for (int i = 0; i < STREAMS; i++)
         ask(client, (struct http_request){ .stream = true }, "/stream/20/50", &streams[i]);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = i % 2 ? "POST" : "GET", .body = i % 2 ? STR("b") : STR("") },
+        ask(client,
+            (struct http_request){ .method = i % 2 ? "POST" : "GET", .body = i % 2 ? STR("b") : STR("") },
             "/hello", &replies[i]);
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
@@ -110,7 +111,8 @@ static void test_big_bodies(void **state _unused_)
     char *upload = xmalloc(UPLOAD);
     memset(upload, 'u', UPLOAD);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD } }, "/echo", &replies[i]);
+        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD } }, "/echo",
+            &replies[i]);
     free(upload); /* it was copied */
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
@@ -210,8 +212,8 @@ static void test_killed_server(void **state _unused_)
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply *replies = xcalloc(COUNT, sizeof(*replies));
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = 20000 }, "/slow/5000",
-            &replies[i]);
+        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = 20000 },
+            "/slow/5000", &replies[i]);
     sleep_ms(500);
     server_stop(&front);
     for (int i = 0; i < COUNT; i++) {
@@ -237,9 +239,12 @@ static void test_killed_server(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_connection_for_all),   cmocka_unit_test(test_http1_when_asked),
-        cmocka_unit_test(test_big_bodies),               cmocka_unit_test(test_cancel_leaves_the_others),
-        cmocka_unit_test(test_quiet_is_not_dead),        cmocka_unit_test(test_frozen_server_is_noticed),
+        cmocka_unit_test(test_one_connection_for_all),
+        cmocka_unit_test(test_http1_when_asked),
+        cmocka_unit_test(test_big_bodies),
+        cmocka_unit_test(test_cancel_leaves_the_others),
+        cmocka_unit_test(test_quiet_is_not_dead),
+        cmocka_unit_test(test_frozen_server_is_noticed),
         cmocka_unit_test(test_killed_server),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

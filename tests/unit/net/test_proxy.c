@@ -87,7 +87,7 @@ static void test_schemes(void **state _unused_)
 
 static void test_environment(void **state _unused_)
 {
-    static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy",
+    static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",    "http_proxy",
                                          "NO_PROXY",    "no_proxy",    "REQUEST_METHOD" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         unsetenv(names[i]);

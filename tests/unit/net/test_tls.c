@@ -88,7 +88,8 @@ static void test_refusals(void **state _unused_)
     char encrypted[512];
     EVP_PKEY *key = EVP_EC_gen("P-256");
     FILE *file = fopen(in_dir(dir, "encrypted.key", encrypted), "w");
-    assert_int_equal(PEM_write_PrivateKey(file, key, EVP_aes_128_cbc(), (unsigned char *)"x", 1, NULL, NULL), 1);
+    assert_int_equal(PEM_write_PrivateKey(file, key, EVP_aes_128_cbc(), (unsigned char *)"x", 1, NULL, NULL),
+                     1);
     fclose(file);
     EVP_PKEY_free(key);
     write_file("empty", "", 0);
@@ -121,7 +122,8 @@ static void test_refusals(void **state _unused_)
           "bob.key: the private key does not belong to the certificate in " },
         { { .cert_file = cert, .key_file = encrypted }, "no private key in PEM form without a passphrase" },
         { { .cert_file = cert, .key_file = words }, "words: no private key in PEM form" },
-        { { .cert_data = STR("topsecret"), .key_file = good_key }, "client certificate data: no valid certificate" },
+        { { .cert_data = STR("topsecret"), .key_file = good_key },
+          "client certificate data: no valid certificate" },
         { { .cert_file = cert, .key_data = STR("topsecret") }, "client key data: no private key" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -27,7 +27,8 @@ static const struct pod_topology_spread_args system_defaults = { .defaulting_typ
 #define CLUSTER \
     NODE("a", "z1") \
     NODE("b", "z1") \
-    NODE("c", "z2") "{kind: Node, metadata: {name: d, labels: {host: d}}}\n---\n" RUNS("w1", "a", "web") \
+    NODE("c", "z2") \
+    "{kind: Node, metadata: {name: d, labels: {host: d}}}\n---\n" RUNS("w1", "a", "web") \
         RUNS("w2", "b", "web") RUNS("w3", "c", "web") RUNS( \
             "other", "c", "db") "{kind: Pod, metadata: {name: w4, namespace: elsewhere, labels: {app: " \
                                 "web}}, spec: {nodeName: c}}\n---\n" \

@@ -46,8 +46,9 @@ static void test_job_status(void **state)
 {
     (void)state;
     struct load load;
-    load_good(&load, "{kind: Job, apiVersion: batch/v1, metadata: {name: a}, status: {completedIndexes: '0-2',"
-                     " conditions: [{type: Complete, status: 'True'}]}}\n");
+    load_good(&load,
+              "{kind: Job, apiVersion: batch/v1, metadata: {name: a}, status: {completedIndexes: '0-2',"
+              " conditions: [{type: Complete, status: 'True'}]}}\n");
     const struct workload *a = load_find(&load, KIND_JOB, STR("default"), STR("a"));
     assert_int_equal(a->status.conditions.len, 1);
     assert_str(a->status.conditions.items[0].type, "Complete");

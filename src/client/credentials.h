@@ -1,0 +1,61 @@
+/* credentials.h: what a request carries to be believed, kept fresh.
+ *
+ *     struct kube_access ──credentials_new()──▶ credentials ──credentials_get()──▶ ready(credential) ──▶ http_send()
+ *                                                    ▲                                                       │
+ *                                                    └───────────── credentials_refused(), after a 401 ◀─────┘
+ *
+ * A struct credential never changes and is shared by reference count: headers (Authorization, Impersonate-*) and a TLS
+ * config. When a token file, a certificate or the authority's file changes, when a credential program's token ends, or
+ * when the server refused it, the next one is another.
+ *
+ * Files are read again at most every reload_ms, in the thread that asks; one that cannot be read, or does not fit
+ * together with the others, leaves what was there in use. A credential program runs in a thread of its own; who asks
+ * meanwhile is called back from there. What it gave is used until it ends, and asked for again shortly before that. */
+#ifndef CLIENT_CREDENTIALS_H
+#define CLIENT_CREDENTIALS_H
+
+#include "client/kubeconfig.h"
+#include "net/http.h"
+
+struct credentials;
+
+struct credential {
+    struct http_header *headers;
+    size_t header_count;
+    struct tls_config *tls; /* NULL where the server is plain http */
+};
+
+struct credential *credential_ref(struct credential *credential);
+void credential_unref(struct credential *credential);
+
+/* Zero takes the default in brackets. */
+struct credentials_options {
+    int64_t reload_ms;        /* files are looked at again after this time [60000] */
+    int64_t exec_timeout_ms;  /* for a credential program [60000] */
+    int64_t exec_interval_ms; /* between two runs of it, at least [1000] */
+    /* Something that is wrong but not the end, in one sentence without secrets; any thread. May be NULL. */
+    void (*on_problem)(void *user, const char *sentence);
+    /* The client certificate or the authority is another one: connections of before should be closed
+     * (http_drop_connections()); any thread, without a lock held. May be NULL. */
+    void (*on_new_identity)(void *user);
+    void *user;
+};
+
+/* Reads all files once. A credential program is not run before the first credentials_get(). `access` is copied as a
+ * whole and its strings must live as long as this. */
+int credentials_new(const struct kube_access *access, const struct credentials_options *options,
+                    struct credentials **ret, struct error *err);
+/* Stops a running program and answers who waits. */
+void credentials_free(struct credentials *credentials);
+
+/* `credential` is the callee's for the time of the call; to keep it, credential_ref(). NULL: there is none, and err says
+ * why. */
+typedef void (*credentials_ready)(void *user, struct credential *credential, const struct error *err);
+
+/* Calls `ready` exactly once: at once, in this thread, or from the thread of the credential program. From any thread;
+ * `ready` may call this and credentials_refused(). */
+void credentials_get(struct credentials *credentials, credentials_ready ready, void *user);
+/* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given out again. */
+void credentials_refused(struct credentials *credentials, const struct credential *credential);
+
+#endif

@@ -1,0 +1,162 @@
+// bench-live lets schedulers do the same work on the same API server, one after the other, and prints what it cost:
+// CPU time per pod, peak memory and bindings per second, read from /proc and from a watch.
+//
+// The pods are there before a scheduler starts, so that it is never waiting for them. What it uses until its first
+// binding (reading the cluster) is listed apart from the rest.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"berth.example/e2e"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+type contender struct {
+	name string
+	argv []string
+}
+
+type result struct {
+	contender
+	ready    time.Duration // from the start of the process to the first binding
+	took     time.Duration // from there to the last
+	readyCPU time.Duration
+	e2e.Usage
+	wrongs []e2e.Wrong
+}
+
+func main() {
+	nodes := flag.Int("nodes", 5000, "number of nodes")
+	pods := flag.Int("pods", 5000, "number of pods")
+	limit := flag.Duration("limit", 10*time.Minute, "how long a scheduler may take")
+	flag.Parse()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *nodes, *pods, *limit); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-live:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, nodes, pods int, limit time.Duration) error {
+	reference, err := e2e.ReferenceCommand()
+	if err != nil {
+		return err
+	}
+	contenders := []contender{{"kube-scheduler", reference}}
+	name, argv, err := e2e.UnderTest()
+	if err != nil {
+		return err
+	}
+	if name != "kube-scheduler" {
+		contenders = append(contenders, contender{name, argv})
+	}
+	c, err := e2e.Start(ctx, e2e.Options{})
+	if err != nil {
+		return err
+	}
+	defer c.Remove()
+	defer c.Stop()
+	fmt.Printf("creating %d nodes ...\n", nodes)
+	if err := e2e.CreateAll(ctx, e2e.Nodes("node", nodes), func(ctx context.Context, n *v1.Node) error {
+		_, err := c.Admin.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return err
+	}
+	var results []result
+	for _, who := range contenders {
+		r, err := measure(ctx, c, who, pods, limit)
+		if err != nil {
+			fmt.Printf("%s: %v\n", who.name, err)
+			continue
+		}
+		results = append(results, *r)
+	}
+	print(results, nodes, pods)
+	if len(results) < len(contenders) {
+		return fmt.Errorf("%d of %d schedulers did the work", len(results), len(contenders))
+	}
+	return nil
+}
+
+// measure creates the pods, lets a scheduler bind them all, and deletes them again.
+func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit time.Duration) (*result, error) {
+	fmt.Printf("%s: creating %d pods ...\n", who.name, pods)
+	var all []*v1.Pod
+	for i := range pods {
+		all = append(all, e2e.NewPod(fmt.Sprintf("pod-%d", i), e2e.Requests("cpu", "100m", "memory", "200Mi")))
+	}
+	api := c.Admin.CoreV1().Pods(metav1.NamespaceDefault)
+	if err := e2e.CreateAll(ctx, all, func(ctx context.Context, p *v1.Pod) error {
+		_, err := api.Create(ctx, p, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	now := int64(0)
+	defer api.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	o, err := c.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+
+	fmt.Printf("%s: scheduling ...\n", who.name)
+	began := time.Now()
+	p, err := c.StartScheduler("bench-"+who.name, c.Addr(), who.argv, "--kube-api-qps", "10000", "--kube-api-burst", "10000")
+	if err != nil {
+		return nil, err
+	}
+	defer p.Kill()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	r := &result{contender: who}
+	if err := o.Await(ctx, func() bool { return o.Bound() > 0 }); err == nil {
+		r.ready, r.readyCPU = time.Since(began), p.Usage().CPU
+		err = o.Await(ctx, func() bool { return o.Bound() == pods })
+	}
+	r.took, r.Usage, r.wrongs = time.Since(began)-r.ready, p.Usage(), o.Wrongs()
+	if bound := o.Bound(); bound < pods {
+		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, limit, p.Tail(5))
+	}
+	for _, wrong := range r.wrongs {
+		fmt.Printf("%s: %s: %s\n", who.name, wrong.Kind, wrong.Text)
+	}
+	return r, nil
+}
+
+func print(results []result, nodes, pods int) {
+	fmt.Printf("\n%d pods on %d nodes, one API server\n", pods, nodes)
+	fmt.Printf("%-16s %14s %14s %12s %12s %12s %10s\n", "", "CPU/pod", "CPU/pod all", "CPU total", "peak memory", "first bound", "pods/s")
+	for _, r := range results {
+		each := func(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d.Microseconds())/float64(pods)) }
+		fmt.Printf("%-16s %14s %14s %12s %12s %12s %10.0f\n", r.name, each(r.CPU-r.readyCPU), each(r.CPU),
+			r.CPU.Round(10*time.Millisecond), fmt.Sprintf("%.0f MiB", r.PeakMiB), r.ready.Round(time.Millisecond), float64(pods-1)/r.took.Seconds())
+	}
+	fmt.Println("CPU/pod is from the first binding on; CPU/pod all counts the reading of the cluster too.")
+	if len(results) == 2 {
+		a, b := results[0], results[1]
+		fmt.Printf("%s uses %.1f %% of the CPU time, %.1f %% of the memory, and binds %.2f times as fast\n", b.name,
+			100*b.CPU.Seconds()/a.CPU.Seconds(), 100*b.PeakMiB/a.PeakMiB, a.took.Seconds()/b.took.Seconds())
+	}
+}

@@ -1,0 +1,148 @@
+/* test_runs.c: whole runs of the engine on the plain path and on the fastest one are the same, decision by decision:
+ * who goes where, who waits and why, who must leave for whom.
+ *
+ * Two stages with the same seed go through the same changes; one engine may only use the plain path.
+ *
+ *     test_runs [--seed N] [--seeds COUNT]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "property/stage.h"
+
+enum { DECISIONS_MAX = 120, FAILURES_MAX = 3 };
+
+static uint64_t decisions, preemptions, fast;
+
+/* ---- two of everything: [0] plain, [1] fast ---- */
+struct pair_of_stages {
+    struct stage stages[2];
+    uint64_t seed;
+};
+
+static void enqueue(struct stage *stage)
+{
+    struct pod_info *pod = stage_pod(stage, false);
+    struct status gate;
+    struct error err;
+    if (engine_add_pod(&stage->engine, pod, &gate, &err) < 0) {
+        printf("%s\n", err.text);
+        abort();
+    }
+}
+
+/* Pods come, and things happen that let waiting ones be tried again. */
+static void happen(struct stage *stage)
+{
+    bool changed = chance(&stage->rng, 15);
+    for (uint32_t left = roll(&stage->rng, 3); left > 0; left--)
+        enqueue(stage);
+    if (changed) {
+        stage_change(stage);
+        queue_wake_all(&stage->engine.queue);
+    }
+}
+
+static void leave(struct stage *stage, struct pod_info *victim)
+{
+    for (size_t i = 0; i < stage->placed.len; i++) {
+        if (stage->placed.items[i] == victim) {
+            vec_swap_remove(&stage->placed, i);
+            break;
+        }
+    }
+    engine_remove_pod(&stage->engine, victim);
+}
+
+static void settle(struct stage *stage, const struct decision *decision)
+{
+    if (decision->row != ROW_NONE)
+        *vec_push(&stage->placed) = decision->pod;
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        leave(stage, decision->victims[i]);
+}
+
+/* ---- comparing ---- */
+static struct str describe(const struct decision *decision, const struct cluster *cluster,
+                           struct arena *arena)
+{
+    struct strbuf out = { 0 };
+    strbuf_printf(
+        &out,
+        "pod " STR_FMT ": row %d, nominated %d, %u of %u nodes feasible, %u equal with %lld%s%s: " STR_FMT,
+        STR_ARG(decision->pod->api->meta.name), (int)decision->row, (int)decision->nominated_row,
+        decision->feasible, decision->examined, decision->ties, (long long)decision->total,
+        decision->is_error ? ", error" : "", decision->retry ? ", again" : "", STR_ARG(decision->message));
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        strbuf_printf(&out, " -" STR_FMT, STR_ARG(decision->victims[i]->api->meta.name));
+    strbuf_printf(&out, " (%u nodes)", cluster->live_nodes);
+    struct str text = arena_str(arena, strbuf_slice(&out));
+    strbuf_release(&out);
+    return text;
+}
+
+static bool step(struct pair_of_stages *pair, bool *ret_same)
+{
+    struct decision made[2];
+    struct arena arena = { 0 };
+    bool more[2];
+    for (int i = 0; i < 2; i++) {
+        happen(&pair->stages[i]);
+        more[i] = engine_step(&pair->stages[i].engine, &made[i]);
+    }
+    *ret_same = more[0] == more[1];
+    if (more[0] && more[1]) {
+        struct str plain = describe(&made[0], &pair->stages[0].cluster, &arena);
+        struct str other = describe(&made[1], &pair->stages[1].cluster, &arena);
+        *ret_same = str_eq(plain, other);
+        if (!*ret_same)
+            printf("seed %llu, path %s:\n  want " STR_FMT "\n   got " STR_FMT "\n",
+                   (unsigned long long)pair->seed, decision_path_names[made[1].path], STR_ARG(plain),
+                   STR_ARG(other));
+        decisions++;
+        preemptions += made[0].victims_len > 0;
+        fast += made[1].path != PATH_PLAIN;
+    }
+    arena_release(&arena);
+    for (int i = 0; i < 2 && *ret_same && more[i]; i++)
+        settle(&pair->stages[i], &made[i]);
+    return *ret_same;
+}
+
+static bool run_seed(uint64_t seed)
+{
+    struct pair_of_stages pair = { .seed = seed };
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        stage_init(&pair.stages[i], seed);
+        pair.stages[i].nominates = false; /* preemption does that here */
+        pair.stages[i].engine.slowest = i == 0 ? PATH_PLAIN : PATH_INDEX;
+    }
+    for (uint32_t left = DECISIONS_MAX; left > 0 && same; left--)
+        step(&pair, &same);
+    if (!same)
+        printf("again with: test_runs --seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < 2; i++)
+        stage_release(&pair.stages[i]);
+    return same;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t first = 1, seeds = 1, value;
+    for (int i = 1; i < argc; i += 2) {
+        bool is_seed = strcmp(argv[i], "--seed") == 0, is_count = strcmp(argv[i], "--seeds") == 0;
+        if (i + 1 == argc || !(is_seed || is_count) || !str_to_int64(str_from(argv[i + 1]), &value)) {
+            fprintf(stderr, "usage: test_runs [--seed N] [--seeds COUNT]\n");
+            return 2;
+        }
+        *(is_seed ? &first : &seeds) = value;
+    }
+    int failed = 0;
+    printf("seeds %lld to %lld\n", (long long)first, (long long)(first + seeds - 1));
+    for (int64_t i = 0; i < seeds && failed < FAILURES_MAX; i++)
+        failed += !run_seed((uint64_t)(first + i));
+    printf("%llu decisions, %llu of them on a fast path, %llu preemptions\n", (unsigned long long)decisions,
+           (unsigned long long)fast, (unsigned long long)preemptions);
+    return failed ? 1 : 0;
+}
