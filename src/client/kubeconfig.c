@@ -154,6 +154,14 @@ static int read_document(struct loader *loader, const struct open_file *file)
                               loader->arena, &loader->current_context, loader->err);
 }
 
+/* Cuts what the sentence quotes from the file: the name of an anchor that is none, as in "password: *x", is a secret. */
+static void drop_quotation(struct error *err, const char *path)
+{
+    size_t skip = strncmp(err->text, path, strlen(path)) == 0 ? strlen(path) : 0;
+    char *sentence = err->text + MIN(skip, strlen(err->text));
+    sentence[strcspn(sentence, "'")] = '\0';
+}
+
 static int read_file(struct loader *loader, const char *path)
 {
     struct open_file *file = xcalloc(1, sizeof(*file));
@@ -163,6 +171,8 @@ static int read_file(struct loader *loader, const char *path)
     if (r < 0)
         return r;
     r = doc_stream_next(&file->stream, &file->doc, loader->err);
+    if (r < 0)
+        drop_quotation(loader->err, path);
     return r <= 0 ? r : read_document(loader, file);
 }
 

@@ -476,11 +476,29 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
 }
 
 /* ---- label columns ---- */
+/* Columns that nobody keeps are let go only when there are many: pods come and go with keys of their own. */
+enum { TOPOLOGIES_MANY = 256 };
+
+static void drop_unused_topologies(struct cluster *cluster)
+{
+    for (size_t i = cluster->topologies.len; i-- > 0;) {
+        struct topology *topo = cluster->topologies.items[i];
+        if (topo->users)
+            continue;
+        intern_unref(&cluster->syms, topo->key);
+        topology_release(topo);
+        free(topo);
+        vec_swap_remove(&cluster->topologies, i);
+    }
+}
+
 struct topology *cluster_topology(struct cluster *cluster, sym key)
 {
     vec_for(&cluster->topologies, topo)
         if ((*topo)->key == key)
             return *topo;
+    if (cluster->topologies.len >= TOPOLOGIES_MANY)
+        drop_unused_topologies(cluster);
     struct topology *topo = xmalloc(sizeof(*topo));
     topology_init(topo, key);
     intern_ref(&cluster->syms, key);

@@ -6,7 +6,7 @@
 
 enum { HISTOGRAM_MAX = 1 << 16 };
 
-void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
+void domain_counter_init(struct domain_counter *counter, struct topology *topo, uint32_t rows,
                          struct arena *arena)
 {
     *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows, .arena = arena };

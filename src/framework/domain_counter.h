@@ -14,7 +14,7 @@ struct row_contribution {
 };
 
 struct domain_counter {
-    const struct topology *topo;
+    struct topology *topo;
     struct arena *arena; /* owns the rest */
     struct row_contribution *rows;
     uint32_t rows_cap;
@@ -30,7 +30,7 @@ struct domain_counter {
     uint32_t beyond;   /* counting domains whose sum is not in the histogram */
 };
 
-void domain_counter_init(struct domain_counter *counter, const struct topology *topo, uint32_t rows,
+void domain_counter_init(struct domain_counter *counter, struct topology *topo, uint32_t rows,
                          struct arena *arena);
 /* What all rows contribute, at once. `counts` NULL: every row does that has the label. */
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,

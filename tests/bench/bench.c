@@ -264,9 +264,8 @@ static bool parse_option(const char *name, const char *value)
         return *end == '\0' && options.seconds > 0;
     }
     if (strcmp(name, "--load") == 0) {
-        options.has_load = true;
-        return str_to_int64(str_from(value), &options.load_mb) && options.load_mb >= 0 &&
-               options.load_mb < 2000;
+        options.has_load = str_to_int64(str_from(value), &options.load_mb) && options.load_mb > 0;
+        return (options.has_load || options.load_mb == 0) && options.load_mb < 2000;
     }
     if (strcmp(name, "--file") == 0) {
         options.file = value;
@@ -285,7 +284,8 @@ static int usage(void)
     return 2;
 }
 
-/* The whole table, or what was asked for. A chosen workload or load leaves the rest out. */
+/* The whole table, or what was asked for. A chosen workload or size of load leaves the rest out; --load 0 leaves the
+ * load out. */
 static int measure_all(void)
 {
     int failed = 0;

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -144,18 +145,48 @@ func prepare(c *Cluster) error {
 
 // wipe deletes what tests leave behind.
 func wipe(c *Cluster) error {
+	if err := release(c); err != nil {
+		return err
+	}
 	now := int64(0)
 	for _, path := range []string{
 		"/api/v1/namespaces/default/pods", "/api/v1/namespaces/other/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
 		"/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes",
 		"/apis/storage.k8s.io/v1/storageclasses", "/apis/storage.k8s.io/v1/csinodes", "/apis/storage.k8s.io/v1/csidrivers",
 		"/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
+		"/apis/resource.k8s.io/v1/deviceclasses", "/apis/resource.k8s.io/v1/resourceslices",
+		"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
 		"/api/v1/nodes", "/apis/events.k8s.io/v1/namespaces/default/events",
 	} {
 		err := c.Admin.CoreV1().RESTClient().Delete().AbsPath(path).Body(&metav1.DeleteOptions{GracePeriodSeconds: &now}).
 			Do(context.Background()).Error()
 		if err != nil {
 			return fmt.Errorf("emptying %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// release gives allocated devices back, without which their claims would not go.
+func release(c *Cluster) error {
+	ctx := context.Background()
+	claims := c.Admin.ResourceV1().ResourceClaims("default")
+	list, err := claims.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		claim := &list.Items[i]
+		if len(claim.Finalizers) == 0 {
+			continue
+		}
+		claim.Status = resourcev1.ResourceClaimStatus{}
+		if claim, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		claim.Finalizers = nil
+		if _, err = claims.Update(ctx, claim, metav1.UpdateOptions{}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -236,6 +267,12 @@ func createOne(ctx context.Context, c *Cluster, obj runtime.Object) (err error) 
 		_, err = storage.CSINodes().Create(ctx, obj, opts)
 	case *storagev1.CSIDriver:
 		_, err = storage.CSIDrivers().Create(ctx, obj, opts)
+	case *resourcev1.DeviceClass:
+		_, err = c.Admin.ResourceV1().DeviceClasses().Create(ctx, obj, opts)
+	case *resourcev1.ResourceClaim:
+		_, err = c.Admin.ResourceV1().ResourceClaims(obj.Namespace).Create(ctx, obj, opts)
+	case *resourcev1.ResourceSlice:
+		_, err = c.Admin.ResourceV1().ResourceSlices().Create(ctx, obj, opts)
 	case *policyv1.PodDisruptionBudget:
 		status := obj.Status
 		if obj, err = c.Admin.PolicyV1().PodDisruptionBudgets(obj.Namespace).Create(ctx, obj, opts); err == nil {

@@ -57,8 +57,9 @@ static uint32_t counter_for(struct table *table, struct rows_state *state, enum 
     struct key_counter *item = vec_push(&state->counters);
     *item = (struct key_counter){ .purpose = purpose, .key = key };
     intern_ref(&table->cluster->syms, key);
-    domain_counter_init(&item->counter, cluster_topology(table->cluster, key), table->cluster->rows_cap,
-                        &table->arena);
+    struct topology *topo = cluster_topology(table->cluster, key);
+    topo->users++;
+    domain_counter_init(&item->counter, topo, table->cluster->rows_cap, &table->arena);
     return (uint32_t)state->counters.len - 1;
 }
 
@@ -82,8 +83,10 @@ static bool rows_prepare(struct table *table, struct table_part *part)
 static void rows_release(struct table *table, struct table_part *part)
 {
     struct rows_state *state = part->state;
-    vec_for(&state->counters, item)
+    vec_for(&state->counters, item) {
+        item->counter.topo->users--;
         intern_unref(&table->cluster->syms, item->key);
+    }
     vec_release(&state->counters);
     vec_release(&state->by_labels.lists);
     vec_release(&state->by_labels.pool);

@@ -53,6 +53,7 @@ static void counted_init(struct counted *item, struct table *table, const struct
     sym key = intern_get(&cluster->syms, constraint->topology_key);
     item->constraint = constraint;
     item->topo = cluster_topology(cluster, key);
+    item->topo->users++;
     intern_unref(&cluster->syms, key);
     compile_selector(&item->selector, table, &constraint->selector);
     item->counts_nothing = spread_selector_empty(&constraint->selector);
@@ -107,6 +108,7 @@ static void rows_release(struct table *table, struct table_part *part)
     for (uint32_t i = 0; i < state->len; i++) {
         selector_release(&state->items[i].selector, &table->cluster->syms);
         match_memo_release(&state->items[i].memo);
+        state->items[i].topo->users--;
     }
     row_selector_release(&state->wanted, table->cluster);
 }
@@ -341,7 +343,10 @@ static bool first_seen(struct counted *item, uint32_t domain, uint32_t decision)
 {
     if (domain >= item->seen_cap) {
         uint32_t cap = MAX((uint32_t)item->topo->domains.len, domain + 1);
-        item->seen = arena_array(item->counter.arena, uint32_t, cap);
+        uint32_t *wider = arena_array(item->counter.arena, uint32_t, cap);
+        if (item->seen_cap)
+            memcpy(wider, item->seen, item->seen_cap * sizeof(*wider));
+        item->seen = wider;
         item->seen_cap = cap;
     }
     bool first = item->seen[domain] != decision;

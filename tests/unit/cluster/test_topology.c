@@ -98,11 +98,34 @@ static void test_follows_nodes(void **state)
     fixture_release(&f);
 }
 
+/* Pods may bring keys of their own without end: columns that nobody keeps do not pile up. */
+static void test_unused_columns_go(void **state)
+{
+    (void)state;
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, "{kind: Node, metadata: {name: a, labels: {zone: z1}}}");
+    struct topology *kept = cluster_topology(&f.cluster, intern_find(&f.cluster.syms, STR("zone")));
+    kept->users++;
+    for (int i = 0; i < 2000; i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "key-%d", i);
+        sym symbol = intern_get(&f.cluster.syms, str_from(key));
+        cluster_topology(&f.cluster, symbol);
+        intern_unref(&f.cluster.syms, symbol);
+        assert_true(f.cluster.topologies.len <= 256);
+    }
+    assert_ptr_equal(cluster_topology(&f.cluster, kept->key), kept);
+    assert_int_not_equal(kept->domain_of[fixture_row(&f, "a")], 0);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_follows_nodes),
+        cmocka_unit_test(test_unused_columns_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
