@@ -1,7 +1,7 @@
 /* credentials.c: tokens, passwords, certificates and programs, behind one function.
  *
- * `current` is what is given out. It is replaced, under the lock, by files that changed (reload) or by what a credential
- * program printed (exec_thread). No lock is held while a program runs or a callback is called. */
+ * `current` is what is given out. It is replaced, under the lock, by files that changed (reload) or by what a
+ * credential program printed (exec_thread). No lock is held while a program runs or a callback is called. */
 #include "client/credentials.h"
 
 #include <pthread.h>
@@ -216,8 +216,8 @@ static void replace_current(struct credentials *c, struct credential *fresh)
     c->current = fresh;
 }
 
-/* Reads all files. What cannot be read stays as it is, if there is something; `ret_new_identity`: connections of before
- * are those of somebody else. */
+/* Reads all files. What cannot be read stays as it is, if there is something; `ret_new_identity`: connections
+ * of before are those of somebody else. */
 static int reload(struct credentials *c, bool *ret_new_identity, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf token = { 0 };
@@ -296,8 +296,8 @@ static bool ran_within(const struct credentials *c, int64_t ms)
     return c->ran_ns != INT64_MIN && http_now_ns() - c->ran_ns < ms * NS_PER_MS;
 }
 
-/* May `current` be given out? What just came may, even if it says that it has ended: asking at once again would only
- * bring the same. */
+/* May `current` be given out? What just came may, even if it says that it has ended: asking at once again
+ * would only bring the same. */
 static bool usable(const struct credentials *c)
 {
     bool just_came = !c->failed && ran_within(c, c->options.exec_interval_ms);

@@ -1,16 +1,17 @@
 /* credentials.h: what a request carries to be believed, kept fresh.
  *
- *     struct kube_access ──credentials_new()──▶ credentials ──credentials_get()──▶ ready(credential) ──▶ http_send()
- *                                                    ▲                                                       │
- *                                                    └───────────── credentials_refused(), after a 401 ◀─────┘
+ *     kube_access ──credentials_new()──▶ credentials ──credentials_get()──▶ ready(credential) ──▶ http_send()
+ *                                             ▲                                                     │
+ *                                             └────────── credentials_refused(), after a 401 ◀──────┘
  *
- * A struct credential never changes and is shared by reference count: headers (Authorization, Impersonate-*) and a TLS
- * config. When a token file, a certificate or the authority's file changes, when a credential program's token ends, or
- * when the server refused it, the next one is another.
+ * A struct credential never changes and is shared by reference count: headers (Authorization, Impersonate-*)
+ * and a TLS config. When a token file, a certificate or the authority's file changes, when a credential
+ * program's token ends, or when the server refused it, the next one is another.
  *
- * Files are read again at most every reload_ms, in the thread that asks; one that cannot be read, or does not fit
- * together with the others, leaves what was there in use. A credential program runs in a thread of its own; who asks
- * meanwhile is called back from there. What it gave is used until it ends, and asked for again shortly before that. */
+ * Files are read again at most every reload_ms, in the thread that asks; one that cannot be read, or does not
+ * fit together with the others, leaves what was there in use. A credential program runs in a thread of its
+ * own; who asks meanwhile is called back from there. What it gave is used until it ends, and asked for again
+ * shortly before that. */
 #ifndef CLIENT_CREDENTIALS_H
 #define CLIENT_CREDENTIALS_H
 
@@ -41,21 +42,22 @@ struct credentials_options {
     void *user;
 };
 
-/* Reads all files once. A credential program is not run before the first credentials_get(). `access` is copied as a
- * whole and its strings must live as long as this. */
+/* Reads all files once. A credential program is not run before the first credentials_get(). `access` is copied
+ * as a whole and its strings must live as long as this. */
 int credentials_new(const struct kube_access *access, const struct credentials_options *options,
                     struct credentials **ret, struct error *err);
 /* Stops a running program and answers who waits. */
 void credentials_free(struct credentials *credentials);
 
-/* `credential` is the callee's for the time of the call; to keep it, credential_ref(). NULL: there is none, and err says
- * why. */
+/* `credential` is the callee's for the time of the call; to keep it, credential_ref(). NULL: there is none,
+ * and err says why. */
 typedef void (*credentials_ready)(void *user, struct credential *credential, const struct error *err);
 
-/* Calls `ready` exactly once: at once, in this thread, or from the thread of the credential program. From any thread;
- * `ready` may call this and credentials_refused(). */
+/* Calls `ready` exactly once: at once, in this thread, or from the thread of the credential program. From any
+ * thread; `ready` may call this and credentials_refused(). */
 void credentials_get(struct credentials *credentials, credentials_ready ready, void *user);
-/* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given out again. */
+/* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given
+ * out again. */
 void credentials_refused(struct credentials *credentials, const struct credential *credential);
 
 #endif

@@ -1,7 +1,8 @@
 /* credentials_exec.c: starting the program, listening to it, and reading what it said.
  *
- * The program gets our environment, its own variables from the kubeconfig, and KUBERNETES_EXEC_INFO; no file of ours is
- * left open in it. It is started without a terminal unless the kubeconfig wants one and there is one. */
+ * The program gets our environment, its own variables from the kubeconfig, and KUBERNETES_EXEC_INFO; no file
+ * of ours is left open in it. It is started without a terminal unless the kubeconfig wants one and there is
+ * one. */
 #include "client/credentials_exec.h"
 
 #include <fcntl.h>
@@ -147,8 +148,8 @@ static int spawn(const struct kube_exec *exec, char **env, int output, bool inte
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    /* Our threads block signals; the program shall not start that way. In a group of its own it can be killed with all
-     * its children, but a group in the background cannot read from a terminal. */
+    /* Our threads block signals; the program shall not start that way. In a group of its own it can be killed
+     * with all its children, but a group in the background cannot read from a terminal. */
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);

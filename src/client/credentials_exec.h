@@ -12,8 +12,8 @@ struct exec_output {
     struct opt_time expires;
 };
 
-/* Runs access->user.exec and waits for it, no longer than timeout_ms and only as long as *stop is false; then it is
- * killed. Its standard error is ours. Sentences never hold what it printed. */
+/* Runs access->user.exec and waits for it, no longer than timeout_ms and only as long as *stop is false; then
+ * it is killed. Its standard error is ours. Sentences never hold what it printed. */
 int exec_run(const struct kube_access *access, int64_t timeout_ms, const atomic_bool *stop,
              struct exec_output *ret, struct error *err);
 void exec_output_release(struct exec_output *output);

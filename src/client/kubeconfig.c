@@ -1,6 +1,6 @@
 /* kubeconfig.c: files merged, a context chosen, its cluster and user checked; or the service account instead.
  *
- *     file, file ──read_file()──▶ entries by name (the first of a name wins) ──choose()──▶ context ─▶ cluster, user
+ *     files ──read_file()──▶ entries by name (the first of a name wins) ──choose()──▶ context ─▶ cluster, user
  *
  * Only what the chosen context names is decoded: a broken entry that nobody uses harms nobody. */
 #include "client/kubeconfig.h"
@@ -154,7 +154,8 @@ static int read_document(struct loader *loader, const struct open_file *file)
                               loader->arena, &loader->current_context, loader->err);
 }
 
-/* Cuts what the sentence quotes from the file: the name of an anchor that is none, as in "password: *x", is a secret. */
+/* Cuts what the sentence quotes from the file: the name of an anchor that is none, as in "password: *x", is a
+ * secret. */
 static void drop_quotation(struct error *err, const char *path)
 {
     size_t skip = strncmp(err->text, path, strlen(path)) == 0 ? strlen(path) : 0;

@@ -1,10 +1,11 @@
 /* kubeconfig.h: which API server to talk to, whom to trust, and who we are.
  *
- *     --kubeconfig, --master, $KUBECONFIG, service account ──kubeconfig_load()──▶ struct kube_access ──▶ credentials.h
+ *     flags, $KUBECONFIG, service account ──kubeconfig_load()──▶ struct kube_access ──▶ credentials.h
  *
- * Files are read as client-go reads them: several are merged, the first that says something wins; paths are relative to
- * the file that names them; fields that are not known are ignored; credentials count only for an https server. What is
- * wrong ends in one sentence with file, line and field, and never with the value: it may be a secret. */
+ * Files are read as client-go reads them: several are merged, the first that says something wins; paths are
+ * relative to the file that names them; fields that are not known are ignored; credentials count only for an
+ * https server. What is wrong ends in one sentence with file, line and field, and never with the value: it may
+ * be a secret. */
 #ifndef CLIENT_KUBECONFIG_H
 #define CLIENT_KUBECONFIG_H
 
@@ -72,8 +73,8 @@ struct kube_source {
     const char *service_account_dir; /* [/var/run/secrets/kubernetes.io/serviceaccount] */
 };
 
-/* Without file and master: as the service account of the pod that this runs in. Everything lives in the arena. `warnings`
- * may be NULL. */
+/* Without file and master: as the service account of the pod that this runs in. Everything lives in the arena.
+ * `warnings` may be NULL. */
 int kubeconfig_load(const struct kube_source *source, struct arena *arena, struct kube_access *ret,
                     struct warnings *warnings, struct error *err);
 

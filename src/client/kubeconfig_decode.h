@@ -1,5 +1,5 @@
-/* kubeconfig_decode.h: the objects of a kubeconfig, by tables, as forgiving as client-go: unknown fields are ignored, null
- * is absence. Types are not forgiven. No sentence repeats a value. */
+/* kubeconfig_decode.h: the objects of a kubeconfig, by tables, as forgiving as client-go: unknown fields are
+ * ignored, null is absence. Types are not forgiven. No sentence repeats a value. */
 #ifndef CLIENT_KUBECONFIG_DECODE_H
 #define CLIENT_KUBECONFIG_DECODE_H
 

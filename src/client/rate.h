@@ -1,7 +1,8 @@
 /* rate.h: how fast requests may go out: a bucket that holds `burst` tokens and gets `qps` new ones per second.
  *
- * The same arithmetic as the limiter of client-go, so that a given QPS and burst mean the same here. It knows no clock:
- * the caller says what time it is, in nanoseconds of any clock that does not run backwards. From any thread.
+ * The same arithmetic as the limiter of client-go, so that a given QPS and burst mean the same here. It knows
+ * no clock: the caller says what time it is, in nanoseconds of any clock that does not run backwards. From any
+ * thread.
  *
  *     int64_t wait_ns = rate_reserve(&rate, now_ns);      // the token is taken; use it that much later
  *     request.not_before_ns = now_ns + wait_ns; */
@@ -26,8 +27,8 @@ struct rate {
 void rate_init(struct rate *rate, double qps, int32_t burst);
 void rate_release(struct rate *rate);
 
-/* Takes a token, now or in advance: how long to wait before it may be used. RATE_FOREVER: the bucket holds none at all
- * (a negative burst), and nothing was taken. */
+/* Takes a token, now or in advance: how long to wait before it may be used. RATE_FOREVER: the bucket holds
+ * none at all (a negative burst), and nothing was taken. */
 int64_t rate_reserve(struct rate *rate, int64_t now_ns);
 /* Takes a token only if there is one now. */
 bool rate_try(struct rate *rate, int64_t now_ns);

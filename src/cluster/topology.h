@@ -17,7 +17,7 @@ struct domain {
 
 struct topology {
     sym key;
-    uint32_t users; /* tables that keep a pointer; without any the column may go to make room */
+    uint32_t users;      /* tables that keep a pointer; without any the column may go to make room */
     uint32_t *domain_of; /* by row */
     uint32_t rows_cap;
     VEC(struct domain) domains; /* [0] is nobody's */

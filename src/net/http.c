@@ -3,8 +3,8 @@
  *     mailbox ─▶ delayed (heap of timers) ─▶ queued (urgent, waiting) ─▶ running (libcurl) ─▶ on_done
  *
  * The thread takes the whole mailbox at once, so a burst of requests costs one wake-up. No lock is held while a
- * callback runs, and no callback of a user runs while we are inside our own lists in a state that a new request or a
- * cancellation could disturb: both only ever reach the mailbox. */
+ * callback runs, and no callback of a user runs while we are inside our own lists in a state that a new
+ * request or a cancellation could disturb: both only ever reach the mailbox. */
 #include "net/http.h"
 
 #include <signal.h>
@@ -281,7 +281,7 @@ static void fill_in(struct http_options *o, struct arena *arena)
                           : *times[i].value < 0 ? NEVER
                                                 : *times[i].value;
     o->in_flight_max = o->in_flight_max ? o->in_flight_max : 64;
-    o->pending_max = o->pending_max ? o->pending_max : 100000;
+    o->pending_max = o->pending_max ? o->pending_max : 20000;
     o->body_bytes_max = o->body_bytes_max ? o->body_bytes_max : (size_t)256 << 20;
     o->proxy_url = o->proxy_url ? arena_strndup(arena, o->proxy_url, strlen(o->proxy_url)) : NULL;
     o->probe_path = o->probe_path ? arena_strndup(arena, o->probe_path, strlen(o->probe_path)) : NULL;
@@ -313,7 +313,8 @@ static void client_release(struct http_client *client)
     free(client);
 }
 
-/* With every signal blocked: they are for the program's main thread, and a write to a closed connection raises one. */
+/* With every signal blocked: they are for the program's main thread, and a write to a closed connection raises
+ * one. */
 static int start_thread(struct http_client *client, struct error *err)
 {
     sigset_t all, before;

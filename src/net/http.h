@@ -1,19 +1,20 @@
 /* http.h: an HTTP/1.1 and HTTP/2 client with one I/O thread of its own.
  *
- *     any thread ──http_send(), http_cancel()──▶ mailbox ──▶ I/O thread (libcurl multi) ──▶ callbacks, on that thread
+ *     any thread ──http_send(), http_cancel()──▶ mailbox ──▶ I/O thread (libcurl multi) ──▶ callbacks there
  *
  * Requests to one server share one HTTP/2 connection where the server speaks it, and a handful of HTTP/1.1 ones
  * where not. Every request that http_send() took is answered by exactly one call of on_done, whatever happens:
- * a cancellation and the end of the client included. Callbacks run on the I/O thread, must not block, and may call
- * http_send() and http_cancel().
+ * a cancellation and the end of the client included. Callbacks run on the I/O thread, must not block, and may
+ * call http_send() and http_cancel().
  *
  * Dead connections. A peer that vanished without a word is found by TCP (keepalive and user timeout) within
- * idle_ms + probe_ms; the same for one whose kernel answers and whose program does not, on HTTP/2, if there is a
- * probe_path: after idle_ms of silence it is asked for, and a connection on which nothing at all arrives for
- * probe_ms after that is closed. libcurl 7.88 cannot send HTTP/2 PING through its multi interface, hence a request.
+ * idle_ms + probe_ms; the same for one whose kernel answers and whose program does not, on HTTP/2, if there is
+ * a probe_path: after idle_ms of silence it is asked for, and a connection on which nothing at all arrives for
+ * probe_ms after that is closed. libcurl 7.88 cannot send HTTP/2 PING through its multi interface, hence a
+ * request.
  *
- * A lost answer is not a no: struct http_response says whether the server may have seen the request. A request that
- * is not a GET or HEAD is never sent twice. */
+ * A lost answer is not a no: struct http_response says whether the server may have seen the request. A request
+ * that is not a GET or HEAD is never sent twice. */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 
@@ -28,7 +29,7 @@ struct http_client;
 struct http_options {
     const char *proxy_url;  /* for every request; NULL: by the environment, see proxy.h */
     uint32_t in_flight_max; /* requests under way at once, without streams and urgent ones [64] */
-    uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [100000] */
+    uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [20000] */
     int64_t connect_ms;     /* name, TCP and TLS together [5000] */
     int64_t timeout_ms;     /* of a request that has none of its own [30000] */
     size_t body_bytes_max;  /* of a request that has none of its own [256 MiB] */
@@ -51,7 +52,7 @@ enum http_outcome {
 enum http_failure {
     HTTP_FAILURE_NONE,
     HTTP_FAILURE_CONNECT,   /* no such name, refused, unreachable, or too slow */
-    HTTP_FAILURE_TLS,       /* one side does not trust the other */
+    HTTP_FAILURE_TLS,       /* the handshake failed: one side does not trust the other */
     HTTP_FAILURE_TIMEOUT,   /* of the request, or a stream was silent for too long */
     HTTP_FAILURE_BROKEN,    /* the connection or the protocol broke */
     HTTP_FAILURE_TOO_LARGE, /* more than body_bytes_max */
@@ -71,7 +72,8 @@ struct http_response {
     int64_t retry_after_ms;  /* -1: none */
     struct str warnings[HTTP_WARNINGS_MAX];
     size_t warning_count;
-    /* Of a stream: only of an answer that is not 2xx. A callback may keep it: copy the struct, then zero it here. */
+    /* Of a stream: only of an answer that is not 2xx. A callback may keep it: copy the struct, then zero it
+     * here. */
     struct strbuf *body;
     struct error error; /* one sentence, when there is a failure */
 };
@@ -108,8 +110,8 @@ int http_client_new(const struct http_options *options, struct http_client **ret
 /* Cancels everything, answers everything, and waits for the thread. Not from a callback. NULL is fine. */
 void http_client_free(struct http_client *client);
 
-/* From any thread. -EINVAL: the request makes no sense; -EAGAIN: pending_max; -ESHUTDOWN: the client is ending. Only
- * on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
+/* From any thread. -EINVAL: the request makes no sense; -EAGAIN: pending_max; -ESHUTDOWN: the client is
+ * ending. Only on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
 int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
               struct error *err);
 /* From any thread. An id that is done, or never was, is fine: then nothing happens. */

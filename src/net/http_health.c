@@ -6,8 +6,9 @@
  *     silence on a connection in use:   idle_ms            probe_ms
  *     last byte ─────────────────────────▶ probe sent ────────────────▶ nothing came: shut down
  *
- * How long a connection has been silent is asked of the kernel (TCP_INFO), so that every byte counts, whichever request
- * it belongs to. Shutting down the socket makes libcurl end all requests on it, each with its on_done. */
+ * How long a connection has been silent is asked of the kernel (TCP_INFO), so that every byte counts,
+ * whichever request it belongs to. Shutting down the socket makes libcurl end all requests on it, each with
+ * its on_done. */
 #include "net/http_impl.h"
 
 #include <arpa/inet.h>
@@ -17,10 +18,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct wire *find_wire(struct http_client *client, int fd)
+static struct wire *find_wire(struct http_client *client, uint64_t serial)
 {
     vec_for(&client->wires, wire)
-        if (wire->fd == fd)
+        if (wire->serial == serial)
             return wire;
     return NULL;
 }
@@ -32,7 +33,7 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd < 0)
         return CURL_SOCKET_BAD;
-    *vec_push(&client->wires) = (struct wire){ .fd = fd };
+    *vec_push(&client->wires) = (struct wire){ .serial = ++client->last_wire, .fd = fd };
     atomic_fetch_add(&client->opened, 1);
     atomic_fetch_add(&client->open, 1);
     return fd;
@@ -41,11 +42,12 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
 static int close_socket(void *user, curl_socket_t fd)
 {
     struct http_client *client = user;
-    struct wire *wire = find_wire(client, fd);
-    if (wire) {
-        vec_swap_remove(&client->wires, (size_t)(wire - client->wires.items));
-        atomic_fetch_sub(&client->open, 1);
-    }
+    for (size_t i = 0; i < client->wires.len; i++)
+        if (client->wires.items[i].fd == fd) {
+            vec_swap_remove(&client->wires, i);
+            atomic_fetch_sub(&client->open, 1);
+            break;
+        }
     return close(fd);
 }
 
@@ -106,8 +108,11 @@ void health_sent(struct transfer *t, int peer_port, int local_port)
             look_up_ports(wire);
         if (wire->local_port != local_port || wire->peer_port != peer_port)
             continue;
-        wire->users++;
-        t->wire_fd = wire->fd;
+        if (wire->users++ == 0)
+            wire->used_ns = http_now_ns();
+        if (wire->http2 && t->client->health_ns == NEVER)
+            t->client->health_ns = 0; /* nobody watched while it was idle */
+        t->wire = wire->serial;
         wire->probe_landed |= wire->probe_id && wire->probe_id == t->id;
         return;
     }
@@ -115,15 +120,15 @@ void health_sent(struct transfer *t, int peer_port, int local_port)
 
 void health_done(struct transfer *t)
 {
-    struct wire *wire = t->wire_fd >= 0 ? find_wire(t->client, t->wire_fd) : NULL;
-    t->wire_fd = -1;
+    struct wire *wire = find_wire(t->client, t->wire);
+    t->wire = 0;
     if (wire && wire->users)
         wire->users--;
 }
 
 void health_saw_http2(struct transfer *t)
 {
-    struct wire *wire = t->wire_fd >= 0 ? find_wire(t->client, t->wire_fd) : NULL;
+    struct wire *wire = find_wire(t->client, t->wire);
     if (wire && !wire->http2) {
         wire->http2 = true;
         t->client->health_ns = 0;
@@ -146,13 +151,14 @@ static struct str origin_of(const char *url)
     return (struct str){ url, (uint32_t)(end ? (size_t)(end - url) : strlen(url)) };
 }
 
-/* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes there. */
+/* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes
+ * there. */
 static void send_probe(struct http_client *client, struct wire *wire, int64_t now_ns)
 {
     const struct transfer *model = NULL;
     map_for(&client->transfers, slot) {
         const struct transfer *t = slot->value;
-        if (t->state == TRANSFER_RUNNING && t->wire_fd == wire->fd)
+        if (t->state == TRANSFER_RUNNING && t->wire == wire->serial)
             model = t;
     }
     if (!model)
@@ -166,10 +172,8 @@ static void send_probe(struct http_client *client, struct wire *wire, int64_t no
         .urgent = true,
         .timeout_ms = client->options.probe_ms,
     };
-    int fd = wire->fd;
     uint64_t id = client_send_own(client, &request);
-    wire = find_wire(client, fd);
-    if (!id || !wire)
+    if (!id)
         return;
     wire->probe_id = id;
     wire->probe_landed = false;
@@ -191,7 +195,9 @@ static void check_wire(struct http_client *client, struct wire *wire, int64_t no
 {
     uint32_t silent_ms = silence_of(wire);
     if (!wire->probe_id) {
-        if (silent_ms >= client->options.idle_ms)
+        /* One that was idle was silent for good reason: its first answer gets a moment. */
+        int64_t moment_ms = MIN(client->options.idle_ms, 1000);
+        if (silent_ms >= client->options.idle_ms && now_ns - wire->used_ns >= moment_ms * NS_PER_MS)
             send_probe(client, wire, now_ns);
     } else if (silent_ms < wire->silent_at_probe_ms) {
         wire->probe_id = 0; /* something came: it lives */

@@ -52,7 +52,7 @@ struct transfer {
 
     CURL *easy;
     char curl_words[CURL_ERROR_SIZE];
-    int wire_fd; /* of the connection that it was sent on; -1: not sent */
+    uint64_t wire; /* that it was sent on, by its serial; 0: not sent */
     uint32_t sends;
     bool added, started;       /* to libcurl; its answer */
     enum http_failure failure; /* why we ended it ourselves */
@@ -60,12 +60,14 @@ struct transfer {
     struct strbuf answer;
 };
 
-/* An open socket. */
+/* An open socket. Numbers of sockets are used again, serials are not. */
 struct wire {
+    uint64_t serial;
     int fd;
     uint16_t local_port, peer_port; /* 0: not looked up yet */
     uint32_t users;                 /* transfers that were sent on it and are not done */
     bool http2, doomed;
+    int64_t used_ns;   /* since when it has users */
     uint64_t probe_id; /* 0: none under way */
     bool probe_landed;
     int64_t probe_ns;
@@ -102,6 +104,7 @@ struct http_client {
     struct heap timers;
     VEC(CURL *) spare;
     VEC(struct wire) wires;
+    uint64_t last_wire;
     size_t running; /* that count against in_flight_max */
     int64_t health_ns;
 

@@ -1,11 +1,11 @@
 /* http_transfer.c: one request on its way through libcurl.
  *
- * http_send() copies and checks the request in the caller's thread (transfer_new); the I/O thread dresses an easy
- * handle with it (transfer_start), collects the answer through libcurl's callbacks, and sums it up
+ * http_send() copies and checks the request in the caller's thread (transfer_new); the I/O thread dresses an
+ * easy handle with it (transfer_start), collects the answer through libcurl's callbacks, and sums it up
  * (transfer_conclude).
  *
- * libcurl by itself sends a request again when a connection that it reused turns out to be closed. For a write that
- * may mean twice, so the callback that runs before each sending (before_sending) stops the second. */
+ * libcurl by itself sends a request again when a connection that it reused turns out to be closed. For a write
+ * that may mean twice, so the callback that runs before each sending (before_sending) stops the second. */
 #include "net/http_impl.h"
 
 #include <stdio.h>
@@ -92,8 +92,8 @@ static int parse_origin(CURLU *url, const char *text, struct origin *ret, struct
     return 0;
 }
 
-/* libcurl takes the name that it verifies from the URL. So the URL gets that name, the connection still goes to the
- * host, and the Host header says what it would have said. */
+/* libcurl takes the name that it verifies from the URL. So the URL gets that name, the connection still goes
+ * to the host, and the Host header says what it would have said. */
 static int override_name(struct transfer *t, CURLU *url, const struct origin *origin, struct error *err)
 {
     const char *name = tls_config_server_name(t->tls);
@@ -177,7 +177,6 @@ int transfer_new(struct http_client *client, const struct http_request *request,
     t->body_bytes_max = request->body_bytes_max ? request->body_bytes_max : client->options.body_bytes_max;
     t->timer_at = NO_PLACE;
     t->deadline_ns = NEVER;
-    t->wire_fd = -1;
     t->response = (struct http_response){ .retry_after_ms = -1, .body = &t->answer };
     copy_headers(t, request);
     r = copy_target(t, request->url, err);
@@ -455,14 +454,10 @@ void transfer_detach(struct transfer *t)
 
 static enum http_failure failure_of(const struct transfer *t, CURLcode code)
 {
+    /* What libcurl says of a connection that it made for sending again is not the reason. */
+    if (t->sends)
+        return code == CURLE_OPERATION_TIMEDOUT ? HTTP_FAILURE_TIMEOUT : HTTP_FAILURE_BROKEN;
     switch (code) {
-    case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_PROXY:
-        return HTTP_FAILURE_CONNECT;
-    case CURLE_OPERATION_TIMEDOUT:
-        return t->sends ? HTTP_FAILURE_TIMEOUT : HTTP_FAILURE_CONNECT;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
@@ -471,7 +466,7 @@ static enum http_failure failure_of(const struct transfer *t, CURLcode code)
     case CURLE_SSL_ISSUER_ERROR:
         return HTTP_FAILURE_TLS;
     default:
-        return t->sends ? HTTP_FAILURE_BROKEN : HTTP_FAILURE_CONNECT;
+        return HTTP_FAILURE_CONNECT;
     }
 }
 

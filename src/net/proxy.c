@@ -57,7 +57,8 @@ static int in_network(struct str text, const struct address *a)
     return rest == 0 || (a->bytes[whole] >> (8 - rest)) == (net.bytes[whole] >> (8 - rest));
 }
 
-/* Splits "host:port" and "[v6]:port"; a bare IPv6 address and a name keep all of it. False: nothing to match. */
+/* Splits "host:port" and "[v6]:port"; a bare IPv6 address and a name keep all of it. False: nothing to
+ * match. */
 static bool split_port(struct str entry, struct str *ret_host, struct str *ret_port)
 {
     *ret_host = entry;
@@ -81,7 +82,8 @@ static bool same_text(struct str a, struct str b)
     return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-/* "example.com" is the name and what ends in ".example.com"; ".example.com" and "*.example.com" only the latter. */
+/* "example.com" is the name and what ends in ".example.com"; ".example.com" and "*.example.com" only the
+ * latter. */
 static bool domain_matches(struct str pattern, struct str host)
 {
     if (str_starts_with(pattern, STR("*.")))

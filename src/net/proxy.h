@@ -1,8 +1,9 @@
 /* proxy.h: which proxy a request goes through, by the environment, as Go's programs understand it.
  *
- * HTTPS_PROXY or HTTP_PROXY by the scheme of the request (or their lower case forms), unless NO_PROXY names the host:
- * "*", addresses, networks (10.0.0.0/8), domains with those below them (example.com), those below only (.example.com),
- * each but a network with an optional port. What is on this machine (localhost, loopback) is always reached directly. */
+ * HTTPS_PROXY or HTTP_PROXY by the scheme of the request (or their lower case forms), unless NO_PROXY names
+ * the host: "*", addresses, networks (10.0.0.0/8), domains with those below them (example.com), those below
+ * only (.example.com), each but a network with an optional port. What is on this machine (localhost, loopback)
+ * is always reached directly. */
 #ifndef NET_PROXY_H
 #define NET_PROXY_H
 

@@ -1,8 +1,8 @@
 /* tls.c: PEM texts, checked with libcrypto before anything is connected.
  *
- * libcurl would find the same faults, but only once a server answers, and in the words of OpenSSL's error queue. Here a
- * wrong file is one sentence at the start. And a pair of files that is being replaced under our feet (new certificate,
- * old key) is recognised, so that whoever reloads them can keep what it had. */
+ * libcurl would find the same faults, but only once a server answers, and in the words of OpenSSL's error
+ * queue. Here a wrong file is one sentence at the start. And a pair of files that is being replaced under our
+ * feet (new certificate, old key) is recognised, so that whoever reloads them can keep what it had. */
 #include "net/tls.h"
 
 #include <openssl/crypto.h>

@@ -1,14 +1,16 @@
 /* tls.h: whom a connection trusts, and as whom it presents itself.
  *
  * A struct tls_config is checked when it is made, then never changes, and is shared by reference count between
- * threads: a new certificate is a new config. All of it is in memory; files are read once, by tls_config_new(). */
+ * threads: a new certificate is a new config. All of it is in memory; files are read once, by
+ * tls_config_new(). */
 #ifndef NET_TLS_H
 #define NET_TLS_H
 
 #include "base/error.h"
 #include "base/str.h"
 
-/* PEM in memory goes before the file of the same kind. Without a certificate authority the system's are trusted. */
+/* PEM in memory goes before the file of the same kind. Without a certificate authority the system's are
+ * trusted. */
 struct tls_options {
     const char *ca_file, *cert_file, *key_file;
     struct str ca_data, cert_data, key_data;
@@ -18,8 +20,8 @@ struct tls_options {
 
 struct tls_config;
 
-/* Reads and checks: certificates parse, the key belongs to the certificate. Sentences name the file or "CA data",
- * never what is in it. */
+/* Reads and checks: certificates parse, the key belongs to the certificate. Sentences name the file or "CA
+ * data", never what is in it. */
 int tls_config_new(const struct tls_options *options, struct tls_config **ret, struct error *err);
 struct tls_config *tls_config_ref(struct tls_config *config);
 void tls_config_unref(struct tls_config *config);

@@ -15,8 +15,8 @@ enum queue_place { QUEUE_NOWHERE, QUEUE_ACTIVE, QUEUE_UNSCHEDULABLE, QUEUE_GATED
 struct queued_pod {
     struct pod_info *pod;
     enum queue_place place;
-    size_t at;          /* in that place */
-    uint64_t arrival;   /* breaks ties of the QueueSort plugin */
+    size_t at;        /* in that place */
+    uint64_t arrival; /* breaks ties of the QueueSort plugin */
     uint32_t attempts;
 };
 
@@ -24,7 +24,8 @@ struct queue {
     struct heap active;
     VEC(struct queued_pod *) unschedulable, gated;
     uint64_t arrivals;
-    bool (*less)(const struct pod_info *a, const struct pod_info *b); /* of the QueueSort plugin; may be NULL */
+    bool (*less)(const struct pod_info *a,
+                 const struct pod_info *b); /* of the QueueSort plugin; may be NULL */
 };
 
 void queue_init(struct queue *queue, bool (*less)(const struct pod_info *a, const struct pod_info *b));

@@ -46,31 +46,37 @@ func selector(key, value string) PodMod {
 // pinned makes the pod fit on the named nodes only.
 func pinned(nodes ...string) PodMod {
 	return func(p *v1.Pod) {
-		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{
-				Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: nodes}}}}}}}
+		names := v1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: nodes}
+		term := v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{names}}
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}}}
 	}
 }
 
+// byApp selects the pods of an app.
+func byApp(app string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+}
+
+// near, apart and spread are rules about the pods of an app, which may be the pod's own.
 func near(topology, app string) PodMod {
 	return func(p *v1.Pod) {
-		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
-			{TopologyKey: topology, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: topology, LabelSelector: byApp(app)}}}}
 	}
 }
 
 func apart(topology, app string) PodMod {
 	return func(p *v1.Pod) {
-		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
-			{TopologyKey: topology, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: topology, LabelSelector: byApp(app)}}}}
 	}
 }
 
 func spread(topology, app string) PodMod {
 	return func(p *v1.Pod) {
 		p.Spec.TopologySpreadConstraints = append(p.Spec.TopologySpreadConstraints, v1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: topology, WhenUnsatisfiable: v1.DoNotSchedule,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}})
+			MaxSkew: 1, TopologyKey: topology, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: byApp(app)})
 	}
 }
 
@@ -107,7 +113,8 @@ var yes = true
 // classOfZone makes a storage class whose volumes can be made in one zone only.
 func classOfZone(name, value string) *storagev1.StorageClass {
 	class := newClass(name, waiting, "e2e.example.com")
-	class.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: zone, Values: []string{value}}}}}
+	where := []v1.TopologySelectorLabelRequirement{{Key: zone, Values: []string{value}}}
+	class.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: where}}
 	return class
 }
 
@@ -137,7 +144,8 @@ func newVolume(name, class, claimed string, mods ...func(*v1.PersistentVolume)) 
 		Spec: v1.PersistentVolumeSpec{
 			AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: class,
 			Capacity: resources("storage", "1Gi"), PersistentVolumeReclaimPolicy: v1.PersistentVolumeReclaimRetain,
-			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}}},
+			PersistentVolumeSource: v1.PersistentVolumeSource{
+				CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}}},
 		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeAvailable},
 	}
 	if claimed != "" {
@@ -182,7 +190,8 @@ func csiNode(name string, count int32) *storagev1.CSINode {
 // filled is a node's worth of pods that take all of its CPU.
 func filled(nodes int, mods ...PodMod) (all []runtime.Object) {
 	for i := range nodes {
-		all = append(all, NewPod(fmt.Sprintf("filler-%d", i), append([]PodMod{onNode(fmt.Sprintf("node-%d", i)), Requests("cpu", "4")}, mods...)...))
+		takes := []PodMod{onNode(fmt.Sprintf("node-%d", i)), Requests("cpu", "4")}
+		all = append(all, NewPod(fmt.Sprintf("filler-%d", i), append(takes, mods...)...))
 	}
 	return all
 }
@@ -216,8 +225,9 @@ func device(claim string) PodMod {
 
 // newDeviceClass makes a class of all devices of the driver of the same name.
 func newDeviceClass(name string) *resourcev1.DeviceClass {
-	return &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + name + `"`}}}}}
+	all := &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + name + `"`}
+	return &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{CEL: all}}}}
 }
 
 // newDeviceClaim asks for one device of a class.

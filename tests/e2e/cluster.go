@@ -16,6 +16,7 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
+	_ "embed"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -72,7 +73,8 @@ type Cluster struct {
 func PartsDir() (string, error) {
 	dir := os.Getenv("E2E_PARTS")
 	if _, err := os.Stat(filepath.Join(dir, "kube-apiserver")); dir == "" || err != nil {
-		return "", errors.New("E2E_PARTS names no folder with kube-apiserver: build the parts with tests/e2e/parts/build and pass what its --where prints")
+		return "", errors.New("E2E_PARTS names no folder with kube-apiserver: " +
+			"build the parts with tests/e2e/parts/build and pass what its --where prints")
 	}
 	return filepath.Abs(dir)
 }
@@ -245,11 +247,21 @@ func (c *Cluster) startControllers() error {
 	return err
 }
 
+// How fake pods end: kwok's own rule knows no grace.
+//
+//go:embed pod-delete.yaml
+var podDelete []byte
+
 func (c *Cluster) startKwok() error {
-	argv := []string{c.part("kwok"), "--kubeconfig", c.path("admin.conf"), "--manage-all-nodes=true"}
+	argv := []string{c.part("kwok"), "--kubeconfig", c.path("admin.conf"), "--manage-all-nodes=true",
+		"--node-lease-duration-seconds", "40"}
 	stages, err := filepath.Glob(c.part("stages/*.yaml"))
 	if err != nil || len(stages) == 0 {
 		return fmt.Errorf("no stages of kwok in %s", c.part("stages"))
+	}
+	stages = append(stages, c.path("pod-delete.yaml"))
+	if err := os.WriteFile(c.path("pod-delete.yaml"), podDelete, 0o644); err != nil {
+		return err
 	}
 	for _, stage := range stages {
 		argv = append(argv, "--config", stage)

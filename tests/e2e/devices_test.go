@@ -35,7 +35,8 @@ func TestDeviceIsAllocated(t *testing.T) {
 // A pod whose claim does not exist yet is not even tried; it is once the claim is there.
 func TestPodWaitsForItsDeviceClaim(t *testing.T) {
 	e := shared(t)
-	e.create(NewNode("node-0"), newDeviceClass("gpu.example.com"), newDevice("node-0", "gpu.example.com"), NewPod("early", device("gpu")))
+	e.create(NewNode("node-0"), newDeviceClass("gpu.example.com"), newDevice("node-0", "gpu.example.com"))
+	e.create(NewPod("early", device("gpu")))
 	e.start()
 	e.create(NewPod("plain"))
 	e.bound("plain")

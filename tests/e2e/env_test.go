@@ -150,7 +150,7 @@ func wipe(c *Cluster) error {
 	}
 	now := int64(0)
 	for _, path := range []string{
-		"/api/v1/namespaces/default/pods", "/api/v1/namespaces/other/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+		"/api/v1/namespaces/default/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
 		"/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes",
 		"/apis/storage.k8s.io/v1/storageclasses", "/apis/storage.k8s.io/v1/csinodes", "/apis/storage.k8s.io/v1/csidrivers",
 		"/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
@@ -299,17 +299,22 @@ func (e *env) remove(name string) {
 	e.must(e.c.Admin.CoreV1().Pods("default").Delete(e.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
 }
 
+// patch changes an object of the core group.
+func (e *env) patch(kind types.PatchType, patch string, path ...string) {
+	e.Helper()
+	e.must(e.c.Admin.CoreV1().RESTClient().Patch(kind).AbsPath(append([]string{"/api/v1"}, path...)...).Body([]byte(patch)).
+		Do(e.ctx).Error())
+}
+
 // patchPod and patchNode change an object by a merge patch; sub is a subresource or nothing.
 func (e *env) patchPod(name, patch string, sub ...string) {
 	e.Helper()
-	_, err := e.c.Admin.CoreV1().Pods("default").Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, sub...)
-	e.must(err)
+	e.patch(types.MergePatchType, patch, append([]string{"namespaces/default/pods", name}, sub...)...)
 }
 
 func (e *env) patchNode(name, patch string, sub ...string) {
 	e.Helper()
-	_, err := e.c.Admin.CoreV1().Nodes().Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, sub...)
-	e.must(err)
+	e.patch(types.MergePatchType, patch, append([]string{"nodes", name}, sub...)...)
 }
 
 // key completes the name of a pod with the default namespace.
@@ -414,7 +419,7 @@ func (e *env) waits(name, message string) {
 		e.Errorf("%s: the condition's reason is %s, want %s", name, c.Reason, v1.PodReasonUnschedulable)
 	}
 	if c.ObservedGeneration != pod.Generation {
-		e.Errorf("%s: the condition's observedGeneration is %d, the pod's generation %d", name, c.ObservedGeneration, pod.Generation)
+		e.Errorf("%s: the condition is of generation %d, the pod of %d", name, c.ObservedGeneration, pod.Generation)
 	}
 }
 
@@ -476,5 +481,16 @@ func (e *env) running(p *Proc) {
 	e.Helper()
 	if !p.Alive() {
 		e.Errorf("%s ended by itself: %s", p.Name, p.Exit())
+	}
+}
+
+// The watchman is awake: pods that were put on a node without a scheduler, more than it can take, are noticed.
+func TestObserverNoticesOvercommitment(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewPod("a", onNode("node-0"), Requests("cpu", "3")), NewPod("b", onNode("node-0"), Requests("cpu", "3")))
+	e.bound("a")
+	e.bound("b")
+	if wrongs := e.o.Wrongs(); len(wrongs) != 1 || wrongs[0].Kind != Overcommitted {
+		t.Errorf("noticed: %v", wrongs)
 	}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -69,7 +70,11 @@ func (e *env) finished(l *load) {
 			pending = append(pending, s.Pod.Name)
 		}
 		slices.Sort(pending)
-		e.Fatalf("%d of %d pods were bound (%v); pending: %s\n%s", e.o.Bound(), l.count, err, strings.Join(pending, " "), e.describe(pending[0]))
+		if len(pending) == 0 {
+			e.Fatalf("%d of %d pods were bound (%v), and none is pending", e.o.Bound(), l.count, err)
+		}
+		e.Fatalf("%d of %d pods were bound (%v); pending: %s\n%s", e.o.Bound(), l.count, err,
+			strings.Join(pending, " "), e.describe(pending[0]))
 	}
 }
 
@@ -78,9 +83,9 @@ func (e *env) boundOnce(since int, l *load) {
 	e.Helper()
 	accepted := map[string]int{}
 	for _, r := range e.requests()[since:] {
-		if path, ok := strings.CutSuffix(r.RequestURI, "/binding"); r.Verb == "create" && (ok || strings.Contains(r.RequestURI, "/binding?")) && r.ResponseStatus.Code < 300 {
-			path, _, _ = strings.Cut(path, "/binding")
-			accepted[path[strings.LastIndexByte(path, '/')+1:]]++
+		uri, _, _ := strings.Cut(r.RequestURI, "?")
+		if pod, ok := strings.CutSuffix(uri, "/binding"); ok && r.Verb == "create" && r.ResponseStatus.Code < 300 {
+			accepted[path.Base(pod)]++
 		}
 	}
 	for i := range l.count {
@@ -233,7 +238,8 @@ func TestTwoSchedulersSideBySide(t *testing.T) {
 	e.bound("warm-2")
 	var pods []runtime.Object
 	for i := range 100 {
-		pods = append(pods, NewPod(fmt.Sprintf("one-%d", i), Requests("cpu", "10m")), NewPod(fmt.Sprintf("two-%d", i), Requests("cpu", "10m"), of("second-scheduler")))
+		pods = append(pods, NewPod(fmt.Sprintf("one-%d", i), Requests("cpu", "10m")),
+			NewPod(fmt.Sprintf("two-%d", i), Requests("cpu", "10m"), of("second-scheduler")))
 	}
 	e.createAll(pods)
 	e.await("all are bound", func() bool { return e.o.Bound() == len(pods)+2 })

@@ -24,7 +24,8 @@ func newDeployment(name string, replicas int32, mods ...PodMod) *appsv1.Deployme
 
 // phase counts the pods of an app that run, and those that wait.
 func (e *env) phase(app string) (running, waiting int) {
-	for _, s := range e.o.Pods(func(s *Seen) bool { return s.Pod.Labels["app"] == app && !s.Gone && s.Pod.DeletionTimestamp == nil }) {
+	there := func(s *Seen) bool { return s.Pod.Labels["app"] == app && !s.Gone && s.Pod.DeletionTimestamp == nil }
+	for _, s := range e.o.Pods(there) {
 		if s.Pod.Status.Phase == v1.PodRunning {
 			running++
 		} else {
@@ -102,7 +103,8 @@ func TestVolumeControllerBindsWhatTheSchedulerChose(t *testing.T) {
 	e.create(objects(Nodes("node", 3)...)...)
 	e.create(newClass("local", waiting, ""))
 	for i := range 3 {
-		e.create(newVolume(fmt.Sprintf("disk-%d", i), "local", "", volumeOn(v1.LabelHostname, fmt.Sprintf("node-%d", i))), newClaim(fmt.Sprintf("data-%d", i), "local", ""))
+		e.create(newVolume(fmt.Sprintf("disk-%d", i), "local", "", volumeOn(v1.LabelHostname, fmt.Sprintf("node-%d", i))),
+			newClaim(fmt.Sprintf("data-%d", i), "local", ""))
 	}
 	e.start()
 	nodes := map[string]bool{}

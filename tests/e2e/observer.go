@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,11 +29,12 @@ type Observer struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced with each change
 	pods    map[types.UID]*Seen
-	names   map[string]types.UID // the newest pod of a name
-	nodes   map[string]*v1.Node
-	used    map[string]v1.ResourceList
+	names   map[string]types.UID       // the newest pod of a name
+	most    map[string]v1.ResourceList // the largest allocatable amounts of a node so far
+	used    map[string]v1.ResourceList // what its pods hold
 	events  map[types.UID]*eventsv1.Event
-	wrongs  []Wrong
+	moves   []Wrong
+	peaks   []peak
 	bound   int
 }
 
@@ -54,11 +56,20 @@ const (
 	Overcommitted = "node overcommitted"
 )
 
+// peak is a use of a node that may be too much. Nodes and pods come through different watches, so a node's room is only
+// looked up when somebody asks.
+type peak struct {
+	node     string
+	resource v1.ResourceName
+	used     resource.Quantity
+	pod      string // the last one that came
+}
+
 // Observe starts to watch; it returns once it knows all that is there.
 func (c *Cluster) Observe(ctx context.Context) (*Observer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	o := &Observer{c: c, cancel: cancel, changed: make(chan struct{}), pods: map[types.UID]*Seen{},
-		names: map[string]types.UID{}, nodes: map[string]*v1.Node{}, used: map[string]v1.ResourceList{},
+		names: map[string]types.UID{}, most: map[string]v1.ResourceList{}, used: map[string]v1.ResourceList{},
 		events: map[types.UID]*eventsv1.Event{}}
 	core, events := c.Admin.CoreV1(), c.Admin.EventsV1()
 	feeds := []*feed{
@@ -169,9 +180,7 @@ func (o *Observer) apply(obj runtime.Object, gone bool) {
 	case *v1.Pod:
 		o.pod(obj, gone, now)
 	case *v1.Node:
-		if o.nodes[obj.Name] = obj; gone {
-			delete(o.nodes, obj.Name)
-		}
+		o.node(obj)
 	case *eventsv1.Event:
 		if !gone {
 			o.events[obj.UID] = obj
@@ -179,6 +188,19 @@ func (o *Observer) apply(obj runtime.Object, gone bool) {
 	}
 	close(o.changed)
 	o.changed = make(chan struct{})
+}
+
+func (o *Observer) node(node *v1.Node) {
+	most := o.most[node.Name]
+	if most == nil {
+		most = v1.ResourceList{}
+		o.most[node.Name] = most
+	}
+	for name, has := range node.Status.Allocatable {
+		if before, ok := most[name]; !ok || has.Cmp(before) > 0 {
+			most[name] = has
+		}
+	}
 }
 
 func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
@@ -191,7 +213,7 @@ func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
 	o.names[pod.Namespace+"/"+pod.Name] = pod.UID
 	if node := pod.Spec.NodeName; node != s.Node {
 		if s.Node != "" {
-			o.wrongs = append(o.wrongs, Wrong{Moved, fmt.Sprintf("%s/%s from %s to %q", pod.Namespace, pod.Name, s.Node, node)})
+			o.moves = append(o.moves, Wrong{Moved, fmt.Sprintf("%s/%s from %s to %q", pod.Namespace, pod.Name, s.Node, node)})
 		} else {
 			s.BoundAt = now
 			o.bound++
@@ -225,13 +247,8 @@ func (o *Observer) count(s *Seen) {
 		sum := used[name]
 		sum.Add(amount)
 		used[name] = sum
-		node := o.nodes[s.Node]
-		if node == nil {
-			continue
-		}
-		if has, ok := node.Status.Allocatable[name]; ok && sum.Cmp(has) > 0 {
-			o.wrongs = append(o.wrongs, Wrong{Overcommitted, fmt.Sprintf("%s: %s of %s %s with %s/%s", s.Node,
-				sum.String(), has.String(), name, s.Pod.Namespace, s.Pod.Name)})
+		if has, ok := o.most[s.Node][name]; !ok || sum.Cmp(has) > 0 {
+			o.peaks = append(o.peaks, peak{s.Node, name, sum, s.Pod.Namespace + "/" + s.Pod.Name})
 		}
 	}
 }
@@ -240,7 +257,13 @@ func (o *Observer) count(s *Seen) {
 func (o *Observer) Wrongs() []Wrong {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Clone(o.wrongs)
+	all := slices.Clone(o.moves)
+	for _, p := range o.peaks {
+		if has, ok := o.most[p.node][p.resource]; ok && p.used.Cmp(has) > 0 {
+			all = append(all, Wrong{Overcommitted, fmt.Sprintf("%s: %s of %s %s with %s", p.node, p.used.String(), has.String(), p.resource, p.pod)})
+		}
+	}
+	return all
 }
 
 // Bound is the number of pods that were bound so far.

@@ -20,8 +20,9 @@ func newBudget(app string, allowed int32) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: "default"},
 		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one,
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},
-		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, CurrentHealthy: 1 + allowed, DesiredHealthy: 1, ExpectedPods: 1 + allowed},
+			Selector: byApp(app)},
+		Status: policyv1.PodDisruptionBudgetStatus{
+			DisruptionsAllowed: allowed, CurrentHealthy: 1 + allowed, DesiredHealthy: 1, ExpectedPods: 1 + allowed},
 	}
 }
 
@@ -61,7 +62,8 @@ func TestPreemption(t *testing.T) {
 	e.refused("vip", "0/1 nodes are available: 1 Insufficient cpu.")
 	// A less important pod cannot take what was promised, neither now nor when the victim goes.
 	e.create(NewPod("thief", Requests("cpu", "4"), priority("middle")))
-	e.refused("thief", "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Insufficient cpu.")
+	e.refused("thief", "0/1 nodes are available: 1 Insufficient cpu. "+
+		"no new claims to deallocate, preemption: 0/1 nodes are available: 1 Insufficient cpu.")
 	e.remove("victim")
 	e.boundTo("vip", "node-0")
 	if s := e.o.Pod(key("thief")); s.Node != "" {

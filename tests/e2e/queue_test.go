@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -95,9 +94,9 @@ var wakes = []wake{
 		trigger: func(e *env, round string) { e.patchPod("filler-"+round, `{"status":{"phase":"Succeeded"}}`, "status") }},
 	{name: "pod-shrunk", node: []NodeMod{}, pod: oneCPU, arrange: full,
 		trigger: func(e *env, round string) {
-			patch := `{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}]}}`
-			_, err := e.c.Admin.CoreV1().Pods("default").Patch(e.ctx, "filler-"+round, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
-			e.must(err)
+			e.patch(types.StrategicMergePatchType,
+				`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}]}}`,
+				"namespaces/default/pods", "filler-"+round, "resize")
 		}},
 	{name: "port-freed", node: []NodeMod{}, pod: func(string) []PodMod { return []PodMod{hostPort(8080)} },
 		arrange: func(e *env, round string) { e.on(round, hostPort(8080)) },
@@ -121,17 +120,15 @@ var wakes = []wake{
 			e.create(newVolume("vol-"+round, "now", round), newClaim(round, "now", ""))
 		},
 		trigger: func(e *env, round string) {
-			patch := `{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"vol-` + round + `"}}`
-			_, err := e.c.Admin.CoreV1().PersistentVolumeClaims("default").Patch(e.ctx, round, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-			e.must(err)
+			e.patch(types.MergePatchType, boundClaim("vol-"+round), "namespaces/default/persistentvolumeclaims", round)
 		}},
 	{name: "own-gate-removed", node: []NodeMod{}, pod: func(string) []PodMod { return []PodMod{gates("example.com/wait")} },
 		trigger: func(e *env, round string) { e.patchPod("pod-"+round, `{"spec":{"schedulingGates":null}}`) }},
 	{name: "own-toleration-added", node: []NodeMod{nodeTaint("dedicated", v1.TaintEffectNoSchedule)}, pod: nothing,
 		trigger: func(e *env, round string) {
-			_, err := e.c.Admin.CoreV1().Pods("default").Patch(e.ctx, "pod-"+round, types.JSONPatchType,
-				[]byte(`[{"op":"add","path":"/spec/tolerations/-","value":{"key":"dedicated","operator":"Exists"}}]`), metav1.PatchOptions{})
-			e.must(err)
+			e.patch(types.JSONPatchType,
+				`[{"op":"add","path":"/spec/tolerations/-","value":{"key":"dedicated","operator":"Exists"}}]`,
+				"namespaces/default/pods", "pod-"+round)
 		}},
 	{name: "own-label-changed", node: []NodeMod{}, pod: func(round string) []PodMod { return []PodMod{labels("app", round)} },
 		arrange: func(e *env, round string) { e.on(round, apart(v1.LabelHostname, round)) },
@@ -187,8 +184,8 @@ func TestEventsWakePods(t *testing.T) {
 	}
 	slices.Sort(all)
 	median := all[len(all)/2]
-	fmt.Printf("from an event to the binding: median %v, 90%% within %v, longest %v (%s, %d events of %d kinds)\n",
-		median.Round(time.Millisecond), all[len(all)*9/10].Round(time.Millisecond), all[len(all)-1].Round(time.Millisecond), e.sched, len(all), len(wakes))
+	fmt.Printf("from an event to the binding: median %d ms, 90%% within %d ms, longest %d ms (%s, %d events of %d kinds)\n",
+		median.Milliseconds(), all[len(all)*9/10].Milliseconds(), all[len(all)-1].Milliseconds(), e.sched, len(all), len(wakes))
 	if e.sched == "berth" && median > 100*time.Millisecond {
 		t.Errorf("the median is %v, more than 100ms", median)
 	}

@@ -25,7 +25,8 @@ func noVictims(nodes int) string {
 func noVictimsOn(some int) func(int) string {
 	return func(nodes int) string {
 		return fmt.Sprintf("no new claims to deallocate, preemption: 0/%d nodes are available: "+
-			"%d No preemption victims found for incoming pod, %d Preemption is not helpful for scheduling.", nodes, some, nodes-some)
+			"%d No preemption victims found for incoming pod, %d Preemption is not helpful for scheduling.",
+			nodes, some, nodes-some)
 	}
 }
 
@@ -88,15 +89,18 @@ var nodeRefusals = []refusal{
 	{name: "one node, which is full", nodes: five, more: filled(5), pod: []PodMod{pinned("node-1"), Requests("cpu", "1")},
 		want: "1 Insufficient cpu, 4 node(s) didn't satisfy plugin(s) [NodeAffinity].", then: noVictimsOn(1)},
 	{name: "a mixture", pod: []PodMod{Requests("cpu", "2")},
-		nodes: slices.Concat(Nodes("tainted", 2, dedicated), Nodes("closed", 1, cordoned), Nodes("small", 2, Allocatable("cpu", "1"))),
-		want:  "1 node(s) were unschedulable, 2 Insufficient cpu, 2 node(s) had untolerated taint(s).", then: notHelpful},
+		nodes: slices.Concat(Nodes("tainted", 2, dedicated), Nodes("closed", 1, cordoned),
+			Nodes("small", 2, Allocatable("cpu", "1"))),
+		want: "1 node(s) were unschedulable, 2 Insufficient cpu, 2 node(s) had untolerated taint(s).", then: notHelpful},
 }
 
 var neighbourRefusals = []refusal{
-	{name: "host port", nodes: one, more: objects(NewPod("server", onNode("node-0"), hostPort(8080))), pod: []PodMod{hostPort(8080)},
+	{name: "host port", nodes: one, pod: []PodMod{hostPort(8080)},
+		more: objects(NewPod("server", onNode("node-0"), hostPort(8080))),
 		want: "1 node(s) didn't have free ports for the requested pod ports.", then: noVictims},
-	{name: "spread", nodes: []*v1.Node{NewNode("a", nodeLabel(zone, "a")), NewNode("b", nodeLabel(zone, "b"), Allocatable("pods", "0"))},
-		more: objects(NewPod("first", onNode("a"), labels("app", "web"))), pod: []PodMod{labels("app", "web"), spread(zone, "web")},
+	{name: "spread",
+		nodes: []*v1.Node{NewNode("a", nodeLabel(zone, "a")), NewNode("b", nodeLabel(zone, "b"), Allocatable("pods", "0"))},
+		more:  objects(NewPod("first", onNode("a"), labels("app", "web"))), pod: []PodMod{labels("app", "web"), spread(zone, "web")},
 		want: "1 Too many pods, 1 node(s) didn't match pod topology spread constraints.", then: noVictims},
 	{name: "spread over a label that nodes lack", nodes: two, pod: []PodMod{labels("app", "web"), spread(zone, "web")},
 		want: "2 node(s) didn't match pod topology spread constraints (missing required label).", then: notHelpful},

@@ -98,12 +98,17 @@ func (s *storage) bind(ctx context.Context, claim, volume string) error {
 	}
 	claims := s.e.c.Admin.CoreV1().PersistentVolumeClaims("default")
 	s.boundAt[claim] = time.Now()
-	if _, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(
-		`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"`+volume+`"}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(boundClaim(volume)), metav1.PatchOptions{}); err != nil {
 		return err
 	}
-	_, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(`{"status":{"phase":"Bound"}}`), metav1.PatchOptions{}, "status")
+	status := []byte(`{"status":{"phase":"Bound"}}`)
+	_, err := claims.Patch(ctx, claim, types.MergePatchType, status, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// boundClaim is the patch that binds a claim to a volume.
+func boundClaim(volume string) string {
+	return `{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"` + volume + `"}}`
 }
 
 func (s *storage) when(claim string) (node string, bound time.Time) {
@@ -151,7 +156,8 @@ func TestVolumesOfNodesAreTaken(t *testing.T) {
 	e := shared(t)
 	e.play(0)
 	e.create(objects(Nodes("node", 3)...)...)
-	e.create(newClass("local", waiting, ""), newClaim("data", "local", ""), newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-2")))
+	e.create(newClass("local", waiting, ""), newClaim("data", "local", ""),
+		newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-2")))
 	e.start()
 	e.create(NewPod("web", claim("data")))
 	e.boundTo("web", "node-2")

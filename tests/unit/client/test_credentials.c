@@ -1,5 +1,5 @@
-/* test_credentials.c: tokens, certificates and credential programs, as a server sees them; what changes meanwhile is
- * noticed, what breaks meanwhile leaves the old in use. */
+/* test_credentials.c: tokens, certificates and credential programs, as a server sees them; what changes
+ * meanwhile is noticed, what breaks meanwhile leaves the old in use. */
 #include "unit/net/harness.h"
 
 #include <stdatomic.h>
@@ -448,7 +448,8 @@ static const struct bad_program {
       "no-pem: client certificate data: no valid certificate" },
     { "no-time", STATUS("\"token\":\"topsecret\",\"expirationTimestamp\":\"soon\""),
       "expirationTimestamp that is no time" },
-    { "header", STATUS("\"token\":\"top\\u0007secret\""), "the token has characters that no header can hold" },
+    { "header", STATUS("\"token\":\"top\\u0007secret\""),
+      "the token has characters that no header can hold" },
     { "flood", "yes topsecret", "printed more than 1048576 bytes" },
     { "slow", "sleep 60", "did not end within 500 ms" },
     { "slow-child", "sleep 60 & wait", "did not end within 500 ms" },

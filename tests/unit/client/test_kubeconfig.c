@@ -1,5 +1,5 @@
-/* test_kubeconfig.c: what a kubeconfig means, as a table of files; broken and hostile ones end in a sentence that names the
- * place and keeps the secret. */
+/* test_kubeconfig.c: what a kubeconfig means, as a table of files; broken and hostile ones end in a sentence
+ * that names the place and keeps the secret. */
 #include "unit/net/harness.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-/* test_rate.c: the bucket under a clock of the test's own; the expected waits are those of client-go's limiter. */
+/* test_rate.c: the bucket under a clock of the test's own; the expected waits are those of client-go's
+ * limiter. */
 #include "support/test.h"
 
 #include "client/rate.h"

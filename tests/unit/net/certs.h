@@ -1,7 +1,10 @@
 /* certs.h: a certificate authority of the test's own, made in memory and written to a folder.
  *
- *     certs_make(dir)    dir/ca.crt, server.crt/.key (127.0.0.1, localhost, named.test), client.crt/.key (CN alice),
- *                        bob.crt/.key, other-ca.crt (which signed none of them) */
+ *     ca.crt               signed all of these but other-ca.crt
+ *     server.crt, .key     127.0.0.1, localhost, named.test
+ *     named.crt, .key      named.test
+ *     client.crt, .key     alice
+ *     bob.crt, .key        bob */
 #ifndef UNIT_NET_CERTS_H
 #define UNIT_NET_CERTS_H
 

@@ -1,8 +1,9 @@
-/* harness.h: servers for the client to talk to, started by the test and gone with it; and a way to wait for an answer.
+/* harness.h: servers for the client to talk to, started by the test and gone with it; and a way to wait for an
+ * answer.
  *
- *     struct server server;
- *     server_start(&server, "--cert", ...);           tests/unit/net/server.py
- *     struct reply reply = exchange(client, &request); sends, waits for on_done
+ *     server_start(&server, "--cert", ...);      // tests/unit/net/server.py
+ *     send_to(client, &request, &reply);
+ *     reply_wait(&reply);                        // for on_done
  *     reply_release(&reply);
  *     server_stop(&server); */
 #ifndef UNIT_NET_HARNESS_H

@@ -1,5 +1,5 @@
-/* test_http.c: the HTTP client against a real server over TLS, HTTP/1.1: answers, trust, limits, and everything that can
- * break on the way. */
+/* test_http.c: the HTTP client against a real server over TLS, HTTP/1.1: answers, trust, limits, and
+ * everything that can break on the way. */
 #include "unit/net/harness.h"
 
 static char dir[64];
@@ -321,7 +321,8 @@ static void test_reset_in_the_body(void **state _unused_)
 
 static void test_writes_are_sent_once(void **state _unused_)
 {
-    /* On a fresh connection and on one that was used before: the server sees a write, closes, and is not asked twice. */
+    /* On a fresh connection and on one that was used before: the server sees a write, closes, and is not asked
+     * twice. */
     static const char *const methods[] = { "POST", "DELETE" };
     for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
         char path[64], seen[64];

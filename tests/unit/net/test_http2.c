@@ -1,6 +1,9 @@
-/* test_http2.c: the HTTP client over HTTP/2: one connection for everything, and what happens when it dies. nghttpx stands
- * in front of server.py and speaks HTTP/2; where it is not installed, the tests say so and are skipped. */
+/* test_http2.c: the HTTP client over HTTP/2: one connection for everything, and what happens when it dies.
+ * nghttpx stands in front of server.py and speaks HTTP/2; where it is not installed, the tests say so and are
+ * skipped. */
 #include "unit/net/harness.h"
+
+#include <stdatomic.h>
 
 static char dir[64];
 static struct server backend, front;
@@ -205,6 +208,29 @@ static void test_frozen_server_is_noticed(void **state _unused_)
     http_client_free(client);
 }
 
+/* The connection is used, left alone, and dies; the next request on it is not left hanging either. */
+static void test_frozen_while_idle(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    struct http_client *client =
+        client_of((struct http_options){ .idle_ms = 200, .probe_ms = 300, .probe_path = "/livez" });
+    struct reply reply;
+    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    reply_release(&reply);
+    sleep_ms(500);
+    assert_int_equal(http_client_stats(client).probes_sent, 0); /* nobody waits for anything */
+    assert_int_equal(kill(front.pid, SIGSTOP), 0);
+    ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
+    reply_wait(&reply);
+    assert_int_equal(kill(front.pid, SIGCONT), 0);
+    assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_BROKEN);
+    assert_int_equal(http_client_stats(client).connections_given_up, 1);
+    reply_release(&reply);
+    http_client_free(client);
+}
+
 static void test_killed_server(void **state _unused_)
 {
     NEEDS_NGHTTPX;
@@ -236,6 +262,80 @@ static void test_killed_server(void **state _unused_)
     free(replies);
 }
 
+/* Requests and streams without end, while connections are dropped and requests cancelled at random: each is answered
+ * once, none is forgotten, and in the end everything works. */
+
+struct soak {
+    atomic_int sent, done, answered, cancelled, broken, other;
+};
+
+static void soak_done(void *user, struct http_response *response)
+{
+    struct soak *soak = user;
+    atomic_fetch_add(&soak->done, 1);
+    /* A connection that is dropped in its handshake is no connection yet. */
+    bool broken = response->failure == HTTP_FAILURE_BROKEN || response->outcome == HTTP_UNSENT;
+    atomic_fetch_add(response->outcome == HTTP_ANSWERED            ? &soak->answered
+                     : response->failure == HTTP_FAILURE_CANCELLED ? &soak->cancelled
+                     : broken                                      ? &soak->broken
+                                                                   : &soak->other,
+                     1);
+}
+
+static int soak_chunk(void *user _unused_, uint64_t id _unused_, struct str chunk)
+{
+    return chunk.len == 0;
+}
+
+static const struct http_callbacks soak_callbacks = { NULL, soak_chunk, soak_done };
+
+static void test_soak(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    enum { SECONDS = 3, AT_ONCE = 60 };
+    static const char *const paths[] = { "/hello",     "/echo",        "/slow/20",
+                                         "/big/50000", "/stream/50/1", "/stream/1/1?hang" };
+    struct http_client *client = client_of((struct http_options){
+        .idle_ms = 200, .probe_ms = 1000, .probe_path = "/livez", .timeout_ms = 20000 });
+    struct soak soak = { 0 };
+    struct rng rng = test_rng();
+    uint64_t ids[16] = { 0 };
+    bool hangs[ARRAY_SIZE(ids)] = { 0 };
+    int64_t until = http_now_ns() + SECONDS * INT64_C(1000000000);
+    while (http_now_ns() < until) {
+        char url[256];
+        size_t kind = rng_below(&rng, ARRAY_SIZE(paths));
+        struct http_request request = { .method = kind == 1 ? "POST" : "GET",
+                                        .url = url_of(paths[kind], url),
+                                        .tls = tls,
+                                        .body = kind == 1 ? STR("{}") : STR(""),
+                                        .stream = kind >= 4,
+                                        .callbacks = &soak_callbacks,
+                                        .user = &soak };
+        size_t place = rng_below(&rng, ARRAY_SIZE(ids));
+        if (hangs[place] || rng_below(&rng, 10) == 0)
+            http_cancel(client, ids[place]);
+        hangs[place] = kind == 5;
+        assert_int_equal(http_send(client, &request, &ids[place], NULL), 0);
+        atomic_fetch_add(&soak.sent, 1);
+        if (rng_below(&rng, 300) == 0)
+            http_drop_connections(client);
+        while (atomic_load(&soak.sent) - atomic_load(&soak.done) > AT_ONCE)
+            sleep_ms(1);
+    }
+    struct reply reply;
+    ask(client, (struct http_request){ .method = "POST", .body = STR("x") }, "/hello", &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "hello");
+    reply_release(&reply);
+    http_client_free(client);
+    print_message("%d requests: %d answered, %d cancelled, %d broken\n", soak.sent, soak.answered,
+                  soak.cancelled, soak.broken);
+    assert_int_equal(soak.done, soak.sent);
+    assert_int_equal(soak.other, 0);
+    assert_true(soak.answered > soak.sent / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,7 +345,9 @@ int main(void)
         cmocka_unit_test(test_cancel_leaves_the_others),
         cmocka_unit_test(test_quiet_is_not_dead),
         cmocka_unit_test(test_frozen_server_is_noticed),
+        cmocka_unit_test(test_frozen_while_idle),
         cmocka_unit_test(test_killed_server),
+        cmocka_unit_test(test_soak),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,5 @@
-/* test_proxy.c: which proxy the environment means for which host, as Go's programs answer; and a request that really goes
- * through one. */
+/* test_proxy.c: which proxy the environment means for which host, as Go's programs answer; and a request that
+ * really goes through one. */
 #include "unit/net/harness.h"
 
 #include "net/proxy.h"

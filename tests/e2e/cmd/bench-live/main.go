@@ -147,11 +147,12 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit
 
 func print(results []result, nodes, pods int) {
 	fmt.Printf("\n%d pods on %d nodes, one API server\n", pods, nodes)
-	fmt.Printf("%-16s %14s %14s %12s %12s %12s %10s\n", "", "CPU/pod", "CPU/pod all", "CPU total", "peak memory", "first bound", "pods/s")
+	row := "%-16s %14s %14s %12s %12s %12s %10s\n"
+	fmt.Printf(row, "", "CPU/pod", "CPU/pod all", "CPU total", "peak memory", "first bound", "pods/s")
 	for _, r := range results {
 		each := func(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d.Microseconds())/float64(pods)) }
-		fmt.Printf("%-16s %14s %14s %12s %12s %12s %10.0f\n", r.name, each(r.CPU-r.readyCPU), each(r.CPU),
-			r.CPU.Round(10*time.Millisecond), fmt.Sprintf("%.0f MiB", r.PeakMiB), r.ready.Round(time.Millisecond), float64(pods-1)/r.took.Seconds())
+		fmt.Printf(row, r.name, each(r.CPU-r.readyCPU), each(r.CPU), r.CPU.Round(10*time.Millisecond),
+			fmt.Sprintf("%.0f MiB", r.PeakMiB), r.ready.Round(time.Millisecond), fmt.Sprintf("%.0f", float64(pods-1)/r.took.Seconds()))
 	}
 	fmt.Println("CPU/pod is from the first binding on; CPU/pod all counts the reading of the cluster too.")
 	if len(results) == 2 {

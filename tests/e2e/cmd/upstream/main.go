@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,10 +18,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"berth.example/e2e"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
 
@@ -67,14 +71,15 @@ func run(ctx context.Context, list, only string, write, keep bool) error {
 	if _, err := c.StartScheduler("scheduler", c.Addr(), argv, "--kube-api-qps", "500", "--kube-api-burst", "500"); err != nil {
 		return err
 	}
+	go offer(ctx, c)
 	passed, failed, err := suite(ctx, c, only)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n%s: %d tests passed, %d failed\n", name, len(passed), len(failed))
 	if write {
-		text := "# The tests of Kubernetes' e2e suite that pass on a cluster of fake kubelets with " + name + ".\n" + strings.Join(passed, "\n") + "\n"
-		return os.WriteFile(list, []byte(text), 0o644)
+		head := "# The tests of Kubernetes' e2e suite that pass on a cluster of fake kubelets with " + name + ".\n"
+		return os.WriteFile(list, []byte(head+strings.Join(passed, "\n")+"\n"), 0o644)
 	}
 	return compare(list, only, passed, failed)
 }
@@ -87,9 +92,32 @@ func node(i int) *v1.Node {
 		n.Labels[v1.LabelTopologyRegion] = "region"
 		n.Labels[v1.LabelOSStable] = "linux"
 		n.Labels[v1.LabelArchStable] = "amd64"
-		n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: fmt.Sprintf("10.1.0.%d", i+1)}, {Type: v1.NodeHostName, Address: name}}
+		n.Status.Addresses = []v1.NodeAddress{
+			{Type: v1.NodeInternalIP, Address: fmt.Sprintf("10.1.0.%d", i+1)}, {Type: v1.NodeHostName, Address: name}}
 		n.Status.NodeInfo = v1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.36.4"}
 	})
+}
+
+// offer does what a kubelet does and kwok does not: what somebody adds to a node's capacity becomes allocatable, and what
+// is taken away does not stay so.
+func offer(ctx context.Context, c *e2e.Cluster) {
+	nodes := c.Admin.CoreV1().Nodes()
+	for ctx.Err() == nil {
+		w, err := nodes.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		for event := range w.ResultChan() {
+			n, ok := event.Object.(*v1.Node)
+			if !ok || maps.EqualFunc(n.Status.Capacity, n.Status.Allocatable, resource.Quantity.Equal) {
+				continue
+			}
+			patch, _ := json.Marshal([]map[string]any{{"op": "replace", "path": "/status/allocatable", "value": n.Status.Capacity}})
+			// A failure is another change's, after which the node is seen again.
+			nodes.Patch(ctx, n.Name, types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
+		}
+	}
 }
 
 // suite runs Kubernetes' test program and reads its report.
@@ -99,7 +127,8 @@ func suite(ctx context.Context, c *e2e.Cluster, only string) (passed, failed []s
 		return nil, nil, err
 	}
 	report := filepath.Join(c.Dir, "report.json")
-	cmd := exec.CommandContext(ctx, filepath.Join(parts, "e2e.test"), "--kubeconfig", filepath.Join(c.Dir, "admin.conf"), "--provider", "skeleton",
+	cmd := exec.CommandContext(ctx, filepath.Join(parts, "e2e.test"),
+		"--kubeconfig", filepath.Join(c.Dir, "admin.conf"), "--provider", "skeleton",
 		"--ginkgo.focus", only, "--ginkgo.json-report", report, "--ginkgo.no-color", "--ginkgo.succinct", "--ginkgo.timeout", "2h",
 		"--num-nodes", "4", "--disable-log-dump", "--kubectl-path", filepath.Join(parts, "kubectl"))
 	log, err := os.Create(filepath.Join(c.Dir, "suite.log"))
