@@ -6,12 +6,34 @@
 
 #include "engine/class_cache.h"
 #include "engine/decide.h"
+#include "preempt/default_preemption.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
 #define X(name, text) [PATH_##name] = text,
     DECISION_PATHS(X)
 #undef X
 };
+
+static int64_t seconds_to_ns(int64_t seconds)
+{
+    int64_t ns;
+    return __builtin_mul_overflow(seconds, NS_PER_SECOND, &ns) ? INT64_MAX : ns;
+}
+
+static void init_queue(struct engine *engine, const struct engine_options *options)
+{
+    const struct plugin_order *sort = &engine->profiles[0].points[POINT_QUEUE_SORT];
+    queue_init(&engine->queue,
+               &(struct queue_options){
+                   .profiles = engine->profiles,
+                   .profiles_len = engine->profiles_len,
+                   .cluster = engine->cluster,
+                   .less = sort->len ? sort->items[0]->plugin->less : NULL,
+                   .backoff_initial_ns = seconds_to_ns(options->config->pod_initial_backoff_seconds),
+                   .backoff_max_ns = seconds_to_ns(options->config->pod_max_backoff_seconds),
+                   .now_ns = options->now_ns,
+               });
+}
 
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
                 struct error *err)
@@ -34,8 +56,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         if (options->percentage.set)
             engine->profiles[i].percentage.set = false;
     }
-    const struct plugin_order *sort = &engine->profiles[0].points[POINT_QUEUE_SORT];
-    queue_init(&engine->queue, sort->len ? sort->items[0]->plugin->less : NULL);
+    init_queue(engine, options);
     engine->classes = class_cache_new(cluster);
     return 0;
 }
@@ -50,37 +71,85 @@ void engine_release(struct engine *engine)
     arena_release(&engine->arena);
 }
 
-const struct profile *engine_profile(const struct engine *engine, const struct pod *pod)
+uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod)
 {
-    for (uint32_t i = 0; i < engine->profiles_len; i++)
-        if (str_eq(engine->profiles[i].scheduler_name, pod->spec.scheduler_name))
-            return &engine->profiles[i];
-    return NULL;
+    uint32_t number = 0;
+    while (number < engine->profiles_len &&
+           !str_eq(engine->profiles[number].scheduler_name, pod->spec.scheduler_name))
+        number++;
+    return number;
 }
 
-int engine_add_pod(struct engine *engine, struct pod_info *pod, struct status *ret_gate, struct error *err)
+const struct profile *engine_profile(const struct engine *engine, const struct pod *pod)
 {
-    const struct profile *profile = engine_profile(engine, pod->api);
-    if (!profile)
+    uint32_t number = engine_profile_number(engine, pod);
+    return number < engine->profiles_len ? &engine->profiles[number] : NULL;
+}
+
+/* ---- what the host tells ---- */
+int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, struct status *ret_gate,
+                   struct error *err)
+{
+    uint32_t number = engine_profile_number(engine, pod->api);
+    if (number == engine->profiles_len)
         return error_set(err, -ENOENT,
                          "pod " STR_FMT "/" STR_FMT ": no profile for scheduler name \"" STR_FMT "\"",
                          STR_ARG(pod->api->meta.namespace), STR_ARG(pod->api->meta.name),
                          STR_ARG(pod->api->spec.scheduler_name));
-    *ret_gate = run_pre_enqueue(profile, pod->api, &engine->arena);
-    queue_add(&engine->queue, pod, !status_ok(*ret_gate));
+    queue_add(&engine->queue, pod, number, now_ns, ret_gate);
     return 0;
 }
 
-void engine_remove_pod(struct engine *engine, struct pod_info *pod)
+/* Room that was only promised keeps out pods that matter no more than the one it was promised to. */
+void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
 {
-    bool occupied = pod->row != ROW_NONE, nominated = pod->nominated_row != ROW_NONE;
-    if (!occupied)
-        queue_remove(&engine->queue, pod);
+    bool occupied = pod->row != ROW_NONE;
+    bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
+    const struct profile *profile = engine_profile(engine, pod->api);
+    struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
+    struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
+    };
+    if (profile)
+        preemption_end(profile, pod->api);
+    queue_remove(&engine->queue, pod);
+    pod_info_ref(pod);
     cluster_remove_pod(engine->cluster, pod);
     if (occupied || nominated)
-        queue_wake_all(&engine->queue);
+        queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
+    pod_info_unref(engine->cluster, pod);
 }
 
+void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+{
+    struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_room = true
+    };
+    queue_event(&engine->queue, &event, NULL, now_ns);
+}
+
+void engine_preemption_last(struct engine *engine, const struct pod_info *pod, const struct pod_info *victim)
+{
+    const struct profile *profile = engine_profile(engine, pod->api);
+    if (profile)
+        preemption_last(profile, pod->api, victim->api);
+}
+
+void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)
+{
+    const struct profile *profile = engine_profile(engine, pod->api);
+    if (profile)
+        preemption_end(profile, pod->api);
+    if (failed)
+        queue_activate(&engine->queue, pod, now_ns);
+}
+
+void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)
+{
+    queue_event(&engine->queue, event, NULL, now_ns);
+}
+
+/* ---- a step ---- */
 static void decide(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     if (engine->slowest == PATH_PLAIN || !decide_fast(engine, cycle, ret)) {
@@ -88,6 +157,14 @@ static void decide(struct engine *engine, struct cycle *cycle, struct choice *re
         decide_plain(engine, cycle, ret);
     }
     engine->stats.decisions[ret->path]++;
+}
+
+static bool any_must_be_asked(const struct post_filter_result *result)
+{
+    for (uint32_t i = 0; i < result->victims_len; i++)
+        if (!result->victims[i]->terminating)
+            return true;
+    return false;
 }
 
 /* Nobody fits: may others leave? The message is that of the pod's condition, in all cases. */
@@ -106,15 +183,28 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
         diagnosis->post_filter_message = status_message(status, cycle->arena);
     }
     ret->message = diagnosis_message(diagnosis, engine->cluster->live_nodes);
+    ret->unschedulable_plugins = diagnosis->unschedulable_plugins;
+    ret->pending_plugins = diagnosis->pending_plugins;
     if (result.nominated_row != ROW_NONE) {
         cluster_nominate(engine->cluster, ret->pod, result.nominated_row);
         ret->nominated_row = result.nominated_row;
         ret->victims = result.victims;
         ret->victims_len = result.victims_len;
         ret->retry = true;
+        if (any_must_be_asked(&result))
+            preemption_begin(cycle->profile, cycle->pod);
     } else if (result.clear_nomination) {
         cluster_denominate(engine->cluster, ret->pod);
     }
+}
+
+/* Only Reserve and Permit reject a pod; who fails later may succeed another time. */
+static void blame(const struct cycle *cycle, struct status status, struct decision *ret)
+{
+    struct diagnosis diagnosis = { 0 };
+    diagnosis_blame(&diagnosis, cycle->profile, status);
+    ret->unschedulable_plugins = diagnosis.unschedulable_plugins;
+    ret->pending_plugins = diagnosis.pending_plugins;
 }
 
 /* The chosen node is taken at once; what binding needs is reserved, and given back when something refuses. */
@@ -125,6 +215,8 @@ static void commit(struct engine *engine, struct cycle *cycle, uint32_t row, str
     struct status status = run_reserve(cycle, row);
     if (status_ok(status))
         status = run_permit(cycle, row, &timeout_ms);
+    if (!status_ok(status))
+        blame(cycle, status, ret);
     if (status_ok(status))
         status = run_pre_bind(cycle, row);
     if (status_ok(status))
@@ -165,22 +257,33 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct decision 
         diagnosis_release(choice.diagnosis);
 }
 
-bool engine_step(struct engine *engine, struct decision *ret)
+static void skip_deleted(struct engine *engine, struct decision *ret)
 {
+    const struct meta *meta = &ret->pod->api->meta;
+    ret->is_deleted = true;
+    ret->message = arena_printf(&engine->arena, "skip schedule deleting pod: " STR_FMT "/" STR_FMT,
+                                STR_ARG(meta->namespace), STR_ARG(meta->name));
+}
+
+bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
+{
+    queue_tick(&engine->queue, now_ns);
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)
         return false;
     arena_reset(&engine->arena);
     *ret = (struct decision){ .pod = entry->pod, .row = ROW_NONE, .nominated_row = ROW_NONE };
-    struct cycle cycle;
-    cycle_init(&cycle, engine_profile(engine, entry->pod->api), engine->cluster, entry->pod, &engine->arena);
-    attempt(engine, &cycle, ret);
-    cycle_release(&cycle);
-    if (ret->row != ROW_NONE)
+    if (entry->pod->terminating) {
+        skip_deleted(engine, ret);
+    } else {
+        struct cycle cycle;
+        cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
+        attempt(engine, &cycle, ret);
+        cycle_release(&cycle);
+    }
+    if (ret->row != ROW_NONE || ret->is_deleted)
         queue_done(&engine->queue, entry);
-    else if (ret->retry)
-        queue_retry(&engine->queue, entry);
     else
-        queue_park(&engine->queue, entry);
+        queue_requeue(&engine->queue, entry, ret->unschedulable_plugins, ret->pending_plugins, now_ns);
     return true;
 }

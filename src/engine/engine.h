@@ -1,7 +1,8 @@
 /* engine.h: the loop: pop a pod, decide, place it, report.
  *
- * The engine is a state machine without I/O: pods come in through engine_add_pod(), decisions come out of
- * engine_step(). The same pods in the same order with the same seed give the same decisions, always.
+ * The engine is a state machine without I/O. What happens in the cluster comes in (intake.h, or engine_add_pod() and
+ * engine_remove_pod()) and wakes the pods that it may help; decisions come out of engine_step(). Time comes in as an
+ * argument. The same events at the same times with the same seed give the same decisions, always.
  *
  * A decision may take one of three paths, which are exact and agree in everything, the random choice among equal
  * nodes included (decide.h):
@@ -32,6 +33,7 @@ struct engine_options {
     const struct scheduler_config *config;
     const struct registry *registry;
     uint64_t seed;
+    int64_t now_ns;              /* since 1970 */
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
     enum decision_path
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
@@ -43,14 +45,18 @@ struct decision {
     uint32_t row;       /* where it goes, or ROW_NONE */
     struct str message; /* why it waits: the text of its PodScheduled condition */
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
+    bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
+    uint64_t unschedulable_plugins, pending_plugins; /* who rejected it, by index in the profile */
     uint32_t nominated_row;
-    struct pod_info **victims; /* who must leave for it; the host removes them (engine_remove_pod) */
+    /* Who must leave for it. The host asks them to, and then calls engine_preemption_done(); the pod is held back
+     * until then. */
+    struct pod_info **victims;
     uint32_t victims_len;
     uint32_t examined, feasible; /* nodes */
     int64_t total;               /* score of the chosen node, where nodes were compared */
     uint32_t ties;               /* how many nodes had that score */
     enum decision_path path;
-    bool retry; /* it will be tried again at once */
+    bool retry; /* it has a nomination, and is tried again when its victims have left */
 };
 
 struct engine_stats {
@@ -79,13 +85,27 @@ void engine_release(struct engine *engine);
 
 /* The profile that a pod's spec.schedulerName names, or NULL. */
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod);
+/* The number of that profile; engine->profiles_len: none. */
+uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod);
+
 /* A pod that is known to the cluster and has no node waits for a decision. A gated one gets its reason in `ret_gate`
- * (code Success: it waits in the active queue). Pods of other schedulers are an error. */
-int engine_add_pod(struct engine *engine, struct pod_info *pod, struct status *ret_gate, struct error *err);
-/* A pod leaves the cluster: the node that it was on, or was nominated to, has more room, and whoever waits is tried
+ * (code Success: it waits in the active queue); its texts stay until the next call. Pods of other schedulers are an
+ * error. */
+int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, struct status *ret_gate,
+                   struct error *err);
+/* A pod leaves the cluster. The node that it was on, or was nominated to, has more room: whoever that may help is tried
  * again. */
-void engine_remove_pod(struct engine *engine, struct pod_info *pod);
-/* Decides the next pod. False: nobody is left to be tried. */
-bool engine_step(struct engine *engine, struct decision *ret);
+void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns);
+/* A pod that was placed here has its node for good: others may have waited for it. */
+void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
+/* All victims of the pod's decision but this one were asked to leave: the pod is free as soon as it goes. */
+void engine_preemption_last(struct engine *engine, const struct pod_info *pod, const struct pod_info *victim);
+/* All were asked, or that failed: then the pod is tried again at once. */
+void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
+/* Something happened that the engine was not told in another way. */
+void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);
+/* Decides the next pod. False: nobody is to be tried now; queue_next_due(&engine->queue) tells when time alone may
+ * change that. */
+bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret);
 
 #endif

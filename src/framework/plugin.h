@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cluster/cluster.h"
 #include "config/points.h"
+#include "framework/events.h"
 #include "framework/status.h"
 
 enum { SCORE_MAX = 100, PLUGINS_MAX = 64 };
@@ -92,6 +93,9 @@ struct plugin {
     void (*post_bind)(struct cycle *cycle, uint32_t row);
 
     const struct row_forms *rows;
+
+    /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
+    const struct event_rule *events;
 };
 
 /* A plugin in a profile. */

@@ -4,8 +4,7 @@
  * gets the same score of 0, as the reference gives it. */
 #include "framework/normalize.h"
 #include "framework/table.h"
-
-#define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
+#include "plugins/device_classes.h"
 
 struct request {
     bool claims; /* does the pod need devices? */
@@ -23,22 +22,6 @@ static bool needs_no_claim(const struct pod *pod, const struct pod_claim *claim)
     return false;
 }
 
-static bool class_provides(const struct cluster *cluster, struct str resource)
-{
-    if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) &&
-        cluster_get(&cluster->device_classes, (struct str){ 0 },
-                    str_slice(resource, sizeof(DEVICE_CLASS_PREFIX) - 1, resource.len)))
-        return true;
-    if (!resource_is_extended(resource))
-        return false;
-    map_for(&cluster->device_classes, slot) {
-        const struct device_class *class = stored_object(slot);
-        if (str_eq(class->extended_resource_name, resource))
-            return true;
-    }
-    return false;
-}
-
 static bool needs_devices(const struct cluster *cluster, const struct pod_info *info)
 {
     list_for(&info->api->spec.resource_claims, claim) {
@@ -50,7 +33,7 @@ static bool needs_devices(const struct cluster *cluster, const struct pod_info *
     const struct pod_class *class = info->class;
     for (uint32_t i = 0; i < class->fit_len; i++)
         if (class->fit[i].value && class->fit[i].resource >= RES_SCALAR_FIRST &&
-            class_provides(cluster, cluster->resource_names.items[class->fit[i].resource]))
+            device_class_provides(cluster, cluster->resource_names.items[class->fit[i].resource]))
             return true;
     return false;
 }
@@ -118,6 +101,69 @@ static uint64_t rows_version(const struct table *table, const struct table_part 
 
 static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_version };
 
+/* ---- what may help ---- */
+/* A claim made from a template belongs to the pod. */
+static bool is_owned(const struct meta *claim, const struct pod *pod)
+{
+    list_for(&claim->owners, owner)
+        if (owner->controller.value)
+            return str_eq(owner->uid, pod->meta.uid);
+    return false;
+}
+
+/* Are all claims of the pod there? *ret_uses: is the given one among them? */
+static bool claims_exist(const struct cluster *cluster, const struct pod *pod,
+                         const struct resource_claim *given, bool *ret_uses)
+{
+    *ret_uses = false;
+    list_for(&pod->spec.resource_claims, wanted) {
+        struct str name = wanted->resource_claim_name;
+        bool named = name.ptr;
+        list_for(&pod->status.claim_statuses, status) {
+            if (!wanted->resource_claim_name.ptr && str_eq(status->name, wanted->name)) {
+                name = status->resource_claim_name;
+                named = true;
+                break;
+            }
+        }
+        if (!named)
+            return false;
+        if (!name.ptr)
+            continue; /* none was needed */
+        const struct resource_claim *claim = cluster_get(&cluster->claims, pod->meta.namespace, name);
+        if (!claim || claim->meta.deletion_time.set ||
+            (!wanted->resource_claim_name.ptr && !is_owned(&claim->meta, pod)))
+            return false;
+        *ret_uses |= given && str_eq(claim->meta.name, given->meta.name) &&
+                     str_eq(claim->meta.namespace, given->meta.namespace);
+    }
+    return true;
+}
+
+static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
+                               const struct cluster_event *event)
+{
+    bool uses;
+    return claims_exist(context->cluster, pod, event->after, &uses) && uses ? HINT_QUEUE : HINT_SKIP;
+}
+
+static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    bool uses;
+    return pod_is(event->after, pod) && claims_exist(context->cluster, event->after, NULL, &uses) ? HINT_QUEUE
+                                                                                                  : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_ALLOCATABLE, NULL },
+    { EVENT_RESOURCE_CLAIM, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_POD, ACTION_POD_GENERATED_CLAIM, pod_changed },
+    { EVENT_DEVICE_CLASS, ACTION_ADD | ACTION_UPDATE, NULL },
+    { EVENT_RESOURCE_SLICE, ACTION_ADD | ACTION_UPDATE, NULL },
+    { 0 },
+};
+
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
     .doc = "Holds back pods that need devices by ResourceClaim.",
@@ -128,4 +174,5 @@ const struct plugin plugin_dynamic_resources = {
     .score = score,
     .normalize = normalize,
     .rows = &rows,
+    .events = events,
 };

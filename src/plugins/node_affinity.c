@@ -294,6 +294,44 @@ static const struct row_forms rows = {
     .explain = rows_explain,
 };
 
+/* ---- what may help ---- */
+enum wish { UNWANTED, WANTED, BROKEN };
+
+/* Alternatives that can not be parsed matter only where no other one fits. */
+static enum wish wish_for(const struct pod *pod, const struct node *node)
+{
+    const struct node_affinity *affinity = affinity_of(pod);
+    if (!str_map_contains_all(&node->meta.labels, &pod->spec.node_selector))
+        return UNWANTED;
+    if (!affinity || !affinity->required ||
+        node_selector_matches(affinity->required, node->meta.name, &node->meta.labels))
+        return WANTED;
+    list_for(&affinity->required->terms, term)
+        if (term->invalid)
+            return BROKEN;
+    return UNWANTED;
+}
+
+/* A node that the pod wants now, and did not want before. */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    const struct node_affinity *added = context->self;
+    const struct node *before = event->before, *after = event->after;
+    if (added && added->required &&
+        !node_selector_matches(added->required, after->meta.name, &after->meta.labels))
+        return HINT_SKIP;
+    enum wish wish = wish_for(pod, after);
+    if (wish != WANTED)
+        return wish == BROKEN ? HINT_QUEUE : HINT_SKIP;
+    return before && wish_for(pod, before) == WANTED ? HINT_SKIP : HINT_QUEUE;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, node_changed },
+    { 0 },
+};
+
 const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
@@ -304,4 +342,5 @@ const struct plugin plugin_node_affinity = {
     .score = score,
     .normalize = normalize,
     .rows = &rows,
+    .events = events,
 };

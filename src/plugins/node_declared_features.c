@@ -40,13 +40,19 @@ struct needs {
     uint32_t mask;
 };
 
+static uint32_t needed_features(const struct pod_spec *spec)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < ARRAY_SIZE(features); i++)
+        if (features[i].needed && features[i].needed(spec))
+            mask |= 1U << i;
+    return mask;
+}
+
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
-    uint32_t mask = 0;
-    for (uint32_t i = 0; i < ARRAY_SIZE(features); i++)
-        if (features[i].needed && features[i].needed(&cycle->pod->spec))
-            mask |= 1U << i;
+    uint32_t mask = needed_features(&cycle->pod->spec);
     if (!mask)
         return STATUS_SKIPPED;
     struct needs *needs = arena_new(cycle->arena, struct needs);
@@ -80,9 +86,36 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+/* ---- what may help ---- */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct node *before = event->before, *after = event->after;
+    return before && str_list_eq(&before->status.declared_features, &after->status.declared_features)
+               ? HINT_SKIP
+               : HINT_QUEUE;
+}
+
+static enum hint pod_updated(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    (void)context;
+    const struct pod *before = event->before, *after = event->after;
+    return pod_is(after, pod) && needed_features(&before->spec) != needed_features(&after->spec) ? HINT_QUEUE
+                                                                                                 : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_DECLARED_FEATURE, node_changed },
+    { EVENT_POD, ACTION_UPDATE, pod_updated },
+    { 0 },
+};
+
 const struct plugin plugin_node_declared_features = {
     .name = "NodeDeclaredFeatures",
     .doc = "Filters out nodes that do not declare a feature which the pod relies on.",
     .pre_filter = pre_filter,
     .filter = filter,
+    .events = events,
 };

@@ -18,9 +18,15 @@ static bool rows_prepare(struct table *table, struct table_part *part)
 
 static const struct row_forms rows = { .prepare = rows_prepare };
 
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD, NULL },
+    { 0 },
+};
+
 const struct plugin plugin_node_name = {
     .name = "NodeName",
     .doc = "Filters out nodes other than the one that spec.nodeName names.",
     .filter = filter,
     .rows = &rows,
+    .events = events,
 };

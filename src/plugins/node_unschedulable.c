@@ -52,9 +52,33 @@ static const struct row_forms rows = { .prepare = rows_prepare,
                                        .filter = rows_filter,
                                        .explain = rows_explain };
 
+/* ---- what may help ---- */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct node *before = event->before, *after = event->after;
+    bool was_closed = !before || before->spec.unschedulable;
+    return was_closed && !after->spec.unschedulable ? HINT_QUEUE : HINT_SKIP;
+}
+
+static enum hint tolerations_changed(const struct hint_context *context, const struct pod *pod,
+                                     const struct cluster_event *event)
+{
+    (void)context;
+    return pod_is(event->after, pod) && tolerates_cordon(event->after) ? HINT_QUEUE : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_TAINT, node_changed },
+    { EVENT_POD, ACTION_POD_TOLERATION, tolerations_changed },
+    { 0 },
+};
+
 const struct plugin plugin_node_unschedulable = {
     .name = "NodeUnschedulable",
     .doc = "Filters out nodes whose spec.unschedulable is set.",
     .filter = filter,
     .rows = &rows,
+    .events = events,
 };

@@ -277,9 +277,89 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+/* ---- what may help ---- */
+static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct pod *gone = event->before;
+    if (!event_pod_holds_room(event, gone))
+        return HINT_SKIP;
+    list_for(&gone->spec.volumes, volume)
+        if (volume->pvc || volume->ephemeral || csi_kind_of_volume(volume))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static enum hint claim_added(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    const struct pvc *added = event->after;
+    struct volume_claim claim;
+    if (!str_eq(added->meta.namespace, pod->meta.namespace))
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if (volume_claim_of(pod, volume, context->arena, &claim) && str_eq(claim.name, added->meta.name))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+/* A volume was detached somewhere: of any driver for a pod with claims, else of the driver that the pod needs. */
+static enum hint attachment_deleted(const struct hint_context *context, const struct pod *pod,
+                                    const struct cluster_event *event)
+{
+    const struct volume_attachment *gone = event->before;
+    list_for(&pod->spec.volumes, volume) {
+        const struct csi_kind *kind = csi_kind_of_volume(volume);
+        struct csi_translation translation;
+        struct str why;
+        if (volume->pvc)
+            return HINT_QUEUE;
+        if (kind && (str_eq(kind->driver, gone->attacher) ||
+                     (kind->migrated && !csi_translate_volume(volume, context->arena, &translation, &why))))
+            return HINT_QUEUE;
+    }
+    return HINT_SKIP;
+}
+
+/* The limit of a driver by name; of two entries the last one holds, and none is 0. */
+static int64_t reported_limit(const struct csi_node *csi_node, struct str driver)
+{
+    for (uint32_t i = csi_node->drivers.len; i-- > 0;) {
+        const struct csi_node_driver *entry = &csi_node->drivers.items[i];
+        if (str_eq(entry->name, driver))
+            return entry->allocatable && entry->allocatable->count.set ? entry->allocatable->count.value : 0;
+    }
+    return 0;
+}
+
+static enum hint csi_node_changed(const struct hint_context *context, const struct pod *pod,
+                                  const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct csi_node *before = event->before, *after = event->after;
+    list_for(&after->drivers, driver) {
+        int64_t limit =
+            driver->allocatable && driver->allocatable->count.set ? driver->allocatable->count.value : 0;
+        if (limit > reported_limit(before, driver->name))
+            return HINT_QUEUE;
+    }
+    return HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_CSI_NODE, ACTION_ADD, NULL },
+    { EVENT_CSI_NODE, ACTION_UPDATE, csi_node_changed },
+    { EVENT_POD, ACTION_DELETE, pod_deleted },
+    { EVENT_PVC, ACTION_ADD, claim_added },
+    { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, attachment_deleted },
+    { 0 },
+};
+
 const struct plugin plugin_node_volume_limits = {
     .name = "NodeVolumeLimits",
     .doc = "Keeps the number of volumes of a CSI driver on a node within what the driver reports.",
     .pre_filter = pre_filter,
     .filter = filter,
+    .events = events,
 };

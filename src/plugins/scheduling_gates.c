@@ -16,8 +16,21 @@ static struct status pre_enqueue(const void *self, const struct pod *pod, struct
                          STR_ARG(strbuf_slice(&names)));
 }
 
+static enum hint gates_lifted(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    (void)context;
+    return pod_is(event->after, pod) ? HINT_QUEUE : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_POD, ACTION_POD_GATES_ELIMINATED, gates_lifted },
+    { 0 },
+};
+
 const struct plugin plugin_scheduling_gates = {
     .name = "SchedulingGates",
     .doc = "Keeps a pod that carries scheduling gates out of the queue.",
     .pre_enqueue = pre_enqueue,
+    .events = events,
 };

@@ -165,6 +165,30 @@ static const struct row_forms rows = {
     .explain = rows_explain,
 };
 
+/* ---- what may help ---- */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    (void)context;
+    const struct node *before = event->before, *after = event->after;
+    bool repelled = !before || repels(before->spec.taints.items, before->spec.taints.len, &pod->spec);
+    bool repels_now = repels(after->spec.taints.items, after->spec.taints.len, &pod->spec);
+    return repelled && !repels_now ? HINT_QUEUE : HINT_SKIP;
+}
+
+static enum hint tolerations_changed(const struct hint_context *context, const struct pod *pod,
+                                     const struct cluster_event *event)
+{
+    (void)context;
+    return pod_is(event->after, pod) ? HINT_QUEUE : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_TAINT, node_changed },
+    { EVENT_POD, ACTION_POD_TOLERATION, tolerations_changed },
+    { 0 },
+};
+
 const struct plugin plugin_taint_toleration = {
     .name = "TaintToleration",
     .doc =
@@ -174,4 +198,5 @@ const struct plugin plugin_taint_toleration = {
     .score = score,
     .normalize = normalize,
     .rows = &rows,
+    .events = events,
 };

@@ -151,6 +151,47 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+/* ---- what may help ---- */
+static bool uses_claim(const struct pod *pod, struct str claim)
+{
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc && str_eq(volume->pvc->claim_name, claim))
+            return true;
+    return false;
+}
+
+static enum hint claim_added(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    (void)context;
+    const struct pvc *claim = event->after;
+    return str_eq(claim->meta.namespace, pod->meta.namespace) && uses_claim(pod, claim->meta.name)
+               ? HINT_QUEUE
+               : HINT_SKIP;
+}
+
+/* A pod that leaves with a disk or a claim that this one wants. How the claim may be used is not asked. */
+static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    (void)context;
+    const struct pod *gone = event->before;
+    if (!str_eq(gone->meta.namespace, pod->meta.namespace))
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if ((is_disk(volume) && conflicts_with_pod(volume, gone)) ||
+            (volume->pvc && uses_claim(gone, volume->pvc->claim_name)))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_POD, ACTION_DELETE, pod_deleted },
+    { EVENT_NODE, ACTION_ADD, NULL },
+    { EVENT_PVC, ACTION_ADD, claim_added },
+    { 0 },
+};
+
 const struct plugin plugin_volume_restrictions = {
     .name = "VolumeRestrictions",
     .doc = "Keeps disks that can not be shared, and claims for a single pod, to one user.",
@@ -158,4 +199,5 @@ const struct plugin plugin_volume_restrictions = {
     .add_pod = add_pod,
     .remove_pod = remove_pod,
     .filter = filter,
+    .events = events,
 };

@@ -169,9 +169,71 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+/* ---- what may help ---- */
+static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
+                               const struct cluster_event *event)
+{
+    (void)context;
+    const struct pvc *claim = event->after;
+    if (!str_eq(claim->meta.namespace, pod->meta.namespace))
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc && str_eq(volume->pvc->claim_name, claim->meta.name))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static enum hint class_added(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    return storage_class_waits(event->after) ? HINT_QUEUE : HINT_SKIP;
+}
+
+static bool same_values(const struct str_list *a, const struct str_list *b)
+{
+    for (uint32_t i = 0; i < a->len; i++) {
+        uint32_t at = 0;
+        while (at < b->len && !str_eq(a->items[i], b->items[at]))
+            at++;
+        if (at == b->len)
+            return false;
+    }
+    return true;
+}
+
+/* A volume in other zones than before. */
+static enum hint volume_changed(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event)
+{
+    (void)pod;
+    if (!event->before)
+        return HINT_QUEUE;
+    struct demand before[ARRAY_SIZE(topology_labels)], after[ARRAY_SIZE(topology_labels)];
+    struct state was = { before, 0 }, is = { after, 0 };
+    add_demands(&was, event->before, context->arena);
+    add_demands(&is, event->after, context->arena);
+    if (was.len != is.len)
+        return HINT_QUEUE;
+    for (uint32_t i = 0; i < was.len; i++)
+        if (before[i].label != after[i].label || !same_values(&before[i].values, &after[i].values) ||
+            !same_values(&after[i].values, &before[i].values))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_STORAGE_CLASS, ACTION_ADD, class_added },
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, NULL },
+    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_PV, ACTION_ADD | ACTION_UPDATE, volume_changed },
+    { 0 },
+};
+
 const struct plugin plugin_volume_zone = {
     .name = "VolumeZone",
     .doc = "Keeps pods in the zones of their bound volumes.",
     .pre_filter = pre_filter,
     .filter = filter,
+    .events = events,
 };

@@ -1,132 +1,574 @@
-/* queue.c: moves pods between the places. */
+/* queue.c: moves pods between the places; see queue.h. What decides about a move is in worth.c. */
 #include "queue/queue.h"
 
 #include <stdlib.h>
 
+#include "base/bitmap.h"
+#include "queue/rooms.h"
+#include "queue/worth.h"
+
+enum {
+    SPARE_MAX = 1024, /* entries kept for the next pods */
+    TRIM_MIN = 4096,  /* an empty queue gives back tables larger than this */
+};
+#define ORDERING_WINDOW_NS NS_PER_SECOND /* backoffs end with whole seconds: who wakes together is sorted */
+#define LEFTOVERS_PERIOD_NS (30 * NS_PER_SECOND)
+#define UNSCHEDULABLE_MAX_NS (300 * NS_PER_SECOND)
+
+const char *const queue_place_names[QUEUE_PLACE_COUNT] = {
+#define X(name, text) [QUEUE_##name] = text,
+    QUEUE_PLACES(X)
+#undef X
+};
+
+/* ---- orders ---- */
 static bool goes_before(const void *a, const void *b, const void *context)
 {
     const struct queued_pod *x = a, *y = b;
     const struct queue *queue = context;
-    if (queue->less) {
-        if (queue->less(x->pod, y->pod))
+    if (queue->options.less) {
+        if (queue->options.less(x->pod, y->pod))
             return true;
-        if (queue->less(y->pod, x->pod))
+        if (queue->options.less(y->pod, x->pod))
             return false;
     }
-    return x->arrival < y->arrival;
+    return x->since_ns != y->since_ns ? x->since_ns < y->since_ns : x->order < y->order;
 }
 
-static void active_moved(void *item, size_t at)
+static bool wakes_before(const void *a, const void *b, const void *context)
+{
+    const struct queued_pod *x = a, *y = b;
+    if (x->backoff_until_ns != y->backoff_until_ns)
+        return x->backoff_until_ns < y->backoff_until_ns;
+    return goes_before(a, b, context);
+}
+
+static void heap_moved(void *item, size_t at)
 {
     ((struct queued_pod *)item)->at = at;
 }
 
-void queue_init(struct queue *queue, bool (*less)(const struct pod_info *a, const struct pod_info *b))
+void queue_init(struct queue *queue, const struct queue_options *options)
 {
-    *queue = (struct queue){ .less = less };
-    queue->active.before = goes_before;
-    queue->active.moved = active_moved;
-    queue->active.context = queue;
-}
-
-static void activate(struct queue *queue, struct queued_pod *entry)
-{
-    entry->place = QUEUE_ACTIVE;
-    heap_push(&queue->active, entry);
-}
-
-void queue_add(struct queue *queue, struct pod_info *pod, bool gated)
-{
-    struct queued_pod *entry = xcalloc(1, sizeof(*entry));
-    entry->pod = pod;
-    entry->arrival = ++queue->arrivals;
-    if (!gated) {
-        activate(queue, entry);
-        return;
-    }
-    entry->place = QUEUE_GATED;
-    entry->at = queue->gated.len;
-    *vec_push(&queue->gated) = entry;
-}
-
-struct queued_pod *queue_pop(struct queue *queue)
-{
-    struct queued_pod *entry = heap_pop(&queue->active);
-    if (!entry)
-        return NULL;
-    entry->place = QUEUE_NOWHERE;
-    entry->attempts++;
-    return entry;
-}
-
-void queue_retry(struct queue *queue, struct queued_pod *entry)
-{
-    assert(entry->place == QUEUE_NOWHERE);
-    activate(queue, entry);
-}
-
-void queue_park(struct queue *queue, struct queued_pod *entry)
-{
-    assert(entry->place == QUEUE_NOWHERE);
-    entry->place = QUEUE_UNSCHEDULABLE;
-    entry->at = queue->unschedulable.len;
-    *vec_push(&queue->unschedulable) = entry;
-}
-
-void queue_done(struct queue *queue, struct queued_pod *entry)
-{
-    (void)queue;
-    assert(entry->place == QUEUE_NOWHERE);
-    free(entry);
-}
-
-void queue_wake_all(struct queue *queue)
-{
-    vec_for(&queue->unschedulable, entry)
-        activate(queue, *entry);
-    vec_clear(&queue->unschedulable);
-}
-
-void queue_remove(struct queue *queue, const struct pod_info *pod)
-{
-    for (size_t i = 0; i < queue->active.items.len; i++) {
-        struct queued_pod *entry = queue->active.items.items[i];
-        if (entry->pod == pod) {
-            heap_remove(&queue->active, i);
-            free(entry);
-            return;
-        }
-    }
-    for (size_t i = 0; i < queue->unschedulable.len; i++) {
-        if (queue->unschedulable.items[i]->pod == pod) {
-            free(queue->unschedulable.items[i]);
-            vec_swap_remove(&queue->unschedulable, i);
-            if (i < queue->unschedulable.len)
-                queue->unschedulable.items[i]->at = i;
-            return;
-        }
-    }
-    for (size_t i = 0; i < queue->gated.len; i++) {
-        if (queue->gated.items[i]->pod == pod) {
-            free(queue->gated.items[i]);
-            vec_swap_remove(&queue->gated, i);
-            if (i < queue->gated.len)
-                queue->gated.items[i]->at = i;
-            return;
-        }
-    }
+    *queue = (struct queue){ .options = *options, .next_leftovers_ns = options->now_ns };
+    if (!queue->options.unschedulable_max_ns)
+        queue->options.unschedulable_max_ns = UNSCHEDULABLE_MAX_NS;
+    struct heap *heaps[] = { &queue->active, &queue->backoff, &queue->error_backoff };
+    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++)
+        *heaps[i] =
+            (struct heap){ .before = i ? wakes_before : goes_before, .moved = heap_moved, .context = queue };
+    queue->interests = xcalloc(options->profiles_len, sizeof(*queue->interests));
+    queue->reasons = xcalloc(options->profiles_len, sizeof(*queue->reasons));
+    queue->incoming = xcalloc(QUEUE_NAME_COUNT, sizeof(*queue->incoming));
+    for (uint32_t i = 0; i < options->profiles_len; i++)
+        event_interest_init(&queue->interests[i], &options->profiles[i]);
 }
 
 void queue_release(struct queue *queue)
 {
-    struct queued_pod *entry;
-    while ((entry = heap_pop(&queue->active)))
-        free(entry);
-    vec_for(&queue->unschedulable, item)
-        free(*item);
-    vec_for(&queue->gated, item)
-        free(*item);
+    for (struct queued_pod *entry = queue->oldest_in_flight, *next; entry; entry = next) {
+        next = entry->next;
+        if (!entry->pod) /* no longer in the table */
+            free(entry);
+    }
+    map_for(&queue->entries, slot)
+        free(slot->value);
+    vec_for(&queue->spare, entry)
+        free(*entry);
     heap_release(&queue->active);
-    vec_release(&queue->unschedulable);
-    vec_release(&queue->gated);
+    heap_release(&queue->backoff);
+    heap_release(&queue->error_backoff);
+    rooms_release(queue);
+    idmap_release(&queue->entries);
+    vec_release(&queue->spare);
+    vec_release(&queue->woken);
+    vec_release(&queue->flight_events);
+    free(queue->interests);
+    free(queue->reasons);
+    free(queue->incoming);
+    arena_release(&queue->scratch);
+}
+
+/* ---- entries ---- */
+static uint64_t key_of(const struct pod_info *pod)
+{
+    return (uint64_t)(uintptr_t)pod;
+}
+
+struct queued_pod *queue_find(const struct queue *queue, const struct pod_info *pod)
+{
+    return idmap_get(&queue->entries, key_of(pod));
+}
+
+static void refresh_age(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
+{
+    entry->since_ns = now_ns;
+    entry->order = ++queue->arrivals;
+}
+
+static struct queued_pod *entry_new(struct queue *queue, struct pod_info *pod, uint32_t profile,
+                                    int64_t now_ns)
+{
+    struct queued_pod *entry =
+        queue->spare.len ? queue->spare.items[--queue->spare.len] : xmalloc(sizeof(*entry));
+    *entry = (struct queued_pod){
+        .pod = pod, .profile = profile, .gate = GATE_NONE, .first_attempt_ns = QUEUE_NEVER
+    };
+    refresh_age(queue, entry, now_ns);
+    idmap_put(&queue->entries, key_of(pod), entry);
+    queue->counts[QUEUE_NOWHERE]++;
+    return entry;
+}
+
+static struct heap *heap_of(struct queue *queue, enum queue_place place)
+{
+    return place == QUEUE_ACTIVE          ? &queue->active
+           : place == QUEUE_BACKOFF       ? &queue->backoff
+           : place == QUEUE_ERROR_BACKOFF ? &queue->error_backoff
+                                          : NULL;
+}
+
+static bool is_waiting(const struct queued_pod *entry)
+{
+    return entry->place != QUEUE_NOWHERE && entry->place != QUEUE_IN_FLIGHT;
+}
+
+/* Pods that wait are counted under each plugin that rejected them. */
+static void count_reasons(struct queue *queue, const struct queued_pod *entry, int sign)
+{
+    bitmap_for_word(entry->unschedulable | entry->pending, plugin)
+        queue->reasons[entry->profile][plugin] += (uint32_t)sign;
+}
+
+static void set_place(struct queue *queue, struct queued_pod *entry, enum queue_place place)
+{
+    queue->counts[entry->place]--;
+    queue->counts[place]++;
+    if (is_waiting(entry))
+        count_reasons(queue, entry, -1);
+    entry->place = place;
+    if (is_waiting(entry))
+        count_reasons(queue, entry, +1);
+}
+
+/* Out of the place where it waits. */
+static void take_out(struct queue *queue, struct queued_pod *entry)
+{
+    struct heap *heap = heap_of(queue, entry->place);
+    if (heap)
+        heap_remove(heap, entry->at);
+    else if (entry->place == QUEUE_UNSCHEDULABLE || entry->place == QUEUE_GATED)
+        rooms_leave(queue, entry);
+    else if (entry->place == QUEUE_IN_FLIGHT)
+        flight_end(queue, entry);
+    set_place(queue, entry, QUEUE_NOWHERE);
+}
+
+/* After a crowd has left, tables that were made for it go as well. */
+static void trim(struct queue *queue)
+{
+    if (queue->entries.len)
+        return;
+    struct heap *heaps[] = { &queue->active, &queue->backoff, &queue->error_backoff };
+    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++)
+        if (heaps[i]->items.cap > TRIM_MIN)
+            heap_release(heaps[i]);
+    if (queue->woken.cap > TRIM_MIN)
+        vec_release(&queue->woken);
+    if (queue->entries.cap > TRIM_MIN)
+        idmap_release(&queue->entries);
+}
+
+static void entry_free(struct queue *queue, struct queued_pod *entry)
+{
+    take_out(queue, entry);
+    queue->counts[QUEUE_NOWHERE]--;
+    if (entry->pod)
+        idmap_remove(&queue->entries, key_of(entry->pod));
+    if (queue->spare.len < SPARE_MAX)
+        *vec_push(&queue->spare) = entry;
+    else
+        free(entry);
+    trim(queue);
+}
+
+/* ---- backoff ---- */
+static int64_t window_of(int64_t time_ns)
+{
+    int64_t past = time_ns % ORDERING_WINDOW_NS;
+    return time_ns - (past < 0 ? past + ORDERING_WINDOW_NS : past);
+}
+
+/* Doubles with every rejection, or with every error in a row. */
+static int64_t backoff_ns(const struct queue_options *options, uint32_t count)
+{
+    uint32_t shift = MIN(count - 1, 62U);
+    if (options->backoff_initial_ns > options->backoff_max_ns >> shift)
+        return options->backoff_max_ns;
+    return options->backoff_initial_ns << shift;
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Is the pod's backoff not over yet? A pod that was not tried has none. */
+static bool is_backing_off(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
+{
+    uint32_t count = entry->errors_in_a_row ? entry->errors_in_a_row : entry->rejections;
+    if (!queue->options.backoff_max_ns || !count)
+        return false;
+    if (!entry->backoff_until_ns)
+        entry->backoff_until_ns =
+            window_of(saturating_add(entry->since_ns, backoff_ns(&queue->options, count)));
+    return entry->backoff_until_ns >= window_of(now_ns);
+}
+
+/* ---- gates ---- */
+static bool gate_holds(struct queue *queue, struct queued_pod *entry, const struct plugin_instance *instance,
+                       struct status *ret)
+{
+    *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
+    if (status_ok(*ret))
+        return false;
+    ret->plugin = instance->plugin;
+    entry->unschedulable |= (uint64_t)1 << instance->index;
+    entry->gate = (int32_t)instance->index;
+    return true;
+}
+
+/* Asks the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. */
+static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
+{
+    const struct plugin_order *order = &queue->options.profiles[entry->profile].points[POINT_PRE_ENQUEUE];
+    int32_t gate = entry->gate;
+    *ret = STATUS_OK;
+    for (uint32_t i = 0; gate != GATE_NONE && i < order->len; i++)
+        if (order->items[i]->index == (uint32_t)gate && gate_holds(queue, entry, order->items[i], ret))
+            return true;
+    for (uint32_t i = 0; i < order->len; i++)
+        if (order->items[i]->index != (uint32_t)gate && gate_holds(queue, entry, order->items[i], ret))
+            return true;
+    entry->gate = GATE_NONE;
+    return false;
+}
+
+/* ---- into a place ---- */
+static void enter_room(struct queue *queue, struct queued_pod *entry, enum event_label why)
+{
+    queue->incoming[QUEUE_NAME_UNSCHEDULABLE][why]++;
+    rooms_enter(queue, entry);
+    set_place(queue, entry, entry->gate == GATE_NONE ? QUEUE_UNSCHEDULABLE : QUEUE_GATED);
+}
+
+static void enter_active(struct queue *queue, struct queued_pod *entry, enum event_label why, int64_t now_ns)
+{
+    if (entry->first_attempt_ns == QUEUE_NEVER)
+        entry->first_attempt_ns = now_ns;
+    queue->incoming[QUEUE_NAME_ACTIVE][why]++;
+    set_place(queue, entry, QUEUE_ACTIVE);
+    heap_push(&queue->active, entry);
+}
+
+/* Who was rejected may be taken out before its time; who failed by an error may not: the API server needs the rest. */
+static void enter_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why)
+{
+    bool failed = !(entry->unschedulable | entry->pending);
+    queue->incoming[QUEUE_NAME_BACKOFF][why]++;
+    set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
+    heap_push(failed ? &queue->error_backoff : &queue->backoff, entry);
+}
+
+/* The entry, which is nowhere, goes where the strategy says, if its gates let it. True: it will be tried. */
+static bool send(struct queue *queue, struct queued_pod *entry, enum strategy strategy, enum event_label why,
+                 int64_t now_ns)
+{
+    struct status gate;
+    arena_reset(&queue->scratch);
+    bool waits = strategy == STRATEGY_AFTER_BACKOFF && is_backing_off(queue, entry, now_ns);
+    if (strategy == STRATEGY_SKIP || is_gated(queue, entry, &gate)) {
+        entry->was_flushed &= strategy == STRATEGY_SKIP;
+        enter_room(queue, entry, why);
+        return false;
+    }
+    if (waits)
+        enter_backoff(queue, entry, why);
+    else
+        enter_active(queue, entry, why, now_ns);
+    return true;
+}
+
+/* ---- pods come and go ---- */
+static enum event_label label_of_pod(uint32_t actions)
+{
+    return event_label(&(struct cluster_event){ .resource = EVENT_UNSCHEDULED_POD, .actions = actions });
+}
+
+static struct queued_pod *add(struct queue *queue, struct pod_info *pod, uint32_t profile,
+                              enum event_label why, int64_t now_ns, struct status *ret_gate)
+{
+    struct queued_pod *entry = entry_new(queue, pod, profile, now_ns);
+    arena_reset(&queue->scratch);
+    if (is_gated(queue, entry, ret_gate))
+        enter_room(queue, entry, why);
+    else
+        enter_active(queue, entry, why, now_ns);
+    return entry;
+}
+
+struct queued_pod *queue_add(struct queue *queue, struct pod_info *pod, uint32_t profile, int64_t now_ns,
+                             struct status *ret_gate)
+{
+    assert(!queue_find(queue, pod));
+    return add(queue, pod, profile, label_of_pod(ACTION_ADD), now_ns, ret_gate);
+}
+
+/* Plugins that rejected the old version may like the new one. */
+static void update_rejected(struct queue *queue, struct queued_pod *entry, const struct pod *before,
+                            const struct action_list *actions, int64_t now_ns)
+{
+    bool tried = false;
+    for (uint32_t i = 0; i < actions->len && !tried; i++) {
+        const struct cluster_event event = {
+            .resource = pod_event_resource(entry->pod->api),
+            .actions = actions->items[i],
+            .before = before,
+            .after = entry->pod->api,
+        };
+        enum strategy strategy = pod_worth(queue, entry, &event);
+        if (strategy == STRATEGY_SKIP)
+            continue;
+        take_out(queue, entry);
+        tried = send(queue, entry, strategy, event_label(&event), now_ns);
+    }
+}
+
+void queue_update(struct queue *queue, struct pod_info *before, struct pod_info *after, uint32_t profile,
+                  int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, before);
+    struct status gate;
+    if (!entry) {
+        add(queue, after, profile, label_of_pod(ACTION_UPDATE), now_ns, &gate);
+        return;
+    }
+    arena_reset(&queue->scratch);
+    struct action_list actions = pod_update_actions(before->api, after->api, &queue->scratch);
+    struct heap *heap = heap_of(queue, entry->place);
+    if (heap)
+        heap_remove(heap, entry->at);
+    idmap_remove(&queue->entries, key_of(before));
+    idmap_put(&queue->entries, key_of(after), entry);
+    entry->pod = after;
+    if (heap) {
+        heap_push(heap, entry);
+    } else if (entry->place == QUEUE_IN_FLIGHT) {
+        entry->helped = entry->asked;
+        for (uint32_t i = 0; i < actions.len && flight_is_on(queue, entry); i++)
+            flight_note(queue, &(struct cluster_event){ .resource = pod_event_resource(after->api),
+                                                        .actions = actions.items[i],
+                                                        .before = before->api,
+                                                        .after = after->api });
+    } else {
+        update_rejected(queue, entry, before->api, &actions, now_ns);
+    }
+}
+
+void queue_remove(struct queue *queue, const struct pod_info *pod)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (!entry)
+        return;
+    if (is_waiting(entry)) {
+        entry_free(queue, entry);
+        return;
+    }
+    idmap_remove(&queue->entries, key_of(pod));
+    entry->pod = NULL;
+}
+
+/* ---- decisions ---- */
+struct queued_pod *queue_pop(struct queue *queue)
+{
+    struct queued_pod *entry = heap_pop(&queue->active);
+    if (!entry) {
+        entry = heap_pop(&queue->backoff);
+        if (!entry)
+            return NULL;
+        queue->incoming[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF]++;
+    }
+    set_place(queue, entry, QUEUE_IN_FLIGHT);
+    flight_begin(queue, entry);
+    entry->attempts++;
+    return entry;
+}
+
+void queue_settle(struct queue *queue, struct queued_pod *entry)
+{
+    assert(entry->place == QUEUE_IN_FLIGHT);
+    flight_end(queue, entry);
+}
+
+void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unschedulable, uint64_t pending,
+                   int64_t now_ns)
+{
+    assert(entry->place == QUEUE_IN_FLIGHT);
+    if (!entry->pod) {
+        queue_done(queue, entry);
+        return;
+    }
+    take_out(queue, entry);
+    entry->unschedulable = unschedulable;
+    entry->pending = pending;
+    entry->errors_in_a_row = unschedulable | pending ? 0 : entry->errors_in_a_row + 1;
+    entry->rejections += (unschedulable | pending) != 0;
+    entry->backoff_until_ns = 0;
+    entry->flushed_ns = 0;
+    entry->was_flushed = false;
+    refresh_age(queue, entry, now_ns);
+    send(queue, entry, flight_worth(entry), LABEL_ATTEMPT_FAILURE, now_ns);
+}
+
+void queue_done(struct queue *queue, struct queued_pod *entry)
+{
+    assert(entry->place == QUEUE_IN_FLIGHT);
+    entry_free(queue, entry);
+}
+
+/* ---- what wakes pods ---- */
+static bool passes(const struct queue_filter *only, const struct pod_info *pod)
+{
+    return !only || (pod != only->except && (!only->has_priority_max || pod->priority <= only->priority_max));
+}
+
+/* Asks about those who were gathered in queue->woken; rooms change meanwhile. */
+static void wake(struct queue *queue, const struct cluster_event *event, int64_t now_ns)
+{
+    enum event_label why = event_label(event);
+    for (size_t i = 0; i < queue->woken.len; i++) {
+        struct queued_pod *entry = queue->woken.items[i];
+        enum strategy strategy = pod_worth(queue, entry, event);
+        if (strategy == STRATEGY_SKIP)
+            continue;
+        take_out(queue, entry);
+        send(queue, entry, strategy, why, now_ns);
+    }
+    vec_clear(&queue->woken);
+    flight_note(queue, event);
+}
+
+void queue_event(struct queue *queue, const struct cluster_event *event, const struct queue_filter *only,
+                 int64_t now_ns)
+{
+    bool waiting = queue->counts[QUEUE_UNSCHEDULABLE] || queue->counts[QUEUE_GATED];
+    if ((!waiting && !queue->oldest_in_flight) || !worth_looking(queue, event))
+        return;
+    if (waiting)
+        vec_for(&queue->rooms, at) {
+            struct room *room = *at;
+            if (!room_worth_looking(queue, room, event))
+                continue;
+            vec_for(&room->pods, entry)
+                if (passes(only, (*entry)->pod))
+                    *vec_push(&queue->woken) = *entry;
+        }
+    wake(queue, event, now_ns);
+}
+
+void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    static const char label[] = "ForceActivate";
+    if (!entry)
+        return;
+    switch (entry->place) {
+    case QUEUE_UNSCHEDULABLE:
+    case QUEUE_GATED:
+        take_out(queue, entry);
+        send(queue, entry, STRATEGY_AT_ONCE, LABEL_FORCE_ACTIVATE, now_ns);
+        break;
+    case QUEUE_BACKOFF:
+    case QUEUE_ERROR_BACKOFF: /* its gates were open when it came here */
+        take_out(queue, entry);
+        enter_active(queue, entry, LABEL_FORCE_ACTIVATE, now_ns);
+        break;
+    case QUEUE_IN_FLIGHT:
+        if (flight_is_on(queue, entry))
+            flight_note(
+                queue, &(struct cluster_event){
+                           .resource = EVENT_ANY, .actions = ACTION_ALL, .after = pod->api, .label = label });
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- time ---- */
+static void end_backoffs(struct queue *queue, struct heap *heap, int64_t now_ns)
+{
+    while (heap->items.len) {
+        struct queued_pod *entry = heap->items.items[0];
+        if (is_backing_off(queue, entry, now_ns))
+            return;
+        take_out(queue, entry);
+        enter_active(queue, entry, LABEL_BACKOFF_COMPLETE, now_ns);
+    }
+}
+
+/* Nothing woke them for a long time: rules may have a gap. */
+static void flush_leftovers(struct queue *queue, int64_t now_ns)
+{
+    static const struct cluster_event timeout = { .resource = EVENT_ANY,
+                                                  .actions = ACTION_ALL,
+                                                  .label = "UnschedulableTimeout" };
+    vec_for(&queue->rooms, room)
+        vec_for(&(*room)->pods, at) {
+            struct queued_pod *entry = *at;
+            if (now_ns - MAX(entry->since_ns, entry->flushed_ns) <= queue->options.unschedulable_max_ns)
+                continue;
+            entry->was_flushed = true;
+            entry->flushed_ns = now_ns;
+            *vec_push(&queue->woken) = entry;
+        }
+    if (queue->woken.len)
+        wake(queue, &timeout, now_ns);
+}
+
+void queue_tick(struct queue *queue, int64_t now_ns)
+{
+    end_backoffs(queue, &queue->backoff, now_ns);
+    end_backoffs(queue, &queue->error_backoff, now_ns);
+    if (now_ns < queue->next_leftovers_ns)
+        return;
+    flush_leftovers(queue, now_ns);
+    queue->next_leftovers_ns = saturating_add(now_ns, LEFTOVERS_PERIOD_NS);
+}
+
+int64_t queue_next_backoff(const struct queue *queue)
+{
+    const struct heap *heaps[] = { &queue->backoff, &queue->error_backoff };
+    int64_t due = QUEUE_NEVER;
+    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++) {
+        if (!heaps[i]->items.len)
+            continue;
+        const struct queued_pod *first = heaps[i]->items.items[0];
+        due = MIN(due, saturating_add(first->backoff_until_ns, ORDERING_WINDOW_NS));
+    }
+    return due;
+}
+
+int64_t queue_next_due(const struct queue *queue)
+{
+    bool waiting = queue->counts[QUEUE_UNSCHEDULABLE] || queue->counts[QUEUE_GATED];
+    int64_t due = queue_next_backoff(queue);
+    return waiting ? MIN(due, queue->next_leftovers_ns) : due;
+}
+
+void queue_each(const struct queue *queue, void (*visit)(void *context, const struct queued_pod *entry),
+                void *context)
+{
+    map_for(&queue->entries, slot)
+        visit(context, slot->value);
 }

@@ -1,46 +1,170 @@
-/* queue.h: pods that wait, each in one of three places.
+/* queue.h: pods that wait for a decision, each in exactly one place.
  *
- *     active          to be decided, in the order of the profile's QueueSort plugin, then of arrival
- *     unschedulable   tried, and nothing that could help has happened since
+ *                       ┌──────────────── passes its gates ◀── event, update ── gated
+ *                       ▼                                                          ▲ a PreEnqueue plugin holds it back
+ *     add ──▶ gates ──▶ active ──▶ pop ──▶ in flight ──▶ done                      │
+ *                       ▲    ▲              │ rejected, failed                     │
+ *            time is up │    │ nobody else  ├──▶ backoff ◀── event that may help ──┤
+ *                       └────┴── backoff ◀──┘                                      │
+ *                                           └──▶ unschedulable ────────────────────┘
+ *
+ *     active          to be decided: in the order of the profile's QueueSort plugin, then of age
+ *     backoff         tried in vain; waits a little before the next try, longer each time. Who was rejected is taken
+ *                     from here when nobody is active; who failed by an error waits the whole time
+ *     unschedulable   rejected, and nothing that could help has happened since
  *     gated           held back by a PreEnqueue plugin
- */
+ *     in flight       being decided. What happens meanwhile is remembered and counts when it comes back
+ *
+ * Who rejected a pod is known, and each plugin has rules for events (framework/events.h): a pod wakes when one of the
+ * plugins that rejected it says that the event may help. Rejected pods wait in rooms, one for each set of
+ * rejectors, so that an event costs nothing where nobody waits for it.
+ *
+ * Time comes in as an argument, in nanoseconds since 1970; queue_next_due() tells when queue_tick() has something to
+ * do. Memory follows the number of pods; popping and putting back allocate nothing. */
 #ifndef QUEUE_QUEUE_H
 #define QUEUE_QUEUE_H
 
 #include "base/heap.h"
-#include "cluster/cluster.h"
+#include "framework/profile.h"
 
-enum queue_place { QUEUE_NOWHERE, QUEUE_ACTIVE, QUEUE_UNSCHEDULABLE, QUEUE_GATED };
+#define NS_PER_SECOND ((int64_t)1000000000)
+#define QUEUE_NEVER INT64_MAX
 
+#define QUEUE_PLACES(X) \
+    /* enum, name */ \
+    X(NOWHERE, "nowhere") \
+    X(ACTIVE, "active") \
+    X(BACKOFF, "backoff") \
+    X(ERROR_BACKOFF, "backoff after an error") \
+    X(UNSCHEDULABLE, "unschedulable") \
+    X(GATED, "gated") \
+    X(IN_FLIGHT, "in flight")
+
+enum queue_place {
+#define X(name, text) QUEUE_##name,
+    QUEUE_PLACES(X)
+#undef X
+        QUEUE_PLACE_COUNT
+};
+extern const char *const queue_place_names[QUEUE_PLACE_COUNT];
+
+/* The queues as metrics name them. */
+enum queue_name { QUEUE_NAME_ACTIVE, QUEUE_NAME_BACKOFF, QUEUE_NAME_UNSCHEDULABLE, QUEUE_NAME_COUNT };
+
+enum { GATE_NONE = -1 };
+
+struct room;
+
+/* A pod that waits or is in flight. Read-only for others than the queue. */
 struct queued_pod {
-    struct pod_info *pod;
+    struct pod_info *pod; /* NULL: went away while in flight */
+    uint32_t profile;
     enum queue_place place;
-    size_t at;        /* in that place */
-    uint64_t arrival; /* breaks ties of the QueueSort plugin */
-    uint32_t attempts;
+    size_t at;         /* in the heap or the room */
+    struct room *room; /* unschedulable or gated: which */
+
+    int64_t since_ns;         /* when it came, or came back from its last attempt */
+    uint64_t order;           /* breaks ties of since_ns */
+    int64_t first_attempt_ns; /* when it was first ready to be decided; QUEUE_NEVER: not yet */
+    int64_t backoff_until_ns; /* a whole second; 0: not worked out */
+    int64_t
+        flushed_ns; /* when it was last tried again for having waited so long; 0: never since its attempt */
+    uint32_t attempts, rejections, errors_in_a_row;
+
+    uint64_t unschedulable, pending; /* who rejected it: bits by plugin index in the profile */
+    int32_t gate;                    /* index of the plugin that holds it back, or GATE_NONE */
+    bool was_flushed;                /* nothing woke it but its long wait */
+
+    /* in flight */
+    struct queued_pod *previous, *next;
+    uint64_t asked;       /* by plugin index: something happened that it has a rule for */
+    uint64_t helped;      /* by plugin index: something happened that may change its answer */
+    bool helped_anyway;   /* whoever rejects it */
+    uint64_t events_from; /* number of the first event since */
+};
+
+struct queue_options {
+    const struct profile *profiles;
+    uint32_t profiles_len;
+    const struct cluster *cluster; /* what hints look at */
+    bool (*less)(const struct pod_info *a,
+                 const struct pod_info *b);     /* of the QueueSort plugin; NULL: by age */
+    int64_t backoff_initial_ns, backoff_max_ns; /* a maximum of 0: no backoff */
+    int64_t unschedulable_max_ns; /* then a pod is tried again though nothing helped; 0: five minutes */
+    int64_t now_ns;
 };
 
 struct queue {
-    struct heap active;
-    VEC(struct queued_pod *) unschedulable, gated;
+    struct queue_options options;
+    struct heap active, backoff, error_backoff;
+    VEC(struct room *) rooms; /* of unschedulable and gated pods */
+    struct idmap entries;     /* address of a pod_info to its queued_pod */
+    VEC(struct queued_pod *) spare, woken;
+    struct queued_pod *oldest_in_flight, *newest_in_flight;
+    VEC(uint16_t) flight_events;      /* labels of what happened since the oldest was popped */
+    uint64_t flight_events_from;      /* number of the first of them */
+    struct event_interest *interests; /* by profile */
     uint64_t arrivals;
-    bool (*less)(const struct pod_info *a,
-                 const struct pod_info *b); /* of the QueueSort plugin; may be NULL */
+    int64_t next_leftovers_ns;
+    struct arena scratch;
+    size_t counts[QUEUE_PLACE_COUNT];
+    uint32_t (*reasons)[PLUGINS_MAX];  /* by profile and plugin: pods that it rejected and that wait */
+    uint64_t (*incoming)[LABEL_COUNT]; /* by enum queue_name and label: pods that came in */
 };
 
-void queue_init(struct queue *queue, bool (*less)(const struct pod_info *a, const struct pod_info *b));
+void queue_init(struct queue *queue, const struct queue_options *options);
 void queue_release(struct queue *queue);
-/* A new pod, to be tried or gated. The queue keeps a pointer, not a reference. */
-void queue_add(struct queue *queue, struct pod_info *pod, bool gated);
-/* The next pod to decide, taken out; give it back with queue_retry(), queue_park() or queue_done(). NULL: none. */
-struct queued_pod *queue_pop(struct queue *queue);
-/* It goes to the active pods again, or waits for something to happen. */
-void queue_retry(struct queue *queue, struct queued_pod *entry);
-void queue_park(struct queue *queue, struct queued_pod *entry);
-void queue_done(struct queue *queue, struct queued_pod *entry);
-/* Something happened that may help: everybody who waited is tried again. */
-void queue_wake_all(struct queue *queue);
-/* The pod is gone; it may wait anywhere, or nowhere. */
+
+/* ---- pods come and go ---- */
+/* A new pod, of the profile by number: active or gated; *ret_gate says why (its texts stay until the next call). The
+ * queue keeps a pointer, not a reference: queue_remove() or queue_update() comes before the pod goes. */
+struct queued_pod *queue_add(struct queue *queue, struct pod_info *pod, uint32_t profile, int64_t now_ns,
+                             struct status *ret_gate);
+/* The pod has another version; `before` is still there. A rejected pod may wake, one in flight stays there. One that
+ * is not known yet is added. */
+void queue_update(struct queue *queue, struct pod_info *before, struct pod_info *after, uint32_t profile,
+                  int64_t now_ns);
+/* The pod is gone or needs no decision; it may wait anywhere, or nowhere. One in flight stays so until it is given
+ * back, and then it is gone. */
 void queue_remove(struct queue *queue, const struct pod_info *pod);
+struct queued_pod *queue_find(const struct queue *queue, const struct pod_info *pod);
+
+/* ---- decisions ---- */
+/* The next pod to decide, in flight from now on; NULL: none. It ends with queue_requeue() or queue_done(). */
+struct queued_pod *queue_pop(struct queue *queue);
+/* No plugin can reject it any more: what happens from now on need not be remembered for it. */
+void queue_settle(struct queue *queue, struct queued_pod *entry);
+/* It has no node. Who rejected it is given as bits of the plugins' indices (pending ones are in both); nobody: an
+ * error, to be tried again after a while. */
+void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unschedulable, uint64_t pending,
+                   int64_t now_ns);
+/* It needs no decision any more. */
+void queue_done(struct queue *queue, struct queued_pod *entry);
+
+/* ---- what wakes pods ---- */
+/* Restricts an event to some of the pods that wait. */
+struct queue_filter {
+    bool has_priority_max;
+    int32_t priority_max;
+    const struct pod_info *except;
+};
+/* Something happened: whoever it may help is tried again. `only` may be NULL. */
+void queue_event(struct queue *queue, const struct cluster_event *event, const struct queue_filter *only,
+                 int64_t now_ns);
+/* The pod is tried at once, wherever it waits. */
+void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns);
+/* Time has passed: ends backoffs, and the wait of those who waited for very long. */
+void queue_tick(struct queue *queue, int64_t now_ns);
+/* When queue_tick() has something to do; QUEUE_NEVER: only when something else happens. */
+int64_t queue_next_due(const struct queue *queue);
+/* When the next backoff ends. */
+int64_t queue_next_backoff(const struct queue *queue);
+
+/* ---- for metrics and views ---- */
+/* Adds the events that are remembered for pods in flight to counts[label]. */
+void queue_count_flight_events(const struct queue *queue, size_t counts[LABEL_COUNT]);
+/* Calls for every pod in the queue, in no order; nothing may change meanwhile. */
+void queue_each(const struct queue *queue, void (*visit)(void *context, const struct queued_pod *entry),
+                void *context);
 
 #endif

@@ -10,6 +10,8 @@ enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
     STEPS_BETWEEN_PROGRESS = 256,
+    GRACE_SECONDS = 30, /* where a pod does not say */
+    GRACE_SECONDS_MAX = 3600,
 };
 
 double now_seconds(void)
@@ -58,7 +60,7 @@ static int add_pod(struct simulation *simulation, const struct pod *pod, struct 
     /* A template that names a node needs no scheduler; a pod that is being deleted gets none. */
     if (info->row != ROW_NONE || pod->meta.deletion_time.set)
         return 0;
-    int r = engine_add_pod(engine, info, &gate, err);
+    int r = engine_add_pod(engine, info, simulation->now_ns, &gate, err);
     if (r < 0)
         return r;
     simulation->pods++;
@@ -88,17 +90,35 @@ static int add_all(struct simulation *simulation, struct error *err)
 
 /* ---- pods leave ---- */
 
-/* The victims leave together, then their controllers notice. */
-static int evict(struct simulation *simulation, const struct decision *decision, struct error *err)
+/* How long the slowest of the victims may take to leave. */
+static int64_t grace_ns(const struct decision *decision)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < decision->victims_len; i++) {
+        const struct opt_int64 *grace = &decision->victims[i]->api->spec.termination_grace_seconds;
+        int64_t seconds = grace->set ? grace->value : GRACE_SECONDS;
+        most = MAX(most, MIN(seconds, GRACE_SECONDS_MAX));
+    }
+    return most * NS_PER_SECOND;
+}
+
+/* The victims leave together when their time is over, then their controllers notice. */
+static int evict(struct simulation *simulation, const struct decision *decision, struct sim_record *row,
+                 struct error *err)
 {
     struct world *world = simulation->world;
     size_t first = simulation->victims.len;
+    row->nominated_row = decision->nominated_row;
+    row->victims_first = first;
+    row->victims_len = decision->victims_len;
     for (uint32_t i = 0; i < decision->victims_len; i++) {
         const struct pod *victim = decision->victims[i]->api;
         *vec_push(&simulation->victims) = victim;
     }
+    engine_preemption_done(&simulation->engine, decision->pod, false, simulation->now_ns);
+    simulation->now_ns += grace_ns(decision);
     for (uint32_t i = 0; i < decision->victims_len; i++)
-        engine_remove_pod(&simulation->engine, decision->victims[i]);
+        engine_remove_pod(&simulation->engine, decision->victims[i], simulation->now_ns);
     for (size_t i = first; i < simulation->victims.len; i++) {
         const struct pod *replacement = expansion_replace(&world->expansion, simulation->victims.items[i]);
         if (!replacement)
@@ -112,20 +132,25 @@ static int evict(struct simulation *simulation, const struct decision *decision,
     return 0;
 }
 
-static void record(struct simulation *simulation, const struct decision *decision)
+/* ---- the run ---- */
+static struct sim_record *record(struct simulation *simulation, const struct decision *decision)
 {
-    *vec_push(&simulation->records) = (struct sim_record){
+    struct sim_record *row = vec_push(&simulation->records);
+    *row = (struct sim_record){
         .pod = decision->pod->api,
         .row = decision->row,
-        .nominated_row = decision->nominated_row,
+        .nominated_row = ROW_NONE,
         .message = keep_text(simulation, decision->message),
-        .victims_first = simulation->victims.len,
-        .victims_len = decision->victims_len,
     };
     simulation->scheduled += decision->row != ROW_NONE;
+    return row;
 }
 
-/* ---- the run ---- */
+/* Pods that failed by an error since the clock was last moved. */
+struct error_round {
+    bool failed;
+    size_t changes; /* that had happened when the first of them failed */
+};
 
 /* Has the pod had its share of other pods' places? Counted in `tries`, by its address. */
 static bool is_stuck(struct idmap *tries, const struct decision *decision)
@@ -136,25 +161,62 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
     return count > PREEMPTIONS_PER_POD_MAX;
 }
 
+/* What came of a decision: who got a node is announced, who takes another's place gets it. */
+static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
+                     struct error *err)
+{
+    struct sim_record *row = record(simulation, decision);
+    if (decision->row != ROW_NONE)
+        engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
+    if (!decision->retry)
+        return 0;
+    if (is_stuck(tries, decision)) {
+        engine_remove_pod(&simulation->engine, decision->pod, simulation->now_ns);
+        return 0;
+    }
+    return evict(simulation, decision, row, err);
+}
+
+/* Nobody is to be tried now. Pods that failed by an error wait for their backoff to end, which takes no time here; they
+ * would do so for ever, so that they get another try only if something changed since the first of them failed. */
+static bool jump(struct simulation *simulation, struct error_round *round)
+{
+    int64_t due = queue_next_backoff(&simulation->engine.queue);
+    bool changed = simulation->scheduled + simulation->victims.len != round->changes;
+    if (due == QUEUE_NEVER || !round->failed || !changed)
+        return false;
+    simulation->now_ns = MAX(simulation->now_ns, due);
+    round->failed = false;
+    return true;
+}
+
+static void note_error(struct simulation *simulation, const struct decision *decision,
+                       struct error_round *round)
+{
+    if (decision->row != ROW_NONE || decision->unschedulable_plugins || round->failed)
+        return;
+    *round = (struct error_round){ true, simulation->scheduled + simulation->victims.len };
+}
+
 static int run(struct simulation *simulation, const struct sim_options *options, struct error *err)
 {
     struct engine *engine = &simulation->engine;
     struct decision decision;
+    struct error_round round = { 0 };
     struct idmap tries = { 0 };
     size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->world->running) + 1024;
     double start = now_seconds();
     int r = 0;
-    while (r == 0 && !simulation->cut_short && engine_step(engine, &decision)) {
-        record(simulation, &decision);
-        if (options->progress && simulation->records.len % STEPS_BETWEEN_PROGRESS == 0)
-            options->progress(simulation, now_seconds() - start);
-        if (!decision.retry)
-            continue;
-        if (is_stuck(&tries, &decision)) {
-            engine_remove_pod(engine, decision.pod);
+    while (r == 0 && !simulation->cut_short) {
+        if (!engine_step(engine, simulation->now_ns, &decision)) {
+            if (!jump(simulation, &round))
+                break;
             continue;
         }
-        r = evict(simulation, &decision, err);
+        note_error(simulation, &decision, &round);
+        r = carry_out(simulation, &decision, &tries, err);
+        if (options->progress && simulation->records.len % STEPS_BETWEEN_PROGRESS == 0)
+            options->progress(simulation, now_seconds() - start);
         simulation->cut_short = simulation->victims.len > bound;
     }
     simulation->decide_seconds = now_seconds() - start;

@@ -4,6 +4,9 @@
  *                                     ▲             │ victims leave at once
  *                                     └─ replacements that their controllers make
  *
+ * Pods that found no node are tried again when something happens that may help them: others got a node, or left theirs.
+ * The clock is virtual: waiting takes no time.
+ *
  * It ends: a pod that keeps taking others' places without finding one itself is set aside after a while, and so is
  * everything when far more pods were evicted than there ever were. */
 #ifndef SIM_SIMULATE_H
@@ -50,6 +53,7 @@ struct simulation {
     size_t foreign; /* pods of other schedulers: left alone */
     struct str foreign_name;
     bool cut_short; /* evictions went on and on */
+    int64_t now_ns; /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
     struct sim_usage before, after;
 };

@@ -76,7 +76,7 @@ static void enqueue(struct engine *engine, const struct pod *pod, info_vec *into
     struct status gate;
     struct error err;
     struct pod_info *info = cluster_add_pod(engine->cluster, pod);
-    if (engine_add_pod(engine, info, &gate, &err) < 0)
+    if (engine_add_pod(engine, info, 0, &gate, &err) < 0)
         die(err.text);
     *vec_push(into) = info;
 }
@@ -120,7 +120,7 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
             enqueue(&bench.engine, bench_pod(&world, &world.pods_arena, i, different), &round);
         run_round(&measure, &bench.engine, deadline);
         vec_for(&round, pod)
-            engine_remove_pod(&bench.engine, *pod);
+            engine_remove_pod(&bench.engine, *pod, 0);
         vec_clear(&round);
         arena_reset(&world.pods_arena);
     }
@@ -151,9 +151,12 @@ static uint32_t run_file(const char *path, struct figures *ret)
         enqueue(&bench.engine, pending[i], &pods);
     free(pending);
     measure_begin(&measure, &bench.engine);
-    while (measure_step(&measure, &bench.engine, &decision))
+    while (measure_step(&measure, &bench.engine, &decision)) {
+        if (decision.victims_len)
+            engine_preemption_done(&bench.engine, decision.pod, false, 0);
         for (uint32_t i = 0; i < decision.victims_len; i++)
-            engine_remove_pod(&bench.engine, decision.victims[i]);
+            engine_remove_pod(&bench.engine, decision.victims[i], 0);
+    }
     measure_end(&measure, &bench.engine, ret);
     uint32_t nodes = world.cluster.live_nodes;
     engine_close(&bench);

@@ -65,7 +65,7 @@ bool measure_step(struct measure *measure, struct engine *engine, struct decisio
     uint64_t start = nanos_now();
     allocated_bytes = 0;
     allocations_count = true;
-    bool more = engine_step(engine, ret);
+    bool more = engine_step(engine, 0, ret);
     allocations_count = false;
     uint64_t nanos = nanos_now() - start;
     if (!more)

@@ -10,7 +10,7 @@
 
 #include "property/stage.h"
 
-enum { DECISIONS_MAX = 120, FAILURES_MAX = 3 };
+enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, NOW_NS = 0 };
 
 static uint64_t decisions, preemptions, fast;
 
@@ -25,7 +25,7 @@ static void enqueue(struct stage *stage)
     struct pod_info *pod = stage_pod(stage, false);
     struct status gate;
     struct error err;
-    if (engine_add_pod(&stage->engine, pod, &gate, &err) < 0) {
+    if (engine_add_pod(&stage->engine, pod, NOW_NS, &gate, &err) < 0) {
         printf("%s\n", err.text);
         abort();
     }
@@ -38,8 +38,9 @@ static void happen(struct stage *stage)
     for (uint32_t left = roll(&stage->rng, 3); left > 0; left--)
         enqueue(stage);
     if (changed) {
+        const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
         stage_change(stage);
-        queue_wake_all(&stage->engine.queue);
+        engine_event(&stage->engine, &anything, NOW_NS);
     }
 }
 
@@ -51,13 +52,15 @@ static void leave(struct stage *stage, struct pod_info *victim)
             break;
         }
     }
-    engine_remove_pod(&stage->engine, victim);
+    engine_remove_pod(&stage->engine, victim, NOW_NS);
 }
 
 static void settle(struct stage *stage, const struct decision *decision)
 {
     if (decision->row != ROW_NONE)
         *vec_push(&stage->placed) = decision->pod;
+    if (decision->victims_len)
+        engine_preemption_done(&stage->engine, decision->pod, false, NOW_NS);
     for (uint32_t i = 0; i < decision->victims_len; i++)
         leave(stage, decision->victims[i]);
 }
@@ -88,7 +91,7 @@ static bool step(struct pair_of_stages *pair, bool *ret_same)
     bool more[2];
     for (int i = 0; i < 2; i++) {
         happen(&pair->stages[i]);
-        more[i] = engine_step(&pair->stages[i].engine, &made[i]);
+        more[i] = engine_step(&pair->stages[i].engine, NOW_NS, &made[i]);
     }
     *ret_same = more[0] == more[1];
     if (more[0] && more[1]) {

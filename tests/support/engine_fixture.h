@@ -19,6 +19,7 @@ struct engine_fixture {
     struct fixture f;
     struct scheduler_config config;
     struct engine engine;
+    int64_t now_ns; /* what the engine is told; stands still unless a test moves it */
 };
 
 /* `config` NULL: that of kube-scheduler without a file. Options need neither a configuration nor, for the built-in
@@ -27,6 +28,7 @@ static inline int engine_fixture_try(struct engine_fixture *e, const char *confi
                                      const struct engine_options *options, struct error *err)
 {
     struct engine_options given = *options;
+    e->now_ns = given.now_ns;
     FIXTURE_BARE(&e->f);
     given.registry = given.registry ? given.registry : &builtin_plugins;
     struct plugin_catalog catalog = registry_catalog(given.registry, &e->f.arena);
@@ -62,7 +64,7 @@ static inline struct pod_info *engine_fixture_add(struct engine_fixture *e, cons
     struct status gate;
     struct error err;
     fixture_load(&e->f, pod);
-    if (engine_add_pod(&e->engine, e->f.last_pod, &gate, &err) < 0)
+    if (engine_add_pod(&e->engine, e->f.last_pod, e->now_ns, &gate, &err) < 0)
         fail_msg("%s", err.text);
     assert_true(status_ok(gate));
     return e->f.last_pod;
@@ -71,7 +73,7 @@ static inline struct pod_info *engine_fixture_add(struct engine_fixture *e, cons
 static inline struct decision engine_fixture_step(struct engine_fixture *e)
 {
     struct decision decision;
-    if (!engine_step(&e->engine, &decision))
+    if (!engine_step(&e->engine, e->now_ns, &decision))
         fail_msg("nobody waits");
     return decision;
 }

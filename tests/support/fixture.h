@@ -25,6 +25,8 @@ struct fixture {
     struct profile profile;
     struct cycle cycle;
     struct pod_info *last_pod;
+    /* Where loaded objects go; NULL: into the cluster. */
+    void (*add)(struct fixture *f, enum api_kind kind, struct meta *object);
 };
 
 /* The plugins run in this order at every extension point that they have; args are those of the first one. */
@@ -65,14 +67,16 @@ static inline void fixture_init(struct fixture *f, const struct plugin *const *p
 
 static inline void fixture_add_object(struct fixture *f, enum api_kind kind, struct meta *object)
 {
-    if (kind == KIND_NODE) {
+    struct pod *pod = kind == KIND_POD ? (struct pod *)object : NULL;
+    if (pod && !object->namespace.len)
+        object->namespace = STR("default");
+    if (pod && !pod->spec.scheduler_name.len)
+        pod->spec.scheduler_name = STR("default-scheduler");
+    if (f->add) {
+        f->add(f, kind, object);
+    } else if (kind == KIND_NODE) {
         cluster_set_node(&f->cluster, (const struct node *)object);
-    } else if (kind == KIND_POD) {
-        struct pod *pod = (struct pod *)object;
-        if (!object->namespace.len)
-            object->namespace = STR("default");
-        if (!pod->spec.scheduler_name.len)
-            pod->spec.scheduler_name = STR("default-scheduler");
+    } else if (pod) {
         f->last_pod = cluster_add_pod(&f->cluster, pod);
     } else {
         assert_true(cluster_set_object(&f->cluster, kind, object, object));

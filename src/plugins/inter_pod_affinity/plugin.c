@@ -8,6 +8,7 @@
  * group: it may go anywhere if it selects itself. */
 #include <stdlib.h>
 
+#include "api/labels.h"
 #include "config/plugin_args.h"
 #include "plugins/inter_pod_affinity/terms.h"
 
@@ -269,6 +270,140 @@ static void affinity_normalize(struct cycle *cycle, int64_t *scores, size_t len)
         scores[i] = range > 0 ? (int64_t)((double)SCORE_MAX * ((double)(scores[i] - least) / range)) : 0;
 }
 
+/* ---- what may help ---- */
+static bool listed(const struct str_list *list, struct str item)
+{
+    list_for(list, one)
+        if (str_eq(*one, item))
+            return true;
+    return false;
+}
+
+/* A namespaceSelector is asked about the labels of the pod's namespace, and about none, as the filter does it. */
+static bool term_covers_namespace(const struct cluster *cluster, const struct pod_affinity_term *term,
+                                  const struct pod *owner, struct str namespace)
+{
+    static const struct str_map none;
+    if (!term->namespaces.len && !term->namespace_selector)
+        return str_eq(owner->meta.namespace, namespace);
+    if (listed(&term->namespaces, namespace) || label_selector_matches(term->namespace_selector, &none))
+        return true;
+    const struct namespace *object = cluster_get(&cluster->namespaces, (struct str){ 0 }, namespace);
+    return object && label_selector_matches(term->namespace_selector, &object->meta.labels);
+}
+
+static bool term_selects(const struct cluster *cluster, const struct pod_affinity_term *term,
+                         const struct pod *owner, const struct pod *pod)
+{
+    return term_covers_namespace(cluster, term, owner, pod->meta.namespace) &&
+           label_selector_matches(term->selector, &pod->meta.labels);
+}
+
+/* Terms that the reference can not read make it queue the pod. */
+static bool terms_broken(const struct pod_affinity *affinity)
+{
+    if (!affinity)
+        return false;
+    list_for(&affinity->required, term)
+        if ((term->selector && term->selector->invalid) ||
+            (term->namespace_selector && term->namespace_selector->invalid))
+            return true;
+    return false;
+}
+
+/* All terms together want one pod; each term alone rejects pods. */
+static bool wants(const struct cluster *cluster, const struct pod *owner, const struct pod *pod)
+{
+    const struct pod_affinity *affinity = owner->spec.affinity ? owner->spec.affinity->pod : NULL;
+    if (!affinity)
+        return false;
+    list_for(&affinity->required, term)
+        if (!term_selects(cluster, term, owner, pod))
+            return false;
+    return affinity->required.len > 0;
+}
+
+static bool rejects(const struct cluster *cluster, const struct pod *owner, const struct pod *pod)
+{
+    const struct pod_affinity *anti = owner->spec.affinity ? owner->spec.affinity->pod_anti : NULL;
+    if (!anti)
+        return false;
+    list_for(&anti->required, term)
+        if (term_selects(cluster, term, owner, pod))
+            return true;
+    return false;
+}
+
+static bool some_term_lets_go(const struct cluster *cluster, const struct pod *owner,
+                              const struct pod *before, const struct pod *after)
+{
+    const struct pod_affinity *anti = owner->spec.affinity ? owner->spec.affinity->pod_anti : NULL;
+    if (!anti)
+        return false;
+    list_for(&anti->required, term)
+        if (term_selects(cluster, term, owner, before) && !term_selects(cluster, term, owner, after))
+            return true;
+    return false;
+}
+
+static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    const struct pod *before = event->before, *after = event->after;
+    const struct cluster *cluster = context->cluster;
+    const struct affinity *own = pod->spec.affinity;
+    if (before && after && pod_is(after, pod))
+        return HINT_QUEUE; /* somebody may have rejected the old labels */
+    if ((after && !event_pod_holds_room(event, after)) || (before && !event_pod_holds_room(event, before)))
+        return HINT_SKIP;
+    if (own && (terms_broken(own->pod) || terms_broken(own->pod_anti)))
+        return HINT_QUEUE;
+    if (!before)
+        return wants(cluster, pod, after) ? HINT_QUEUE : HINT_SKIP;
+    if (!after)
+        return rejects(cluster, pod, before) ||
+                       (before->spec.affinity && terms_broken(before->spec.affinity->pod_anti)) ||
+                       rejects(cluster, before, pod)
+                   ? HINT_QUEUE
+                   : HINT_SKIP;
+    bool wanted = !wants(cluster, pod, before) && wants(cluster, pod, after);
+    return wanted || some_term_lets_go(cluster, pod, before, after) ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* A node enters a domain of a key that the pod wants, or leaves one that the pod is kept out of. */
+static bool node_moves(const struct pod_affinity *affinity, bool anti, const struct node *before,
+                       const struct node *after)
+{
+    if (!affinity)
+        return false;
+    list_for(&affinity->required, term) {
+        const struct str *was = before ? str_map_get(&before->meta.labels, term->topology_key) : NULL;
+        const struct str *is = str_map_get(&after->meta.labels, term->topology_key);
+        if (was && is ? !str_eq(*was, *is) : anti ? was || !before : !!is)
+            return true;
+    }
+    return false;
+}
+
+/* A pod without terms of its own was rejected by those of others: any node may be free of them. */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    const struct affinity *own = pod->spec.affinity;
+    if (!own || (!context->info->class->affinity.len && !context->info->class->anti.len))
+        return HINT_QUEUE;
+    return terms_broken(own->pod) || node_moves(own->pod, false, event->before, event->after) ||
+                   terms_broken(own->pod_anti) || node_moves(own->pod_anti, true, event->before, event->after)
+               ? HINT_QUEUE
+               : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_DELETE, pod_changed },
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, node_changed },
+    { 0 },
+};
+
 const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
@@ -282,4 +417,5 @@ const struct plugin plugin_inter_pod_affinity = {
     .score = affinity_score,
     .normalize = affinity_normalize,
     .rows = &affinity_rows,
+    .events = events,
 };

@@ -6,6 +6,10 @@
 
 #include <math.h>
 
+#include "api/pod_resources.h"
+#include "api/resource_list.h"
+#include "plugins/device_classes.h"
+
 enum { SHAPE_POINTS_MAX = 101 };
 
 struct fit {
@@ -377,6 +381,137 @@ static const struct row_forms rows = {
     .explain = rows_explain,
 };
 
+/* ---- what may help ---- */
+/* What a node offers of a resource, from its object: the columns show only what it is now. */
+static int64_t offered(const struct cluster *cluster, const struct node *node, uint32_t resource)
+{
+    struct quantity amount =
+        resource_list_amount(&node->status.allocatable, cluster->resource_names.items[resource]);
+    return resource == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+}
+
+static bool is_wanted(const struct amount *want)
+{
+    return want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
+}
+
+/* A resource that the node itself lacks, and devices may stand for. */
+static bool left_to_devices(const struct cluster *cluster, const struct amount *want, int64_t there)
+{
+    return want->resource >= RES_SCALAR_FIRST && there <= 0 &&
+           device_class_provides(cluster, cluster->resource_names.items[want->resource]);
+}
+
+/* Would the pod fit if it were alone on the node? */
+static bool fits_alone(const struct hint_context *context, const struct node *node)
+{
+    const struct cluster *cluster = context->cluster;
+    const struct pod_class *cls = context->info->class;
+    if (offered(cluster, node, RES_PODS) < 1)
+        return false;
+    for (uint32_t i = 0; i < cls->fit_len; i++) {
+        const struct amount *want = &cls->fit[i];
+        int64_t there = offered(cluster, node, want->resource);
+        if (is_wanted(want) && want->value > there && !left_to_devices(cluster, want, there) &&
+            !(want->resource >= RES_SCALAR_FIRST &&
+              is_ignored(context->self, cluster->resource_names.items[want->resource])))
+            return false;
+    }
+    return true;
+}
+
+/* Does the node offer more than before of something that the pod needs? */
+static bool offers_more(const struct hint_context *context, const struct node *before,
+                        const struct node *after)
+{
+    const struct cluster *cluster = context->cluster;
+    const struct pod_class *cls = context->info->class;
+    if (offered(cluster, after, RES_PODS) > offered(cluster, before, RES_PODS))
+        return true;
+    for (uint32_t i = 0; i < cls->fit_len; i++) {
+        const struct amount *want = &cls->fit[i];
+        int64_t there = offered(cluster, after, want->resource);
+        if (is_wanted(want) &&
+            (there > offered(cluster, before, want->resource) || left_to_devices(cluster, want, there)))
+            return true;
+    }
+    return false;
+}
+
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    (void)pod;
+    if (!fits_alone(context, event->after))
+        return HINT_SKIP;
+    return !event->before || offers_more(context, event->before, event->after) ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* An amount as the scheduler counts it; -1 for a resource that it does not count. */
+static int64_t counted(struct str name, struct quantity amount)
+{
+    if (str_is(name, "cpu"))
+        return quantity_milli_value(amount);
+    if (str_is(name, "memory") || str_is(name, "ephemeral-storage") || resource_is_scalar(name))
+        return quantity_value(amount);
+    return -1;
+}
+
+/* A pod got smaller: this one, or one on a node in something that this one needs. */
+static enum hint pod_scaled_down(const struct hint_context *context, const struct pod *pod,
+                                 const struct cluster_event *event)
+{
+    const struct pod_requests_options opts = { .use_status = true, .use_status_pod_level = true };
+    const struct pod *after = event->after;
+    struct resource_list wanted, had, has;
+    if (pod_is(after, pod))
+        return HINT_QUEUE;
+    if (!after->spec.node_name.len)
+        return HINT_SKIP;
+    pod_requests(pod, opts, context->arena, &wanted);
+    pod_requests(event->before, opts, context->arena, &had);
+    pod_requests(after, opts, context->arena, &has);
+    list_for(&wanted, want) {
+        if (!quantity_is_zero(want->amount) &&
+            counted(want->name, resource_list_amount(&had, want->name)) >
+                counted(want->name, resource_list_amount(&has, want->name)))
+            return HINT_QUEUE;
+    }
+    return HINT_SKIP;
+}
+
+static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    if (event->after)
+        return pod_scaled_down(context, pod, event);
+    return event_pod_holds_room(event, event->before) ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* A class may provide a resource that the pod asks for by name. */
+static enum hint device_class_changed(const struct hint_context *context, const struct pod *pod,
+                                      const struct cluster_event *event)
+{
+    const struct device_class *before = event->before, *after = event->after;
+    struct resource_list wanted;
+    if (before && str_eq(before->extended_resource_name, after->extended_resource_name))
+        return HINT_SKIP;
+    pod_requests(pod, (struct pod_requests_options){ 0 }, context->arena, &wanted);
+    struct str implied = arena_printf(context->arena, DEVICE_CLASS_PREFIX STR_FMT, STR_ARG(after->meta.name));
+    if (!before && resource_list_get(&wanted, implied))
+        return HINT_QUEUE;
+    return after->extended_resource_name.len && resource_list_get(&wanted, after->extended_resource_name)
+               ? HINT_QUEUE
+               : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_POD, ACTION_DELETE | ACTION_POD_SCALE_DOWN, pod_changed },
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_ALLOCATABLE, node_changed },
+    { EVENT_DEVICE_CLASS, ACTION_ADD | ACTION_UPDATE, device_class_changed },
+    { 0 },
+};
+
 const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
@@ -387,4 +522,5 @@ const struct plugin plugin_node_resources_fit = {
     .pre_score = fit_pre_score,
     .score = fit_score,
     .rows = &rows,
+    .events = events,
 };

@@ -307,6 +307,98 @@ static void spread_normalize(struct cycle *cycle, int64_t *scores, size_t len)
     }
 }
 
+/* ---- what may help ---- */
+/* The hard constraints of the pod; false where the reference could not read them, and wakes the pod. */
+static bool hard_constraints(const struct hint_context *context, const struct pod *pod,
+                             struct constraint_list *ret)
+{
+    list_for(&pod->spec.spread, api)
+        if (str_is(api->when_unsatisfiable, "DoNotSchedule") && api->selector && api->selector->invalid)
+            return false;
+    constraints_of(context->self, context->cluster, pod, true, context->arena, ret);
+    return true;
+}
+
+/* Does the pod of the event count for the other's constraints, whatever its labels are? */
+static bool is_involved(const struct cluster_event *event, const struct pod *other, const struct pod *pod)
+{
+    return pod_is(other, pod) ||
+           (event_pod_holds_room(event, other) && str_eq(other->meta.namespace, pod->meta.namespace));
+}
+
+static bool any_selects(const struct constraint_list *list, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        if (spread_selector_matches(&list->items[i].selector, &pod->meta.labels))
+            return true;
+    return false;
+}
+
+/* A change of labels matters where a constraint selects the pod now and did not before, or the other way round. */
+static enum hint labels_changed(const struct constraint_list *list, const struct pod *before,
+                                const struct pod *after)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        if (spread_selector_matches(&list->items[i].selector, &before->meta.labels) !=
+            spread_selector_matches(&list->items[i].selector, &after->meta.labels))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    const struct pod *before = event->before, *after = event->after;
+    struct constraint_list list;
+    if ((after && !is_involved(event, after, pod)) || (before && !is_involved(event, before, pod)))
+        return HINT_SKIP;
+    if (!hard_constraints(context, pod, &list))
+        return HINT_QUEUE;
+    if (!before || !after)
+        return any_selects(&list, after ? after : before) ? HINT_QUEUE : HINT_SKIP;
+    if (pod_is(after, pod) && !tolerations_eq(before, after)) {
+        for (uint32_t i = 0; i < list.len; i++)
+            if (list.items[i].honor_taints)
+                return HINT_QUEUE;
+    }
+    return labels_changed(&list, before, after);
+}
+
+static bool topology_moved(const struct constraint_list *list, const struct node *before,
+                           const struct node *after)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        const struct str *was = str_map_get(&before->meta.labels, list->items[i].topology_key);
+        const struct str *is = str_map_get(&after->meta.labels, list->items[i].topology_key);
+        if (!str_eq(was ? *was : STR(""), is ? *is : STR("")))
+            return true;
+    }
+    return false;
+}
+
+/* A node that belongs to a domain of every key, or did. */
+static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
+                              const struct cluster_event *event)
+{
+    const struct node *before = event->before, *after = event->after;
+    struct constraint_list list;
+    if (!hard_constraints(context, pod, &list))
+        return HINT_QUEUE;
+    bool counted = before && node_has_keys(before, &list), counts = after && node_has_keys(after, &list);
+    if (!before || !after)
+        return counted || counts ? HINT_QUEUE : HINT_SKIP;
+    if (counted != counts)
+        return HINT_QUEUE;
+    return counts && (topology_moved(&list, before, after) || !taints_eq(before, after)) ? HINT_QUEUE
+                                                                                         : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_POD_TOLERATION | ACTION_DELETE, pod_changed },
+    { EVENT_NODE, ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT, node_changed },
+    { 0 },
+};
+
 const struct plugin plugin_pod_topology_spread = {
     .name = "PodTopologySpread",
     .doc = "Keeps pods of one kind evenly spread over zones, nodes or any other topology.",
@@ -320,4 +412,5 @@ const struct plugin plugin_pod_topology_spread = {
     .score = spread_score,
     .normalize = spread_normalize,
     .rows = &spread_rows,
+    .events = events,
 };

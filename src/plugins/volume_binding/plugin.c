@@ -6,6 +6,7 @@
  * Everything that does not depend on the node is found in PreFilter; Filter only reads, and keeps nothing: the
  * decision for the chosen node is made once more at Reserve. */
 #include "framework/plugin.h"
+#include "api/labels.h"
 #include "config/plugin_args.h"
 #include "plugins/volume_binding/binder.h"
 #include "plugins/volume_claims.h"
@@ -236,6 +237,100 @@ static struct status pre_bind(struct cycle *cycle, uint32_t row)
     return STATUS_OK;
 }
 
+/* ---- what may help ---- */
+#define MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
+
+static enum hint csi_node_changed(const struct hint_context *context, const struct pod *pod,
+                                  const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct csi_node *before = event->before, *after = event->after;
+    if (!before)
+        return HINT_QUEUE;
+    const struct str *was = str_map_get(&before->meta.annotations, STR(MIGRATED_PLUGINS));
+    const struct str *is = str_map_get(&after->meta.annotations, STR(MIGRATED_PLUGINS));
+    return str_eq(was ? *was : STR(""), is ? *is : STR("")) ? HINT_SKIP : HINT_QUEUE;
+}
+
+static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
+                               const struct cluster_event *event)
+{
+    const struct pvc *changed = event->after;
+    struct volume_claim claim;
+    if (!str_eq(changed->meta.namespace, pod->meta.namespace))
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if (volume_claim_of(pod, volume, context->arena, &claim) && str_eq(claim.name, changed->meta.name))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static bool topology_terms_eq(const struct topology_term *a, const struct topology_term *b)
+{
+    if (a->expressions.len != b->expressions.len)
+        return false;
+    for (uint32_t i = 0; i < a->expressions.len; i++)
+        if (!str_eq(a->expressions.items[i].key, b->expressions.items[i].key) ||
+            !str_list_eq(&a->expressions.items[i].values, &b->expressions.items[i].values))
+            return false;
+    return true;
+}
+
+/* The mode of a class can not change; where its volumes may be can. */
+static enum hint class_changed(const struct hint_context *context, const struct pod *pod,
+                               const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    const struct storage_class *before = event->before, *after = event->after;
+    if (!before || before->allowed_topologies.len != after->allowed_topologies.len)
+        return HINT_QUEUE;
+    for (uint32_t i = 0; i < before->allowed_topologies.len; i++)
+        if (!topology_terms_eq(&before->allowed_topologies.items[i], &after->allowed_topologies.items[i]))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+/* The largest volume that a pool can give. */
+static const struct quantity *largest(const struct csi_storage_capacity *pool)
+{
+    return pool->maximum_volume_size ? pool->maximum_volume_size : pool->capacity;
+}
+
+static enum hint capacity_changed(const struct hint_context *context, const struct pod *pod,
+                                  const struct cluster_event *event)
+{
+    (void)context, (void)pod;
+    if (!event->before)
+        return HINT_QUEUE;
+    const struct quantity *was = largest(event->before), *is = largest(event->after);
+    return is && (!was || quantity_value(*is) > quantity_value(*was)) ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* A driver that no longer tracks how much room is left. */
+static enum hint driver_changed(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event)
+{
+    (void)context;
+    const struct csi_driver *before = event->before, *after = event->after;
+    if (!before->storage_capacity.value || after->storage_capacity.value)
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if (volume->csi && str_eq(volume->csi->driver, after->meta.name))
+            return HINT_QUEUE;
+    return HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_STORAGE_CLASS, ACTION_ADD | ACTION_UPDATE, class_changed },
+    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_PV, ACTION_ADD | ACTION_UPDATE, NULL },
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, NULL },
+    { EVENT_CSI_NODE, ACTION_ADD | ACTION_UPDATE, csi_node_changed },
+    { EVENT_CSI_DRIVER, ACTION_UPDATE, driver_changed },
+    { EVENT_CSI_STORAGE_CAPACITY, ACTION_ADD | ACTION_UPDATE, capacity_changed },
+    { 0 },
+};
+
 const struct plugin plugin_volume_binding = {
     .name = "VolumeBinding",
     .doc = "Binds or provisions the volumes of a pod's claims on the node that it gets.",
@@ -247,4 +342,5 @@ const struct plugin plugin_volume_binding = {
     .reserve = reserve,
     .unreserve = unreserve,
     .pre_bind = pre_bind,
+    .events = events,
 };

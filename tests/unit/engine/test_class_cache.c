@@ -115,7 +115,7 @@ static void test_sample_is_gone(void **state)
     struct pod_info *first = add(&e, "p0", "web");
     add(&e, "p1", "web");
     engine_fixture_step(&e);
-    engine_remove_pod(&e.engine, first);
+    engine_remove_pod(&e.engine, first, e.now_ns);
     assert_int_equal(engine_fixture_step(&e).path, PATH_INDEX);
     assert_int_equal(decide(&e, "p2", "web"), PATH_INDEX);
     engine_fixture_release(&e);
@@ -131,9 +131,9 @@ static void test_goes_with_its_class(void **state)
     decide(&e, "q0", "db");
     decide(&e, "q1", "db");
     assert_int_equal(class_cache_len(e.engine.classes), 2);
-    engine_remove_pod(&e.engine, fixture_pod(&e.f, "p0"));
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "p0"), e.now_ns);
     assert_int_equal(class_cache_len(e.engine.classes), 2);
-    engine_remove_pod(&e.engine, fixture_pod(&e.f, "p1"));
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "p1"), e.now_ns);
     assert_int_equal(class_cache_len(e.engine.classes), 1);
     assert_int_equal(decide(&e, "p2", "web"), PATH_SCAN); /* a new class, that nobody knows */
     engine_fixture_release(&e);
@@ -187,7 +187,7 @@ static void test_churn(void **state)
             assert_int_not_equal(engine_fixture_step(&e).row, ROW_NONE);
         }
         for (int i = 0; i < KINDS * 3; i++)
-            engine_remove_pod(&e.engine, pods[i]);
+            engine_remove_pod(&e.engine, pods[i], e.now_ns);
         assert_int_equal(class_cache_len(e.engine.classes), 0);
         assert_int_equal(e.f.cluster.classes.len, 0);
         if (round == 1) {

@@ -45,7 +45,7 @@ static void test_takes_room(void **state)
         assert_int_equal(decision.victims_len, 0);
         assert_int_equal(decision.feasible, 0);
         assert_false(decision.is_error);
-        assert_false(engine_step(&e.engine, &decision)); /* each was tried once */
+        assert_false(engine_step(&e.engine, e.now_ns, &decision)); /* each was tried once */
         uint64_t decided = 0;
         for (int path = 0; path < PATH_COUNT; path++)
             decided += e.engine.stats.decisions[path];
@@ -97,12 +97,12 @@ static void test_gated(void **state)
     struct decision decision;
     engine_fixture_init(&e, NULL, &(struct engine_options){ .slowest = PATH_INDEX });
     fixture_load(&e.f, NODE("a", "2") POD("p", "1", ", schedulingGates: [{name: one}, {name: two}]"));
-    assert_int_equal(engine_add_pod(&e.engine, e.f.last_pod, &gate, &err), 0);
+    assert_int_equal(engine_add_pod(&e.engine, e.f.last_pod, e.now_ns, &gate, &err), 0);
     assert_status(gate, STATUS_UNRESOLVABLE, "waiting for scheduling gates: [one two]");
     assert_string_equal(gate.plugin->name, "SchedulingGates");
-    assert_false(engine_step(&e.engine, &decision));
-    engine_remove_pod(&e.engine, e.f.last_pod);
-    assert_int_equal(e.engine.queue.gated.len, 0);
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
+    engine_remove_pod(&e.engine, e.f.last_pod, e.now_ns);
+    assert_int_equal(e.engine.queue.counts[QUEUE_GATED], 0);
     engine_fixture_release(&e);
 }
 
@@ -115,10 +115,10 @@ static void test_other_scheduler(void **state)
     struct decision decision;
     engine_fixture_init(&e, NULL, &(struct engine_options){ .slowest = PATH_INDEX });
     fixture_load(&e.f, POD("p", "1", ", schedulerName: someone-else"));
-    assert_int_equal(engine_add_pod(&e.engine, e.f.last_pod, &gate, &err), -ENOENT);
+    assert_int_equal(engine_add_pod(&e.engine, e.f.last_pod, e.now_ns, &gate, &err), -ENOENT);
     assert_string_equal(err.text, "pod default/p: no profile for scheduler name \"someone-else\"");
     assert_null(engine_profile(&e.engine, e.f.last_pod->api));
-    assert_false(engine_step(&e.engine, &decision));
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
     engine_fixture_release(&e);
 }
 
@@ -170,14 +170,15 @@ static void test_preemption(void **state)
         assert_true(decision.retry);
         assert_str(decision.message, "0/2 nodes are available: 2 Insufficient cpu.");
         assert_int_equal(pod->nominated_row, decision.nominated_row);
-        engine_remove_pod(&e.engine, victim);
-        /* A lower pod that comes in between does not get the room. */
+        engine_preemption_done(&e.engine, pod, false, e.now_ns);
+        engine_remove_pod(&e.engine, victim, e.now_ns);
+        /* A pod that matters no more comes in between, and does not get the room. */
         engine_fixture_add(&e, POD("late", "2", ", priority: 5"));
+        assert_int_equal(step(&e).row, ROW_NONE);
         decision = step(&e);
         assert_ptr_equal(decision.pod, pod);
         assert_str(cluster_node_name(&e.f.cluster, decision.row), "a");
         assert_int_equal(e.f.cluster.nominations, 0);
-        assert_int_equal(step(&e).row, ROW_NONE);
         engine_fixture_release(&e);
     }
 }
@@ -196,7 +197,7 @@ static void test_nominated_room(void **state)
         struct pod_info *next = e.f.last_pod;
         engine_fixture_add(&e, POD("p", "1", ""));
         assert_int_equal(step(&e).row, ROW_NONE);
-        engine_remove_pod(&e.engine, next); /* it is gone: whoever waits is tried again */
+        engine_remove_pod(&e.engine, next, e.now_ns); /* it is gone: whoever waits is tried again */
         assert_str(engine_fixture_next(&e), "a");
         engine_fixture_release(&e);
     }
@@ -215,14 +216,14 @@ static void test_remove_wakes(void **state)
     struct pod_info *second = engine_fixture_add(&e, POD("q", "1", ""));
     assert_str(step(&e).message, FULL);
     assert_str(step(&e).message, FULL);
-    assert_false(engine_step(&e.engine, &decision));
-    engine_remove_pod(&e.engine, first); /* waits nowhere any more, and frees nothing */
-    assert_false(engine_step(&e.engine, &decision));
-    engine_remove_pod(&e.engine, running);
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
+    engine_remove_pod(&e.engine, first, e.now_ns); /* waits nowhere any more, and frees nothing */
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
+    engine_remove_pod(&e.engine, running, e.now_ns);
     decision = step(&e);
     assert_ptr_equal(decision.pod, second);
     assert_str(cluster_node_name(&e.f.cluster, decision.row), "a");
-    assert_false(engine_step(&e.engine, &decision));
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
     engine_fixture_release(&e);
 }
 
@@ -351,9 +352,12 @@ static void test_failing_filter(void **state)
     assert_true(decision.is_error);
     assert_int_equal(decision.row, ROW_NONE);
     assert_str(decision.message, "running \"Broken\" filter plugin: broken");
-    assert_false(engine_step(&e.engine, &decision)); /* it waits */
-    engine_remove_pod(&e.engine, running);
-    assert_true(engine_step(&e.engine, &decision));
+    engine_remove_pod(&e.engine, running, e.now_ns);
+    assert_false(
+        engine_step(&e.engine, e.now_ns, &decision)); /* it waits for its backoff, whatever happens */
+    assert_int_equal(queue_next_due(&e.engine.queue), e.now_ns + 2 * NS_PER_SECOND);
+    e.now_ns += 2 * NS_PER_SECOND;
+    assert_true(engine_step(&e.engine, e.now_ns, &decision));
     engine_fixture_release(&e);
 }
 

@@ -1,214 +1,672 @@
-/* Who is decided next, and where the others wait. */
-#include "support/test.h"
+/* Where pods wait, when they are tried again, and in which order. test_trace.c compares the same with recorded runs of
+ * the reference; here each rule is told by itself. */
+#include "plugins.h"
 
-#include "queue/queue.h"
+#define SECOND NS_PER_SECOND
+#define MS (NS_PER_SECOND / 1000)
+#define START (1000 * SECOND)
 
-enum { PODS = 30 };
+struct bench {
+    struct fixture f;
+    struct queue queue;
+    int64_t now_ns;
+};
 
-static bool by_priority(const struct pod_info *a, const struct pod_info *b)
+static void bench_init(struct bench *b)
 {
-    return a->priority > b->priority;
+    FIXTURE(&b->f, NULL, TEST_PLUGINS);
+    b->now_ns = START;
+    struct queue_options options = test_options(&b->f, START);
+    queue_init(&b->queue, &options);
 }
 
-static struct pod_info pod_of(int32_t priority)
+static void bench_release(struct bench *b)
 {
-    return (struct pod_info){ .priority = priority };
+    queue_release(&b->queue);
+    fixture_release(&b->f);
 }
 
-static void assert_next(struct queue *queue, const struct pod_info *want)
+static struct queued_pod *add(struct bench *b, const char *name, int priority, const char *labels)
 {
-    struct queued_pod *entry = queue_pop(queue);
-    assert_non_null(entry);
-    assert_ptr_equal(entry->pod, want);
-    queue_done(queue, entry);
+    struct status gate;
+    fixture_loadf(&b->f, "{kind: Pod, metadata: {name: %s, uid: %s, labels: {%s}}, spec: {priority: %d}}",
+                  name, name, labels, priority);
+    return queue_add(&b->queue, b->f.last_pod, 0, b->now_ns, &gate);
 }
 
+static void wait(struct bench *b, int64_t ns)
+{
+    b->now_ns += ns;
+    queue_tick(&b->queue, b->now_ns);
+}
+
+static void assert_place(const struct queued_pod *entry, enum queue_place want)
+{
+    if (entry->place != want)
+        fail_msg("is %s, want %s", queue_place_names[entry->place], queue_place_names[want]);
+}
+
+/* The next one is that; it stays in flight. */
+static void pop(struct bench *b, const struct queued_pod *want)
+{
+    struct queued_pod *entry = queue_pop(&b->queue);
+    if (entry != want)
+        fail_msg("popped " STR_FMT, STR_ARG(entry ? entry->pod->api->meta.name : STR("nobody")));
+}
+
+/* Tried once, and rejected. */
+static void reject_pod(struct bench *b, struct queued_pod *entry, uint64_t by)
+{
+    pop(b, entry);
+    queue_requeue(&b->queue, entry, by, by & GAMMA, b->now_ns);
+}
+
+static void event(struct bench *b, enum event_resource resource, uint32_t actions, const void *before,
+                  const void *after)
+{
+    struct cluster_event happened = {
+        .resource = resource, .actions = actions, .before = before, .after = after
+    };
+    queue_event(&b->queue, &happened, NULL, b->now_ns);
+}
+
+static struct node node_of_app(const char *app)
+{
+    static struct pair labels[8];
+    static size_t used;
+    struct pair *label = &labels[used++ % ARRAY_SIZE(labels)];
+    *label = (struct pair){ STR("app"), str_from(app) };
+    return (struct node){ .meta = { .labels = { label, 1 } } };
+}
+
+static void node_added(struct bench *b, const char *app)
+{
+    struct node node = node_of_app(app);
+    event(b, EVENT_NODE, ACTION_ADD, NULL, &node);
+}
+
+static void pod_deleted(struct bench *b)
+{
+    struct pod gone = { .spec.node_name = STR("n") };
+    event(b, EVENT_ASSIGNED_POD, ACTION_DELETE, &gone, NULL);
+}
+
+/* A new version of a pod, as the engine hands it on. */
+static void update(struct bench *b, struct queued_pod *entry, const char *labels, const char *spec)
+{
+    struct pod_info *before = entry->pod;
+    char name[32];
+    snprintf(name, sizeof(name), STR_FMT, STR_ARG(before->api->meta.name));
+    pod_info_ref(before);
+    fixture_loadf(&b->f, "{kind: Pod, metadata: {name: %s, uid: %s, labels: {%s}}, spec: {priority: %d%s}}",
+                  name, name, labels, before->priority, spec);
+    queue_update(&b->queue, before, b->f.last_pod, 0, b->now_ns);
+    pod_info_unref(&b->f.cluster, before);
+}
+
+/* ---- order ---- */
 static void test_order(void **state)
 {
     (void)state;
-    struct pod_info low = pod_of(1), high = pod_of(9), first = pod_of(5), second = pod_of(5),
-                    negative = pod_of(-1);
-    struct queue queue;
-    queue_init(&queue, by_priority);
-    queue_add(&queue, &low, false);
-    queue_add(&queue, &first, false);
-    queue_add(&queue, &negative, false);
-    queue_add(&queue, &high, false);
-    queue_add(&queue, &second, false);
-    assert_next(&queue, &high);
-    assert_next(&queue, &first); /* equal ones as they came */
-    assert_next(&queue, &second);
-    assert_next(&queue, &low);
-    assert_next(&queue, &negative);
-    assert_null(queue_pop(&queue));
-    queue_release(&queue);
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *low = add(&b, "low", 1, ""), *first = add(&b, "first", 5, "");
+    struct queued_pod *second = add(&b, "second", 5, ""), *high = add(&b, "high", 9, "");
+    wait(&b, 1 * MS);
+    struct queued_pod *third = add(&b, "third", 5, ""), *negative = add(&b, "negative", -1, "");
+    pop(&b, high);
+    pop(&b, first); /* of one moment: as they came */
+    pop(&b, second);
+    pop(&b, third);
+    pop(&b, low);
+    pop(&b, negative);
+    assert_null(queue_pop(&b.queue));
+    assert_int_equal(b.queue.counts[QUEUE_IN_FLIGHT], 6);
+    bench_release(&b);
 }
 
 static void test_no_sorter(void **state)
 {
     (void)state;
-    struct pod_info low = pod_of(1), high = pod_of(9);
-    struct queue queue;
-    queue_init(&queue, NULL);
-    queue_add(&queue, &low, false);
-    queue_add(&queue, &high, false);
-    assert_next(&queue, &low);
-    assert_next(&queue, &high);
-    queue_release(&queue);
+    struct bench b;
+    bench_init(&b);
+    b.queue.options.less = NULL;
+    struct queued_pod *low = add(&b, "low", 1, ""), *high = add(&b, "high", 9, "");
+    pop(&b, low);
+    pop(&b, high);
+    bench_release(&b);
 }
 
-/* A pod that is tried again keeps its place among equals, and its attempts are counted. */
-static void test_retry(void **state)
+/* Who comes back from an attempt stands behind those who came meanwhile. */
+static void test_age_begins_anew(void **state)
 {
     (void)state;
-    struct pod_info first = pod_of(5), second = pod_of(5);
-    struct queue queue;
-    queue_init(&queue, by_priority);
-    queue_add(&queue, &first, false);
-    queue_add(&queue, &second, false);
-    struct queued_pod *entry = queue_pop(&queue);
-    assert_ptr_equal(entry->pod, &first);
-    assert_int_equal(entry->place, QUEUE_NOWHERE);
-    queue_retry(&queue, entry);
-    entry = queue_pop(&queue);
-    assert_ptr_equal(entry->pod, &first);
-    assert_int_equal(entry->attempts, 2);
-    queue_park(&queue, entry);
-    assert_next(&queue, &second);
-    assert_null(queue_pop(&queue)); /* who is parked is not tried */
-    queue_wake_all(&queue);
-    entry = queue_pop(&queue);
-    assert_ptr_equal(entry->pod, &first);
-    assert_int_equal(entry->attempts, 3);
-    queue_done(&queue, entry);
-    queue_release(&queue);
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *old = add(&b, "old", 0, "app: red");
+    wait(&b, MS);
+    struct queued_pod *young = add(&b, "young", 0, "");
+    reject_pod(&b, old, ALPHA);
+    wait(&b, 20 * SECOND);
+    node_added(&b, "red");
+    assert_place(old, QUEUE_ACTIVE);
+    pop(&b, young);
+    pop(&b, old);
+    assert_int_equal(old->attempts, 2);
+    bench_release(&b);
 }
 
-static void test_gated(void **state)
+/* ---- backoff ---- */
+/* Rejected again and again: it doubles up to the maximum, and ends with a whole second. */
+static void test_backoff_grows(void **state)
 {
     (void)state;
-    struct pod_info gated = pod_of(9), open = pod_of(1);
-    struct queue queue;
-    queue_init(&queue, by_priority);
-    queue_add(&queue, &gated, true);
-    queue_add(&queue, &open, false);
-    assert_next(&queue, &open);
-    queue_wake_all(&queue); /* does not open gates */
-    assert_null(queue_pop(&queue));
-    assert_int_equal(queue.gated.len, 1);
-    queue_release(&queue);
+    static const int64_t seconds[] = { 1, 2, 4, 8, 10, 10, 10 };
+    struct bench b;
+    bench_init(&b);
+    wait(&b, 300 * MS);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red");
+    for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
+        int64_t begin = b.now_ns;
+        reject_pod(&b, pod, ALPHA);
+        assert_int_equal(queue_next_backoff(&b.queue), QUEUE_NEVER);
+        node_added(&b, "red");
+        assert_place(pod, QUEUE_BACKOFF);
+        int64_t due = queue_next_backoff(&b.queue), end = begin + seconds[i] * SECOND;
+        assert_int_equal(due, end / SECOND * SECOND + SECOND); /* the second in which it ends is over */
+        assert_int_equal(queue_next_due(&b.queue), due);
+        wait(&b, due - 1 - b.now_ns);
+        assert_place(pod, QUEUE_BACKOFF);
+        wait(&b, 1);
+        assert_place(pod, QUEUE_ACTIVE);
+        assert_int_equal(pod->rejections, i + 1);
+        wait(&b, 300 * MS);
+    }
+    bench_release(&b);
 }
 
-/* Gone from wherever it waits; the others stay where they are. */
+/* Errors count by themselves, and only those in a row. */
+static void test_backoff_after_errors(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red");
+    for (int i = 0; i < 2; i++) {
+        reject_pod(&b, pod, ALPHA);
+        wait(&b, 20 * SECOND);
+        node_added(&b, "red");
+    }
+    for (int64_t expected = 1; expected <= 4; expected *= 2) {
+        int64_t begin = b.now_ns;
+        reject_pod(&b, pod, 0);
+        assert_place(pod, QUEUE_ERROR_BACKOFF);
+        assert_int_equal(queue_next_backoff(&b.queue), begin + expected * SECOND + SECOND);
+        assert_null(queue_pop(&b.queue)); /* it waits to the end, however idle we are */
+        wait(&b, queue_next_backoff(&b.queue) - b.now_ns);
+    }
+    assert_int_equal(pod->rejections, 2);
+    assert_int_equal(pod->errors_in_a_row, 3);
+    reject_pod(&b, pod, ALPHA);
+    assert_int_equal(pod->errors_in_a_row, 0);
+    node_added(&b, "red");
+    int64_t until = b.now_ns + 4 * SECOND; /* the third rejection */
+    assert_int_equal(queue_next_backoff(&b.queue), until + SECOND);
+    bench_release(&b);
+}
+
+/* Nobody is active: who was rejected is taken out of its backoff; first who wakes first, then by priority. */
+static void test_pop_from_backoff(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *low = add(&b, "low", 0, "app: red"), *high = add(&b, "high", 9, "app: red");
+    struct queued_pod *failed = add(&b, "failed", 99, "app: red");
+    reject_pod(&b, failed, 0);
+    reject_pod(&b, high, ALPHA);
+    wait(&b, 200 * MS); /* later, but in the same second */
+    reject_pod(&b, low, ALPHA);
+    wait(&b, 900 * MS);
+    struct queued_pod *late = add(&b, "late", 99, "app: red");
+    reject_pod(&b, late, ALPHA);
+    node_added(&b, "red");
+    assert_place(low, QUEUE_BACKOFF);
+    assert_place(high, QUEUE_BACKOFF);
+    assert_place(late, QUEUE_BACKOFF);
+    struct queued_pod *fresh = add(&b, "fresh", -5, "");
+    pop(&b, fresh);
+    pop(&b, high);
+    pop(&b, low);
+    pop(&b, late);
+    assert_null(queue_pop(&b.queue));
+    assert_place(failed, QUEUE_ERROR_BACKOFF);
+    bench_release(&b);
+}
+
+static void test_no_backoff(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    b.queue.options.backoff_max_ns = 0;
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red");
+    reject_pod(&b, pod, ALPHA);
+    node_added(&b, "red");
+    assert_place(pod, QUEUE_ACTIVE);
+    reject_pod(&b, pod, 0);
+    assert_place(pod, QUEUE_ACTIVE);
+    bench_release(&b);
+}
+
+/* Huge counts and durations end in the maximum, not in an overflow. */
+static void test_backoff_limits(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    b.queue.options.backoff_max_ns = INT64_MAX;
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red");
+    pod->rejections = UINT32_MAX - 1;
+    reject_pod(&b, pod, ALPHA);
+    node_added(&b, "red");
+    assert_place(pod, QUEUE_BACKOFF);
+    assert_true(queue_next_backoff(&b.queue) > START);
+    bench_release(&b);
+}
+
+/* ---- who wakes ---- */
+static void test_only_rejectors_are_asked(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *alpha = add(&b, "alpha", 0, "app: red"), *beta = add(&b, "beta", 0, "app: red");
+    struct queued_pod *both = add(&b, "both", 0, "app: blue");
+    reject_pod(&b, alpha, ALPHA);
+    reject_pod(&b, beta, BETA);
+    reject_pod(&b, both, ALPHA | BETA);
+    wait(&b, 20 * SECOND);
+    assert_int_equal(b.queue.counts[QUEUE_UNSCHEDULABLE], 3);
+    node_added(&b, "green");
+    event(&b, EVENT_NODE, ACTION_NODE_CONDITION, &(struct node){ 0 }, &(struct node){ 0 });
+    event(&b, EVENT_PV, ACTION_ADD, NULL, &(struct pv){ 0 });
+    assert_int_equal(b.queue.counts[QUEUE_UNSCHEDULABLE], 3);
+    node_added(&b, "red");
+    assert_place(alpha, QUEUE_ACTIVE);
+    assert_place(beta, QUEUE_UNSCHEDULABLE); /* its app, but not its rejector */
+    assert_place(both, QUEUE_UNSCHEDULABLE);
+    pod_deleted(&b);
+    assert_place(beta, QUEUE_ACTIVE);
+    assert_place(both, QUEUE_ACTIVE);
+    bench_release(&b);
+}
+
+/* A rule for new nodes is one for changed taints as well, as the reference has it. */
+static void test_taints_stand_for_new_nodes(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *alpha = add(&b, "alpha", 0, "app: red"), *beta = add(&b, "beta", 0, "app: red");
+    reject_pod(&b, alpha, ALPHA);
+    reject_pod(&b, beta, BETA);
+    event(&b, EVENT_NODE, ACTION_NODE_TAINT, &(struct node){ 0 }, &(struct node){ 0 });
+    assert_place(alpha, QUEUE_BACKOFF);
+    assert_place(beta, QUEUE_UNSCHEDULABLE);
+    bench_release(&b);
+}
+
+/* A plugin that answered Pending wakes its pod at once; another rejector leaves it its backoff. */
+static void test_pending(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *other = add(&b, "other", 0, "app: red");
+    reject_pod(&b, pod, ALPHA | GAMMA);
+    reject_pod(&b, other, ALPHA | GAMMA);
+    struct pod added = { .meta.labels = node_of_app("red").meta.labels, .spec.node_name = STR("n") };
+    event(&b, EVENT_ASSIGNED_POD, ACTION_ADD, NULL, &added);
+    assert_place(pod, QUEUE_ACTIVE);
+    pop(&b, pod);
+    queue_requeue(&b.queue, pod, ALPHA | GAMMA, GAMMA, b.now_ns);
+    node_added(&b, "red");
+    assert_place(pod, QUEUE_BACKOFF);
+    bench_release(&b);
+}
+
+static void test_filter(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *low = add(&b, "low", 1, ""), *high = add(&b, "high", 9, ""),
+                      *same = add(&b, "same", 5, "");
+    struct pod gone = { .spec.node_name = STR("n") };
+    struct cluster_event happened = { .resource = EVENT_ASSIGNED_POD,
+                                      .actions = ACTION_DELETE,
+                                      .before = &gone };
+    reject_pod(&b, high, BETA);
+    reject_pod(&b, same, BETA);
+    reject_pod(&b, low, BETA);
+    struct queue_filter only = { .has_priority_max = true, .priority_max = 5, .except = low->pod };
+    queue_event(&b.queue, &happened, &only, b.now_ns);
+    assert_place(low, QUEUE_UNSCHEDULABLE);
+    assert_place(same, QUEUE_BACKOFF);
+    assert_place(high, QUEUE_UNSCHEDULABLE);
+    bench_release(&b);
+}
+
+/* ---- updates ---- */
+static void test_update(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *other = add(&b, "other", 0, "app: red");
+    update(&b, pod, "app: blue", "");
+    assert_place(pod, QUEUE_ACTIVE);
+    reject_pod(&b, pod, ALPHA);
+    reject_pod(&b, other, ALPHA);
+    wait(&b, 20 * SECOND);
+    update(&b, pod, "app: blue", ", tolerations: [{operator: Exists}]"); /* Alpha does not care */
+    assert_place(pod, QUEUE_UNSCHEDULABLE);
+    update(&b, pod, "app: green", ", tolerations: [{operator: Exists}]");
+    assert_place(pod, QUEUE_ACTIVE);
+    assert_place(other, QUEUE_UNSCHEDULABLE); /* the event was the pod's own */
+    reject_pod(&b, pod, ALPHA);
+    node_added(&b, "green");
+    assert_place(pod, QUEUE_BACKOFF);
+    update(&b, pod, "app: red", "");
+    assert_place(pod, QUEUE_BACKOFF); /* it is on its way already */
+    assert_ptr_equal(queue_find(&b.queue, fixture_pod(&b.f, "pod")), pod);
+    bench_release(&b);
+}
+
+/* A pod that the queue has not heard of is added. */
+static void test_update_of_unknown(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    static const struct pod unknown;
+    struct pod_info before = { .api = &unknown };
+    fixture_load(&b.f, "{kind: Pod, metadata: {name: pod}}");
+    queue_update(&b.queue, &before, b.f.last_pod, 0, b.now_ns);
+    assert_place(queue_find(&b.queue, b.f.last_pod), QUEUE_ACTIVE);
+    bench_release(&b);
+}
+
 static void test_remove(void **state)
 {
     (void)state;
-    struct pod_info pods[9];
-    struct queue queue;
-    queue_init(&queue, by_priority);
-    for (int i = 0; i < 9; i++) {
-        pods[i] = pod_of(9 - i);
-        queue_add(&queue, &pods[i], i >= 6);
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pods[6];
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+    for (int i = 0; i < 6; i++)
+        pods[i] = add(&b, names[i], 10 - i, i == 5 ? "gate: closed" : "app: red");
+    reject_pod(&b, pods[0], ALPHA);
+    node_added(&b, "red");
+    reject_pod(&b, pods[1], 0);
+    reject_pod(&b, pods[2], BETA);
+    pop(&b, pods[3]);
+    static const enum queue_place places[] = { QUEUE_BACKOFF,   QUEUE_ERROR_BACKOFF, QUEUE_UNSCHEDULABLE,
+                                               QUEUE_IN_FLIGHT, QUEUE_ACTIVE,        QUEUE_GATED };
+    for (int i = 0; i < 6; i++) {
+        struct pod_info *pod = fixture_pod(&b.f, names[i]);
+        assert_place(pods[i], places[i]);
+        queue_remove(&b.queue, pod);
+        assert_null(queue_find(&b.queue, pod));
+        queue_remove(&b.queue, pod);
+        cluster_remove_pod(&b.f.cluster, pod);
     }
-    for (int i = 0; i < 3; i++)
-        queue_park(&queue, queue_pop(&queue)); /* 0 1 2 parked, 3 4 5 active, 6 7 8 gated */
-    for (int i = 1; i < 9; i += 3)
-        queue_remove(&queue, &pods[i]);
-    queue_remove(&queue, &pods[1]); /* is nowhere already */
-    assert_int_equal(queue.unschedulable.len, 2);
-    assert_int_equal(queue.active.items.len, 2);
-    assert_int_equal(queue.gated.len, 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(queue.unschedulable.items[i]->at, i);
-        assert_int_equal(queue.gated.items[i]->at, i);
-    }
-    queue_wake_all(&queue);
-    assert_next(&queue, &pods[0]);
-    assert_next(&queue, &pods[2]);
-    assert_next(&queue, &pods[3]);
-    assert_next(&queue, &pods[5]);
-    assert_null(queue_pop(&queue));
-    queue_release(&queue);
+    assert_null(queue_pop(&b.queue));
+    assert_int_equal(b.queue.counts[QUEUE_IN_FLIGHT], 1);
+    queue_requeue(&b.queue, pods[3], ALPHA, 0, b.now_ns); /* it is gone: nothing to put back */
+    for (int i = 0; i < QUEUE_PLACE_COUNT; i++)
+        assert_int_equal(b.queue.counts[i], 0);
+    assert_int_equal(queue_next_due(&b.queue), QUEUE_NEVER);
+    bench_release(&b);
 }
 
-/* ---- any history against a list ---- */
-struct waiting {
-    enum queue_place place;
-    uint64_t arrival;
-};
-
-static int best_of(const struct pod_info *pods, const struct waiting *model)
-{
-    int best = -1;
-    for (int i = 0; i < PODS; i++) {
-        if (model[i].place != QUEUE_ACTIVE)
-            continue;
-        if (best < 0 || pods[i].priority > pods[best].priority ||
-            (pods[i].priority == pods[best].priority && model[i].arrival < model[best].arrival))
-            best = i;
-    }
-    return best;
-}
-
-static void pop_and_settle(struct queue *queue, struct pod_info *pods, struct waiting *model, struct rng *rng)
-{
-    int want = best_of(pods, model);
-    struct queued_pod *entry = queue_pop(queue);
-    assert_int_equal(entry != NULL, want >= 0);
-    if (!entry)
-        return;
-    assert_ptr_equal(entry->pod, &pods[want]);
-    switch (rng_below(rng, 3)) {
-    case 0:
-        queue_retry(queue, entry);
-        break;
-    case 1:
-        queue_park(queue, entry);
-        model[want].place = QUEUE_UNSCHEDULABLE;
-        break;
-    default:
-        queue_done(queue, entry);
-        model[want].place = QUEUE_NOWHERE;
-    }
-}
-
-static void test_any_history(void **state)
+/* ---- gates ---- */
+static void test_gate(void **state)
 {
     (void)state;
-    struct rng rng = test_rng();
-    struct pod_info pods[PODS];
-    struct waiting model[PODS] = { 0 };
-    struct queue queue;
-    uint64_t arrivals = 0;
-    queue_init(&queue, by_priority);
-    for (int i = 0; i < PODS; i++)
-        pods[i] = pod_of((int32_t)rng_below(&rng, 4));
-    for (int step = 0; step < 50000; step++) {
-        int i = (int)rng_below(&rng, PODS);
-        if (rng_below(&rng, 50) == 0) {
-            queue_wake_all(&queue);
-            for (int k = 0; k < PODS; k++)
-                if (model[k].place == QUEUE_UNSCHEDULABLE)
-                    model[k].place = QUEUE_ACTIVE;
-        } else if (rng_below(&rng, 2)) {
-            pop_and_settle(&queue, pods, model, &rng);
-        } else if (model[i].place == QUEUE_NOWHERE) {
-            bool gated = rng_below(&rng, 8) == 0;
-            queue_add(&queue, &pods[i], gated);
-            model[i] = (struct waiting){ gated ? QUEUE_GATED : QUEUE_ACTIVE, ++arrivals };
-        } else if (rng_below(&rng, 3) == 0) {
-            queue_remove(&queue, &pods[i]);
-            model[i].place = QUEUE_NOWHERE;
-        }
+    struct bench b;
+    struct status gate;
+    bench_init(&b);
+    fixture_load(&b.f, "{kind: Pod, metadata: {name: pod, uid: pod, labels: {gate: closed}}}");
+    struct queued_pod *pod = queue_add(&b.queue, b.f.last_pod, 0, b.now_ns, &gate);
+    assert_status(gate, STATUS_UNRESOLVABLE, "the gate is closed");
+    assert_ptr_equal(gate.plugin, &plugin_gate);
+    assert_place(pod, QUEUE_GATED);
+    assert_int_equal(pod->first_attempt_ns, QUEUE_NEVER);
+    assert_null(queue_pop(&b.queue));
+    event(&b, EVENT_NODE, ACTION_NODE_TAINT, &(struct node){ 0 }, &(struct node){ 0 });
+    assert_place(pod, QUEUE_GATED); /* asked again, and still closed */
+    wait(&b, 5 * SECOND);
+    update(&b, pod, "gate: open", "");
+    assert_place(pod, QUEUE_ACTIVE);
+    assert_int_equal(pod->first_attempt_ns, START + 5 * SECOND);
+    assert_int_equal(pod->gate, GATE_NONE);
+    bench_release(&b);
+}
+
+/* A gate that closes later holds the pod back at its next turn, wherever it would have gone. */
+static void test_gate_closes(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red, gate: open");
+    reject_pod(&b, pod, ALPHA);
+    update(&b, pod, "app: red, gate: closed", ""); /* Alpha would try again */
+    assert_place(pod, QUEUE_GATED);
+    node_added(&b, "red"); /* no event of the gate's */
+    assert_place(pod, QUEUE_GATED);
+    assert_int_equal(pod->unschedulable, ALPHA | GATE);
+    assert_int_equal(b.queue.reasons[0][3], 1);
+    update(&b, pod, "app: red, gate: open", "");
+    assert_place(pod, QUEUE_BACKOFF);
+    assert_int_equal(pod->unschedulable, ALPHA | GATE); /* until its next attempt */
+    bench_release(&b);
+}
+
+/* ---- in flight ---- */
+static void test_events_in_flight(void **state)
+{
+    (void)state;
+    struct bench b;
+    size_t counts[LABEL_COUNT] = { 0 };
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 9, "app: red"), *other = add(&b, "other", 0, "app: blue");
+    node_added(&b, "red"); /* too early */
+    pop(&b, pod);
+    queue_requeue(&b.queue, pod, ALPHA, 0, b.now_ns);
+    assert_place(pod, QUEUE_UNSCHEDULABLE);
+
+    wait(&b, 20 * SECOND);
+    node_added(&b, "red");
+    pop(&b, pod);
+    pop(&b, other);
+    node_added(&b, "red");
+    event(&b, EVENT_NODE, ACTION_NODE_CONDITION, &(struct node){ 0 }, &(struct node){ 0 }); /* nobody's */
+    queue_count_flight_events(&b.queue, counts);
+    assert_int_equal(
+        counts[event_label(&(struct cluster_event){ .resource = EVENT_NODE, .actions = ACTION_ADD })], 1);
+    queue_requeue(&b.queue, pod, BETA, 0, b.now_ns); /* no node helps against Beta */
+    queue_requeue(&b.queue, other, ALPHA, 0, b.now_ns);
+    assert_place(pod, QUEUE_UNSCHEDULABLE);
+    assert_place(other, QUEUE_UNSCHEDULABLE);
+
+    pod_deleted(&b);
+    pop(&b, pod);
+    pod_deleted(&b);
+    queue_requeue(&b.queue, pod, ALPHA | BETA, 0, b.now_ns);
+    assert_place(pod, QUEUE_BACKOFF);
+
+    pop(&b, pod);
+    queue_settle(&b.queue, pod); /* nobody can reject it any more */
+    pod_deleted(&b);
+    assert_int_equal(b.queue.flight_events.len, 0);
+    queue_requeue(&b.queue, pod, BETA, 0, b.now_ns);
+    assert_place(pod, QUEUE_UNSCHEDULABLE);
+    bench_release(&b);
+}
+
+static void test_pending_in_flight(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 9, "app: red");
+    pop(&b, pod);
+    event(&b, EVENT_NODE, ACTION_DELETE, &(struct node){ 0 }, NULL);
+    queue_requeue(&b.queue, pod, GAMMA, GAMMA, b.now_ns);
+    assert_place(pod, QUEUE_ACTIVE);
+    bench_release(&b);
+}
+
+static void test_update_in_flight(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 9, "app: red");
+    pop(&b, pod);
+    update(&b, pod, "app: red", ", tolerations: [{operator: Exists}]");
+    assert_place(pod, QUEUE_IN_FLIGHT);
+    queue_requeue(&b.queue, pod, BETA, 0, b.now_ns);
+    assert_place(pod, QUEUE_BACKOFF);
+    assert_ptr_equal(pod->pod, fixture_pod(&b.f, "pod"));
+
+    pop(&b, pod);
+    node_added(&b, "blue");                                              /* not its app, */
+    update(&b, pod, "app: blue", ", tolerations: [{operator: Exists}]"); /* until now */
+    queue_requeue(&b.queue, pod, ALPHA, 0, b.now_ns);
+    assert_place(pod, QUEUE_BACKOFF);
+    bench_release(&b);
+}
+
+/* ---- activation ---- */
+static void test_activate(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *rejected = add(&b, "rejected", 9, "app: red"),
+                      *failed = add(&b, "failed", 8, "app: red");
+    struct queued_pod *flying = add(&b, "flying", 7, "app: red"),
+                      *bystander = add(&b, "bystander", 6, "app: red");
+    struct queued_pod *gated = add(&b, "gated", 0, "gate: closed");
+    reject_pod(&b, rejected, BETA);
+    reject_pod(&b, failed, 0);
+    pop(&b, flying);
+    pop(&b, bystander);
+    struct queued_pod *all[] = { rejected, failed, flying, gated };
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        queue_activate(&b.queue, all[i]->pod, b.now_ns);
+    queue_activate(&b.queue, &(struct pod_info){ 0 }, b.now_ns); /* unknown */
+    assert_place(rejected, QUEUE_ACTIVE);
+    assert_place(failed, QUEUE_ACTIVE);
+    assert_place(gated, QUEUE_GATED);
+    queue_requeue(&b.queue, flying, BETA, 0, b.now_ns);
+    queue_requeue(&b.queue, bystander, BETA, 0, b.now_ns);
+    assert_place(flying, QUEUE_BACKOFF);
+    assert_place(bystander, QUEUE_UNSCHEDULABLE);
+    bench_release(&b);
+}
+
+/* ---- a long wait ---- */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *gated = add(&b, "gated", 0, "gate: closed");
+    wait(&b, 10 * SECOND); /* a look at leftovers: in 30 s the next one */
+    reject_pod(&b, pod, ALPHA);
+    assert_int_equal(queue_next_due(&b.queue), START + 40 * SECOND);
+    for (int i = 0; i < 10; i++) {
+        wait(&b, 30 * SECOND);
+        assert_place(pod, QUEUE_UNSCHEDULABLE); /* five minutes are not too long */
     }
-    queue_release(&queue);
+    assert_false(pod->was_flushed);
+    assert_int_equal(gated->flushed_ns, START + 310 * SECOND);
+    wait(&b, 29 * SECOND);
+    assert_place(pod, QUEUE_UNSCHEDULABLE);
+    wait(&b, 1 * SECOND);
+    assert_place(pod, QUEUE_ACTIVE);
+    assert_true(pod->was_flushed);
+    assert_place(gated, QUEUE_GATED);
+    assert_false(gated->was_flushed);
+    pop(&b, pod);
+    queue_requeue(&b.queue, pod, ALPHA, 0, b.now_ns);
+    assert_false(pod->was_flushed);
+    bench_release(&b);
+}
+
+/* ---- numbers for metrics ---- */
+static uint64_t incoming(const struct bench *b, enum queue_name name, enum event_resource resource,
+                         uint32_t actions)
+{
+    return b->queue
+        .incoming[name][event_label(&(struct cluster_event){ .resource = resource, .actions = actions })];
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_init(&b);
+    struct queued_pod *pod = add(&b, "pod", 0, "app: red");
+    add(&b, "gated", 0, "gate: closed");
+    assert_int_equal(incoming(&b, QUEUE_NAME_ACTIVE, EVENT_UNSCHEDULED_POD, ACTION_ADD), 1);
+    assert_int_equal(incoming(&b, QUEUE_NAME_UNSCHEDULABLE, EVENT_UNSCHEDULED_POD, ACTION_ADD), 1);
+    assert_int_equal(b.queue.reasons[0][3], 1);
+    reject_pod(&b, pod, ALPHA | BETA);
+    assert_int_equal(b.queue.incoming[QUEUE_NAME_UNSCHEDULABLE][LABEL_ATTEMPT_FAILURE], 1);
+    assert_int_equal(b.queue.reasons[0][0], 1);
+    assert_int_equal(b.queue.reasons[0][1], 1);
+    node_added(&b, "red");
+    assert_int_equal(incoming(&b, QUEUE_NAME_BACKOFF, EVENT_NODE, ACTION_ADD), 1);
+    assert_int_equal(b.queue.reasons[0][0], 1); /* it still waits */
+    pop(&b, pod);
+    assert_int_equal(b.queue.incoming[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF], 1);
+    assert_int_equal(b.queue.reasons[0][0], 0);
+    queue_done(&b.queue, pod);
+    bench_release(&b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_no_sorter), cmocka_unit_test(test_retry),
-        cmocka_unit_test(test_gated), cmocka_unit_test(test_remove),    cmocka_unit_test(test_any_history),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_no_sorter),
+        cmocka_unit_test(test_age_begins_anew),
+        cmocka_unit_test(test_backoff_grows),
+        cmocka_unit_test(test_backoff_after_errors),
+        cmocka_unit_test(test_pop_from_backoff),
+        cmocka_unit_test(test_no_backoff),
+        cmocka_unit_test(test_backoff_limits),
+        cmocka_unit_test(test_only_rejectors_are_asked),
+        cmocka_unit_test(test_taints_stand_for_new_nodes),
+        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_update_of_unknown),
+        cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_gate_closes),
+        cmocka_unit_test(test_events_in_flight),
+        cmocka_unit_test(test_pending_in_flight),
+        cmocka_unit_test(test_update_in_flight),
+        cmocka_unit_test(test_activate),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

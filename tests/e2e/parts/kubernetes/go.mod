@@ -240,5 +240,3 @@ replace k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.36.4
 replace k8s.io/sample-controller => k8s.io/sample-controller v0.36.4
 
 replace k8s.io/streaming => k8s.io/streaming v0.36.4
-
-godebug default=go1.26

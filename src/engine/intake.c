@@ -1,0 +1,197 @@
+/* intake.c: from changes of objects to events of the queue. */
+#include "engine/intake.h"
+
+/* ---- pods ---- */
+static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
+{
+    uint32_t profile = engine_profile_number(engine, pod);
+    struct status gate;
+    if (!pod->spec.node_name.len && profile == engine->profiles_len)
+        return NULL;
+    struct pod_info *info = cluster_add_pod(engine->cluster, pod);
+    if (pod->spec.node_name.len)
+        engine_pod_bound(engine, info, now_ns);
+    else
+        queue_add(&engine->queue, info, profile, now_ns, &gate);
+    return info;
+}
+
+static void update_assigned(struct engine *engine, const struct pod *before, const struct pod *after,
+                            int64_t now_ns)
+{
+    struct arena arena = { 0 };
+    struct action_list actions = pod_update_actions(before, after, &arena);
+    arena_release(&arena);
+    for (uint32_t i = 0; i < actions.len; i++)
+        engine_event(engine,
+                     &(struct cluster_event){ .resource = pod_event_resource(after),
+                                              .actions = actions.items[i],
+                                              .before = before,
+                                              .after = after },
+                     now_ns);
+}
+
+/* A pod that was placed here, and is not bound yet. When it is being deleted, or its node is gone, its binding will
+ * fail: then the room is free. */
+static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
+                          uint32_t row, int64_t now_ns)
+{
+    queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
+    if (!after->terminating || before->terminating) {
+        if (cluster_node(engine->cluster, row)->api)
+            cluster_place(engine->cluster, after, row);
+        return;
+    }
+    engine_event(engine,
+                 &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
+                                          .actions = ACTION_DELETE,
+                                          .before = after->api,
+                                          .holds_room = true },
+                 now_ns);
+}
+
+static bool same_nomination(const struct pod *a, const struct pod *b)
+{
+    return str_eq(a->status.nominated_node_name, b->status.nominated_node_name);
+}
+
+/* A nomination made here stays while the API server does not know any. One that it has taken back leaves room. */
+static void update_waiting(struct engine *engine, struct pod_info *before, struct pod_info *after,
+                           uint32_t nominated, int64_t now_ns)
+{
+    const struct pod *old = before->api;
+    bool keeps = !old->status.nominated_node_name.len && same_nomination(old, after->api);
+    if (keeps && nominated != ROW_NONE && engine->cluster->nodes.items[nominated].api)
+        cluster_nominate(engine->cluster, after, nominated);
+    queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
+    if (old->status.nominated_node_name.len && !same_nomination(old, after->api))
+        queue_event(&engine->queue,
+                    &(struct cluster_event){
+                        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = old },
+                    &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority },
+                    now_ns);
+}
+
+static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *pod,
+                                   int64_t now_ns)
+{
+    uint32_t row = before->row, nominated = before->nominated_row;
+    pod_info_ref(before);
+    struct pod_info *after = cluster_add_pod(engine->cluster, pod);
+    if (before->api->spec.node_name.len) {
+        update_assigned(engine, before->api, pod, now_ns);
+    } else if (pod->spec.node_name.len) {
+        queue_remove(&engine->queue, before);
+        engine_pod_bound(engine, after, now_ns);
+    } else if (row != ROW_NONE) {
+        update_placed(engine, before, after, row, now_ns);
+    } else {
+        update_waiting(engine, before, after, nominated, now_ns);
+    }
+    pod_info_unref(engine->cluster, before);
+    return after;
+}
+
+struct pod_info *engine_set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
+{
+    struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
+    if (known && !pod_is(known->api, pod)) { /* that it went was missed */
+        engine_remove_pod(engine, known, now_ns);
+        known = NULL;
+    }
+    return known ? update_pod(engine, known, pod, now_ns) : add_pod(engine, pod, now_ns);
+}
+
+/* ---- nodes ---- */
+void engine_set_node(struct engine *engine, const struct node *node, int64_t now_ns)
+{
+    uint32_t row = cluster_row(engine->cluster, node->meta.name);
+    const struct node *before = row == ROW_NONE ? NULL : cluster_node(engine->cluster, row)->api;
+    struct action_list actions = { .items = { ACTION_ADD }, .len = 1 };
+    if (before)
+        actions = node_update_actions(before, node);
+    cluster_set_node(engine->cluster, node);
+    for (uint32_t i = 0; i < actions.len; i++)
+        engine_event(
+            engine,
+            &(struct cluster_event){
+                .resource = EVENT_NODE, .actions = actions.items[i], .before = before, .after = node },
+            now_ns);
+}
+
+void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
+{
+    uint32_t row = cluster_row(engine->cluster, name);
+    if (row == ROW_NONE)
+        return;
+    struct cluster_event event = { .resource = EVENT_NODE,
+                                   .actions = ACTION_DELETE,
+                                   .before = cluster_node(engine->cluster, row)->api };
+    cluster_remove_node(engine->cluster, name);
+    engine_event(engine, &event, now_ns);
+}
+
+/* ---- everything else ---- */
+/* Kinds that pods wait for. */
+static const struct {
+    bool wakes;
+    enum event_resource resource;
+} resources[KIND_COUNT] = {
+    [KIND_PV] = { true, EVENT_PV },
+    [KIND_PVC] = { true, EVENT_PVC },
+    [KIND_STORAGE_CLASS] = { true, EVENT_STORAGE_CLASS },
+    [KIND_CSI_NODE] = { true, EVENT_CSI_NODE },
+    [KIND_CSI_DRIVER] = { true, EVENT_CSI_DRIVER },
+    [KIND_CSI_STORAGE_CAPACITY] = { true, EVENT_CSI_STORAGE_CAPACITY },
+    [KIND_VOLUME_ATTACHMENT] = { true, EVENT_VOLUME_ATTACHMENT },
+    [KIND_RESOURCE_CLAIM] = { true, EVENT_RESOURCE_CLAIM },
+    [KIND_DEVICE_CLASS] = { true, EVENT_DEVICE_CLASS },
+};
+
+static const void *stored(const struct cluster *cluster, enum api_kind kind, struct str namespace,
+                          struct str name)
+{
+    switch (kind) {
+#define X(number, type, field) \
+    case KIND_##number: \
+        return cluster_get(&cluster->field, namespace, name);
+        CLUSTER_STORES(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
+static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
+                 int64_t now_ns)
+{
+    if (resources[kind].wakes)
+        engine_event(engine,
+                     &(struct cluster_event){ .resource = resources[kind].resource,
+                                              .actions = !before  ? ACTION_ADD
+                                                         : !after ? ACTION_DELETE
+                                                                  : ACTION_UPDATE,
+                                              .before = before,
+                                              .after = after },
+                     now_ns);
+}
+
+bool engine_set_object(struct engine *engine, enum api_kind kind, const void *object, const struct meta *meta,
+                       int64_t now_ns)
+{
+    const void *before = stored(engine->cluster, kind, meta->namespace, meta->name);
+    if (!cluster_set_object(engine->cluster, kind, object, meta))
+        return false;
+    tell(engine, kind, before, object, now_ns);
+    return true;
+}
+
+void engine_remove_object(struct engine *engine, enum api_kind kind, struct str namespace, struct str name,
+                          int64_t now_ns)
+{
+    const void *before = stored(engine->cluster, kind, namespace, name);
+    if (!before)
+        return;
+    cluster_remove_object(engine->cluster, kind, namespace, name);
+    tell(engine, kind, before, NULL, now_ns);
+}

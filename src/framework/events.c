@@ -1,0 +1,330 @@
+/* events.c: names, rules and classes of events; see events.h.
+ *
+ * An update is told apart as finely as the reference does it: a rule for a special update is not woken by others. */
+#include "framework/events.h"
+
+#include "api/labels.h"
+#include "api/pod_resources.h"
+#include "api/resource_list.h"
+#include "framework/profile.h"
+
+/* ---- labels ---- */
+static const char *const cause_names[] = {
+#define X(name, text) [LABEL_##name] = text,
+    QUEUE_CAUSES(X)
+#undef X
+};
+
+static const char *const resource_names[] = {
+#define X(name, text) [EVENT_##name] = text,
+    EVENT_RESOURCES(X)
+#undef X
+};
+
+static const char *const action_names[LABELS_PER_RESOURCE] = {
+#define X(name, text) [ACTION_NUMBER_##name] = text,
+    EVENT_ACTIONS(X)
+#undef X
+        [LABEL_ANY_UPDATE] = "Update",
+    [LABEL_ALL_ACTIONS] = "All",
+};
+
+struct str event_label_text(enum event_label label, struct arena *arena)
+{
+    if (label < LABEL_FIRST_EVENT)
+        return str_from(cause_names[label]);
+    uint32_t number = label - LABEL_FIRST_EVENT;
+    return arena_printf(arena, "%s%s", resource_names[number / LABELS_PER_RESOURCE],
+                        action_names[number % LABELS_PER_RESOURCE]);
+}
+
+/* Events carry one action, or any update, or all. */
+static uint32_t action_slot(uint32_t actions)
+{
+    if (actions == ACTION_ALL)
+        return LABEL_ALL_ACTIONS;
+    return actions == ACTION_UPDATE ? LABEL_ANY_UPDATE : (uint32_t)__builtin_ctz(actions);
+}
+
+enum event_label event_label(const struct cluster_event *event)
+{
+    for (uint32_t i = 0; event->label && i < ARRAY_SIZE(cause_names); i++)
+        if (strcmp(event->label, cause_names[i]) == 0)
+            return (enum event_label)i;
+    return LABEL_FIRST_EVENT + event->resource * LABELS_PER_RESOURCE + action_slot(event->actions);
+}
+
+/* ---- matching ---- */
+bool event_is_wildcard(const struct cluster_event *event)
+{
+    return event->resource == EVENT_ANY && event->actions == ACTION_ALL;
+}
+
+static bool resource_matches(enum event_resource rule, enum event_resource event)
+{
+    return rule == EVENT_ANY || rule == event ||
+           (rule == EVENT_POD && (event == EVENT_ASSIGNED_POD || event == EVENT_UNSCHEDULED_POD));
+}
+
+bool event_matches(enum event_resource resource, uint32_t actions, const struct cluster_event *event)
+{
+    if (resource == EVENT_ANY && actions == ACTION_ALL)
+        return true;
+    /* An update of no special kind has every update's bit, and is for those who wait for any update. */
+    return resource_matches(resource, event->resource) && actions & event->actions &&
+           event->actions <= actions;
+}
+
+/* ---- rules ---- */
+static const struct event_rule every_event[] = {
+    { EVENT_POD, ACTION_ALL, NULL },
+    { EVENT_NODE, ACTION_ALL, NULL },
+    { EVENT_PV, ACTION_ALL, NULL },
+    { EVENT_PVC, ACTION_ALL, NULL },
+    { EVENT_CSI_NODE, ACTION_ALL, NULL },
+    { EVENT_CSI_DRIVER, ACTION_ALL, NULL },
+    { EVENT_CSI_STORAGE_CAPACITY, ACTION_ALL, NULL },
+    { EVENT_STORAGE_CLASS, ACTION_ALL, NULL },
+    { EVENT_RESOURCE_CLAIM, ACTION_ALL, NULL },
+    { EVENT_DEVICE_CLASS, ACTION_ALL, NULL },
+    { 0 },
+};
+
+const struct event_rule *plugin_event_rules(const struct plugin *plugin)
+{
+    static const struct event_rule nothing[] = { { 0 } };
+    const uint32_t rejecting = POINT_BIT(POINT_PRE_ENQUEUE) | POINT_BIT(POINT_PRE_FILTER) |
+                               POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_RESERVE) | POINT_BIT(POINT_PERMIT);
+    if (!(plugin_points(plugin) & rejecting))
+        return nothing;
+    return plugin->events ? plugin->events : every_event;
+}
+
+/* Who waits for new nodes also wakes when a node's taints change: the reference adds that, without a closer look. */
+static bool taint_rule_added(const struct event_rule *rules)
+{
+    bool on_add = false, on_taint = false;
+    for (; rules->actions; rules++) {
+        on_add |= rules->resource == EVENT_NODE && rules->actions & ACTION_ADD;
+        on_taint |= rules->resource == EVENT_NODE && rules->actions & ACTION_NODE_TAINT;
+    }
+    return on_add && !on_taint;
+}
+
+static bool cares(const struct plugin *plugin, const struct cluster_event *event)
+{
+    const struct event_rule *rules = plugin_event_rules(plugin);
+    if (taint_rule_added(rules) && event_matches(EVENT_NODE, ACTION_NODE_TAINT, event))
+        return true;
+    for (; rules->actions; rules++)
+        if (event_matches(rules->resource, rules->actions, event))
+            return true;
+    return false;
+}
+
+void event_interest_init(struct event_interest *interest, const struct profile *profile)
+{
+    *interest = (struct event_interest){ 0 };
+    for (uint32_t resource = 0; resource < EVENT_RESOURCE_COUNT; resource++)
+        for (uint32_t slot = 0; slot < LABELS_PER_RESOURCE; slot++) {
+            const struct cluster_event event = {
+                .resource = (enum event_resource)resource,
+                .actions = slot == LABEL_ALL_ACTIONS  ? ACTION_ALL
+                           : slot == LABEL_ANY_UPDATE ? ACTION_UPDATE
+                                                      : 1U << slot,
+            };
+            for (uint32_t i = 0; i < profile->plugins_len; i++)
+                if (cares(profile->plugins[i].plugin, &event))
+                    interest->plugins[resource][slot] |= (uint64_t)1 << i;
+        }
+}
+
+uint64_t event_interest_of(const struct event_interest *interest, const struct cluster_event *event)
+{
+    return interest->plugins[event->resource][action_slot(event->actions)];
+}
+
+enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_context *context,
+                    const struct pod *pod, const struct cluster_event *event)
+{
+    const struct plugin_instance *instance = &profile->plugins[plugin];
+    const struct event_rule *rules = plugin_event_rules(instance->plugin);
+    if (taint_rule_added(rules) && event_matches(EVENT_NODE, ACTION_NODE_TAINT, event))
+        return HINT_QUEUE;
+    context->self = instance->self;
+    for (; rules->actions; rules++) {
+        if (!event_matches(rules->resource, rules->actions, event))
+            continue;
+        if (!rules->hint)
+            return HINT_QUEUE;
+        enum hint hint = rules->hint(context, pod, event);
+        arena_reset(context->arena);
+        if (hint == HINT_QUEUE)
+            return HINT_QUEUE;
+    }
+    return HINT_SKIP;
+}
+
+/* ---- equality ---- */
+bool str_map_eq(const struct str_map *a, const struct str_map *b)
+{
+    if (a->len != b->len)
+        return false;
+    for (uint32_t i = 0; i < a->len; i++)
+        if (!str_eq(a->items[i].key, b->items[i].key) || !str_eq(a->items[i].value, b->items[i].value))
+            return false;
+    return true;
+}
+
+bool str_list_eq(const struct str_list *a, const struct str_list *b)
+{
+    if (a->len != b->len)
+        return false;
+    for (uint32_t i = 0; i < a->len; i++)
+        if (!str_eq(a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
+bool taints_eq(const struct node *a, const struct node *b)
+{
+    if (a->spec.taints.len != b->spec.taints.len)
+        return false;
+    for (uint32_t i = 0; i < a->spec.taints.len; i++) {
+        const struct taint *x = &a->spec.taints.items[i], *y = &b->spec.taints.items[i];
+        if (!str_eq(x->key, y->key) || !str_eq(x->value, y->value) || !str_eq(x->effect, y->effect))
+            return false;
+    }
+    return true;
+}
+
+bool tolerations_eq(const struct pod *a, const struct pod *b)
+{
+    if (a->spec.tolerations.len != b->spec.tolerations.len)
+        return false;
+    for (uint32_t i = 0; i < a->spec.tolerations.len; i++) {
+        const struct toleration *x = &a->spec.tolerations.items[i], *y = &b->spec.tolerations.items[i];
+        if (!str_eq(x->key, y->key) || !str_eq(x->operator, y->operator) || !str_eq(x->value, y->value) ||
+            !str_eq(x->effect, y->effect) || x->toleration_seconds.set != y->toleration_seconds.set ||
+            x->toleration_seconds.value != y->toleration_seconds.value)
+            return false;
+    }
+    return true;
+}
+
+static bool amounts_eq(const struct resource_list *a, const struct resource_list *b)
+{
+    if (a->len != b->len)
+        return false;
+    for (uint32_t i = 0; i < a->len; i++)
+        if (!str_eq(a->items[i].name, b->items[i].name) ||
+            quantity_cmp(a->items[i].amount, b->items[i].amount) != 0)
+            return false;
+    return true;
+}
+
+/* ---- nodes ---- */
+/* The status of a condition; of two with one name the last counts. */
+static const struct str *condition_status(const struct node *node, struct str type)
+{
+    for (uint32_t i = node->status.conditions.len; i-- > 0;)
+        if (str_eq(node->status.conditions.items[i].type, type))
+            return &node->status.conditions.items[i].status;
+    return NULL;
+}
+
+static bool conditions_in(const struct node *node, const struct node *other)
+{
+    list_for(&node->status.conditions, condition) {
+        const struct str *there = condition_status(other, condition->type);
+        if (!there || !str_eq(*there, *condition_status(node, condition->type)))
+            return false;
+    }
+    return true;
+}
+
+struct action_list node_update_actions(const struct node *before, const struct node *after)
+{
+    struct action_list list = { 0 };
+    if (before->spec.unschedulable && !after->spec.unschedulable)
+        list.items[list.len++] = ACTION_NODE_TAINT;
+    if (!amounts_eq(&before->status.allocatable, &after->status.allocatable))
+        list.items[list.len++] = ACTION_NODE_ALLOCATABLE;
+    if (!str_map_eq(&before->meta.labels, &after->meta.labels))
+        list.items[list.len++] = ACTION_NODE_LABEL;
+    if (!taints_eq(before, after))
+        list.items[list.len++] = ACTION_NODE_TAINT;
+    if (!conditions_in(before, after) || !conditions_in(after, before))
+        list.items[list.len++] = ACTION_NODE_CONDITION;
+    if (!str_map_eq(&before->meta.annotations, &after->meta.annotations))
+        list.items[list.len++] = ACTION_NODE_ANNOTATION;
+    if (!str_list_eq(&before->status.declared_features, &after->status.declared_features))
+        list.items[list.len++] = ACTION_NODE_DECLARED_FEATURE;
+    return list;
+}
+
+/* ---- pods ---- */
+enum event_resource pod_event_resource(const struct pod *pod)
+{
+    return pod->spec.node_name.len ? EVENT_ASSIGNED_POD : EVENT_UNSCHEDULED_POD;
+}
+
+/* Does the pod ask for less of something than before? */
+static bool scaled_down(const struct pod *before, const struct pod *after, struct arena *arena)
+{
+    const struct pod_requests_options opts = { .use_status = true, .use_status_pod_level = true };
+    struct resource_list old, now;
+    pod_requests(before, opts, arena, &old);
+    pod_requests(after, opts, arena, &now);
+    list_for(&old, had) {
+        const struct quantity *has = resource_list_get(&now, had->name);
+        if (!has || quantity_milli_value(had->amount) > quantity_milli_value(*has))
+            return true;
+    }
+    return false;
+}
+
+static bool claim_statuses_eq(const struct pod *a, const struct pod *b)
+{
+    if (a->status.claim_statuses.len != b->status.claim_statuses.len)
+        return false;
+    for (uint32_t i = 0; i < a->status.claim_statuses.len; i++) {
+        const struct pod_claim_status *x = &a->status.claim_statuses.items[i];
+        const struct pod_claim_status *y = &b->status.claim_statuses.items[i];
+        if (!str_eq(x->name, y->name) || !str_eq(x->resource_claim_name, y->resource_claim_name) ||
+            !x->resource_claim_name.ptr != !y->resource_claim_name.ptr)
+            return false;
+    }
+    return true;
+}
+
+struct action_list pod_update_actions(const struct pod *before, const struct pod *after, struct arena *arena)
+{
+    struct action_list list = { 0 };
+    if (!str_map_eq(&before->meta.labels, &after->meta.labels))
+        list.items[list.len++] = ACTION_POD_LABEL;
+    if (scaled_down(before, after, arena))
+        list.items[list.len++] = ACTION_POD_SCALE_DOWN;
+    if (before->spec.scheduling_gates.len && !after->spec.scheduling_gates.len)
+        list.items[list.len++] = ACTION_POD_GATES_ELIMINATED;
+    /* Tolerations can be added, not changed or removed. */
+    if (before->spec.tolerations.len != after->spec.tolerations.len)
+        list.items[list.len++] = ACTION_POD_TOLERATION;
+    if (!claim_statuses_eq(before, after))
+        list.items[list.len++] = ACTION_POD_GENERATED_CLAIM;
+    if (!list.len)
+        list.items[list.len++] = ACTION_UPDATE;
+    return list;
+}
+
+bool pod_is(const struct pod *a, const struct pod *b)
+{
+    if (a->meta.uid.len || b->meta.uid.len)
+        return str_eq(a->meta.uid, b->meta.uid);
+    return str_eq(a->meta.name, b->meta.name) && str_eq(a->meta.namespace, b->meta.namespace);
+}
+
+bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod)
+{
+    return event->holds_room || pod->spec.node_name.len || pod->status.nominated_node_name.len;
+}

@@ -1,0 +1,172 @@
+/* events.h: what happens in the cluster, and whom it may help.
+ *
+ * A pod that was rejected waits until something happens that may change the answer of a plugin that rejected it. Each
+ * plugin names the events that can (its rules), and may look closer at one of them (a hint): a pod that was short of
+ * cpu need not wake for a node that is smaller than the pod.
+ *
+ *     event {Node, UpdateNodeLabel, before, after} ──▶ rules of the plugins that rejected the pod ──▶ hint: queue, skip
+ *
+ * Resources and actions have the reference's names and order, since labels of metrics are made of them. */
+#ifndef FRAMEWORK_EVENTS_H
+#define FRAMEWORK_EVENTS_H
+
+#include "api/types.h"
+#include "base/arena.h"
+
+struct cluster;
+struct pod_info;
+struct plugin;
+struct profile;
+
+/* Rules name POD; events are about an assigned pod, or about one that waits. ANY, with all actions, is the wildcard. */
+#define EVENT_RESOURCES(X) \
+    /* enum, name */ \
+    X(POD, "Pod") \
+    X(ASSIGNED_POD, "AssignedPod") \
+    X(UNSCHEDULED_POD, "UnschedulablePod") \
+    X(NODE, "Node") \
+    X(PV, "PersistentVolume") \
+    X(PVC, "PersistentVolumeClaim") \
+    X(CSI_NODE, "storage.k8s.io/CSINode") \
+    X(CSI_DRIVER, "storage.k8s.io/CSIDriver") \
+    X(CSI_STORAGE_CAPACITY, "storage.k8s.io/CSIStorageCapacity") \
+    X(STORAGE_CLASS, "storage.k8s.io/StorageClass") \
+    X(VOLUME_ATTACHMENT, "storage.k8s.io/VolumeAttachment") \
+    X(RESOURCE_CLAIM, "resource.k8s.io/ResourceClaim") \
+    X(RESOURCE_SLICE, "resource.k8s.io/ResourceSlice") \
+    X(DEVICE_CLASS, "resource.k8s.io/DeviceClass") \
+    X(POD_GROUP, "scheduling.k8s.io/PodGroup") \
+    X(ANY, "*")
+
+enum event_resource {
+#define X(name, text) EVENT_##name,
+    EVENT_RESOURCES(X)
+#undef X
+        EVENT_RESOURCE_COUNT
+};
+
+/* Bits in this order: the numbers themselves are compared when a rule is matched. */
+#define EVENT_ACTIONS(X) \
+    X(ADD, "Add") \
+    X(DELETE, "Delete") \
+    X(NODE_ALLOCATABLE, "UpdateNodeAllocatable") \
+    X(NODE_LABEL, "UpdateNodeLabel") \
+    X(NODE_TAINT, "UpdateNodeTaint") \
+    X(NODE_CONDITION, "UpdateNodeCondition") \
+    X(NODE_ANNOTATION, "UpdateNodeAnnotation") \
+    X(NODE_DECLARED_FEATURE, "UpdateNodeDeclaredFeature") \
+    X(POD_LABEL, "UpdatePodLabel") \
+    X(POD_SCALE_DOWN, "UpdatePodScaleDown") \
+    X(POD_TOLERATION, "UpdatePodToleration") \
+    X(POD_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated") \
+    X(POD_GENERATED_CLAIM, "UpdatePodGeneratedResourceClaim")
+
+enum event_action_number {
+#define X(name, text) ACTION_NUMBER_##name,
+    EVENT_ACTIONS(X)
+#undef X
+        ACTION_NUMBER_COUNT
+};
+
+enum event_action {
+#define X(name, text) ACTION_##name = 1 << ACTION_NUMBER_##name,
+    EVENT_ACTIONS(X)
+#undef X
+        ACTION_ALL = (1 << ACTION_NUMBER_COUNT) - 1,
+    ACTION_UPDATE = ACTION_ALL & ~(ACTION_ADD | ACTION_DELETE), /* none of the special updates */
+};
+
+/* Why a pod enters a queue, where that is no event of the cluster. */
+#define QUEUE_CAUSES(X) \
+    X(ATTEMPT_FAILURE, "ScheduleAttemptFailure") \
+    X(BACKOFF_COMPLETE, "BackoffComplete") \
+    X(POP_FROM_BACKOFF, "PopFromBackoffQ") \
+    X(FORCE_ACTIVATE, "ForceActivate") \
+    X(UNSCHEDULABLE_TIMEOUT, "UnschedulableTimeout")
+
+/* Every label is a small number: a cause, or a resource with an action (one of them, any update, or all). */
+enum event_label {
+#define X(name, text) LABEL_##name,
+    QUEUE_CAUSES(X)
+#undef X
+        LABEL_FIRST_EVENT,
+    LABEL_ANY_UPDATE = ACTION_NUMBER_COUNT,
+    LABEL_ALL_ACTIONS,
+    LABELS_PER_RESOURCE,
+    LABEL_COUNT = LABEL_FIRST_EVENT + EVENT_RESOURCE_COUNT * LABELS_PER_RESOURCE,
+};
+
+struct cluster_event {
+    enum event_resource resource;
+    uint32_t actions;
+    /* struct pod, struct node, struct pv ... by resource. An object that appears has no before, one that goes no
+     * after. They need to stay only until the event was handed over. */
+    const void *before, *after;
+    const char *label; /* of special events; NULL: resource and action */
+    /* Of pods: it holds room on a node though the object does not say so yet: it was placed or nominated here. */
+    bool holds_room;
+};
+
+enum hint { HINT_SKIP, HINT_QUEUE };
+
+/* What a hint may look at besides the pod and the event. */
+struct hint_context {
+    const struct cluster *cluster; /* as it is after the event */
+    const struct pod_info *info;   /* of the pod */
+    const void *self;              /* what the plugin's init() made */
+    struct arena *arena;           /* for scratch; emptied after the hint */
+};
+
+struct event_rule {
+    enum event_resource resource;
+    uint32_t actions; /* 0 ends a list */
+    /* May the event make a pod schedulable that this plugin rejected? When in doubt: queue. NULL: always queue. */
+    enum hint (*hint)(const struct hint_context *context, const struct pod *pod,
+                      const struct cluster_event *event);
+};
+
+/* ---- labels ---- */
+/* "NodeUpdateNodeLabel", "AssignedPodDelete", "UnschedulableTimeout". */
+struct str event_label_text(enum event_label label, struct arena *arena);
+enum event_label event_label(const struct cluster_event *event);
+
+/* ---- matching ---- */
+/* Everything is tried again, or (with a pod as `after`) that pod. */
+bool event_is_wildcard(const struct cluster_event *event);
+/* Does the event fall under resource and actions of a rule? It is the same, or more special. */
+bool event_matches(enum event_resource resource, uint32_t actions, const struct cluster_event *event);
+
+/* Which plugins of a profile have rules for an event: by resource and action, a bit per plugin index. */
+struct event_interest {
+    uint64_t plugins[EVENT_RESOURCE_COUNT][LABELS_PER_RESOURCE];
+};
+void event_interest_init(struct event_interest *interest, const struct profile *profile);
+uint64_t event_interest_of(const struct event_interest *interest, const struct cluster_event *event);
+/* The rules of a plugin, as written. One that can reject pods and says nothing about events wakes with all of them. */
+const struct event_rule *plugin_event_rules(const struct plugin *plugin);
+/* What the plugin says about the pod; `context` needs everything but `self`. */
+enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_context *context,
+                    const struct pod *pod, const struct cluster_event *event);
+
+/* ---- what an update of an object means ---- */
+struct action_list {
+    uint32_t items[ACTION_NUMBER_COUNT], len; /* each an event of its own */
+};
+/* Nothing where a scheduler does not care. */
+struct action_list node_update_actions(const struct node *before, const struct node *after);
+/* ACTION_UPDATE where nothing special changed. */
+struct action_list pod_update_actions(const struct pod *before, const struct pod *after, struct arena *arena);
+/* EVENT_ASSIGNED_POD or EVENT_UNSCHEDULED_POD. */
+enum event_resource pod_event_resource(const struct pod *pod);
+
+/* ---- for hints ---- */
+/* The same pod, of whatever version. Objects without a uid (from files) are told apart by name. */
+bool pod_is(const struct pod *a, const struct pod *b);
+/* Does one of the event's pods hold room on a node, or a nomination? */
+bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod);
+bool str_map_eq(const struct str_map *a, const struct str_map *b);
+bool str_list_eq(const struct str_list *a, const struct str_list *b);
+bool taints_eq(const struct node *a, const struct node *b);
+bool tolerations_eq(const struct pod *a, const struct pod *b);
+
+#endif

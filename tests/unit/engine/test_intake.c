@@ -1,0 +1,351 @@
+/* Objects come, change and go: the model follows, and the pods that it may help are tried again. */
+#include "support/engine_fixture.h"
+
+#include "engine/intake.h"
+
+#define SECOND NS_PER_SECOND
+
+/* Everything that is loaded is told to the engine. */
+static void tell(struct fixture *f, enum api_kind kind, struct meta *object)
+{
+    struct engine_fixture *e = container_of(f, struct engine_fixture, f);
+    if (kind == KIND_POD)
+        f->last_pod = engine_set_pod(&e->engine, (struct pod *)object, e->now_ns);
+    else if (kind == KIND_NODE)
+        engine_set_node(&e->engine, (struct node *)object, e->now_ns);
+    else
+        assert_true(engine_set_object(&e->engine, kind, object, object, e->now_ns));
+}
+
+static void begin(struct engine_fixture *e)
+{
+    engine_fixture_init(e, NULL, &(struct engine_options){ .slowest = PATH_INDEX, .now_ns = 1000 * SECOND });
+    e->f.add = tell;
+}
+
+static enum queue_place place_of(const struct engine_fixture *e, const char *pod)
+{
+    const struct queued_pod *entry = queue_find(&e->engine.queue, fixture_pod(&e->f, pod));
+    return entry ? entry->place : QUEUE_NOWHERE;
+}
+
+static void assert_place(const struct engine_fixture *e, const char *pod, enum queue_place want)
+{
+    if (place_of(e, pod) != want)
+        fail_msg("%s is %s, want %s", pod, queue_place_names[place_of(e, pod)], queue_place_names[want]);
+}
+
+/* Decides until nobody is left; pods that are placed are reported bound. */
+static void settle(struct engine_fixture *e)
+{
+    struct decision decision;
+    while (engine_step(&e->engine, e->now_ns, &decision))
+        if (decision.row != ROW_NONE)
+            engine_pod_bound(&e->engine, decision.pod, e->now_ns);
+}
+
+#define NODE(name, cpu, more) \
+    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu \
+    ", memory: 8Gi, pods: 20}}" more "}"
+#define POD(name, cpu, more) \
+    "{kind: Pod, metadata: {name: " name ", uid: u-" name \
+    "}, spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]" more "}}"
+
+/* ---- nodes ---- */
+static void test_nodes(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, POD("big", "2", ""));
+    settle(&e);
+    assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, NODE("b", "1", "")); /* as small */
+    fixture_load(&e.f, NODE("a", "1500m", ""));
+    assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, NODE("a", "4", ", spec: {unschedulable: true}"));
+    assert_place(&e, "big", QUEUE_BACKOFF);
+    settle(&e);
+    assert_place(&e, "big", QUEUE_UNSCHEDULABLE); /* too small, or closed */
+    e.now_ns += 20 * SECOND;
+    fixture_load(&e.f, NODE("a", "4", ""));
+    assert_place(&e, "big", QUEUE_ACTIVE);
+    settle(&e);
+    assert_place(&e, "big", QUEUE_NOWHERE);
+    assert_int_equal(fixture_pod(&e.f, "big")->row, fixture_row(&e.f, "a"));
+    engine_remove_node(&e.engine, STR("b"), e.now_ns);
+    engine_remove_node(&e.engine, STR("b"), e.now_ns);
+    assert_int_equal(e.f.cluster.live_nodes, 1);
+    engine_fixture_release(&e);
+}
+
+/* Without any node nobody rejects a pod: it is tried again after a while. */
+static void test_first_node(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, POD("early", "1", ""));
+    settle(&e);
+    assert_place(&e, "early", QUEUE_ERROR_BACKOFF);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    e.now_ns = queue_next_due(&e.engine.queue);
+    settle(&e);
+    assert_place(&e, "early", QUEUE_NOWHERE);
+    engine_fixture_release(&e);
+}
+
+/* ---- pods ---- */
+static void test_pod_gets_a_node(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "2", ""));
+    fixture_load(&e.f, POD("other", "1", ", schedulerName: someone-else"));
+    assert_null(e.f.last_pod);
+    fixture_load(&e.f, POD("other", "1", ", schedulerName: someone-else, nodeName: a"));
+    assert_non_null(e.f.last_pod);
+    fixture_load(&e.f, POD("mine", "1", ""));
+    fixture_load(&e.f, POD("big", "2", ""));
+    fixture_load(&e.f, POD("mine", "1", ", nodeName: a")); /* somebody else was faster */
+    assert_place(&e, "mine", QUEUE_NOWHERE);
+    settle(&e);
+    assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, POD("mine", "500m", ", nodeName: a")); /* smaller, but not enough */
+    settle(&e);
+    assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "mine"), e.now_ns);
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "other"), e.now_ns);
+    assert_place(&e, "big", QUEUE_BACKOFF);
+    settle(&e);
+    assert_place(&e, "big", QUEUE_NOWHERE);
+    engine_fixture_release(&e);
+}
+
+/* A pod that was decided and is not bound yet keeps its room through updates, until it is being deleted. */
+static void test_update_before_binding(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, POD("first", "1", ""));
+    settle(&e);
+    fixture_load(&e.f, POD("second", "1", ""));
+    settle(&e);
+    assert_place(&e, "second", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, "{kind: Pod, metadata: {name: first, uid: u-first, labels: {new: label}}, spec: "
+                       "{containers: [{name: c, resources: {requests: {cpu: 1}}}]}}");
+    assert_int_equal(fixture_pod(&e.f, "first")->row, fixture_row(&e.f, "a"));
+    assert_int_equal(e.f.cluster.col.used[RES_CPU][fixture_row(&e.f, "a")], 1000);
+    fixture_load(
+        &e.f,
+        "{kind: Pod, metadata: {name: first, uid: u-first, deletionTimestamp: '2026-01-01T00:00:00Z'}}");
+    assert_int_equal(fixture_pod(&e.f, "first")->row, ROW_NONE);
+    assert_place(&e, "second", QUEUE_BACKOFF);
+    engine_fixture_release(&e);
+}
+
+/* A pod that goes and comes back under its name is another one, though nobody said that it went. */
+static void test_recreated(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, POD("p", "1", ", nodeName: a"));
+    fixture_load(&e.f, POD("q", "1", ""));
+    settle(&e);
+    assert_place(&e, "q", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, "{kind: Pod, metadata: {name: p, uid: another}, spec: {priority: -1}}");
+    assert_place(&e, "p", QUEUE_ACTIVE);
+    assert_place(&e, "q", QUEUE_BACKOFF);
+    engine_fixture_release(&e);
+}
+
+static void test_deleted_while_waiting(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    struct decision decision;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, "{kind: Pod, metadata: {name: p, deletionTimestamp: '2026-01-01T00:00:00Z'}}");
+    assert_true(engine_step(&e.engine, e.now_ns, &decision));
+    assert_true(decision.is_deleted);
+    assert_int_equal(decision.row, ROW_NONE);
+    assert_str(decision.message, "skip schedule deleting pod: default/p");
+    assert_place(&e, "p", QUEUE_NOWHERE);
+    engine_fixture_release(&e);
+}
+
+static void test_gates(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, POD("p", "1", ", schedulingGates: [{name: one}, {name: two}]"));
+    assert_place(&e, "p", QUEUE_GATED);
+    fixture_load(&e.f, POD("p", "1", ", schedulingGates: [{name: two}]"));
+    assert_place(&e, "p", QUEUE_GATED);
+    fixture_load(&e.f, POD("p", "1", ""));
+    assert_place(&e, "p", QUEUE_ACTIVE);
+    engine_fixture_release(&e);
+}
+
+/* ---- nominations ---- */
+#define NOMINATED(name, node) \
+    "{kind: Pod, metadata: {name: " name ", uid: u-" name \
+    "}, spec: {priority: 5, containers: [{name: c, resources: " \
+    "{requests: {cpu: 1}}}]}, status: {nominatedNodeName: '" node "'}}"
+
+static void test_nomination_taken_back(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, NOMINATED("next", "a"));
+    struct queued_pod *next = queue_pop(&e.engine.queue);
+    queue_requeue(&e.engine.queue, next, 0, 0, e.now_ns); /* it waits, for whatever reason */
+    fixture_load(&e.f, POD("low", "1", ""));
+    settle(&e);
+    assert_place(&e, "low", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, NOMINATED("next", "a"));
+    assert_place(&e, "low", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, NOMINATED("next", ""));
+    assert_place(&e, "low", QUEUE_BACKOFF);
+    assert_int_equal(e.f.cluster.nominations, 0);
+    engine_fixture_release(&e);
+}
+
+/* One made here stays while the API server has none; it is gone when the pod is. */
+static void test_own_nomination(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, POD("victim", "1", ", nodeName: a"));
+    fixture_load(&e.f, POD("high", "1", ", priority: 5"));
+    settle(&e);
+    struct pod_info *high = fixture_pod(&e.f, "high");
+    assert_int_equal(high->nominated_row, fixture_row(&e.f, "a"));
+    fixture_load(&e.f, "{kind: Pod, metadata: {name: high, uid: u-high, labels: {new: label}}, spec: "
+                       "{priority: 5, containers: "
+                       "[{name: c, resources: {requests: {cpu: 1}}}]}}");
+    high = fixture_pod(&e.f, "high");
+    assert_int_equal(high->nominated_row, fixture_row(&e.f, "a"));
+    engine_remove_pod(&e.engine, high, e.now_ns);
+    assert_int_equal(e.f.cluster.nominations, 0);
+    engine_fixture_release(&e);
+}
+
+/* ---- preemption ---- */
+static void begin_preemption(struct engine_fixture *e, struct decision *ret)
+{
+    begin(e);
+    fixture_load(&e->f, NODE("a", "2", ""));
+    fixture_load(&e->f, POD("one", "1", ", nodeName: a"));
+    fixture_load(&e->f, POD("two", "1", ", nodeName: a"));
+    fixture_load(&e->f, POD("high", "2", ", priority: 5"));
+    assert_true(engine_step(&e->engine, e->now_ns, ret));
+    assert_int_equal(ret->victims_len, 2);
+    e->now_ns += 20 * SECOND;
+}
+
+/* Held back until all victims were asked to leave. */
+static void test_preemption_holds_back(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    struct decision decision;
+    begin_preemption(&e, &decision);
+    assert_place(&e, "high", QUEUE_UNSCHEDULABLE);
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "one"), e.now_ns);
+    assert_place(&e, "high", QUEUE_GATED);
+    assert_false(engine_step(&e.engine, e.now_ns, &decision));
+    engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), false, e.now_ns);
+    assert_place(&e, "high", QUEUE_GATED); /* asked, but not gone */
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "two"), e.now_ns);
+    assert_place(&e, "high", QUEUE_ACTIVE);
+    assert_true(engine_step(&e.engine, e.now_ns, &decision));
+    assert_int_equal(decision.row, fixture_row(&e.f, "a"));
+    engine_fixture_release(&e);
+}
+
+static void test_preemption_fails(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    struct decision decision;
+    begin_preemption(&e, &decision);
+    engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), true, e.now_ns);
+    assert_place(&e, "high", QUEUE_ACTIVE);
+    engine_fixture_release(&e);
+}
+
+/* The end of the last victim may be heard of before the answer to the request. */
+static void test_last_victim(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    struct decision decision;
+    begin_preemption(&e, &decision);
+    engine_preemption_last(&e.engine, fixture_pod(&e.f, "high"), fixture_pod(&e.f, "two"));
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "one"), e.now_ns);
+    assert_place(&e, "high", QUEUE_GATED);
+    engine_remove_pod(&e.engine, fixture_pod(&e.f, "two"), e.now_ns);
+    assert_place(&e, "high", QUEUE_ACTIVE);
+    engine_fixture_release(&e);
+}
+
+/* ---- everything else ---- */
+static void test_objects(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, "{kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, persistentVolumeClaim: "
+                       "{claimName: mine}}]}}");
+    settle(&e);
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, "{kind: PersistentVolumeClaim, metadata: {name: other, namespace: default}}");
+    fixture_load(&e.f, "{kind: Service, metadata: {name: s, namespace: default}}");
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, "{kind: PersistentVolumeClaim, metadata: {name: mine, namespace: default}, spec: "
+                       "{volumeName: pv}}");
+    assert_place(&e, "p", QUEUE_BACKOFF);
+    settle(&e);
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE); /* the volume is not there */
+    fixture_load(&e.f, "{kind: PersistentVolume, metadata: {name: pv}}");
+    assert_place(&e, "p", QUEUE_BACKOFF);
+    engine_remove_object(&e.engine, KIND_PV, (struct str){ 0 }, STR("pv"), e.now_ns);
+    engine_remove_object(&e.engine, KIND_PV, (struct str){ 0 }, STR("pv"), e.now_ns);
+    assert_int_equal(e.f.cluster.pvs.len, 0);
+    engine_fixture_release(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_first_node),
+        cmocka_unit_test(test_pod_gets_a_node),
+        cmocka_unit_test(test_update_before_binding),
+        cmocka_unit_test(test_recreated),
+        cmocka_unit_test(test_deleted_while_waiting),
+        cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_nomination_taken_back),
+        cmocka_unit_test(test_own_nomination),
+        cmocka_unit_test(test_preemption_holds_back),
+        cmocka_unit_test(test_preemption_fails),
+        cmocka_unit_test(test_last_victim),
+        cmocka_unit_test(test_objects),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,297 @@
+/* Events: their names, which rules they match, and what an update of an object means. */
+#include "support/fixture.h"
+
+static struct cluster_event event_of(enum event_resource resource, uint32_t actions)
+{
+    return (struct cluster_event){ .resource = resource, .actions = actions };
+}
+
+static void test_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        struct cluster_event event;
+        const char *want;
+    } cases[] = {
+        { { .resource = EVENT_NODE, .actions = ACTION_ADD }, "NodeAdd" },
+        { { .resource = EVENT_NODE, .actions = ACTION_NODE_LABEL }, "NodeUpdateNodeLabel" },
+        { { .resource = EVENT_NODE, .actions = ACTION_NODE_DECLARED_FEATURE },
+          "NodeUpdateNodeDeclaredFeature" },
+        { { .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE }, "AssignedPodDelete" },
+        { { .resource = EVENT_UNSCHEDULED_POD, .actions = ACTION_UPDATE }, "UnschedulablePodUpdate" },
+        { { .resource = EVENT_UNSCHEDULED_POD, .actions = ACTION_POD_GATES_ELIMINATED },
+          "UnschedulablePodUpdatePodSchedulingGatesEliminated" },
+        { { .resource = EVENT_CSI_NODE, .actions = ACTION_UPDATE }, "storage.k8s.io/CSINodeUpdate" },
+        { { .resource = EVENT_RESOURCE_CLAIM, .actions = ACTION_ADD }, "resource.k8s.io/ResourceClaimAdd" },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL }, "*All" },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .label = "UnschedulableTimeout" },
+          "UnschedulableTimeout" },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .label = "ForceActivate" }, "ForceActivate" },
+    };
+    struct arena arena = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        enum event_label label = event_label(&cases[i].event);
+        assert_true(label < LABEL_COUNT);
+        assert_str(event_label_text(label, &arena), cases[i].want);
+    }
+    assert_str(event_label_text(LABEL_ATTEMPT_FAILURE, &arena), "ScheduleAttemptFailure");
+    assert_str(event_label_text(LABEL_POP_FROM_BACKOFF, &arena), "PopFromBackoffQ");
+    arena_release(&arena);
+}
+
+/* The event is what the rule names, or more special; the wildcard as a rule takes all. */
+static void test_matching(void **state)
+{
+    (void)state;
+    static const struct {
+        enum event_resource rule;
+        uint32_t actions;
+        enum event_resource resource;
+        uint32_t happened;
+        bool want;
+    } cases[] = {
+        { EVENT_NODE, ACTION_ADD, EVENT_NODE, ACTION_ADD, true },
+        { EVENT_NODE, ACTION_ADD, EVENT_NODE, ACTION_DELETE, false },
+        { EVENT_NODE, ACTION_ADD, EVENT_PV, ACTION_ADD, false },
+        { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, EVENT_NODE, ACTION_NODE_LABEL, true },
+        { EVENT_NODE, ACTION_UPDATE, EVENT_NODE, ACTION_NODE_LABEL, true },
+        { EVENT_NODE, ACTION_NODE_LABEL, EVENT_NODE, ACTION_UPDATE,
+          false }, /* an update, but not of labels */
+        { EVENT_POD, ACTION_UPDATE, EVENT_UNSCHEDULED_POD, ACTION_UPDATE, true },
+        { EVENT_POD, ACTION_POD_LABEL | ACTION_DELETE, EVENT_ASSIGNED_POD, ACTION_DELETE, true },
+        { EVENT_POD, ACTION_DELETE, EVENT_UNSCHEDULED_POD, ACTION_DELETE, true },
+        { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, EVENT_PVC, ACTION_UPDATE, true },
+        { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, EVENT_PVC, ACTION_DELETE, false },
+        { EVENT_ANY, ACTION_ADD, EVENT_PVC, ACTION_ADD, true },
+        { EVENT_ANY, ACTION_ADD, EVENT_PVC, ACTION_DELETE, false },
+        { EVENT_ANY, ACTION_ALL, EVENT_PVC, ACTION_DELETE, true },
+        { EVENT_NODE, ACTION_ALL, EVENT_ANY, ACTION_ALL, false },
+        { EVENT_ANY, ACTION_ALL, EVENT_ANY, ACTION_ALL, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cluster_event event = event_of(cases[i].resource, cases[i].happened);
+        if (event_matches(cases[i].rule, cases[i].actions, &event) != cases[i].want)
+            fail_msg("case %zu: want %d", i, cases[i].want);
+    }
+    assert_true(event_is_wildcard(&(struct cluster_event){ .resource = EVENT_ANY, .actions = ACTION_ALL }));
+    assert_false(event_is_wildcard(&(struct cluster_event){ .resource = EVENT_ANY, .actions = ACTION_ADD }));
+}
+
+/* ---- rules of plugins ---- */
+static struct status pass(struct cycle *cycle, struct node_view node)
+{
+    (void)cycle, (void)node;
+    return STATUS_OK;
+}
+
+static struct status no_score(struct cycle *cycle, struct node_view node, int64_t *ret)
+{
+    (void)cycle, (void)node;
+    *ret = 0;
+    return STATUS_OK;
+}
+
+static int asked;
+
+static enum hint say_no(const struct hint_context *context, const struct pod *pod,
+                        const struct cluster_event *event)
+{
+    (void)pod, (void)event;
+    assert_non_null(arena_alloc(context->arena, 8));
+    asked++;
+    return HINT_SKIP;
+}
+
+static const struct event_rule nodes_only[] = { { EVENT_NODE, ACTION_ADD, say_no }, { 0 } };
+static const struct event_rule twice[] = { { EVENT_PV, ACTION_ADD | ACTION_UPDATE, say_no },
+                                           { EVENT_PV, ACTION_UPDATE, NULL },
+                                           { EVENT_NODE, ACTION_NODE_TAINT, say_no },
+                                           { 0 } };
+static const struct plugin plugin_nodes = { .name = "Nodes", .filter = pass, .events = nodes_only };
+static const struct plugin plugin_twice = { .name = "Twice", .filter = pass, .events = twice };
+static const struct plugin plugin_silent = { .name = "Silent", .filter = pass };
+static const struct plugin plugin_scorer = { .name = "Scorer", .score = no_score };
+
+static void test_interest(void **state)
+{
+    (void)state;
+    enum { NODES = 1, TWICE = 2, SILENT = 4 };
+    static const struct {
+        enum event_resource resource;
+        uint32_t actions;
+        uint64_t want;
+    } cases[] = {
+        { EVENT_NODE, ACTION_ADD, NODES | SILENT },
+        { EVENT_NODE, ACTION_NODE_TAINT, NODES | TWICE | SILENT }, /* goes with new nodes */
+        { EVENT_NODE, ACTION_NODE_LABEL, SILENT },
+        { EVENT_PV, ACTION_UPDATE, TWICE | SILENT },
+        { EVENT_PV, ACTION_DELETE, SILENT },
+        { EVENT_ASSIGNED_POD, ACTION_ADD, SILENT },
+        { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, 0 }, /* that one nobody gets who does not ask for it */
+    };
+    struct fixture f;
+    struct event_interest interest;
+    FIXTURE(&f, NULL, &plugin_nodes, &plugin_twice, &plugin_silent, &plugin_scorer);
+    event_interest_init(&interest, &f.profile);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cluster_event event = event_of(cases[i].resource, cases[i].actions);
+        assert_int_equal(event_interest_of(&interest, &event), cases[i].want);
+    }
+    fixture_release(&f);
+}
+
+static void test_asking(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct arena arena = { 0 };
+    FIXTURE(&f, NULL, &plugin_nodes, &plugin_twice, &plugin_silent);
+    fixture_load(&f, "{kind: Pod, metadata: {name: p}}");
+    struct hint_context context = { .cluster = &f.cluster, .info = f.last_pod, .arena = &arena };
+    const struct pod *pod = f.last_pod->api;
+    struct cluster_event added = event_of(EVENT_NODE, ACTION_ADD),
+                         tainted = event_of(EVENT_NODE, ACTION_NODE_TAINT);
+    struct cluster_event volume = event_of(EVENT_PV, ACTION_UPDATE),
+                         new_volume = event_of(EVENT_PV, ACTION_ADD);
+    asked = 0;
+    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &added), HINT_SKIP);
+    assert_int_equal(asked, 1);
+    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &tainted), HINT_QUEUE); /* nobody is asked */
+    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &tainted), HINT_SKIP);
+    assert_int_equal(asked, 2);
+    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &volume),
+                     HINT_QUEUE); /* one of two rules is enough */
+    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &new_volume), HINT_SKIP);
+    assert_int_equal(event_ask(&f.profile, 2, &context, pod, &added), HINT_QUEUE);
+    arena_release(&arena);
+    fixture_release(&f);
+}
+
+/* ---- updates ---- */
+static void assert_actions(struct action_list got, const uint32_t *want)
+{
+    uint32_t i = 0;
+    for (; want[i]; i++)
+        if (i >= got.len || got.items[i] != want[i])
+            fail_msg("action %u: got %x of %u, want %x", i, i < got.len ? got.items[i] : 0, got.len, want[i]);
+    assert_int_equal(got.len, i);
+}
+
+#define NODE_PARTS(labels, rest) "{kind: Node, metadata: {name: one, labels: {" labels "}}, " rest "}"
+
+static void test_node_updates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after;
+        uint32_t want[8];
+    } cases[] = {
+        { NODE_PARTS("a: b", "spec: {}"), NODE_PARTS("a: b", "spec: {taints: []}"), { 0 } },
+        { NODE_PARTS("a: b", ""), NODE_PARTS("a: c", ""), { ACTION_NODE_LABEL } },
+        { NODE_PARTS("", "status: {allocatable: {cpu: 1}}"),
+          NODE_PARTS("", "status: {allocatable: {cpu: 1000m}}"),
+          { 0 } },
+        { NODE_PARTS("", "status: {allocatable: {cpu: 1}}"),
+          NODE_PARTS("", "status: {allocatable: {cpu: 1, memory: 0}}"),
+          { ACTION_NODE_ALLOCATABLE } },
+        { NODE_PARTS("", "spec: {unschedulable: true}"), NODE_PARTS("", "spec: {}"), { ACTION_NODE_TAINT } },
+        { NODE_PARTS("", "spec: {}"),
+          NODE_PARTS("", "spec: {unschedulable: true}"),
+          { 0 } }, /* helps nobody */
+        { NODE_PARTS("", "spec: {unschedulable: true, taints: [{key: k, effect: NoSchedule}]}"),
+          NODE_PARTS("x: z", "spec: {}"),
+          { ACTION_NODE_TAINT, ACTION_NODE_LABEL, ACTION_NODE_TAINT } },
+        { NODE_PARTS("", "status: {conditions: [{type: Ready, status: 'True'}]}"),
+          NODE_PARTS("", "status: {conditions: [{type: Ready, status: 'False'}]}"),
+          { ACTION_NODE_CONDITION } },
+        { NODE_PARTS("", "status: {conditions: [{type: A, status: x}, {type: B, status: x}]}"),
+          NODE_PARTS("", "status: {conditions: [{type: B, status: x}, {type: A, status: x}]}"),
+          { 0 } },
+        { NODE_PARTS("", ""),
+          "{kind: Node, metadata: {name: one, annotations: {a: b}}}",
+          { ACTION_NODE_ANNOTATION } },
+        { NODE_PARTS("", ""),
+          NODE_PARTS("", "status: {declaredFeatures: [A]}"),
+          { ACTION_NODE_DECLARED_FEATURE } },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        FIXTURE_BARE(&f);
+        fixture_load(&f, cases[i].before);
+        const struct node *before = node_api(fixture_view(&f, "one"));
+        fixture_load(&f, cases[i].after);
+        assert_actions(node_update_actions(before, node_api(fixture_view(&f, "one"))), cases[i].want);
+        fixture_release(&f);
+    }
+}
+
+#define POD_PARTS(labels, spec, status) \
+    "{kind: Pod, metadata: {name: p, labels: {" labels "}}, spec: {" spec "}, status: {" status "}}"
+#define CPU(amount) "containers: [{name: c, resources: {requests: {cpu: " amount "}}}]"
+
+static void test_pod_updates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after;
+        uint32_t want[8];
+    } cases[] = {
+        { POD_PARTS("", "", ""), POD_PARTS("", "", ""), { ACTION_UPDATE } },
+        { POD_PARTS("a: b", "", ""), POD_PARTS("", "", ""), { ACTION_POD_LABEL } },
+        { POD_PARTS("", CPU("2"), ""), POD_PARTS("", CPU("1"), ""), { ACTION_POD_SCALE_DOWN } },
+        { POD_PARTS("", CPU("1"), ""), POD_PARTS("", CPU("2"), ""), { ACTION_UPDATE } },
+        { POD_PARTS("", "schedulingGates: [{name: a}, {name: b}]", ""),
+          POD_PARTS("", "schedulingGates: [{name: a}]", ""),
+          { ACTION_UPDATE } },
+        { POD_PARTS("", "schedulingGates: [{name: a}]", ""),
+          POD_PARTS("", "", ""),
+          { ACTION_POD_GATES_ELIMINATED } },
+        { POD_PARTS("", "", ""), POD_PARTS("", "tolerations: [{key: k}]", ""), { ACTION_POD_TOLERATION } },
+        { POD_PARTS("", "", ""),
+          POD_PARTS("", "", "resourceClaimStatuses: [{name: a}]"),
+          { ACTION_POD_GENERATED_CLAIM } },
+        { POD_PARTS("", "", "resourceClaimStatuses: [{name: a}]"),
+          POD_PARTS("", "", "resourceClaimStatuses: [{name: a, resourceClaimName: ''}]"),
+          { ACTION_POD_GENERATED_CLAIM } },
+        { POD_PARTS("a: b", CPU("2"), ""),
+          POD_PARTS("", "tolerations: [{key: k}]", ""),
+          { ACTION_POD_LABEL, ACTION_POD_SCALE_DOWN, ACTION_POD_TOLERATION } },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        FIXTURE_BARE(&f);
+        fixture_load(&f, cases[i].before);
+        const struct pod *before = f.last_pod->api;
+        fixture_load(&f, cases[i].after);
+        assert_actions(pod_update_actions(before, f.last_pod->api, &f.arena), cases[i].want);
+        fixture_release(&f);
+    }
+}
+
+static void test_same_pod(void **state)
+{
+    (void)state;
+    struct pod a = { .meta = { .name = STR("a"), .namespace = STR("x"), .uid = STR("1") } };
+    struct pod again = { .meta = { .name = STR("a"), .namespace = STR("x"), .uid = STR("2") } };
+    struct pod file = { .meta = { .name = STR("a"), .namespace = STR("x") } }, other = file;
+    assert_true(pod_is(&a, &a));
+    assert_false(pod_is(&a, &again)); /* another one under the same name */
+    assert_false(pod_is(&a, &file));
+    assert_true(pod_is(&file, &other));
+    other.meta.namespace = STR("y");
+    assert_false(pod_is(&file, &other));
+    assert_int_equal(pod_event_resource(&a), EVENT_UNSCHEDULED_POD);
+    a.spec.node_name = STR("n");
+    assert_int_equal(pod_event_resource(&a), EVENT_ASSIGNED_POD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_labels),       cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_interest),     cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_node_updates), cmocka_unit_test(test_pod_updates),
+        cmocka_unit_test(test_same_pod),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
