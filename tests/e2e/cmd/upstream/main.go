@@ -68,11 +68,21 @@ func run(ctx context.Context, list, only string, write, keep bool) error {
 			return err
 		}
 	}
-	if _, err := c.StartScheduler("scheduler", c.Addr(), argv, "--kube-api-qps", "500", "--kube-api-burst", "500"); err != nil {
+	p, err := c.StartScheduler("scheduler", c.Addr(), argv, "--kube-api-qps", "500", "--kube-api-burst", "500")
+	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-p.Done()
+		cancel() // without a scheduler the suite would only run into its many timeouts
+	}()
 	go offer(ctx, c)
 	passed, failed, err := suite(ctx, c, only)
+	if !p.Alive() {
+		return fmt.Errorf("%s ended by itself (%s):\n%s", name, p.Exit(), p.Tail(10))
+	}
 	if err != nil {
 		return err
 	}
