@@ -13,7 +13,7 @@ SOURCES = $(shell find src include tests examples \( -name '*.c' -o -name '*.h' 
 
 .DEFAULT_GOAL := all
 .PHONY: all help test check demo bench asan tsan fuzz fmt tidy lint install clean deps-build deps-test deps-dev \
-	e2e e2e-upstream bench-live
+	e2e e2e-quick e2e-upstream bench-live
 
 all: build/build.ninja ## Build the program: build/berth
 	@ninja -C build berth
@@ -53,10 +53,13 @@ E2E = BERTH=build/berth E2E_SCHEDULER='$(E2E_SCHEDULER)' tests/e2e/run
 e2e: all ## Test the live scheduler against real Kubernetes parts (needs Go; minutes the first time)
 	$(E2E) test $(E2E_FLAGS)
 
+e2e-quick: all ## The same without what takes long, and with two parts only
+	$(E2E) quick $(E2E_FLAGS)
+
 e2e-upstream: all ## Run Kubernetes' own scheduling tests with it
 	$(E2E) upstream $(E2E_FLAGS)
 
-bench-live: all ## Compare it with kube-scheduler on one API server: CPU time, memory, pods per second
+bench-live: all ## Compare it with kube-scheduler on one API server: CPU time, memory, pods/s, latency
 	$(E2E) bench $(E2E_FLAGS)
 
 asan: | deps-test ## Run the tests under the address and undefined behaviour sanitizers

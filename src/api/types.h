@@ -73,11 +73,13 @@ struct owner_ref {
 
 struct meta {
     struct str name, generate_name, namespace, uid, resource_version;
+    int64_t generation;
     struct opt_time creation_time, deletion_time;
     struct opt_int64 deletion_grace_seconds;
     struct str_map labels, annotations;
     LIST(struct owner_ref) owners;
     struct str_list finalizers;
+    void *home; /* for whoever keeps the object: what it lives in. Nobody decodes or reads it elsewhere */
 };
 
 /* ---- selectors ---- */
@@ -256,6 +258,7 @@ struct pod_spec {
 struct pod_condition {
     struct str type, status, reason, message;
     struct opt_time last_transition_time;
+    int64_t observed_generation; /* of the pod, when it was set */
 };
 struct container_status {
     struct str name;

@@ -13,11 +13,8 @@ struct arena_chunk {
 
 enum { CHUNK_BYTES_MIN = 512, CHUNK_BYTES_MAX = 1 << 20, RESET_BYTES_MAX = 64 << 20 };
 
-static void arena_grow(struct arena *arena, size_t need)
+static void add_chunk(struct arena *arena, size_t size)
 {
-    size_t size = arena->chunks ? arena->chunks->size_bytes * 2 : CHUNK_BYTES_MIN;
-    size = MIN(size, (size_t)CHUNK_BYTES_MAX);
-    size = MAX(size, need);
     if (size > SIZE_MAX - sizeof(struct arena_chunk))
         size = SIZE_MAX - sizeof(struct arena_chunk); /* xmalloc ends it */
     struct arena_chunk *chunk = xmalloc(sizeof(*chunk) + size);
@@ -27,6 +24,23 @@ static void arena_grow(struct arena *arena, size_t need)
     arena->next = chunk->data;
     arena->end = chunk->data + size;
     arena->total_bytes += size;
+}
+
+static void arena_grow(struct arena *arena, size_t need)
+{
+    size_t size = arena->chunks ? arena->chunks->size_bytes * 2 : CHUNK_BYTES_MIN;
+    add_chunk(arena, MAX(MIN(size, (size_t)CHUNK_BYTES_MAX), need));
+}
+
+void arena_reserve(struct arena *arena, size_t bytes)
+{
+    if (!arena->next || (size_t)(arena->end - arena->next) < bytes)
+        add_chunk(arena, bytes);
+}
+
+size_t arena_used(const struct arena *arena)
+{
+    return arena->chunks ? arena->total_bytes - (size_t)(arena->end - arena->next) : 0;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)

@@ -26,6 +26,10 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 struct str arena_str(struct arena *arena, struct str text);
 struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args);
+/* Makes room for so many bytes in one piece: what is taken up to there needs no other chunk, and none is wasted. */
+void arena_reserve(struct arena *arena, size_t bytes);
+/* How many bytes were taken; the ends of chunks that were too short for what came next count as well. */
+size_t arena_used(const struct arena *arena);
 /* Forgets everything, keeps room for about as much again. */
 void arena_reset(struct arena *arena);
 void arena_release(struct arena *arena);

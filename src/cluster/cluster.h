@@ -182,6 +182,8 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *pod)
 struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name);
 /* Puts a pod on a node (assumed or bound), or takes it off. */
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row);
+/* The same by the node's name; the node need not have appeared yet. */
+void cluster_place_on(struct cluster *cluster, struct pod_info *pod, struct str node_name);
 void cluster_displace(struct cluster *cluster, struct pod_info *pod);
 /* The pod is gone. */
 void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod);

@@ -250,6 +250,11 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
     row_changed(cluster, row);
 }
 
+void cluster_place_on(struct cluster *cluster, struct pod_info *pod, struct str node_name)
+{
+    cluster_place(cluster, pod, row_for_name(cluster, node_name));
+}
+
 void cluster_displace(struct cluster *cluster, struct pod_info *pod)
 {
     if (pod->row == ROW_NONE)

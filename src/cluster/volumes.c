@@ -199,14 +199,14 @@ struct volumes *volumes_get(struct cluster *cluster, unsigned wanted)
 }
 
 /* A volume's name needs no copy; this is asked for every volume of a class. */
-static struct str meta_key(struct strbuf *buf, const struct meta *meta)
+static struct str key_of(struct strbuf *buf, struct str namespace, struct str name)
 {
-    if (!meta->namespace.len)
-        return meta->name;
+    if (!namespace.len)
+        return name;
     strbuf_clear(buf);
-    strbuf_str(buf, meta->namespace);
+    strbuf_str(buf, namespace);
     strbuf_putc(buf, '/');
-    strbuf_str(buf, meta->name);
+    strbuf_str(buf, name);
     return strbuf_slice(buf);
 }
 
@@ -216,7 +216,7 @@ static const struct assumption *assumption_find(const struct strmap *map, const 
     if (!map->len)
         return NULL;
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    const struct assumption *found = strmap_get(map, meta_key(&key, meta));
+    const struct assumption *found = strmap_get(map, key_of(&key, meta->namespace, meta->name));
     return found && str_eq(found->resource_version, meta->resource_version) ? found : NULL;
 }
 
@@ -224,7 +224,7 @@ static struct assumption *assumption_put(struct strmap *map, const struct meta *
 {
     struct assumption *assumption = xcalloc(1, sizeof(*assumption));
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    assumption->key = arena_str(&assumption->arena, meta_key(&key, meta));
+    assumption->key = arena_str(&assumption->arena, key_of(&key, meta->namespace, meta->name));
     assumption->namespace = arena_str(&assumption->arena, meta->namespace);
     assumption->name = arena_str(&assumption->arena, meta->name);
     assumption->resource_version = arena_str(&assumption->arena, meta->resource_version);
@@ -234,12 +234,15 @@ static struct assumption *assumption_put(struct strmap *map, const struct meta *
     return assumption;
 }
 
-static bool assumption_remove(struct strmap *map, const struct meta *meta)
+static bool assumption_remove(struct strmap *map, struct str namespace, struct str name,
+                              struct str resource_version)
 {
-    if (!assumption_find(map, meta))
+    _cleanup_(strbuf_release) struct strbuf buf = { 0 };
+    struct str key = key_of(&buf, namespace, name);
+    const struct assumption *found = strmap_get(map, key);
+    if (!found || !str_eq(found->resource_version, resource_version))
         return false;
-    _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    assumption_free(strmap_remove(map, meta_key(&key, meta)));
+    assumption_free(strmap_remove(map, key));
     return true;
 }
 
@@ -289,15 +292,18 @@ void volumes_assume_pvc(struct cluster *cluster, const struct pvc *pvc, struct s
     volumes_touched(cluster);
 }
 
-void volumes_restore_pv(struct cluster *cluster, const struct pv *pv)
+void volumes_restore_pv(struct cluster *cluster, struct str name, struct str resource_version)
 {
-    if (assumption_remove(&volumes_get(cluster, 0)->assumed_pvs, &pv->meta))
+    struct volumes *volumes = volumes_get(cluster, 0);
+    if (assumption_remove(&volumes->assumed_pvs, (struct str){ 0 }, name, resource_version))
         volumes_touched(cluster);
 }
 
-void volumes_restore_pvc(struct cluster *cluster, const struct pvc *pvc)
+void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct str name,
+                         struct str resource_version)
 {
-    if (assumption_remove(&volumes_get(cluster, 0)->assumed_pvcs, &pvc->meta))
+    struct volumes *volumes = volumes_get(cluster, 0);
+    if (assumption_remove(&volumes->assumed_pvcs, namespace, name, resource_version))
         volumes_touched(cluster);
 }
 

@@ -4,11 +4,11 @@
  * already see the volume as taken and the claim as promised to that node. Such an assumption is a small
  * patch over the stored object: the volume's claimRef, or the claim's selected node. It is tied to the
  * resourceVersion that it was made for: a newer stored object wins, a deleted one takes its assumption
- * with it.
+ * with it. All texts of an assumption are its own: the objects that it was made from may go any time.
  *
  * The indexes list what the reference lists from a map in random order; here the order is always by
  * name. They are brought up to date by volumes_get() only: what it returned may then be read by several
- * threads. */
+ * threads, until the next object is replaced or removed. */
 #ifndef CLUSTER_VOLUMES_H
 #define CLUSTER_VOLUMES_H
 
@@ -56,9 +56,11 @@ const struct str *volumes_selected_node(const struct volumes *volumes, const str
 void volumes_assume_pv(struct cluster *cluster, const struct pv *pv, const struct pvc *pvc);
 /* The claim is to be provisioned for the node. */
 void volumes_assume_pvc(struct cluster *cluster, const struct pvc *pvc, struct str node_name);
-/* Back to what is stored. */
-void volumes_restore_pv(struct cluster *cluster, const struct pv *pv);
-void volumes_restore_pvc(struct cluster *cluster, const struct pvc *pvc);
+/* Back to what is stored, if the assumption was made for this resourceVersion. Who has changed the object in the API
+ * since names the version that came of it: the assumption then stays until that object is here. */
+void volumes_restore_pv(struct cluster *cluster, struct str name, struct str resource_version);
+void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct str name,
+                         struct str resource_version);
 
 /* ---- the objects themselves ---- */
 /* The name of the storage class; the old annotation goes first. "" is no class. */

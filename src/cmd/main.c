@@ -94,8 +94,17 @@ const struct command command_help = {
     .run = run_help,
 };
 
+/* Under the name of the program that it replaces, it takes that one's command line. */
+static bool called_kube_scheduler(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, "kube-scheduler") == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 0 && called_kube_scheduler(argv[0]))
+        return command_scheduler.run(argc, argv);
     if (argc < 2) {
         print_overview(stderr);
         return 2;

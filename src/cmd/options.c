@@ -217,6 +217,10 @@ static void help_row(const struct option_row *row, struct strbuf *out)
 
 void options_help(const struct command *command, struct strbuf *out)
 {
+    if (command->page) {
+        command->page(out);
+        return;
+    }
     static const struct option_row help = { 'h', "help", NULL, OPTION_FLAG, 0, "Show this page.", 0, 0 };
     strbuf_printf(out, "%s\n\nusage: berth %s%s%s\n", command->summary, command->name,
                   command->usage[0] ? " " : "", command->usage);

@@ -48,6 +48,7 @@ struct args_field {
     size_t offset;
     const struct args_type *type; /* of the STRUCT kinds */
     const char *const *names;     /* of ENUM; ends with NULL */
+    bool always;                  /* written even where it is empty, zero or absent; see args_encode() */
 };
 
 enum { ARGS_FIELDS_MAX = 60 };
@@ -63,6 +64,8 @@ struct args_type {
 
 #define ARGS_FIELD(field, what, type_, member) \
     { .name = (field), .kind = ARGS_##what, .offset = offsetof(type_, member) }
+#define ARGS_ALWAYS(field, what, type_, member) \
+    { .name = (field), .kind = ARGS_##what, .offset = offsetof(type_, member), .always = true }
 #define ARGS_NESTED(field, what, type_, member, inner) \
     { .name = (field), .kind = ARGS_##what, .offset = offsetof(type_, member), .type = (inner) }
 #define ARGS_NAMED(field, type_, member, list) \
@@ -77,5 +80,9 @@ struct args_type {
  * for messages; NULL for the root. On failure *ret is half filled and of no use. */
 int args_decode(const struct doc *doc, yyjson_val *val, const struct args_type *type, const struct path *path,
                 struct arena *arena, void *ret, struct error *err);
+
+/* The way back: an object with the fields of the struct, in the tables' order. As in Go, what is empty, zero or absent is left
+ * out, unless the field is written `always`; structs and durations are always written. Strings are not copied. */
+yyjson_mut_val *args_encode(yyjson_mut_doc *doc, const struct args_type *type, const void *value);
 
 #endif

@@ -24,6 +24,7 @@ struct profile_source {
 struct config_build {
     const struct doc *doc; /* NULL: nothing is read */
     yyjson_val *root;
+    const struct config_env *env;
     const struct plugin_catalog *catalog;
     const struct features *features;
     struct arena *arena;
@@ -39,7 +40,18 @@ int build_error(struct config_build *build, yyjson_val *at, const char *format, 
 /* A name in quotes, with what is odd in it escaped; lives in the arena. */
 struct str build_quoted(struct config_build *build, struct str text);
 
-/* source.c: decoding. Fills in the scheduler's settings and gives out the profiles as written. */
+/* source.c: the tables of the configuration, which read it and write it. */
+
+/* The file: the scheduler's settings, and beside them what needs more work. */
+struct source {
+    struct scheduler_config config;
+    struct opt_bool contention_profiling;
+    LIST(struct profile_source) profiles;
+};
+extern const struct args_type source_type;         /* of struct source */
+extern const struct args_type source_plugins_type; /* of struct profile_plugins */
+
+/* Decoding. Fills in the scheduler's settings and gives out the profiles as written. */
 struct profile_sources {
     struct profile_source *items;
     uint32_t len;

@@ -78,6 +78,7 @@ static void order_extenders(struct config_build *build)
         list_for(&config->extenders, extender)
             if (extender->ignorable == (bool)ignorable)
                 ordered[len++] = *extender;
+    config->extenders_as_written = config->extenders.items;
     config->extenders.items = ordered;
 }
 
@@ -127,6 +128,8 @@ static int build_config(struct config_build *build)
     int r = source_decode(build, &sources);
     if (r < 0)
         return r;
+    if (build->env->override)
+        build->env->override(build->env->override_context, config);
     config->profiles.items = arena_array(build->arena, struct profile_config, sources.len);
     config->profiles.len = sources.len;
     for (uint32_t i = 0; i < sources.len && r == 0; i++)
@@ -153,6 +156,7 @@ static int config_build(const struct doc *doc, yyjson_val *root, const struct co
     struct config_build build = {
         .doc = doc,
         .root = root,
+        .env = env,
         .catalog = env->catalog,
         .features = env->features ? env->features : &features,
         .arena = arena,

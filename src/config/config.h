@@ -117,6 +117,7 @@ struct scheduler_config {
     int64_t pod_initial_backoff_seconds, pod_max_backoff_seconds;
     bool delay_cache_until_active;
     LIST(struct extender_config) extenders; /* in the order of calls: ignorable ones last */
+    struct extender_config *extenders_as_written; /* as many, in the order of the file */
     LIST(struct profile_config) profiles;   /* at least one */
 
     struct config_file *file; /* what the raw arguments point into; NULL when the caller keeps it */
@@ -126,6 +127,9 @@ struct scheduler_config {
 struct config_env {
     const struct plugin_catalog *catalog;
     const struct features *features; /* NULL: the defaults */
+    /* Has the last word on the scheduler's settings before they are checked; may be NULL. */
+    void (*override)(const void *context, struct scheduler_config *config);
+    const void *override_context;
 };
 
 /* Reads a file ("-": standard input). Everything but raw arguments lives in the arena; raw arguments live until

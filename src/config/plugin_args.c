@@ -16,8 +16,8 @@ static void requirement_finish(void *ret, yyjson_val *val _unused_)
 }
 
 static const struct args_field requirement_fields[] = {
-    ARGS_FIELD("key", STRING, struct selector_requirement, key),
-    ARGS_FIELD("operator", STRING, struct selector_requirement, operator),
+    ARGS_ALWAYS("key", STRING, struct selector_requirement, key),
+    ARGS_ALWAYS("operator", STRING, struct selector_requirement, operator),
     ARGS_FIELD("values", STRING_LIST, struct selector_requirement, values),
 };
 static const struct args_type requirement_type =
@@ -42,7 +42,7 @@ static const struct args_field node_selector_fields[] = {
 static const struct args_type node_selector_type = ARGS_TYPE(struct node_selector, node_selector_fields);
 
 static const struct args_field preferred_term_fields[] = {
-    ARGS_FIELD("weight", INT32, struct preferred_node_term, weight),
+    ARGS_ALWAYS("weight", INT32, struct preferred_node_term, weight),
     ARGS_NESTED("preference", STRUCT, struct preferred_node_term, preference, &selector_term_type),
 };
 static const struct args_type preferred_term_type =
@@ -57,9 +57,9 @@ static const struct args_field affinity_fields[] = {
 static const struct args_type affinity_type = ARGS_TYPE(struct node_affinity, affinity_fields);
 
 static const struct args_field spread_constraint_fields[] = {
-    ARGS_FIELD("maxSkew", INT32, struct spread_constraint, max_skew),
-    ARGS_FIELD("topologyKey", STRING, struct spread_constraint, topology_key),
-    ARGS_FIELD("whenUnsatisfiable", STRING, struct spread_constraint, when_unsatisfiable),
+    ARGS_ALWAYS("maxSkew", INT32, struct spread_constraint, max_skew),
+    ARGS_ALWAYS("topologyKey", STRING, struct spread_constraint, topology_key),
+    ARGS_ALWAYS("whenUnsatisfiable", STRING, struct spread_constraint, when_unsatisfiable),
     ARGS_NESTED("labelSelector", STRUCT_PTR, struct spread_constraint, selector, &label_selector_type),
     ARGS_FIELD("minDomains", OPT_INT32, struct spread_constraint, min_domains),
     ARGS_FIELD("nodeAffinityPolicy", STRING, struct spread_constraint, node_affinity_policy),
@@ -72,15 +72,15 @@ static const struct args_type spread_constraint_type =
 /* ---- shared by several plugins ---- */
 
 static const struct args_field resource_weight_fields[] = {
-    ARGS_FIELD("name", STRING, struct resource_weight, name),
+    ARGS_ALWAYS("name", STRING, struct resource_weight, name),
     ARGS_FIELD("weight", INT64, struct resource_weight, weight),
 };
 static const struct args_type resource_weight_type =
     ARGS_TYPE(struct resource_weight, resource_weight_fields);
 
 static const struct args_field shape_point_fields[] = {
-    ARGS_FIELD("utilization", INT32, struct shape_point, utilization),
-    ARGS_FIELD("score", INT32, struct shape_point, score),
+    ARGS_ALWAYS("utilization", INT32, struct shape_point, utilization),
+    ARGS_ALWAYS("score", INT32, struct shape_point, score),
 };
 static const struct args_type shape_point_type = ARGS_TYPE(struct shape_point, shape_point_fields);
 
@@ -105,9 +105,9 @@ static const struct resource_weight default_resources[] = {
 /* ---- DefaultPreemption ---- */
 
 static const struct args_field default_preemption_fields[] = {
-    ARGS_FIELD("minCandidateNodesPercentage", INT32, struct default_preemption_args,
+    ARGS_ALWAYS("minCandidateNodesPercentage", INT32, struct default_preemption_args,
                min_candidate_nodes_percentage),
-    ARGS_FIELD("minCandidateNodesAbsolute", INT32, struct default_preemption_args,
+    ARGS_ALWAYS("minCandidateNodesAbsolute", INT32, struct default_preemption_args,
                min_candidate_nodes_absolute),
 };
 static const struct args_type default_preemption_type =
@@ -124,7 +124,7 @@ static void default_preemption_preset(void *ret, const struct features *features
 /* ---- DynamicResources ---- */
 
 static const struct args_field dynamic_resources_fields[] = {
-    ARGS_FIELD("filterTimeout", OPT_DURATION, struct dynamic_resources_args, filter_timeout_ns),
+    ARGS_ALWAYS("filterTimeout", OPT_DURATION, struct dynamic_resources_args, filter_timeout_ns),
     ARGS_FIELD("bindingTimeout", OPT_DURATION, struct dynamic_resources_args, binding_timeout_ns),
 };
 static const struct args_type dynamic_resources_type =
@@ -143,8 +143,8 @@ static void dynamic_resources_preset(void *ret, const struct features *features)
 /* ---- InterPodAffinity ---- */
 
 static const struct args_field inter_pod_affinity_fields[] = {
-    ARGS_FIELD("hardPodAffinityWeight", INT32, struct inter_pod_affinity_args, hard_pod_affinity_weight),
-    ARGS_FIELD("ignorePreferredTermsOfExistingPods", BOOL, struct inter_pod_affinity_args,
+    ARGS_ALWAYS("hardPodAffinityWeight", INT32, struct inter_pod_affinity_args, hard_pod_affinity_weight),
+    ARGS_ALWAYS("ignorePreferredTermsOfExistingPods", BOOL, struct inter_pod_affinity_args,
                ignore_preferred_terms_of_existing_pods),
 };
 static const struct args_type inter_pod_affinity_type =
@@ -245,7 +245,7 @@ static void pod_topology_spread_complete(void *ret, const struct features *featu
 /* ---- VolumeBinding ---- */
 
 static const struct args_field volume_binding_fields[] = {
-    ARGS_FIELD("bindTimeoutSeconds", INT64, struct volume_binding_args, bind_timeout_seconds),
+    ARGS_ALWAYS("bindTimeoutSeconds", INT64, struct volume_binding_args, bind_timeout_seconds),
     ARGS_NESTED("shape", STRUCT_LIST, struct volume_binding_args, shape, &shape_point_type),
 };
 static const struct args_type volume_binding_type =

@@ -11,7 +11,7 @@ static void plugin_ref_finish(void *ret, yyjson_val *val)
 }
 
 static const struct args_field plugin_ref_fields[] = {
-    ARGS_FIELD("name", STRING, struct plugin_ref, name),
+    ARGS_ALWAYS("name", STRING, struct plugin_ref, name),
     ARGS_FIELD("weight", OPT_INT32, struct plugin_ref, weight),
 };
 static const struct args_type plugin_ref_type =
@@ -30,19 +30,19 @@ static const struct args_field plugins_fields[] = {
 #undef X
         ARGS_NESTED("multiPoint", STRUCT, struct profile_plugins, sections[POINT_MULTI], &plugin_set_type),
 };
-static const struct args_type plugins_type = ARGS_TYPE(struct profile_plugins, plugins_fields);
+const struct args_type source_plugins_type = ARGS_TYPE(struct profile_plugins, plugins_fields);
 
 static const struct args_field plugin_config_fields[] = {
-    ARGS_FIELD("name", STRING, struct plugin_config_entry, name),
+    ARGS_ALWAYS("name", STRING, struct plugin_config_entry, name),
     ARGS_FIELD("args", RAW, struct plugin_config_entry, args),
 };
 static const struct args_type plugin_config_type =
     ARGS_TYPE(struct plugin_config_entry, plugin_config_fields);
 
 static const struct args_field profile_fields[] = {
-    ARGS_FIELD("schedulerName", STRING, struct profile_source, scheduler_name),
+    ARGS_ALWAYS("schedulerName", STRING, struct profile_source, scheduler_name),
     ARGS_FIELD("percentageOfNodesToScore", OPT_INT32, struct profile_source, percentage_of_nodes_to_score),
-    ARGS_NESTED("plugins", STRUCT_PTR, struct profile_source, plugins, &plugins_type),
+    ARGS_NESTED("plugins", STRUCT_PTR, struct profile_source, plugins, &source_plugins_type),
     ARGS_NESTED("pluginConfig", STRUCT_LIST, struct profile_source, plugin_config, &plugin_config_type),
 };
 static const struct args_type profile_type = ARGS_TYPE(struct profile_source, profile_fields);
@@ -60,14 +60,14 @@ static const struct args_field tls_fields[] = {
 static const struct args_type tls_type = ARGS_TYPE(struct extender_tls_config, tls_fields);
 
 static const struct args_field managed_resource_fields[] = {
-    ARGS_FIELD("name", STRING, struct managed_resource, name),
+    ARGS_ALWAYS("name", STRING, struct managed_resource, name),
     ARGS_FIELD("ignoredByScheduler", BOOL, struct managed_resource, ignored_by_scheduler),
 };
 static const struct args_type managed_resource_type =
     ARGS_TYPE(struct managed_resource, managed_resource_fields);
 
 static const struct args_field extender_fields[] = {
-    ARGS_FIELD("urlPrefix", STRING, struct extender_config, url_prefix),
+    ARGS_ALWAYS("urlPrefix", STRING, struct extender_config, url_prefix),
     ARGS_FIELD("filterVerb", STRING, struct extender_config, filter_verb),
     ARGS_FIELD("preemptVerb", STRING, struct extender_config, preempt_verb),
     ARGS_FIELD("prioritizeVerb", STRING, struct extender_config, prioritize_verb),
@@ -84,48 +84,41 @@ static const struct args_field extender_fields[] = {
 static const struct args_type extender_type = ARGS_TYPE(struct extender_config, extender_fields);
 
 static const struct args_field leader_election_fields[] = {
-    ARGS_FIELD("leaderElect", BOOL, struct leader_election_config, leader_elect),
-    ARGS_FIELD("leaseDuration", DURATION, struct leader_election_config, lease_duration_ns),
-    ARGS_FIELD("renewDeadline", DURATION, struct leader_election_config, renew_deadline_ns),
-    ARGS_FIELD("retryPeriod", DURATION, struct leader_election_config, retry_period_ns),
-    ARGS_FIELD("resourceLock", STRING, struct leader_election_config, resource_lock),
-    ARGS_FIELD("resourceName", STRING, struct leader_election_config, resource_name),
-    ARGS_FIELD("resourceNamespace", STRING, struct leader_election_config, resource_namespace),
+    ARGS_ALWAYS("leaderElect", BOOL, struct leader_election_config, leader_elect),
+    ARGS_ALWAYS("leaseDuration", DURATION, struct leader_election_config, lease_duration_ns),
+    ARGS_ALWAYS("renewDeadline", DURATION, struct leader_election_config, renew_deadline_ns),
+    ARGS_ALWAYS("retryPeriod", DURATION, struct leader_election_config, retry_period_ns),
+    ARGS_ALWAYS("resourceLock", STRING, struct leader_election_config, resource_lock),
+    ARGS_ALWAYS("resourceName", STRING, struct leader_election_config, resource_name),
+    ARGS_ALWAYS("resourceNamespace", STRING, struct leader_election_config, resource_namespace),
 };
 static const struct args_type leader_election_type =
     ARGS_TYPE(struct leader_election_config, leader_election_fields);
 
 static const struct args_field client_connection_fields[] = {
-    ARGS_FIELD("kubeconfig", STRING, struct client_connection_config, kubeconfig),
-    ARGS_FIELD("acceptContentTypes", STRING, struct client_connection_config, accept_content_types),
-    ARGS_FIELD("contentType", STRING, struct client_connection_config, content_type),
-    ARGS_FIELD("qps", FLOAT, struct client_connection_config, qps),
-    ARGS_FIELD("burst", INT32, struct client_connection_config, burst),
+    ARGS_ALWAYS("kubeconfig", STRING, struct client_connection_config, kubeconfig),
+    ARGS_ALWAYS("acceptContentTypes", STRING, struct client_connection_config, accept_content_types),
+    ARGS_ALWAYS("contentType", STRING, struct client_connection_config, content_type),
+    ARGS_ALWAYS("qps", FLOAT, struct client_connection_config, qps),
+    ARGS_ALWAYS("burst", INT32, struct client_connection_config, burst),
 };
 static const struct args_type client_connection_type =
     ARGS_TYPE(struct client_connection_config, client_connection_fields);
 
-/* The file: the scheduler's settings, and beside them what needs more work. */
-struct source {
-    struct scheduler_config config;
-    struct opt_bool contention_profiling;
-    LIST(struct profile_source) profiles;
-};
-
 static const struct args_field source_fields[] = {
-    ARGS_FIELD("parallelism", INT32, struct source, config.parallelism),
+    ARGS_ALWAYS("parallelism", INT32, struct source, config.parallelism),
     ARGS_NESTED("leaderElection", STRUCT, struct source, config.leader_election, &leader_election_type),
     ARGS_NESTED("clientConnection", STRUCT, struct source, config.client_connection, &client_connection_type),
-    ARGS_FIELD("enableProfiling", BOOL, struct source, config.enable_profiling),
+    ARGS_ALWAYS("enableProfiling", BOOL, struct source, config.enable_profiling),
     ARGS_FIELD("enableContentionProfiling", OPT_BOOL, struct source, contention_profiling),
     ARGS_FIELD("percentageOfNodesToScore", OPT_INT32, struct source, config.percentage_of_nodes_to_score),
-    ARGS_FIELD("podInitialBackoffSeconds", INT64, struct source, config.pod_initial_backoff_seconds),
-    ARGS_FIELD("podMaxBackoffSeconds", INT64, struct source, config.pod_max_backoff_seconds),
+    ARGS_ALWAYS("podInitialBackoffSeconds", INT64, struct source, config.pod_initial_backoff_seconds),
+    ARGS_ALWAYS("podMaxBackoffSeconds", INT64, struct source, config.pod_max_backoff_seconds),
     ARGS_NESTED("profiles", STRUCT_LIST, struct source, profiles, &profile_type),
     ARGS_NESTED("extenders", STRUCT_LIST, struct source, config.extenders, &extender_type),
     ARGS_FIELD("delayCacheUntilActive", BOOL, struct source, config.delay_cache_until_active),
 };
-static const struct args_type source_type = ARGS_OBJECT(struct source, source_fields);
+const struct args_type source_type = ARGS_OBJECT(struct source, source_fields);
 
 /* What an absent field is. */
 static const struct scheduler_config presets = {

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/binding.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
+#include "engine/eviction.h"
+#include "engine/report.h"
 #include "preempt/default_preemption.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
@@ -13,6 +16,10 @@ const char *const decision_path_names[PATH_COUNT] = {
     DECISION_PATHS(X)
 #undef X
 };
+
+static_assert((int)ENGINE_BINDING_STAGES == (int)BINDING_STAGE_COUNT, "a counter per stage");
+
+enum { BINDINGS_MAX_DEFAULT = 1024 };
 
 static int64_t seconds_to_ns(int64_t seconds)
 {
@@ -44,7 +51,13 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         .percentage =
             options->percentage.set ? options->percentage.value : config->percentage_of_nodes_to_score.value,
         .slowest = options->slowest,
+        .host = options->host,
     };
+    if (!engine->host.bindings_max)
+        engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
+    writes_init(&engine->writes, engine->host.emit, engine->host.context, options->seed);
+    engine->statuses =
+        (struct pod_statuses){ .writes = &engine->writes, .idle = bindings_idle, .context = engine };
     rng_seed(&engine->rng, options->seed);
     engine->profiles = xcalloc(config->profiles.len, sizeof(*engine->profiles));
     for (uint32_t i = 0; i < config->profiles.len; i++) {
@@ -63,6 +76,10 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
 
 void engine_release(struct engine *engine)
 {
+    bindings_release(engine);
+    evictions_release(engine);
+    pod_statuses_release(&engine->statuses);
+    writes_release(&engine->writes);
     class_cache_free(engine->classes);
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         profile_release(&engine->profiles[i]);
@@ -110,11 +127,16 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     struct cluster_event event = {
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
     };
+    struct pod_binding *binding = binding_find(engine, pod->api);
     if (profile)
         preemption_end(profile, pod->api);
     queue_remove(&engine->queue, pod);
+    pod_status_forget(&engine->statuses, pod->api);
     pod_info_ref(pod);
+    if (binding)
+        binding_dropped(binding);
     cluster_remove_pod(engine->cluster, pod);
+    evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)
         queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
     pod_info_unref(engine->cluster, pod);
@@ -172,69 +194,37 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
                           struct decision *ret)
 {
     struct diagnosis *diagnosis = choice->diagnosis;
-    struct post_filter_result result = { .nominated_row = ROW_NONE };
+    struct post_filter_result result = { .nominated_row = ROW_NONE, .clear_nomination = true };
     if (cycle->profile->points[POINT_POST_FILTER].len) {
         if (choice->path != PATH_PLAIN) { /* what-if needs the state that PreFilter leaves */
             struct node_names names;
             uint64_t blamed;
             (void)run_pre_filter(cycle, &names, &blamed);
         }
+        result.clear_nomination = false;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
     }
     ret->message = diagnosis_message(diagnosis, engine->cluster->live_nodes);
     ret->unschedulable_plugins = diagnosis->unschedulable_plugins;
     ret->pending_plugins = diagnosis->pending_plugins;
-    if (result.nominated_row != ROW_NONE) {
-        cluster_nominate(engine->cluster, ret->pod, result.nominated_row);
-        ret->nominated_row = result.nominated_row;
-        ret->victims = result.victims;
-        ret->victims_len = result.victims_len;
-        ret->retry = true;
-        if (any_must_be_asked(&result))
-            preemption_begin(cycle->profile, cycle->pod);
-    } else if (result.clear_nomination) {
-        cluster_denominate(engine->cluster, ret->pod);
-    }
-}
-
-/* Only Reserve and Permit reject a pod; who fails later may succeed another time. */
-static void blame(const struct cycle *cycle, struct status status, struct decision *ret)
-{
-    struct diagnosis diagnosis = { 0 };
-    diagnosis_blame(&diagnosis, cycle->profile, status);
-    ret->unschedulable_plugins = diagnosis.unschedulable_plugins;
-    ret->pending_plugins = diagnosis.pending_plugins;
-}
-
-/* The chosen node is taken at once; what binding needs is reserved, and given back when something refuses. */
-static void commit(struct engine *engine, struct cycle *cycle, uint32_t row, struct decision *ret)
-{
-    int64_t timeout_ms;
-    cluster_place(engine->cluster, ret->pod, row);
-    struct status status = run_reserve(cycle, row);
-    if (status_ok(status))
-        status = run_permit(cycle, row, &timeout_ms);
-    if (!status_ok(status))
-        blame(cycle, status, ret);
-    if (status_ok(status))
-        status = run_pre_bind(cycle, row);
-    if (status_ok(status))
-        status = run_bind(cycle, row);
-    if (status_ok(status)) {
-        run_post_bind(cycle, row);
-        ret->row = row;
+    ret->nomination = result.clear_nomination ? NOMINATION_CLEAR : NOMINATION_KEEP;
+    if (result.nominated_row == ROW_NONE)
         return;
-    }
-    run_unreserve(cycle, row);
-    cluster_displace(engine->cluster, ret->pod);
-    ret->message = status_message(status, cycle->arena);
-    ret->is_error = !status_rejected(status);
+    ret->nomination = NOMINATION_SET;
+    ret->nominated_row = result.nominated_row;
+    ret->victims = result.victims;
+    ret->victims_len = result.victims_len;
+    ret->retry = true;
+    if (any_must_be_asked(&result))
+        preemption_begin(cycle->profile, cycle->pod);
 }
 
-static void attempt(struct engine *engine, struct cycle *cycle, struct decision *ret)
+static void attempt(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, int64_t now_ns,
+                    struct decision *ret)
 {
     struct choice choice = { .row = ROW_NONE };
+    ret->nomination = NOMINATION_CLEAR;
     if (!engine->cluster->live_nodes) {
         ret->message = STR("no nodes available to schedule pods");
         return;
@@ -251,39 +241,84 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct decision 
     } else if (choice.row == ROW_NONE) {
         handle_no_fit(engine, cycle, &choice, ret);
     } else {
-        commit(engine, cycle, choice.row, ret);
+        binding_begin(engine, cycle, entry, choice.row, now_ns, ret);
     }
     if (choice.diagnosis)
         diagnosis_release(choice.diagnosis);
 }
 
-static void skip_deleted(struct engine *engine, struct decision *ret)
+/* The pod has no node: it waits again, and the world hears why. */
+static void put_back(struct engine *engine, struct queued_pod *entry, const struct decision *decision,
+                     int64_t now_ns)
+{
+    const struct profile *profile = &engine->profiles[entry->profile];
+    struct str node = STR("");
+    queue_requeue(&engine->queue, entry, decision->unschedulable_plugins, decision->pending_plugins, now_ns);
+    if (decision->nomination == NOMINATION_SET) {
+        cluster_nominate(engine->cluster, decision->pod, decision->nominated_row);
+        node = cluster_node_name(engine->cluster, decision->nominated_row);
+    } else if (decision->nomination == NOMINATION_CLEAR) {
+        cluster_denominate(engine->cluster, decision->pod);
+    }
+    report_failure(engine, profile, decision->pod->api, decision->message, decision->is_error,
+                   decision->nomination, node, now_ns);
+    if (engine->host.emit && decision->victims_len)
+        eviction_begin(engine, profile, decision, now_ns);
+}
+
+static void skip_deleted(struct engine *engine, struct queued_pod *entry, struct decision *ret)
 {
     const struct meta *meta = &ret->pod->api->meta;
     ret->is_deleted = true;
     ret->message = arena_printf(&engine->arena, "skip schedule deleting pod: " STR_FMT "/" STR_FMT,
                                 STR_ARG(meta->namespace), STR_ARG(meta->name));
+    report_skipped(engine, &engine->profiles[entry->profile], ret->pod->api, ret->message);
+    queue_done(&engine->queue, entry);
 }
 
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
 {
-    queue_tick(&engine->queue, now_ns);
+    engine_tick(engine, now_ns);
+    if (engine->bindings_at[BINDING_BIND] >= engine->host.bindings_max)
+        return false;
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)
         return false;
     arena_reset(&engine->arena);
     *ret = (struct decision){ .pod = entry->pod, .row = ROW_NONE, .nominated_row = ROW_NONE };
     if (entry->pod->terminating) {
-        skip_deleted(engine, ret);
-    } else {
-        struct cycle cycle;
-        cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
-        attempt(engine, &cycle, ret);
-        cycle_release(&cycle);
+        skip_deleted(engine, entry, ret);
+        return true;
     }
-    if (ret->row != ROW_NONE || ret->is_deleted)
-        queue_done(&engine->queue, entry);
-    else
-        queue_requeue(&engine->queue, entry, ret->unschedulable_plugins, ret->pending_plugins, now_ns);
+    struct cycle cycle;
+    cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
+    attempt(engine, &cycle, entry, now_ns, ret);
+    cycle_release(&cycle);
+    if (ret->row == ROW_NONE)
+        put_back(engine, entry, ret, now_ns);
     return true;
+}
+
+/* ---- time and answers ---- */
+void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns)
+{
+    writes_answer(&engine->writes, ticket, answer, now_ns);
+}
+
+void engine_tick(struct engine *engine, int64_t now_ns)
+{
+    writes_tick(&engine->writes, now_ns);
+    bindings_tick(engine, now_ns);
+    queue_tick(&engine->queue, now_ns);
+}
+
+int64_t engine_next_due(const struct engine *engine)
+{
+    int64_t due = MIN(queue_next_due(&engine->queue), writes_next_due(&engine->writes));
+    return MIN(due, bindings_next_due(engine));
+}
+
+size_t engine_bindings(const struct engine *engine)
+{
+    return engine->bindings.len;
 }

@@ -1,8 +1,13 @@
 /* engine.h: the loop: pop a pod, decide, place it, report.
  *
+ *     intake.h ──▶ cluster, queue ──▶ engine_step(): decision ──▶ binding.h ──▶ effects ──▶ host
+ *                                                                    ▲                       │
+ *                                                                    └── engine_answer() ◀───┘
+ *
  * The engine is a state machine without I/O. What happens in the cluster comes in (intake.h, or engine_add_pod() and
- * engine_remove_pod()) and wakes the pods that it may help; decisions come out of engine_step(). Time comes in as an
- * argument. The same events at the same times with the same seed give the same decisions, always.
+ * engine_remove_pod()) and wakes the pods that it may help; decisions come out of engine_step(), and what they need
+ * done goes to the host as effects, whose answers come back. Without a host everything is done at once. Time comes in
+ * as an argument. The same events at the same times with the same seed give the same decisions, always.
  *
  * A decision may take one of three paths, which are exact and agree in everything, the random choice among equal
  * nodes included (decide.h):
@@ -14,6 +19,8 @@
 #define ENGINE_ENGINE_H
 
 #include "base/rng.h"
+#include "engine/pod_status.h"
+#include "engine/writes.h"
 #include "framework/profile.h"
 #include "framework/run.h"
 #include "queue/queue.h"
@@ -29,6 +36,27 @@ enum decision_path {
 
 extern const char *const decision_path_names[PATH_COUNT];
 
+/* What happened to a pod after its decision, for logs and metrics. Everything lives for the time of the call. */
+enum notice_kind { NOTICE_BOUND, NOTICE_BINDING_FAILED };
+
+struct notice {
+    enum notice_kind kind;
+    const struct pod *pod;
+    const struct profile *profile;
+    struct str node, message;
+    const struct queued_pod *entry;
+    const struct decision *decision; /* its figures */
+    int64_t took_ns;                 /* since the decision */
+};
+
+/* Who does what the engine wants done. */
+struct engine_host {
+    effect_emit emit; /* NULL: nobody; everything counts as done at once, and victims are left to the caller */
+    void (*notice)(void *context, const struct notice *notice); /* may be NULL */
+    void *context;
+    uint32_t bindings_max; /* no pod is decided while so many bindings wait for their answer; 0: 1024 */
+};
+
 struct engine_options {
     const struct scheduler_config *config;
     const struct registry *registry;
@@ -37,19 +65,21 @@ struct engine_options {
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
     enum decision_path
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
+    struct engine_host host;
 };
 
 /* What became of a pod. Texts and lists live until the next step. */
 struct decision {
     struct pod_info *pod;
-    uint32_t row;       /* where it goes, or ROW_NONE */
+    uint32_t row;       /* where it goes, or ROW_NONE. With a host it is on its way there */
     struct str message; /* why it waits: the text of its PodScheduled condition */
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
     bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
     uint64_t unschedulable_plugins, pending_plugins; /* who rejected it, by index in the profile */
     uint32_t nominated_row;
-    /* Who must leave for it. The host asks them to, and then calls engine_preemption_done(); the pod is held back
-     * until then. */
+    enum nomination nomination; /* what becomes of its nomination, where it has no node */
+    /* Who must leave for it. With a host they are asked to. Without one the caller does that, and then calls
+     * engine_preemption_done(); the pod is held back until then. */
     struct pod_info **victims;
     uint32_t victims_len;
     uint32_t examined, feasible; /* nodes */
@@ -64,6 +94,10 @@ struct engine_stats {
     uint64_t tables_built, rows_repaired, groups_seen;
 };
 
+struct pod_binding;
+struct eviction;
+enum { ENGINE_BINDING_STAGES = 3 };
+
 struct engine {
     struct cluster *cluster;
     struct profile *profiles;
@@ -76,7 +110,17 @@ struct engine {
     struct arena arena; /* of the current cycle */
     struct engine_stats stats;
     struct class_cache *classes;
-    const char *sort_plugin;
+
+    /* after the decision */
+    struct engine_host host;
+    struct writes writes;
+    struct pod_statuses statuses;
+    struct strmap bindings;          /* pod_key() to struct pod_binding */
+    VEC(struct pod_binding *) waiting;   /* those that are asked again from time to time */
+    VEC(struct pod_binding *) ended;     /* to be freed */
+    VEC(struct eviction *) evictions;
+    uint32_t bindings_at[ENGINE_BINDING_STAGES];
+    uint64_t polled_version;
 };
 
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
@@ -104,8 +148,15 @@ void engine_preemption_last(struct engine *engine, const struct pod_info *pod, c
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
 /* Something happened that the engine was not told in another way. */
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);
-/* Decides the next pod. False: nobody is to be tried now; queue_next_due(&engine->queue) tells when time alone may
- * change that. */
+/* What came of an effect. Tickets of things that nobody waits for any more are fine. */
+void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns);
+/* Time has passed: writes are repeated, bindings looked at, backoffs end. */
+void engine_tick(struct engine *engine, int64_t now_ns);
+/* When engine_tick() or engine_step() has something to do although nothing happens; INT64_MAX: never. */
+int64_t engine_next_due(const struct engine *engine);
+/* How many pods are decided and not bound yet. */
+size_t engine_bindings(const struct engine *engine);
+/* Decides the next pod. False: nobody is to be tried now. */
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret);
 
 #endif

@@ -1,6 +1,8 @@
 /* intake.c: from changes of objects to events of the queue. */
 #include "engine/intake.h"
 
+#include "engine/binding.h"
+
 /* ---- pods ---- */
 static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
@@ -31,15 +33,14 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
                      now_ns);
 }
 
-/* A pod that was placed here, and is not bound yet. When it is being deleted, or its node is gone, its binding will
- * fail: then the room is free. */
+/* A pod that was placed here, and is not bound yet. It keeps its place, also where the node is gone: the binding may
+ * be on its way. One that is being deleted cannot be bound any more: then the room is free. */
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
-                          uint32_t row, int64_t now_ns)
+                          struct str node_name, int64_t now_ns)
 {
     queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
-    if (!after->terminating || before->terminating) {
-        if (cluster_node(engine->cluster, row)->api)
-            cluster_place(engine->cluster, after, row);
+    if (!after->terminating) {
+        cluster_place_on(engine->cluster, after, node_name);
         return;
     }
     engine_event(engine,
@@ -76,15 +77,24 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
                                    int64_t now_ns)
 {
     uint32_t row = before->row, nominated = before->nominated_row;
+    _cleanup_(strbuf_release) struct strbuf place = { 0 };
+    struct pod_binding *binding = binding_find(engine, before->api);
+    if (row != ROW_NONE) /* the row may go with the old version */
+        strbuf_str(&place, cluster_node_name(engine->cluster, row));
     pod_info_ref(before);
     struct pod_info *after = cluster_add_pod(engine->cluster, pod);
+    pod_status_seen(&engine->statuses, pod);
+    if (binding)
+        binding_updated(binding, after);
     if (before->api->spec.node_name.len) {
         update_assigned(engine, before->api, pod, now_ns);
     } else if (pod->spec.node_name.len) {
         queue_remove(&engine->queue, before);
+        if (binding)
+            binding_seen(binding, after, now_ns);
         engine_pod_bound(engine, after, now_ns);
     } else if (row != ROW_NONE) {
-        update_placed(engine, before, after, row, now_ns);
+        update_placed(engine, before, after, strbuf_slice(&place), now_ns);
     } else {
         update_waiting(engine, before, after, nominated, now_ns);
     }

@@ -132,3 +132,13 @@ struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nod
         strbuf_printf(&out, " " STR_FMT, STR_ARG(diagnosis->post_filter_message));
     return arena_str(diagnosis->arena, strbuf_slice(&out));
 }
+
+struct str diagnosis_of_one(struct status status, struct arena *arena)
+{
+    struct diagnosis one = { .arena = arena, .explicit_nodes = 1 };
+    *vec_push(&one.verdicts) = (struct verdict){ 0 };
+    *vec_push(&one.verdicts) = (struct verdict){ .status = status, .nodes = 1 };
+    struct str message = diagnosis_message(&one, 1);
+    vec_release(&one.verdicts);
+    return message;
+}

@@ -38,5 +38,7 @@ struct status diagnosis_get(const struct diagnosis *diagnosis, uint32_t row);
 void diagnosis_blame(struct diagnosis *diagnosis, const struct profile *profile, struct status status);
 /* "0/5 nodes are available: ..." as FitError prints it. */
 struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nodes);
+/* The same for a pod whose only node was refused at Reserve or Permit. */
+struct str diagnosis_of_one(struct status status, struct arena *arena);
 
 #endif

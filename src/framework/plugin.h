@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cluster/cluster.h"
 #include "config/points.h"
+#include "framework/effects.h"
 #include "framework/events.h"
 #include "framework/status.h"
 
@@ -88,6 +89,11 @@ struct plugin {
     struct status (*reserve)(struct cycle *cycle, uint32_t row);
     void (*unreserve)(struct cycle *cycle, uint32_t row);
     struct status (*permit)(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
+    /* Success: pre_bind will have something to do for this pod; Skip: nothing. NULL: as if Success. */
+    struct status (*pre_bind_pre_flight)(struct cycle *cycle, uint32_t row);
+    /* These two may return Wait, and are then called again: after an answer to a write of theirs (cycle_write()), after
+     * something changed in the cluster, and at cycle->wake_ns. Meanwhile other pods are decided, and objects of the
+     * cluster come and go: what is needed later is copied to the cycle's arena. */
     struct status (*pre_bind)(struct cycle *cycle, uint32_t row);
     struct status (*bind)(struct cycle *cycle, uint32_t row);
     void (*post_bind)(struct cycle *cycle, uint32_t row);
@@ -106,6 +112,11 @@ struct plugin_instance {
     int32_t weight; /* at Score */
 };
 
+/* Where the writes of a cycle go. */
+struct cycle_writer {
+    const struct answer *(*write)(struct cycle_writer *writer, const struct effect *effect);
+};
+
 /* One attempt to schedule one pod. */
 struct cycle {
     const struct profile *profile;
@@ -116,6 +127,10 @@ struct cycle {
     const struct plugin_instance *current;
     void *states[PLUGINS_MAX];
     uint64_t skip_filter, skip_score; /* bit per plugin index */
+    uint64_t skip_pre_bind;           /* likewise, from the pre-flights */
+    struct cycle_writer *writer;      /* NULL: every write is done at once */
+    int64_t now_ns;                   /* while binding: the time of the call */
+    int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)
@@ -126,6 +141,14 @@ static inline void *cycle_self(const struct cycle *cycle)
 static inline void **cycle_state(struct cycle *cycle)
 {
     return &cycle->states[cycle->current->index];
+}
+
+/* For PreBind and Bind: something to be done in the cluster. The answer is ANSWER_PENDING until it is known, then a
+ * fact, and lives as long as the cycle: a write whose answer was lost is repeated behind the scenes. */
+static inline const struct answer *cycle_write(struct cycle *cycle, const struct effect *effect)
+{
+    static const struct answer done = { .kind = ANSWER_DONE };
+    return cycle->writer ? cycle->writer->write(cycle->writer, effect) : &done;
 }
 
 #endif

@@ -323,39 +323,32 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
 }
 
 /* ---- Reserve to PostBind ---- */
-static struct status run_point(struct cycle *cycle, enum extension_point point, uint32_t row,
-                               const char *name,
-                               struct status (*call)(const struct plugin *, struct cycle *, uint32_t))
+/* What a plugin's verdict becomes for whoever asked for the extension point. */
+static struct status verdict_of(struct cycle *cycle, struct status status, const char *point)
 {
-    for_plugins(cycle->profile, point, instance) {
-        cycle->current = instance;
-        struct status status = call(instance->plugin, cycle, row);
-        if (status_ok(status) || status.code == STATUS_SKIP)
-            continue;
-        if (!status_rejected(status)) {
-            struct str text = status_message(status, cycle->arena);
-            status = status_printf(cycle->arena, STATUS_ERROR, "running %s plugin \"%s\": " STR_FMT, name,
-                                   instance->plugin->name, STR_ARG(text));
-        }
-        status.plugin = instance->plugin;
+    const struct plugin *plugin = cycle->current->plugin;
+    if (status.code == STATUS_WAIT || status_ok(status))
         return status;
+    if (!status_rejected(status)) {
+        struct str text = status_message(status, cycle->arena);
+        status = status_printf(cycle->arena, STATUS_ERROR, "running %s plugin \"%s\": " STR_FMT, point,
+                               plugin->name, STR_ARG(text));
     }
-    return STATUS_OK;
-}
-
-static struct status call_reserve(const struct plugin *plugin, struct cycle *cycle, uint32_t row)
-{
-    return plugin->reserve ? plugin->reserve(cycle, row) : STATUS_OK;
-}
-
-static struct status call_pre_bind(const struct plugin *plugin, struct cycle *cycle, uint32_t row)
-{
-    return plugin->pre_bind(cycle, row);
+    status.plugin = plugin;
+    return status;
 }
 
 struct status run_reserve(struct cycle *cycle, uint32_t row)
 {
-    return run_point(cycle, POINT_RESERVE, row, "Reserve", call_reserve);
+    for_plugins(cycle->profile, POINT_RESERVE, instance) {
+        if (!instance->plugin->reserve)
+            continue;
+        cycle->current = instance;
+        struct status status = instance->plugin->reserve(cycle, row);
+        if (!status_ok(status) && status.code != STATUS_SKIP)
+            return verdict_of(cycle, status, "Reserve");
+    }
+    return STATUS_OK;
 }
 
 /* In the opposite order of Reserve. */
@@ -369,43 +362,69 @@ void run_unreserve(struct cycle *cycle, uint32_t row)
     }
 }
 
-struct status run_permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
+struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
 {
     struct status verdict = STATUS_OK;
-    *ret_timeout_ms = 0;
+    ret->plugins = 0;
     for_plugins(cycle->profile, POINT_PERMIT, instance) {
-        int64_t timeout_ms = 0;
         cycle->current = instance;
-        struct status status = instance->plugin->permit(cycle, row, &timeout_ms);
-        status.plugin = instance->plugin;
+        ret->timeout_ms[instance->index] = 0;
+        struct status status = instance->plugin->permit(cycle, row, &ret->timeout_ms[instance->index]);
         if (status.code == STATUS_WAIT) {
-            *ret_timeout_ms = MAX(*ret_timeout_ms, timeout_ms);
+            ret->plugins |= (uint64_t)1 << instance->index;
+            status.plugin = instance->plugin;
             verdict = status;
         } else if (!status_ok(status)) {
-            return status;
+            return verdict_of(cycle, status, "Permit");
         }
     }
     return verdict;
 }
 
-struct status run_pre_bind(struct cycle *cycle, uint32_t row)
+struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
 {
-    return run_point(cycle, POINT_PRE_BIND, row, "PreBind", call_pre_bind);
+    struct status verdict = STATUS_SKIPPED;
+    for_plugins(cycle->profile, POINT_PRE_BIND, instance) {
+        struct status status = STATUS_OK;
+        cycle->current = instance;
+        if (instance->plugin->pre_bind_pre_flight)
+            status = instance->plugin->pre_bind_pre_flight(cycle, row);
+        if (status.code == STATUS_SKIP)
+            cycle->skip_pre_bind |= (uint64_t)1 << instance->index;
+        else if (status_ok(status))
+            verdict = status;
+        else
+            return verdict_of(cycle, status, "PreBindPreFlight");
+    }
+    return verdict;
+}
+
+struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
+{
+    const struct plugin_order *order = &cycle->profile->points[POINT_PRE_BIND];
+    for (; *resume < order->len; (*resume)++) {
+        const struct plugin_instance *instance = order->items[*resume];
+        if (cycle->skip_pre_bind >> instance->index & 1)
+            continue;
+        cycle->current = instance;
+        struct status status = instance->plugin->pre_bind(cycle, row);
+        if (!status_ok(status) && status.code != STATUS_SKIP)
+            return verdict_of(cycle, status, "PreBind");
+    }
+    return STATUS_OK;
 }
 
 /* The first plugin that does not skip has bound the pod, or has failed to. */
-struct status run_bind(struct cycle *cycle, uint32_t row)
+struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
 {
-    struct status status = STATUS_SKIPPED;
-    for_plugins(cycle->profile, POINT_BIND, instance) {
-        cycle->current = instance;
-        status = instance->plugin->bind(cycle, row);
-        if (status.code == STATUS_SKIP)
-            continue;
-        status.plugin = instance->plugin;
-        return status;
+    const struct plugin_order *order = &cycle->profile->points[POINT_BIND];
+    for (; *resume < order->len; (*resume)++) {
+        cycle->current = order->items[*resume];
+        struct status status = order->items[*resume]->plugin->bind(cycle, row);
+        if (status.code != STATUS_SKIP)
+            return verdict_of(cycle, status, "Bind");
     }
-    return status;
+    return STATUS_SKIPPED;
 }
 
 void run_post_bind(struct cycle *cycle, uint32_t row)

@@ -42,9 +42,17 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
 
 struct status run_reserve(struct cycle *cycle, uint32_t row);
 void run_unreserve(struct cycle *cycle, uint32_t row);
-struct status run_permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
-struct status run_pre_bind(struct cycle *cycle, uint32_t row);
-struct status run_bind(struct cycle *cycle, uint32_t row);
+/* Whom the pod waits for at Permit, each for a time of its own. */
+struct permit_wait {
+    uint64_t plugins;                /* by index */
+    int64_t timeout_ms[PLUGINS_MAX]; /* of those */
+};
+struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret);
+/* Asks who has something to do at PreBind. Success: somebody; Skip: nobody; Error. */
+struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row);
+/* Wait: call again with the same cycle and `resume`, which is 0 at first. */
+struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume);
+struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume);
 void run_post_bind(struct cycle *cycle, uint32_t row);
 
 /* Feasible rows of the cycle over all nodes, and a diagnosis of the others. Error: a plugin failed. */

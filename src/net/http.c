@@ -125,7 +125,9 @@ static void start(struct transfer *t, int64_t now_ns)
     atomic_fetch_add(t->stream ? &client->streams : &client->in_flight, 1);
     t->deadline_ns = ns_from_now(now_ns, t->timeout_ms);
     timer_set(t, t->deadline_ns);
-    if (transfer_start(t, &t->response.error) < 0) {
+    if (!transfer_may_leave(t))
+        finish(t, CURLE_OK);
+    else if (transfer_start(t, &t->response.error) < 0) {
         t->failure = HTTP_FAILURE_CONNECT;
         finish(t, CURLE_FAILED_INIT);
     }

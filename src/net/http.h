@@ -56,7 +56,7 @@ enum http_failure {
     HTTP_FAILURE_TIMEOUT,   /* of the request, or a stream was silent for too long */
     HTTP_FAILURE_BROKEN,    /* the connection or the protocol broke */
     HTTP_FAILURE_TOO_LARGE, /* more than body_bytes_max */
-    HTTP_FAILURE_CANCELLED, /* http_cancel(), http_client_free(), or on_chunk returned non-zero */
+    HTTP_FAILURE_CANCELLED, /* http_cancel(), http_client_free(), may_leave, or on_chunk returned non-zero */
 };
 
 enum { HTTP_WARNINGS_MAX = 16 };
@@ -101,6 +101,9 @@ struct http_request {
     int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
     size_t body_bytes_max;
     int64_t not_before_ns; /* by http_now_ns(): it waits until then, unseen by the limits; 0: at once */
+    /* Asked with `user` on the I/O thread, after all waiting: when the request would be given a connection, and
+     * again at the moment at which it would be written there. False ends it as UNSENT. NULL: it may. */
+    bool (*may_leave)(void *user);
     const struct http_callbacks *callbacks;
     void *user;
 };

@@ -39,6 +39,7 @@ struct transfer {
     struct curl_slist *headers, *connect_to;
     struct str body;
     struct tls_config *tls;
+    bool (*may_leave)(void *user);
     const struct http_callbacks *callbacks; /* NULL: a probe of our own */
     void *user;
     bool stream, urgent, resendable, https;
@@ -117,6 +118,8 @@ struct http_client {
 /* A transfer with a copy of the request; the client's defaults filled in. */
 int transfer_new(struct http_client *client, const struct http_request *request, struct transfer **ret,
                  struct error *err);
+/* May it leave? If not, the response says so. */
+bool transfer_may_leave(struct transfer *transfer);
 /* Sets up an easy handle and gives it to libcurl. */
 int transfer_start(struct transfer *transfer, struct error *err);
 /* Fills in the response after libcurl said it is done. */

@@ -167,6 +167,7 @@ int transfer_new(struct http_client *client, const struct http_request *request,
     t->resendable = strcmp(t->method, "GET") == 0 || strcmp(t->method, "HEAD") == 0;
     t->body = arena_str(&t->arena, request->body);
     t->tls = tls_config_ref(request->tls);
+    t->may_leave = request->may_leave;
     t->callbacks = request->callbacks;
     t->user = request->user;
     t->stream = request->stream;
@@ -198,6 +199,15 @@ void transfer_free(struct transfer *t)
     free(t);
 }
 
+bool transfer_may_leave(struct transfer *t)
+{
+    if (!t->may_leave || t->may_leave(t->user))
+        return true;
+    t->failure = HTTP_FAILURE_CANCELLED;
+    error_set(&t->response.error, 0, "withheld before it was sent");
+    return false;
+}
+
 static int before_sending(void *user, char *peer_ip _unused_, char *local_ip _unused_, int peer_port,
                           int local_port)
 {
@@ -207,6 +217,8 @@ static int before_sending(void *user, char *peer_ip _unused_, char *local_ip _un
         error_set(&t->response.error, 0, "the connection closed before the answer came");
         return CURL_PREREQFUNC_ABORT;
     }
+    if (!transfer_may_leave(t))
+        return CURL_PREREQFUNC_ABORT;
     t->sends++;
     health_sent(t, peer_port, local_port);
     return CURL_PREREQFUNC_OK;

@@ -25,9 +25,10 @@
 #define QUEUE_QUEUE_H
 
 #include "base/heap.h"
+#include "config/duration.h"
 #include "framework/profile.h"
 
-#define NS_PER_SECOND ((int64_t)1000000000)
+
 #define QUEUE_NEVER INT64_MAX
 
 #define QUEUE_PLACES(X) \

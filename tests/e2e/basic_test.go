@@ -118,16 +118,33 @@ func TestFailedSchedulingEvent(t *testing.T) {
 	}
 }
 
+// Asked to end in the middle of its work, it ends soon, and the next one goes on.
 func TestTerminates(t *testing.T) {
 	e := shared(t)
+	e.tight(200)
+	p := e.start(fast...)
+	l := e.load(200, 100)
+	e.progress(20)
+	took, err := p.Terminate(5 * time.Second)
+	e.must(err)
+	t.Logf("ended %v after SIGTERM, %s", took.Round(time.Millisecond), p.Exit())
+	e.start(fast...)
+	e.finished(l)
+	e.blameless()
+}
+
+// Without an election, too, an end that was asked for is no failure.
+func TestBerthTerminatesWithStatusZero(t *testing.T) {
+	e := shared(t)
+	e.berthOnly("kube-scheduler ends with status 1 here, because it ended without an election")
 	e.create(NewNode("node-0"), NewPod("web"))
 	p := e.start()
 	e.bound("web")
-	took, err := p.Terminate(10 * time.Second)
-	if err != nil {
-		t.Error(err)
+	_, err := p.Terminate(5 * time.Second)
+	e.must(err)
+	if p.Exit() != "exit status 0" {
+		t.Errorf("ended with %s", p.Exit())
 	}
-	t.Logf("ended %v after SIGTERM, %s", took.Round(time.Millisecond), p.Exit())
 }
 
 // The binary is a drop-in: under the name of the original it takes the original's flags.

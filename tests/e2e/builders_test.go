@@ -98,6 +98,24 @@ func claim(names ...string) PodMod {
 	}
 }
 
+// disk makes the pod write to a disk that it names itself.
+func disk(name string) PodMod {
+	return func(p *v1.Pod) {
+		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{
+			GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: name}}})
+	}
+}
+
+// restartsAll makes the pod need a feature of its node: a container whose end restarts them all.
+func restartsAll(p *v1.Pod) {
+	never := v1.ContainerRestartPolicyNever
+	p.Spec.RestartPolicy = v1.RestartPolicyNever
+	p.Spec.Containers[0].RestartPolicy = &never
+	p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{
+		Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}}}}
+}
+
 const zone = v1.LabelTopologyZone
 
 // newClass makes a storage class; an empty provisioner stands for one that does nothing.
@@ -165,6 +183,9 @@ func volumeOn(key, value string) func(*v1.PersistentVolume) {
 			MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}}}}}}}
 	}
 }
+
+// kept lets a claim that is deleted stay until somebody takes its finalizer away; emptying the cluster does.
+func kept(c *v1.PersistentVolumeClaim) { c.Finalizers = []string{"e2e.example.com/kept"} }
 
 func claimForOne(c *v1.PersistentVolumeClaim) {
 	c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
@@ -237,9 +258,14 @@ func newDeviceClaim(name, class string) *resourcev1.ResourceClaim {
 			{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}}}}}}
 }
 
-// newDevice publishes one device of a node.
-func newDevice(node, driver string) *resourcev1.ResourceSlice {
+// newDevice publishes one device of a node, newDevices several.
+func newDevice(node, driver string) *resourcev1.ResourceSlice { return newDevices(node, driver, 1) }
+
+func newDevices(node, driver string, count int) *resourcev1.ResourceSlice {
+	var devices []resourcev1.Device
+	for i := range count {
+		devices = append(devices, resourcev1.Device{Name: fmt.Sprintf("device-%d", i)})
+	}
 	return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-" + driver}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1},
-		Devices: []resourcev1.Device{{Name: "device-0"}}}}
+		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}, Devices: devices}}
 }

@@ -17,6 +17,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	_ "embed"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ import (
 const (
 	adminToken     = "e2e-admin"
 	schedulerToken = "e2e-scheduler"
-	tokens         = adminToken + ",admin,admin,\"system:masters\"\n" + schedulerToken + ",system:kube-scheduler,scheduler\n"
+	schedulerUser  = "system:kube-scheduler"
 )
 
 // Everything that the scheduler asks for is logged, so that tests can see what was refused, and how often what was done.
@@ -64,6 +65,9 @@ type Cluster struct {
 	bin             string
 	opts            Options
 	api, etcd, peer int // ports
+	tokens          int // how many times RotateToken was called
+	authority       *authority
+	away            []span // when the API server was not itself
 	etcdProc        *Proc
 	apiProc         *Proc
 	others          []*Proc
@@ -119,7 +123,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.Admin, err = kubernetes.NewForConfig(c.Rest); err != nil {
 		return err
 	}
-	if err := c.WriteKubeconfig("admin.conf", c.Addr(), adminToken); err != nil {
+	if err := c.WriteKubeconfig("admin.conf", c.Addr(), Credentials{"token": adminToken}); err != nil {
 		return err
 	}
 	if c.opts.Controllers {
@@ -158,9 +162,12 @@ func (c *Cluster) writeFiles() error {
 	if err != nil {
 		return err
 	}
+	if c.authority, err = newAuthority(); err != nil {
+		return err
+	}
 	files := map[string]string{
 		"sa.key":     string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})),
-		"tokens.csv": tokens,
+		"ca.crt":     string(c.authority.certificate),
 		"audit.yaml": auditPolicy,
 	}
 	for name, text := range files {
@@ -168,18 +175,46 @@ func (c *Cluster) writeFiles() error {
 			return err
 		}
 	}
-	return nil
+	return c.writeTokens()
 }
 
-// WriteKubeconfig writes a file that leads to addr with the given token. The server's certificate is checked.
-func (c *Cluster) WriteKubeconfig(name, addr, token string) error {
+func (c *Cluster) writeTokens() error {
+	text := adminToken + ",admin,admin,\"system:masters\"\n"
+	for _, token := range []string{schedulerToken, c.RotatingToken()} {
+		text += token + "," + schedulerUser + ",scheduler\n"
+	}
+	return os.WriteFile(c.path("tokens.csv"), []byte(text), 0o600)
+}
+
+// RotatingToken is a second token of the scheduler's user, which is good until RotateToken is called.
+func (c *Cluster) RotatingToken() string { return fmt.Sprintf("e2e-rotating-%d", c.tokens) }
+
+// RotateToken makes another one good in its place; the API server has to start anew for that.
+func (c *Cluster) RotateToken(ctx context.Context) error {
+	c.KillAPI()
+	c.tokens++
+	if err := c.writeTokens(); err != nil {
+		return err
+	}
+	return c.RestartAPI(ctx)
+}
+
+// Credentials is the entry of a user in a kubeconfig.
+type Credentials map[string]any
+
+// WriteKubeconfig writes a file that leads to addr as the given user. The server's certificate is checked.
+func (c *Cluster) WriteKubeconfig(name, addr string, user Credentials) error {
+	entry, err := json.Marshal(user)
+	if err != nil {
+		return err
+	}
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: e2e, cluster: {server: "https://%s", certificate-authority: "%s"}}]
-users: [{name: e2e, user: {token: %s}}]
+users: [{name: e2e, user: %s}]
 contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
 current-context: e2e
-`, addr, c.path("certs/apiserver.crt"), token)
+`, addr, c.path("certs/apiserver.crt"), entry)
 	return os.WriteFile(c.path(name), []byte(text), 0o600)
 }
 
@@ -200,7 +235,7 @@ func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	}
 	argv := []string{c.part("kube-apiserver"), "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", c.etcd),
 		"--secure-port", fmt.Sprint(c.api), "--bind-address", "127.0.0.1", "--cert-dir", c.path("certs"),
-		"--token-auth-file", "tokens.csv", "--authorization-mode", "RBAC",
+		"--token-auth-file", "tokens.csv", "--client-ca-file", "ca.crt", "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", "sa.key",
 		"--service-account-signing-key-file", "sa.key", "--service-cluster-ip-range", "10.0.0.0/16",
 		"--endpoint-reconciler-type", "none", "--allow-privileged", "--disable-admission-plugins", without}
@@ -273,8 +308,13 @@ func (c *Cluster) startKwok() error {
 
 // StartScheduler starts argv, and the flags by which it finds this cluster. addr is the API server's, or a relay's.
 func (c *Cluster) StartScheduler(name, addr string, argv []string, flags ...string) (*Proc, error) {
+	return c.StartSchedulerAs(Credentials{"token": schedulerToken}, name, addr, argv, flags...)
+}
+
+// StartSchedulerAs is for schedulers with other credentials than the usual token.
+func (c *Cluster) StartSchedulerAs(user Credentials, name, addr string, argv []string, flags ...string) (*Proc, error) {
 	conf := name + ".conf"
-	if err := c.WriteKubeconfig(conf, addr, schedulerToken); err != nil {
+	if err := c.WriteKubeconfig(conf, addr, user); err != nil {
 		return nil, err
 	}
 	all := append([]string{}, argv...)
@@ -288,9 +328,19 @@ func (c *Cluster) StartScheduler(name, addr string, argv []string, flags ...stri
 }
 
 // KillAPI ends the API server as a crash would; RestartAPI brings it back on the same data and port.
-func (c *Cluster) KillAPI() { c.apiProc.Kill() }
+func (c *Cluster) KillAPI() {
+	c.away = append(c.away, span{from: time.Now()})
+	c.apiProc.Kill()
+}
 
-func (c *Cluster) RestartAPI(ctx context.Context) error { return c.startAPI(ctx) }
+func (c *Cluster) RestartAPI(ctx context.Context) error {
+	err := c.startAPI(ctx)
+	c.away[len(c.away)-1].to = time.Now()
+	return err
+}
+
+// span is a time in which the API server starts anew. It then forbids everything, until it has read its own roles.
+type span struct{ from, to time.Time }
 
 // PauseAPI lets the API server stop answering while its connections stay open.
 func (c *Cluster) PauseAPI()  { c.apiProc.Pause() }

@@ -100,7 +100,12 @@ func private(t *testing.T, opts Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { finish(c, t.Failed()) })
+	t.Cleanup(func() {
+		if opts.Audit && !t.Skipped() {
+			noneForbidden(t, c)
+		}
+		finish(c, t.Failed())
+	})
 	return newEnv(t, c)
 }
 
@@ -113,11 +118,13 @@ func newEnv(t *testing.T, c *Cluster) *env {
 	e.o, err = c.Observe(ctx)
 	e.must(err)
 	t.Cleanup(func() {
+		logs := map[string]bool{} // one that was started anew goes on in the same file
 		for _, p := range e.procs {
-			if t.Failed() {
+			p.Kill()
+			if t.Failed() && !logs[p.Log] {
+				logs[p.Log] = true
 				t.Logf("the end of %s:\n%s", p.Log, p.Tail(15))
 			}
-			p.Kill()
 		}
 		e.o.Close()
 		cancel()
@@ -167,7 +174,7 @@ func wipe(c *Cluster) error {
 	return nil
 }
 
-// release gives allocated devices back, without which their claims would not go.
+// release takes away what keeps objects from going: devices that are allocated to claims, and finalizers.
 func release(c *Cluster) error {
 	ctx := context.Background()
 	claims := c.Admin.ResourceV1().ResourceClaims("default")
@@ -189,6 +196,20 @@ func release(c *Cluster) error {
 			return err
 		}
 	}
+	volumes := c.Admin.CoreV1().PersistentVolumeClaims("default")
+	kept, err := volumes.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, claim := range kept.Items {
+		if len(claim.Finalizers) == 0 {
+			continue
+		}
+		none := []byte(`{"metadata":{"finalizers":null}}`)
+		if _, err := volumes.Patch(ctx, claim.Name, types.MergePatchType, none, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -196,6 +217,14 @@ func (e *env) must(err error) {
 	e.Helper()
 	if err != nil {
 		e.Fatal(err)
+	}
+}
+
+// berthOnly skips a test of something that berth does better than the reference.
+func (e *env) berthOnly(because string) {
+	e.Helper()
+	if e.sched == "kube-scheduler" {
+		e.Skip(because)
 	}
 }
 

@@ -38,7 +38,10 @@ func (e *env) phase(app string) (running, waiting int) {
 // With controllers and fake kubelets: Deployments run, budgets are counted by those who count them in a real cluster, and
 // the replicas that had to go come again and wait for room.
 func TestDeploymentsAndBudgets(t *testing.T) {
-	e := private(t, Options{Controllers: true, Kwok: true})
+	if testing.Short() {
+		t.Skip("needs kube-controller-manager and kwok")
+	}
+	e := private(t, Options{Audit: true, Controllers: true, Kwok: true})
 	// kwok gives nodes what they do not say that they have, and keeps them ready.
 	e.create(objects(Nodes("node", 4)...)...)
 	p := e.start()
@@ -99,7 +102,10 @@ func (e *env) budget(name string, healthy int32) {
 
 // Real volumes of the real controller: a claim that waits for its first consumer gets a volume that is there.
 func TestVolumeControllerBindsWhatTheSchedulerChose(t *testing.T) {
-	e := private(t, Options{Controllers: true, Kwok: true})
+	if testing.Short() {
+		t.Skip("needs kube-controller-manager and kwok")
+	}
+	e := private(t, Options{Audit: true, Controllers: true, Kwok: true})
 	e.create(objects(Nodes("node", 3)...)...)
 	e.create(newClass("local", waiting, ""))
 	for i := range 3 {

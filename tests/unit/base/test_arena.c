@@ -85,6 +85,26 @@ static void test_empty(void **state)
     arena_release(&arena);
 }
 
+/* What was measured in one arena fits a reserved one to the byte: no other chunk is added. */
+static void test_reserve_what_was_used(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena measured = { 0 }, exact = { 0 };
+    assert_int_equal(arena_used(&measured), 0);
+    arena_reserve(&measured, 1 << 16);
+    assert_int_equal(arena_used(&measured), 0);
+    for (size_t i = 1; i < 100; i++)
+        arena_alloc(&measured, i);
+    assert_int_equal(arena_used(&measured), 5304);
+    arena_reserve(&exact, arena_used(&measured));
+    for (size_t i = 1; i < 100; i++)
+        arena_alloc(&exact, i);
+    assert_int_equal(exact.total_bytes, 5304);
+    assert_int_equal(arena_used(&exact), 5304);
+    arena_reserve(&exact, 0);
+    assert_int_equal(exact.total_bytes, 5304);
+}
+
 static void test_bytes_saturate(void **state)
 {
     (void)state;
@@ -100,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_reset_keeps_room),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_reserve_what_was_used),
         cmocka_unit_test(test_bytes_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -576,8 +576,19 @@ static const struct bind_case binds[] = {
       "",
       NULL,
       "bind 1, bind 2, bind 3" },
-    { "it fails", { { STATUS_ERROR, "oops" } }, STATUS_ERROR, "oops", "One", "bind 1" },
+    { "it fails",
+      { { STATUS_ERROR, "oops" } },
+      STATUS_ERROR,
+      "running Bind plugin \"One\": oops",
+      "One",
+      "bind 1" },
 };
+
+static struct status bind_from_the_start(struct cycle *cycle, uint32_t row)
+{
+    uint32_t resume = 0;
+    return run_bind(cycle, row, &resume);
+}
 
 static void run_bind_cases(const struct bind_case *cases, size_t len,
                            struct status (*run)(struct cycle *, uint32_t))
@@ -596,29 +607,39 @@ static void test_reserve_and_bind(void **state)
 {
     (void)state;
     run_bind_cases(reserves, ARRAY_SIZE(reserves), run_reserve);
-    run_bind_cases(binds, ARRAY_SIZE(binds), run_bind);
+    run_bind_cases(binds, ARRAY_SIZE(binds), bind_from_the_start);
 }
 
 static void test_order_of_the_end(void **state)
 {
     (void)state;
     struct fixture f;
-    int64_t timeout_ms;
+    struct permit_wait wait;
+    uint32_t resume = 0;
     setup(&f);
     run_unreserve(&f.cycle, 0); /* the last to reserve is the first to give back */
     run_post_bind(&f.cycle, 0);
     check_trace("end", "unreserve 3, unreserve 2, unreserve 1, postbind 1, postbind 2, postbind 3");
     strbuf_clear(&trace);
     acts[1] = (struct act){ STATUS_ERROR, "oops" };
-    check("prebind", &f, run_pre_bind(&f.cycle, 0), STATUS_ERROR, "running PreBind plugin \"Two\": oops",
-          "Two");
-    /* Everybody may ask to wait; the longest wait counts. */
+    check("prebind", &f, run_pre_bind(&f.cycle, 0, &resume), STATUS_ERROR,
+          "running PreBind plugin \"Two\": oops", "Two");
+    check_trace("prebind", "prebind 1, prebind 2");
+    strbuf_clear(&trace);
+    acts[1] = (struct act){ STATUS_WAIT };
+    check("prebind", &f, run_pre_bind(&f.cycle, 0, &resume), STATUS_WAIT, "", NULL);
+    acts[1] = (struct act){ 0 };
+    check("prebind", &f, run_pre_bind(&f.cycle, 0, &resume), STATUS_SUCCESS, "", NULL);
+    check_trace("who waited goes on", "prebind 2, prebind 2, prebind 3");
+    /* Everybody may ask to wait, each for a time of its own. */
     acts[0] = (struct act){ STATUS_WAIT, .timeout_ms = 5 };
     acts[1] = (struct act){ STATUS_WAIT, .timeout_ms = 9 };
-    check("permit", &f, run_permit(&f.cycle, 0, &timeout_ms), STATUS_WAIT, "", "Two");
-    assert_int_equal(timeout_ms, 9);
+    check("permit", &f, run_permit(&f.cycle, 0, &wait), STATUS_WAIT, "", "Two");
+    assert_int_equal(wait.plugins, 3);
+    assert_int_equal(wait.timeout_ms[0], 5);
+    assert_int_equal(wait.timeout_ms[1], 9);
     acts[2] = (struct act){ STATUS_UNSCHEDULABLE, "no" };
-    check("permit", &f, run_permit(&f.cycle, 0, &timeout_ms), STATUS_UNSCHEDULABLE, "no", "Three");
+    check("permit", &f, run_permit(&f.cycle, 0, &wait), STATUS_UNSCHEDULABLE, "no", "Three");
     fixture_release(&f);
 }
 

@@ -88,18 +88,18 @@ static struct question random_question(struct fixture *f, struct rng *rng)
     return question;
 }
 
-struct answer {
+struct reply {
     enum status_code code;
     struct str reason;
 };
 
-static struct answer answer_of(struct status status)
+static struct reply answer_of(struct status status)
 {
-    return (struct answer){ status.code, status.len ? status.reasons[0] : STR("") };
+    return (struct reply){ status.code, status.len ? status.reasons[0] : STR("") };
 }
 
 /* Ask, and undo in the opposite order. */
-static struct answer ask(struct cycle *cycle, const struct question *question)
+static struct reply ask(struct cycle *cycle, const struct question *question)
 {
     struct node_overlay overlay;
     struct node_view view = { cycle->cluster, question->row, &overlay };
@@ -112,7 +112,7 @@ static struct answer ask(struct cycle *cycle, const struct question *question)
         overlay_add(&overlay, question->joins[i]);
         run_add_pod(cycle, question->joins[i], view);
     }
-    struct answer answer = answer_of(run_filters(cycle, view));
+    struct reply answer = answer_of(run_filters(cycle, view));
     for (int i = question->joins_len; i-- > 0;) {
         overlay_remove(&overlay, question->joins[i]);
         run_remove_pod(cycle, question->joins[i], view);
@@ -125,14 +125,14 @@ static struct answer ask(struct cycle *cycle, const struct question *question)
     return answer;
 }
 
-static struct answer answer_fresh(struct fixture *f, const struct question *question)
+static struct reply answer_fresh(struct fixture *f, const struct question *question)
 {
     struct cycle cycle;
     struct node_names names;
     uint64_t blamed;
     cycle_init(&cycle, &f->profile, &f->cluster, f->last_pod, &f->arena);
     (void)run_pre_filter(&cycle, &names, &blamed);
-    struct answer answer = ask(&cycle, question);
+    struct reply answer = ask(&cycle, question);
     cycle_release(&cycle);
     return answer;
 }
@@ -141,14 +141,14 @@ static struct answer answer_fresh(struct fixture *f, const struct question *ques
  * there is nothing to compare. */
 enum { SKIPS_AFFINITY = 1 << 1 };
 
-static struct answer answer_real(struct fixture *f, const struct question *question)
+static struct reply answer_real(struct fixture *f, const struct question *question)
 {
     struct question none = { .row = question->row };
     for (int i = 0; i < question->leaves_len; i++)
         cluster_displace(&f->cluster, question->leaves[i]);
     for (int i = 0; i < question->joins_len; i++)
         cluster_place(&f->cluster, question->joins[i], question->row);
-    struct answer answer = answer_fresh(f, &none);
+    struct reply answer = answer_fresh(f, &none);
     for (int i = 0; i < question->joins_len; i++)
         cluster_displace(&f->cluster, question->joins[i]);
     for (int i = 0; i < question->leaves_len; i++)
@@ -156,7 +156,7 @@ static struct answer answer_real(struct fixture *f, const struct question *quest
     return answer;
 }
 
-static void check(const char *whose, struct answer got, struct answer want, int round, int number)
+static void check(const char *whose, struct reply got, struct reply want, int round, int number)
 {
     if (got.code != want.code || !str_eq(got.reason, want.reason))
         fail_msg("round %d, question %d: %s \"" STR_FMT "\", %s says %s \"" STR_FMT "\"", round, number,
@@ -167,7 +167,7 @@ static void check(const char *whose, struct answer got, struct answer want, int 
 static int run_round(struct rng *rng, int round)
 {
     struct fixture f;
-    struct answer before[NODES];
+    struct reply before[NODES];
     struct node_names names;
     uint64_t blamed;
     int refused = 0;
@@ -181,7 +181,7 @@ static int run_round(struct rng *rng, int round)
         before[row] = answer_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL }));
     for (int i = 0; i < QUESTIONS; i++) {
         struct question question = random_question(&f, rng);
-        struct answer got = ask(&f.cycle, &question);
+        struct reply got = ask(&f.cycle, &question);
         check("a fresh cycle", got, answer_fresh(&f, &question), round, i);
         if (!(f.cycle.skip_filter & SKIPS_AFFINITY))
             check("the real cluster", got, answer_real(&f, &question), round, i);

@@ -73,6 +73,13 @@ class Handler(BaseHTTPRequestHandler):
     def do_status(self, query, code):
         self.answer(b"status " + code.encode(), int(code))
 
+    def do_guarded(self, query, token):
+        """Only for who brings this token."""
+        if self.headers.get("Authorization") == "Bearer " + token:
+            self.answer(b"welcome")
+        else:
+            self.answer(b"who are you?", 401)
+
     def do_advice(self, query):
         self.answer(b"later", 429, [("Retry-After", query.get("after", "3")), ("Warning", '299 - "one"'),
                                     ("Warning", '299 - "two"'), ("Content-Type", "application/json")])

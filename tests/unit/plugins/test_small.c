@@ -171,7 +171,8 @@ static void test_binds(void **state)
     FIXTURE(&f, NULL, &plugin_default_binder);
     fixture_load(&f, NODE_A);
     fixture_cycle(&f, POD(""));
-    assert_status(run_bind(&f.cycle, 0), STATUS_SUCCESS, "");
+    uint32_t resume = 0;
+    assert_status(run_bind(&f.cycle, 0, &resume), STATUS_SUCCESS, "");
     fixture_release(&f);
 }
 

@@ -1,5 +1,6 @@
 // bench-live lets schedulers do the same work on the same API server, one after the other, and prints what it cost:
-// CPU time per pod, peak memory and bindings per second, read from /proc and from a watch.
+// CPU time per pod, peak memory and bindings per second, read from /proc and from a watch; and then, with nothing else to
+// do, how long each takes from an event that lets a pod fit to the pod's binding.
 //
 // The pods are there before a scheduler starts, so that it is never waiting for them. What it uses until its first
 // binding (reading the cluster) is listed apart from the rest.
@@ -32,25 +33,34 @@ type result struct {
 	took     time.Duration // from there to the last
 	readyCPU time.Duration
 	e2e.Usage
-	wrongs []e2e.Wrong
+	wrongs    []e2e.Wrong
+	latencies map[string][]time.Duration // by waker, sorted
+}
+
+// work is what each scheduler has to do.
+type work struct {
+	nodes, pods, rounds int
+	limit               time.Duration
 }
 
 func main() {
-	nodes := flag.Int("nodes", 5000, "number of nodes")
-	pods := flag.Int("pods", 5000, "number of pods")
-	limit := flag.Duration("limit", 10*time.Minute, "how long a scheduler may take")
+	var todo work
+	flag.IntVar(&todo.nodes, "nodes", 5000, "number of nodes")
+	flag.IntVar(&todo.pods, "pods", 5000, "number of pods")
+	flag.IntVar(&todo.rounds, "rounds", 20, "how many times each latency is measured")
+	flag.DurationVar(&todo.limit, "limit", 10*time.Minute, "how long a scheduler may take")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *nodes, *pods, *limit); err != nil {
+	if err := run(ctx, todo); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-live:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, nodes, pods int, limit time.Duration) error {
+func run(ctx context.Context, todo work) error {
 	reference, err := e2e.ReferenceCommand()
 	if err != nil {
 		return err
@@ -69,8 +79,8 @@ func run(ctx context.Context, nodes, pods int, limit time.Duration) error {
 	}
 	defer c.Remove()
 	defer c.Stop()
-	fmt.Printf("creating %d nodes ...\n", nodes)
-	if err := e2e.CreateAll(ctx, e2e.Nodes("node", nodes), func(ctx context.Context, n *v1.Node) error {
+	fmt.Printf("creating %d nodes ...\n", todo.nodes)
+	if err := e2e.CreateAll(ctx, e2e.Nodes("node", todo.nodes), func(ctx context.Context, n *v1.Node) error {
 		_, err := c.Admin.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
 		return err
 	}); err != nil {
@@ -78,22 +88,23 @@ func run(ctx context.Context, nodes, pods int, limit time.Duration) error {
 	}
 	var results []result
 	for _, who := range contenders {
-		r, err := measure(ctx, c, who, pods, limit)
+		r, err := measure(ctx, c, who, todo)
 		if err != nil {
 			fmt.Printf("%s: %v\n", who.name, err)
 			continue
 		}
 		results = append(results, *r)
 	}
-	print(results, nodes, pods)
+	print(results, todo)
 	if len(results) < len(contenders) {
 		return fmt.Errorf("%d of %d schedulers did the work", len(results), len(contenders))
 	}
 	return nil
 }
 
-// measure creates the pods, lets a scheduler bind them all, and deletes them again.
-func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit time.Duration) (*result, error) {
+// measure creates the pods, lets a scheduler bind them all, wakes some more, and deletes them again.
+func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*result, error) {
+	pods := todo.pods
 	fmt.Printf("%s: creating %d pods ...\n", who.name, pods)
 	var all []*v1.Pod
 	for i := range pods {
@@ -121,7 +132,7 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit
 		return nil, err
 	}
 	defer p.Kill()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, todo.limit)
 	defer cancel()
 	go func() {
 		select {
@@ -137,7 +148,12 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit
 	}
 	r.took, r.Usage, r.wrongs = time.Since(began)-r.ready, p.Usage(), o.Wrongs()
 	if bound := o.Bound(); bound < pods {
-		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, limit, p.Tail(5))
+		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, todo.limit, p.Tail(5))
+	}
+	fmt.Printf("%s: waking pods ...\n", who.name)
+	l := &lab{ctx, c, o}
+	if r.latencies, err = l.latencies(todo.rounds); err != nil {
+		return nil, err
 	}
 	for _, wrong := range r.wrongs {
 		fmt.Printf("%s: %s: %s\n", who.name, wrong.Kind, wrong.Text)
@@ -145,7 +161,8 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, pods int, limit
 	return r, nil
 }
 
-func print(results []result, nodes, pods int) {
+func print(results []result, todo work) {
+	nodes, pods := todo.nodes, todo.pods
 	fmt.Printf("\n%d pods on %d nodes, one API server\n", pods, nodes)
 	row := "%-16s %14s %14s %12s %12s %12s %10s\n"
 	fmt.Printf(row, "", "CPU/pod", "CPU/pod all", "CPU total", "peak memory", "first bound", "pods/s")
@@ -160,4 +177,5 @@ func print(results []result, nodes, pods int) {
 		fmt.Printf("%s uses %.1f %% of the CPU time, %.1f %% of the memory, and binds %.2f times as fast\n", b.name,
 			100*b.CPU.Seconds()/a.CPU.Seconds(), 100*b.PeakMiB/a.PeakMiB, a.took.Seconds()/b.took.Seconds())
 	}
+	printLatencies(results)
 }

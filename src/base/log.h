@@ -1,0 +1,92 @@
+/* log.h: structured log lines in klog's two formats, text and JSON, to standard error.
+ *
+ *     log_info(2, "Successfully bound pod to node", log_ref("pod", namespace, name), log_str("node", node));
+ *     log_error(&err, "Error scheduling pod; retrying", log_ref("pod", namespace, name));
+ *     log_warning("Watch ended", log_str("kind", STR("Pod")), log_int("after_ms", 12));
+ *
+ *     I1115 09:45:24.123456       1 binder.c:42] "Successfully bound pod to node" pod="default/web" node="n1"
+ *
+ * A line that the verbosity hides costs one comparison: its values are not even computed. From any thread; a line is
+ * written whole. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include "base/common.h"
+#include "base/error.h"
+#include "base/str.h"
+
+enum log_severity { LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+enum log_value_kind { LOG_VALUE_STR, LOG_VALUE_INT, LOG_VALUE_DOUBLE, LOG_VALUE_BOOL, LOG_VALUE_REF, LOG_VALUE_DURATION };
+
+struct log_value {
+    const char *key;
+    enum log_value_kind kind;
+    struct str text, namespace; /* STR; REF: name and namespace */
+    int64_t number;             /* INT, BOOL; DURATION: nanoseconds */
+    double real;
+};
+
+struct log_options {
+    enum log_format format;
+    int32_t verbosity;   /* -v */
+    const char *vmodule; /* "pattern=N,..." by file name without .c; NULL: none */
+    int fd;              /* 0: standard error */
+};
+
+/* Before other threads start. -EINVAL: a pattern of vmodule is wrong. */
+int log_init(const struct log_options *options, struct error *err);
+/* Changes -v while running. */
+void log_set_verbosity(int32_t verbosity);
+/* Is a line of this verbosity of this file written? */
+bool log_enabled_in(int32_t verbosity, const char *file);
+void log_write(enum log_severity severity, int32_t verbosity, const char *file, int line, const struct error *err,
+               const char *message, const struct log_value *values, size_t len);
+/* Nothing is held back between calls; for the end of the process. */
+void log_flush(void);
+
+extern int32_t log_highest_verbosity; /* of -v and vmodule: the quick check */
+
+#define LOG_VALUES(...) ((const struct log_value[]){ { 0 }, ##__VA_ARGS__ })
+#define LOG_LEN(...) (ARRAY_SIZE(LOG_VALUES(__VA_ARGS__)) - 1)
+
+#define log_info(level, message, ...) \
+    do { \
+        if ((level) <= __atomic_load_n(&log_highest_verbosity, __ATOMIC_RELAXED) && \
+            log_enabled_in((level), __FILE__)) \
+            log_write(LOG_INFO, (level), __FILE__, __LINE__, NULL, (message), LOG_VALUES(__VA_ARGS__) + 1, \
+                      LOG_LEN(__VA_ARGS__)); \
+    } while (0)
+#define log_warning(message, ...) \
+    log_write(LOG_WARNING, 0, __FILE__, __LINE__, NULL, (message), LOG_VALUES(__VA_ARGS__) + 1, LOG_LEN(__VA_ARGS__))
+#define log_error(err, message, ...) \
+    log_write(LOG_ERROR, 0, __FILE__, __LINE__, (err), (message), LOG_VALUES(__VA_ARGS__) + 1, LOG_LEN(__VA_ARGS__))
+
+static inline struct log_value log_str(const char *key, struct str text)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_STR, .text = text };
+}
+static inline struct log_value log_int(const char *key, int64_t number)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_INT, .number = number };
+}
+static inline struct log_value log_double(const char *key, double real)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_DOUBLE, .real = real };
+}
+static inline struct log_value log_bool(const char *key, bool is)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_BOOL, .number = is };
+}
+/* An object, as klog.KObj shows it: "namespace/name", or "name". */
+static inline struct log_value log_ref(const char *key, struct str namespace, struct str name)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_REF, .text = name, .namespace = namespace };
+}
+static inline struct log_value log_duration(const char *key, int64_t ns)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_DURATION, .number = ns };
+}
+
+#endif

@@ -1,0 +1,480 @@
+/* api.c: a request gets a token of the rate, a credential and its headers, and goes to net/http; its answer comes back
+ * through here, so that a 401 can be tried again once.
+ *
+ *     api_send ─▶ call ─▶ credentials_get ─▶ launch ─▶ http_send ─▶ done ─▶ on_done
+ *                              ▲     (any thread)    (I/O thread) │
+ *                              └──────────── 401, once ◀──────────┘
+ *
+ * A call is owned by the map of calls until `done` takes it out. What fails before net/http has the request is sent
+ * there nevertheless, marked as refused: may_leave stops it, and so even its answer comes on the I/O thread. No lock is
+ * held while a callback runs; `life` is only held for reading, except by api_free(). */
+#include "client/api.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "client/rate.h"
+
+enum { NS_PER_MS = 1000000, WARNINGS_MAX = 1000 };
+
+#ifndef BERTH_VERSION
+#define BERTH_VERSION "unknown"
+#endif
+
+/* Whether the answer of a 401 is still there when another credential cannot be had: see try_again(). */
+enum retry_state { RETRY_ASKING, RETRY_FAILED, RETRY_LATER };
+
+struct call {
+    struct api *api;
+    uint64_t id;
+    struct arena arena;
+    struct api_request request; /* its texts in the arena */
+    const char *url;
+    int64_t not_before_ns, token_ns; /* token_ns: the time that a token of the rate is for; 0: none */
+    struct credential *credential;   /* that it was sent with */
+    bool retried;
+    atomic_int retry;
+    bool refused; /* never to be sent: `refusal` says why */
+    enum http_failure failure;
+    struct error refusal;
+    /* Under the lock of the api. */
+    uint64_t http_id; /* 0: not given to net/http */
+    bool cancelled;
+    struct call *next; /* among the parked */
+};
+
+struct api {
+    struct api_options options;
+    struct arena arena;
+    const char *server, *user_agent;
+    struct credentials *credentials;
+    struct http_client *http;
+    struct rate rate;
+
+    pthread_rwlock_t life; /* read: credentials and http are there */
+    bool ending;
+
+    pthread_mutex_t lock;
+    struct idmap calls;
+    uint64_t last_id;
+    struct call *parked; /* whose credential was waited for when the api ended */
+
+    /* Of the I/O thread. */
+    struct strmap warnings; /* that were logged; values are not used */
+    struct arena warning_texts;
+};
+
+static void call_free(struct call *call)
+{
+    credential_unref(call->credential);
+    arena_release(&call->arena);
+    free(call);
+}
+
+static void report(void *user, const char *sentence)
+{
+    struct api *api = user;
+    if (api->options.on_problem)
+        api->options.on_problem(api->options.user, sentence);
+    else
+        log_warning(sentence);
+}
+
+static void drop_connections(void *user)
+{
+    api_drop_connections(user);
+}
+
+/* The answer */
+
+static bool may_leave(void *user)
+{
+    const struct call *call = user;
+    const struct api_options *options = &call->api->options;
+    return !call->refused &&
+           (!call->request.fenced || !options->may_write || options->may_write(options->user));
+}
+
+/* `299 - "text"`: the text, with its escapes. Empty: a warning of another kind. */
+static struct str warning_text(struct str value, struct arena *arena)
+{
+    ptrdiff_t quote = str_find(value, '"');
+    if (!str_starts_with(value, STR("299 ")) || quote < 0)
+        return (struct str){ 0 };
+    char *text = arena_alloc(arena, value.len);
+    uint32_t len = 0;
+    for (size_t i = (size_t)quote + 1; i < value.len && value.ptr[i] != '"'; i++) {
+        i += value.ptr[i] == '\\' && i + 1 < value.len;
+        text[len++] = value.ptr[i];
+    }
+    return (struct str){ text, len };
+}
+
+/* A server repeats its warnings with every answer. */
+static void log_warnings(struct api *api, const struct http_response *response)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    for (size_t i = 0; i < response->warning_count; i++) {
+        struct str text = warning_text(response->warnings[i], &scratch);
+        if (!text.len || api->warnings.len >= WARNINGS_MAX || strmap_get(&api->warnings, text))
+            continue;
+        strmap_put(&api->warnings, arena_str(&api->warning_texts, text), api);
+        log_warning("Warning from the API server", log_str("warning", text));
+    }
+}
+
+static bool awaits_retry(const struct call *call, int status)
+{
+    return status == 401 && !call->retried && call->credential;
+}
+
+static void on_start(void *user, uint64_t id _unused_, int status)
+{
+    const struct call *call = user;
+    const struct http_callbacks *callbacks = call->request.callbacks;
+    if (callbacks->on_start && !awaits_retry(call, status))
+        callbacks->on_start(call->request.user, call->id, status);
+}
+
+static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
+{
+    const struct call *call = user;
+    return call->request.callbacks->on_chunk(call->request.user, call->id, chunk);
+}
+
+static void deliver(struct call *call, struct http_response *response)
+{
+    struct api *api = call->api;
+    pthread_mutex_lock(&api->lock);
+    idmap_remove(&api->calls, call->id);
+    pthread_mutex_unlock(&api->lock);
+    response->id = call->id;
+    if (call->refused && response->outcome == HTTP_UNSENT) {
+        response->failure = call->failure;
+        response->error = call->refusal;
+    }
+    int64_t now_ns = http_now_ns();
+    if (response->outcome == HTTP_UNSENT && call->token_ns > now_ns)
+        rate_cancel(&api->rate, now_ns, call->token_ns);
+    call->request.callbacks->on_done(call->request.user, response);
+    call_free(call);
+}
+
+static void on_ready(void *user, struct credential *credential, const struct error *err);
+
+/* False: there is no other credential, and this answer is the answer. Otherwise the call has moved on. */
+static bool try_again(struct call *call)
+{
+    struct api *api = call->api;
+    bool moved_on = false;
+    pthread_rwlock_rdlock(&api->life);
+    if (!api->ending) {
+        credentials_refused(api->credentials, call->credential);
+        call->retried = true;
+        atomic_store(&call->retry, RETRY_ASKING);
+        credentials_get(api->credentials, on_ready, call);
+        int asking = RETRY_ASKING;
+        moved_on = atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER) || asking == RETRY_LATER;
+    }
+    pthread_rwlock_unlock(&api->life);
+    return moved_on;
+}
+
+static void on_done(void *user, struct http_response *response)
+{
+    struct call *call = user;
+    log_warnings(call->api, response);
+    if (response->outcome == HTTP_ANSWERED && awaits_retry(call, response->status)) {
+        if (try_again(call))
+            return;
+        if (call->request.callbacks->on_start)
+            call->request.callbacks->on_start(call->request.user, call->id, response->status);
+    }
+    deliver(call, response);
+}
+
+static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
+
+/* The way out */
+
+static void refuse(struct call *call, enum http_failure failure, const char *sentence)
+{
+    call->refused = true;
+    call->failure = failure;
+    error_set(&call->refusal, 0, "%s", sentence);
+}
+
+enum { HEADERS_OF_OURS = 3 };
+
+static int send_call(struct call *call, struct error *err)
+{
+    struct api *api = call->api;
+    const struct api_request *r = &call->request;
+    const struct credential *credential = call->credential;
+    size_t count = credential ? credential->header_count : 0;
+    struct http_header *headers = arena_array(&call->arena, struct http_header, count + HEADERS_OF_OURS);
+    for (size_t i = 0; i < count; i++)
+        headers[i] = credential->headers[i];
+    headers[count++] = (struct http_header){ "User-Agent", api->user_agent };
+    headers[count++] = (struct http_header){ "Accept", r->accept ? r->accept : API_JSON };
+    if (r->content_type)
+        headers[count++] = (struct http_header){ "Content-Type", r->content_type };
+    struct http_request request = {
+        .method = r->method,
+        .url = call->url,
+        .headers = headers,
+        .header_count = count,
+        .body = r->body,
+        .tls = credential ? credential->tls : NULL,
+        .stream = r->stream,
+        .urgent = r->urgent,
+        .timeout_ms = r->timeout_ms,
+        .silence_ms = r->silence_ms,
+        .body_bytes_max = r->body_bytes_max,
+        .not_before_ns = call->not_before_ns,
+        .may_leave = may_leave,
+        .callbacks = &callbacks,
+        .user = call,
+    };
+    return http_send(api->http, &request, &call->http_id, err);
+}
+
+/* One that will not be sent goes to net/http as well, for its answer to come from there. */
+static int send_refused(struct call *call)
+{
+    const struct http_request request = {
+        .method = "GET",
+        .url = "http://localhost", /* whose name nobody looks up */
+        .urgent = true,
+        .may_leave = may_leave,
+        .callbacks = &callbacks,
+        .user = call,
+    };
+    return http_send(call->api->http, &request, &call->http_id, NULL);
+}
+
+/* From any thread. Until the lock is given back, `done` cannot take the call away. */
+static void launch(struct call *call)
+{
+    struct api *api = call->api;
+    struct error err;
+    pthread_rwlock_rdlock(&api->life);
+    pthread_mutex_lock(&api->lock);
+    if (call->cancelled)
+        refuse(call, HTTP_FAILURE_CANCELLED, "cancelled");
+    if (!api->ending && !call->refused && send_call(call, &err) < 0)
+        refuse(call, HTTP_FAILURE_CONNECT, err.text);
+    if (api->ending || (call->refused && send_refused(call) < 0)) {
+        call->next = api->parked;
+        api->parked = call;
+    }
+    pthread_mutex_unlock(&api->lock);
+    pthread_rwlock_unlock(&api->life);
+}
+
+static void on_ready(void *user, struct credential *credential, const struct error *err)
+{
+    struct call *call = user;
+    int asking = RETRY_ASKING;
+    bool helps = credential && credential != call->credential;
+    /* After a 401, and its answer is still there to be given. */
+    if (call->retried && !helps && atomic_compare_exchange_strong(&call->retry, &asking, RETRY_FAILED))
+        return;
+    /* try_again() must not take the call for one that stayed behind. */
+    if (call->retried && asking == RETRY_ASKING)
+        atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER);
+    if (!credential) {
+        refuse(call, HTTP_FAILURE_CONNECT, err->text);
+        error_prefix(&call->refusal, "no credential");
+    } else {
+        credential_unref(call->credential);
+        call->credential = credential_ref(credential);
+    }
+    launch(call);
+}
+
+static int64_t later(int64_t ns, int64_t by_ns)
+{
+    int64_t sum;
+    return __builtin_add_overflow(ns, by_ns, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t ms_to_ns(int64_t ms)
+{
+    int64_t ns;
+    return __builtin_mul_overflow(ms, (int64_t)NS_PER_MS, &ns) ? INT64_MAX : ns;
+}
+
+static int set_time(struct call *call, struct error *err)
+{
+    const struct api_request *r = &call->request;
+    int64_t now_ns = http_now_ns();
+    if (r->delay_ms > 0)
+        call->not_before_ns = later(now_ns, ms_to_ns(r->delay_ms));
+    if (r->unlimited)
+        return 0;
+    int64_t wait_ns = rate_reserve(&call->api->rate, now_ns);
+    if (wait_ns == RATE_FOREVER)
+        return error_set(err, -EINVAL, "a negative burst lets no request out");
+    call->token_ns = later(now_ns, wait_ns);
+    if (wait_ns > 0)
+        call->not_before_ns = MAX(call->not_before_ns, call->token_ns);
+    return 0;
+}
+
+static const char *copy_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+static struct call *call_new(struct api *api, const struct api_request *request)
+{
+    struct call *call = xcalloc(1, sizeof(*call));
+    struct arena *arena = &call->arena;
+    call->api = api;
+    call->request = *request;
+    call->request.method = copy_text(arena, request->method);
+    call->request.content_type = copy_text(arena, request->content_type);
+    call->request.accept = copy_text(arena, request->accept);
+    call->request.body = arena_str(arena, request->body);
+    call->url = arena_printf(arena, "%s" STR_FMT, api->server, STR_ARG(request->path)).ptr;
+    return call;
+}
+
+int api_send(struct api *api, const struct api_request *request, uint64_t *ret_id, struct error *err)
+{
+    if (!request->method || !request->path.len || request->path.ptr[0] != '/')
+        return error_set(err, -EINVAL, "a request without method or path");
+    if (!request->callbacks || !request->callbacks->on_done || (request->stream && !request->callbacks->on_chunk))
+        return error_set(err, -EINVAL, "a request without its callbacks");
+    struct call *call = call_new(api, request);
+    int r = set_time(call, err);
+    if (r < 0) {
+        call_free(call);
+        return r;
+    }
+    pthread_rwlock_rdlock(&api->life);
+    if (api->ending) {
+        call_free(call);
+        r = error_set(err, -ESHUTDOWN, "the client of the API server is ending");
+    } else {
+        pthread_mutex_lock(&api->lock);
+        call->id = ++api->last_id;
+        idmap_put(&api->calls, call->id, call);
+        if (ret_id)
+            *ret_id = call->id;
+        pthread_mutex_unlock(&api->lock);
+        credentials_get(api->credentials, on_ready, call);
+    }
+    pthread_rwlock_unlock(&api->life);
+    return r;
+}
+
+void api_cancel(struct api *api, uint64_t id)
+{
+    pthread_rwlock_rdlock(&api->life);
+    pthread_mutex_lock(&api->lock);
+    struct call *call = idmap_get(&api->calls, id);
+    if (call) {
+        call->cancelled = true;
+        if (call->http_id && !api->ending)
+            http_cancel(api->http, call->http_id);
+    }
+    pthread_mutex_unlock(&api->lock);
+    pthread_rwlock_unlock(&api->life);
+}
+
+void api_drop_connections(struct api *api)
+{
+    if (api->http)
+        http_drop_connections(api->http);
+}
+
+struct http_stats api_stats(const struct api *api)
+{
+    return http_client_stats(api->http);
+}
+
+/* The life of it */
+
+static int open_parts(struct api *api, struct error *err)
+{
+    const struct kube_access *access = api->options.access;
+    const struct credentials_options credentials = {
+        .on_problem = report,
+        .on_new_identity = drop_connections,
+        .user = api,
+    };
+    /* A server that comes back shall be used within a second: a first packet that was lost is sent again after one, and
+     * so is the next attempt's. A watch is silent for up to a minute; only the probe tells it from a dead one. */
+    const struct http_options http = {
+        .proxy_url = access->cluster.proxy_url.len ? access->cluster.proxy_url.ptr : NULL,
+        .connect_ms = 2000,
+        .idle_ms = 3000,
+        .probe_ms = 3000,
+        .probe_path = "/version",
+    };
+    int r = http_client_new(&http, &api->http, err);
+    return r < 0 ? r : credentials_new(access, &credentials, &api->credentials, err);
+}
+
+int api_new(const struct api_options *options, struct api **ret, struct error *err)
+{
+    if (!options->access->cluster.server.len)
+        return error_set(err, -EINVAL, "no API server is named");
+    struct api *api = xcalloc(1, sizeof(*api));
+    api->options = *options;
+    api->server = arena_str(&api->arena, options->access->cluster.server).ptr;
+    api->user_agent = copy_text(&api->arena, options->user_agent ? options->user_agent : "berth/" BERTH_VERSION);
+    rate_init(&api->rate, options->qps, options->burst);
+    pthread_mutex_init(&api->lock, NULL);
+    pthread_rwlock_init(&api->life, NULL);
+    int r = open_parts(api, err);
+    if (r < 0)
+        api_free(api);
+    else
+        *ret = api;
+    return r;
+}
+
+/* Nobody else runs any more: these are answered here. */
+static void answer_parked(struct api *api)
+{
+    for (struct call *call = api->parked, *next; call; call = next) {
+        struct strbuf body = { 0 };
+        struct http_response response = {
+            .outcome = HTTP_UNSENT,
+            .failure = HTTP_FAILURE_CANCELLED,
+            .retry_after_ms = -1,
+            .body = &body,
+        };
+        error_set(&response.error, 0, "the client is ending");
+        next = call->next;
+        deliver(call, &response);
+        strbuf_release(&body);
+    }
+}
+
+void api_free(struct api *api)
+{
+    if (!api)
+        return;
+    pthread_rwlock_wrlock(&api->life);
+    api->ending = true;
+    pthread_rwlock_unlock(&api->life);
+    credentials_free(api->credentials);
+    http_client_free(api->http);
+    answer_parked(api);
+    idmap_release(&api->calls);
+    strmap_release(&api->warnings);
+    arena_release(&api->warning_texts);
+    rate_release(&api->rate);
+    pthread_rwlock_destroy(&api->life);
+    pthread_mutex_destroy(&api->lock);
+    arena_release(&api->arena);
+    free(api);
+}

@@ -1,0 +1,59 @@
+/* api.h: requests to the API server: address, identity, patience and rate in one place.
+ *
+ *     api_send() ──▶ rate (QPS and burst) ──▶ credentials ──▶ fence ──▶ net/http ──▶ API server
+ *                                                 ▲ 401: another credential, once
+ *
+ * From any thread. Callbacks come on the I/O thread of net/http, exactly one on_done per request that was taken, and
+ * must not block. */
+#ifndef CLIENT_API_H
+#define CLIENT_API_H
+
+#include "client/credentials.h"
+#include "client/kubeconfig.h"
+#include "net/http.h"
+
+#define API_JSON "application/json"
+#define API_PROTOBUF "application/vnd.kubernetes.protobuf"
+
+struct api;
+
+struct api_options {
+    const struct kube_access *access; /* who and where; its texts live as long as the api */
+    double qps;                       /* negative: no limit; 0: client-go's default */
+    int32_t burst;
+    const char *user_agent; /* NULL: "berth/VERSION" */
+    /* Asked on the I/O thread at the moment at which a fenced request would leave: false ends it as UNSENT. NULL: all
+     * may leave. */
+    bool (*may_write)(void *user);
+    /* Something is wrong that is not the end, in one sentence without secrets. May be NULL. */
+    void (*on_problem)(void *user, const char *sentence);
+    void *user;
+};
+
+/* Copied by api_send(), except for the callbacks. */
+struct api_request {
+    const char *method;
+    struct str path; /* with the query: "/api/v1/pods?watch=true" */
+    const char *content_type, *accept; /* NULL: none, JSON */
+    struct str body;
+    bool stream;    /* as in net/http.h */
+    bool urgent;    /* likewise */
+    bool unlimited; /* not counted by QPS: watches, leases, events have their own */
+    bool fenced;    /* a write that only the leader may send */
+    int64_t timeout_ms, silence_ms;
+    int64_t delay_ms; /* goes out that much later */
+    size_t body_bytes_max;
+    const struct http_callbacks *callbacks;
+    void *user;
+};
+
+int api_new(const struct api_options *options, struct api **ret, struct error *err);
+/* Answers everything that is under way and stops. */
+void api_free(struct api *api);
+int api_send(struct api *api, const struct api_request *request, uint64_t *ret_id, struct error *err);
+void api_cancel(struct api *api, uint64_t id);
+/* Closes all connections: what is under way ends as lost. */
+void api_drop_connections(struct api *api);
+struct http_stats api_stats(const struct api *api);
+
+#endif

@@ -1,0 +1,125 @@
+/* rest.c: paths and answers of the API server; see rest.h.
+ *
+ * An answer comes from the network and may be anything: what cannot be read counts as not there. */
+#include "client/rest.h"
+
+#include "api/decode.h"
+#include "api/protobuf.h"
+
+enum { PATIENCE_MS_MAX = 3600 * 1000 };
+
+/* ---- paths ---- */
+static void put_part(struct strbuf *path, struct str text)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    strbuf_putc(path, '/');
+    for (uint32_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     (c && strchr("-._~:@", c));
+        if (plain)
+            strbuf_putc(path, (char)c);
+        else
+            strbuf_add(path, (const char[]){ '%', hex[c >> 4], hex[c & 15] }, 3);
+    }
+}
+
+void rest_path(struct strbuf *path, struct str namespace, const char *resource, struct str name)
+{
+    if (namespace.len) {
+        strbuf_puts(path, "/namespaces");
+        put_part(path, namespace);
+    }
+    put_part(path, str_from(resource));
+    if (name.len)
+        put_part(path, name);
+}
+
+/* ---- answers ---- */
+static bool is_protobuf(const struct http_response *response)
+{
+    return str_starts_with(response->content_type, STR("application/vnd.kubernetes.protobuf"));
+}
+
+/* A parsed JSON body. Its text, and with it all strings, live in the arena and stay. */
+struct body {
+    struct doc_stream stream;
+    struct doc doc;
+};
+
+static void body_release(struct body *body)
+{
+    doc_release(&body->doc);
+    body->stream.text = NULL;
+    doc_stream_release(&body->stream);
+}
+
+static int body_parse(const struct http_response *response, struct arena *arena, struct body *ret,
+                      struct error *err)
+{
+    struct str text = strbuf_slice(response->body);
+    if (!str_starts_with(response->content_type, STR("application/json")) || !text.len || text.ptr[0] != '{')
+        return error_set(err, -EINVAL, "the answer is no object");
+    char *copy = arena_zalloc(arena, (size_t)text.len + YYJSON_PADDING_SIZE);
+    memcpy(copy, text.ptr, text.len);
+    doc_stream_init(&ret->stream, "answer", copy, text.len);
+    int r = doc_stream_next(&ret->stream, &ret->doc, err);
+    if (r == 0)
+        return error_set(err, -EINVAL, "the answer is empty");
+    return r < 0 ? r : 0;
+}
+
+static bool status_from_json(const struct http_response *response, struct arena *arena,
+                             struct api_status *ret)
+{
+    _cleanup_(body_release) struct body body = { 0 };
+    if (body_parse(response, arena, &body, NULL) < 0)
+        return false;
+    if (!yyjson_equals_str(yyjson_obj_get(body.doc.root, "kind"), "Status"))
+        return false;
+    const struct decoder dec = { .doc = &body.doc, .arena = arena, .borrow = doc_strings_stay(&body.doc) };
+    struct api_status status = { 0 };
+    if (decode_struct(&dec, NULL, body.doc.root, api_status_type, &status) < 0)
+        return false;
+    *ret = status;
+    return true;
+}
+
+bool rest_status(const struct http_response *response, struct arena *arena, struct api_status *ret)
+{
+    if (response->outcome != HTTP_ANSWERED || !response->body->len)
+        return false;
+    if (!is_protobuf(response))
+        return status_from_json(response, arena, ret);
+    return status_decode_protobuf(strbuf_slice(response->body), STRINGS_COPIED, arena, ret, NULL) == 0;
+}
+
+int rest_object(const struct http_response *response, struct arena *arena, struct object *ret,
+                struct error *err)
+{
+    if (is_protobuf(response))
+        return object_decode_protobuf(strbuf_slice(response->body), STRINGS_BORROWED, arena, ret, err);
+    _cleanup_(body_release) struct body body = { 0 };
+    int r = body_parse(response, arena, &body, err);
+    if (r < 0)
+        return r;
+    return object_decode(&body.doc, body.doc.root, arena, ret, err);
+}
+
+struct str rest_sentence(const struct http_response *response, const struct api_status *status,
+                         struct arena *arena)
+{
+    if (status->message.len)
+        return status->message;
+    if (response->outcome == HTTP_ANSWERED)
+        return arena_printf(arena, "the API server answered with status %d", response->status);
+    return arena_str(arena, str_from(response->error.text));
+}
+
+int64_t rest_patience_ms(const struct http_response *response, const struct api_status *status)
+{
+    int64_t ms = response->retry_after_ms;
+    if (ms < 0)
+        ms = (int64_t)status->details.retry_after_seconds * 1000;
+    return MAX(0, MIN(ms, PATIENCE_MS_MAX));
+}

@@ -1,0 +1,296 @@
+/* cmd_scheduler.c: berth scheduler, the live scheduler; also what a binary called kube-scheduler runs.
+ *
+ *     flags, --config, kubeconfig ──▶ api ──▶ inbox, recorder, writer, core ──▶ runs until SIGTERM or the lease is lost
+ *
+ * Exit codes: 0 it was told to end and did, 1 it could not go on (the lease is lost), 2 flags or files are wrong. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "client/core.h"
+#include "client/lease.h"
+#include "cmd/common.h"
+#include "config/flags.h"
+#include "plugins/registry.h"
+
+struct daemon {
+    struct scheduler_flags flags;
+    struct features features;
+    struct scheduler_config config;
+    struct kube_access access;
+    struct warnings warnings;
+    struct arena arena;
+    struct api *api;
+    struct inbox *inbox;
+    struct recorder *recorder;
+    struct writer *writer;
+    struct core *core;
+    struct leader_lease *lease;
+    struct strbuf identity;
+    sigset_t signals;
+    pthread_t signal_thread;
+};
+
+extern const struct command command_scheduler;
+
+/* ---- what is told from below ---- */
+static bool may_write(void *user)
+{
+    const struct daemon *daemon = user;
+    return !daemon->lease || lease_valid(daemon->lease);
+}
+
+static void on_problem(void *user, const char *sentence)
+{
+    (void)user;
+    log_warning("A request needs attention", log_str("problem", str_from(sentence)));
+}
+
+static void on_started(void *user)
+{
+    core_lead(((struct daemon *)user)->core);
+}
+
+static void on_lost(void *user)
+{
+    (void)user;
+    log_error(NULL, "Leaderelection lost");
+    log_flush();
+    _exit(EXIT_TROUBLE);
+}
+
+static void on_new_leader(void *user, struct str identity)
+{
+    (void)user;
+    log_info(1, "New leader elected", log_str("identity", identity));
+}
+
+static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
+{
+    const struct daemon *daemon = user;
+    recorder_event(daemon->recorder,
+                   &(struct recorder_event){
+                       .regarding = { .kind = STR("Lease"),
+                                      .api_version = STR("coordination.k8s.io/v1"),
+                                      .namespace = lease->namespace,
+                                      .name = lease->name,
+                                      .uid = lease->uid,
+                                      .resource_version = lease->resource_version },
+                       .type = STR("Normal"),
+                       .reason = STR("LeaderElection"),
+                       .note = note,
+                       .controller = daemon->config.profiles.items[0].scheduler_name,
+                       .legacy = true,
+                   });
+}
+
+/* ---- signals ---- */
+static void *wait_for_signals(void *user)
+{
+    struct daemon *daemon = user;
+    for (int count = 0;;) {
+        int number;
+        if (sigwait(&daemon->signals, &number) != 0)
+            continue;
+        if (number == SIGUSR1) /* the end of the process */
+            return NULL;
+        if (count++)
+            _exit(EXIT_TROUBLE); /* somebody is in a hurry */
+        log_info(0, "Requested to terminate, exiting", log_int("signal", number));
+        core_stop(daemon->core);
+    }
+}
+
+/* Before any thread starts: all of them leave signals to one. */
+static void block_signals(struct daemon *daemon)
+{
+    sigemptyset(&daemon->signals);
+    sigaddset(&daemon->signals, SIGTERM);
+    sigaddset(&daemon->signals, SIGINT);
+    sigaddset(&daemon->signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the parts ---- */
+static int make_client(struct daemon *daemon, struct error *err)
+{
+    const struct client_connection_config *connection = &daemon->config.client_connection;
+    struct kube_source source = { .kubeconfig = connection->kubeconfig.ptr, .master = daemon->flags.master.ptr };
+    int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
+    if (r < 0)
+        return r;
+    return api_new(&(struct api_options){ .access = &daemon->access,
+                                          .qps = connection->qps,
+                                          .burst = connection->burst,
+                                          .may_write = may_write,
+                                          .on_problem = on_problem,
+                                          .user = daemon },
+                   &daemon->api, err);
+}
+
+static int make_lease(struct daemon *daemon, struct error *err)
+{
+    const struct leader_election_config *election = &daemon->config.leader_election;
+    if (!election->leader_elect)
+        return 0;
+    lease_identity(&daemon->identity);
+    return lease_new(&(struct lease_options){ .api = daemon->api,
+                                              .namespace = election->resource_namespace,
+                                              .name = election->resource_name,
+                                              .identity = strbuf_slice(&daemon->identity),
+                                              .lease_duration_ms = election->lease_duration_ns / 1000000,
+                                              .renew_deadline_ms = election->renew_deadline_ns / 1000000,
+                                              .retry_period_ms = election->retry_period_ns / 1000000,
+                                              .on_started = on_started,
+                                              .on_lost = on_lost,
+                                              .on_new_leader = on_new_leader,
+                                              .on_event = on_lease_event,
+                                              .user = daemon },
+                     &daemon->lease, err);
+}
+
+static uint64_t random_seed(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^ (uint64_t)getpid();
+}
+
+static int make_core(struct daemon *daemon, struct error *err)
+{
+    const struct client_connection_config *connection = &daemon->config.client_connection;
+    daemon->inbox = inbox_new();
+    daemon->recorder = recorder_new(
+        &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
+    daemon->writer = writer_new(&(struct writer_options){
+        .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
+    return core_new(&(struct core_options){ .config = &daemon->config,
+                                            .registry = &builtin_plugins,
+                                            .api = daemon->api,
+                                            .inbox = daemon->inbox,
+                                            .writer = daemon->writer,
+                                            .recorder = daemon->recorder,
+                                            .seed = random_seed(),
+                                            .elected = daemon->config.leader_election.leader_elect },
+                    &daemon->core, err);
+}
+
+static int start(struct daemon *daemon, struct error *err)
+{
+    int r = make_client(daemon, err);
+    if (r == 0)
+        r = make_core(daemon, err);
+    if (r == 0)
+        r = make_lease(daemon, err);
+    return r;
+}
+
+static void daemon_release(struct daemon *daemon)
+{
+    lease_free(daemon->lease);
+    core_free(daemon->core);
+    api_free(daemon->api);
+    writer_free(daemon->writer);
+    recorder_free(daemon->recorder);
+    if (daemon->inbox)
+        inbox_free(daemon->inbox);
+    config_release(&daemon->config);
+    warnings_release(&daemon->warnings);
+    strbuf_release(&daemon->identity);
+    arena_release(&daemon->arena);
+    flags_release(&daemon->flags);
+}
+
+static void warn(const struct daemon *daemon)
+{
+    vec_for(&daemon->warnings.list, sentence)
+        log_warning("Configuration", log_str("warning", *sentence));
+}
+
+static int serve_until_told(struct daemon *daemon, struct error *err)
+{
+    if (daemon->lease) {
+        int r = lease_start(daemon->lease, err);
+        if (r < 0)
+            return r;
+    }
+    pthread_create(&daemon->signal_thread, NULL, wait_for_signals, daemon);
+    core_run(daemon->core);
+    if (daemon->lease)
+        lease_release(daemon->lease);
+    pthread_kill(daemon->signal_thread, SIGUSR1);
+    pthread_join(daemon->signal_thread, NULL);
+    return 0;
+}
+
+/* ---- the command line ---- */
+static void page(struct strbuf *out)
+{
+    struct winsize size = { 0 };
+    flags_help(out, ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0);
+}
+
+/* Returns -1 to go on, else the exit code. */
+static int read_flags(struct daemon *daemon, int argc, char **argv)
+{
+    struct error err;
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    if (flags_parse(&daemon->flags, argc, argv, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    if (daemon->flags.help) {
+        page(&out);
+    } else {
+        if (flags_check(&daemon->flags, &daemon->features, &daemon->warnings, &err) < 0)
+            return fail(EXIT_INPUT, &err);
+        if (!flags_version(&daemon->flags, &out))
+            return -1;
+    }
+    fputs(out.text, stdout);
+    return EXIT_DONE;
+}
+
+static int load_config(struct daemon *daemon, struct error *err)
+{
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &daemon->arena);
+    return flags_load(&daemon->flags, &catalog, &daemon->features, &daemon->arena, &daemon->config,
+                      &daemon->warnings, err);
+}
+
+static int run(int argc, char **argv)
+{
+    struct daemon *daemon = xcalloc(1, sizeof(*daemon));
+    struct error err;
+    int code = read_flags(daemon, argc, argv);
+    if (code < 0) {
+        const struct log_options log = { .format = str_is(daemon->flags.logging_format, "json") ? LOG_JSON
+                                                                                                     : LOG_TEXT,
+                                         .verbosity = daemon->flags.v,
+                                         .vmodule = daemon->flags.vmodule.ptr };
+        block_signals(daemon);
+        if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0) {
+            code = fail(EXIT_INPUT, &err);
+        } else {
+            warn(daemon);
+            code = start(daemon, &err) < 0 ? fail(EXIT_INPUT, &err)
+                   : serve_until_told(daemon, &err) < 0 ? fail(EXIT_TROUBLE, &err)
+                                                        : EXIT_DONE;
+        }
+    }
+    daemon_release(daemon);
+    free(daemon);
+    return code;
+}
+
+const struct command command_scheduler = {
+    .name = "scheduler",
+    .summary = "Runs as a cluster's scheduler, in the place of kube-scheduler.",
+    .usage = "[FLAGS of kube-scheduler]",
+    .page = page,
+    .run = run,
+};

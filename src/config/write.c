@@ -1,0 +1,135 @@
+/* write.c: the effective configuration as a tree, and the tree as text.
+ *
+ * The tables of reading do most of it. What they do not know: the arguments of plugins are written decoded, by name, and only
+ * of plugins that are enabled somewhere, which is what the reference writes. */
+#include "config/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/yaml_writer.h"
+#include "config/build.h"
+
+static bool is_enabled(const struct profile_config *profile, struct str plugin)
+{
+    for (size_t section = 0; section < POINT_SECTIONS; section++)
+        list_for(&profile->sections[section].enabled, ref)
+            if (str_eq(ref->name, plugin))
+                return true;
+    return false;
+}
+
+static yyjson_mut_val *encode_args(yyjson_mut_doc *doc, const struct plugin_args *args)
+{
+    const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
+    if (!kind)
+        return yyjson_val_mut_copy(doc, args->raw);
+    yyjson_mut_val *object = args_encode(doc, kind->type, args->typed);
+    char name[100];
+    snprintf(name, sizeof(name), "%sArgs", kind->plugin);
+    yyjson_mut_obj_add_str(doc, object, "apiVersion", CONFIG_GROUP "/v1");
+    yyjson_mut_obj_add_strcpy(doc, object, "kind", name);
+    return object;
+}
+
+static int compare_args(const void *a, const void *b)
+{
+    const struct plugin_args *const *left = a, *const *right = b;
+    return str_cmp((*left)->plugin, (*right)->plugin);
+}
+
+static void add_plugin_config(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct profile_config *profile)
+{
+    VEC(const struct plugin_args *) sorted = { 0 };
+    list_for(&profile->args, args)
+        if ((args->typed || args->raw) && is_enabled(profile, args->plugin))
+            *vec_push(&sorted) = args;
+    if (sorted.len) {
+        qsort(sorted.items, sorted.len, sizeof(*sorted.items), compare_args);
+        yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "pluginConfig");
+        vec_for(&sorted, args) {
+            yyjson_mut_val *entry = yyjson_mut_arr_add_obj(doc, list);
+            yyjson_mut_obj_add_strn(doc, entry, "name", (*args)->plugin.ptr, (*args)->plugin.len);
+            yyjson_mut_obj_add_val(doc, entry, "args", encode_args(doc, *args));
+        }
+    }
+    vec_release(&sorted);
+}
+
+/* A weight is written wherever a plugin is named, and is 0 where none was given. */
+static void with_weights(struct arena *arena, const struct plugin_set *from, struct plugin_set *ret)
+{
+    *ret = *from;
+    ret->enabled.items = arena_array(arena, struct plugin_ref, from->enabled.len);
+    ret->disabled.items = arena_array(arena, struct plugin_ref, from->disabled.len);
+    for (uint32_t i = 0; i < from->enabled.len; i++) {
+        ret->enabled.items[i] = from->enabled.items[i];
+        ret->enabled.items[i].weight.set = true;
+    }
+    for (uint32_t i = 0; i < from->disabled.len; i++) {
+        ret->disabled.items[i] = from->disabled.items[i];
+        ret->disabled.items[i].weight.set = true;
+    }
+}
+
+static void add_profile(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct profile_config *profile, struct arena *arena)
+{
+    yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+    struct profile_plugins plugins;
+    yyjson_mut_obj_add_strn(doc, object, "schedulerName", profile->scheduler_name.ptr, profile->scheduler_name.len);
+    if (profile->percentage_of_nodes_to_score.set)
+        yyjson_mut_obj_add_int(doc, object, "percentageOfNodesToScore", profile->percentage_of_nodes_to_score.value);
+    for (size_t section = 0; section < POINT_SECTIONS; section++)
+        with_weights(arena, &profile->sections[section], &plugins.sections[section]);
+    yyjson_mut_obj_add_val(doc, object, "plugins", args_encode(doc, &source_plugins_type, &plugins));
+    add_plugin_config(doc, object, profile);
+}
+
+/* Strings in the tree point into the configuration. */
+static yyjson_mut_val *config_tree(yyjson_mut_doc *doc, const struct scheduler_config *config, struct arena *arena)
+{
+    struct source source = {
+        .config = *config,
+        .contention_profiling = { true, config->enable_contention_profiling },
+    };
+    source.config.extenders.items = config->extenders_as_written;
+    yyjson_mut_val *root = args_encode(doc, &source_type, &source);
+    yyjson_mut_obj_add_str(doc, root, "apiVersion", CONFIG_GROUP "/v1");
+    yyjson_mut_obj_add_str(doc, root, "kind", "KubeSchedulerConfiguration");
+    yyjson_mut_val *profiles = yyjson_mut_obj_add_arr(doc, root, "profiles");
+    list_for(&config->profiles, profile)
+        add_profile(doc, profiles, profile, arena);
+    return root;
+}
+
+void config_write_yaml(const struct scheduler_config *config, struct strbuf *out)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yaml_write(out, config_tree(doc, config, &arena));
+    yyjson_mut_doc_free(doc);
+}
+
+void config_write_json(const struct scheduler_config *config, struct strbuf *out)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    size_t len = 0;
+    char *text = yyjson_mut_val_write(config_tree(doc, config, &arena), YYJSON_WRITE_ALLOW_INVALID_UNICODE, &len);
+    if (text)
+        strbuf_add(out, text, len);
+    free(text);
+    yyjson_mut_doc_free(doc);
+}
+
+int config_write_file(const struct scheduler_config *config, const char *path, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    config_write_yaml(config, &text);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    bool good = fwrite(text.text, 1, text.len, file) == text.len;
+    int r = fclose(file) == 0 && good ? 0 : -errno;
+    return r < 0 ? error_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}

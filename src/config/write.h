@@ -1,0 +1,14 @@
+/* write.h: the configuration in effect, written back: kubescheduler.config.k8s.io/v1 with every default filled in, as
+ * kube-scheduler --write-config-to and /configz give it. Reading it again gives the same configuration. */
+#ifndef CONFIG_WRITE_H
+#define CONFIG_WRITE_H
+
+#include "config/config.h"
+
+void config_write_yaml(const struct scheduler_config *config, struct strbuf *out);
+/* One line, without a line break. */
+void config_write_json(const struct scheduler_config *config, struct strbuf *out);
+/* As YAML to a file, which is replaced. */
+int config_write_file(const struct scheduler_config *config, const char *path, struct error *err);
+
+#endif

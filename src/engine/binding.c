@@ -1,0 +1,576 @@
+/* binding.c: the stages, and how a pod leaves them. */
+#include "engine/binding.h"
+
+#include <stdlib.h>
+
+#include "config/duration.h"
+#include "engine/report.h"
+
+const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
+#define X(name, text) [BINDING_##name] = text,
+    BINDING_STAGES(X)
+#undef X
+};
+
+enum { NS_PER_MS = 1000000 };
+/* A Permit plugin cannot make a pod wait for longer. */
+#define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
+
+static void advance(struct pod_binding *binding, int64_t now_ns);
+
+/* ---- the list of those that are asked again from time to time ---- */
+static void poll_stop(struct pod_binding *binding)
+{
+    struct engine *engine = binding->engine;
+    if (!binding->polled)
+        return;
+    binding->polled = false;
+    vec_swap_remove(&engine->waiting, binding->at);
+    if (binding->at < engine->waiting.len)
+        engine->waiting.items[binding->at]->at = binding->at;
+}
+
+static void poll_start(struct pod_binding *binding)
+{
+    struct engine *engine = binding->engine;
+    if (binding->polled)
+        return;
+    binding->polled = true;
+    binding->at = engine->waiting.len;
+    *vec_push(&engine->waiting) = binding;
+}
+
+/* ---- writes of plugins ---- */
+/* A write of the cycle and its answer; lives in the binding's arena. */
+struct binding_write {
+    struct binding_write *next;
+    struct pod_binding *binding;
+    struct answer answer;
+    struct write *write;  /* under way; NULL: answered */
+    struct effect effect; /* of a bind, to send it again; texts in the arena */
+    bool in_doubt;        /* some attempt to bind may have been done */
+};
+
+static struct answer copy_answer(struct arena *arena, const struct answer *answer)
+{
+    struct answer copy = *answer;
+    copy.message = arena_str(arena, answer->message);
+    copy.resource_version = arena_str(arena, answer->resource_version);
+    copy.node = arena_str(arena, answer->node);
+    copy.uid = arena_str(arena, answer->uid);
+    return copy;
+}
+
+static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct binding_write *own = context;
+    (void)write;
+    own->write = NULL;
+    own->answer = copy_answer(&own->binding->arena, answer);
+    advance(own->binding, now_ns);
+}
+
+static void send_bind(struct binding_write *own, int64_t now_ns);
+
+/* Where is the pod really? `own->answer` holds what the server said to the binding, under `verdict`. */
+struct doubt {
+    struct binding_write *own;
+    struct answer verdict;
+};
+
+static void read_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct doubt *doubt = context;
+    struct binding_write *own = doubt->own;
+    struct pod_binding *binding = own->binding;
+    (void)write;
+    own->write = NULL;
+    bool found = answer->kind == ANSWER_DONE;
+    if (found && !answer->node.len && !answer->terminating && own->in_doubt) {
+        send_bind(own, now_ns); /* the lost attempt may still arrive: its room is not given away */
+        return;
+    }
+    own->answer = doubt->verdict;
+    if (found && str_eq(answer->node, binding->node))
+        own->answer.kind = ANSWER_DONE;
+    else if (found && answer->node.len)
+        binding->elsewhere = arena_str(&binding->arena, answer->node);
+    advance(binding, now_ns);
+}
+
+static void bind_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct binding_write *own = context;
+    own->in_doubt |= write->in_doubt;
+    if (answer->kind == ANSWER_DONE || (answer->kind != ANSWER_CONFLICT && !own->in_doubt)) {
+        answered(context, write, answer, now_ns);
+        return;
+    }
+    struct doubt *doubt = arena_new(&own->binding->arena, struct doubt);
+    struct effect read = own->effect;
+    *doubt = (struct doubt){ .own = own, .verdict = copy_answer(&own->binding->arena, answer) };
+    read.kind = EFFECT_READ_POD;
+    own->write = writes_send(&own->binding->engine->writes, &read, read_answered, doubt, now_ns);
+}
+
+static void send_bind(struct binding_write *own, int64_t now_ns)
+{
+    own->write = writes_send(&own->binding->engine->writes, &own->effect, bind_answered, own, now_ns);
+}
+
+static const struct answer *write_of_cycle(struct cycle_writer *writer, const struct effect *effect)
+{
+    struct pod_binding *binding = container_of(writer, struct pod_binding, writer);
+    struct binding_write *own = arena_new(&binding->arena, struct binding_write);
+    *own = (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
+    binding->writes = own;
+    if (effect->kind == EFFECT_BIND) {
+        own->effect = (struct effect){ .kind = EFFECT_BIND,
+                                       .namespace = arena_str(&binding->arena, effect->namespace),
+                                       .name = arena_str(&binding->arena, effect->name),
+                                       .uid = arena_str(&binding->arena, effect->uid),
+                                       .node = arena_str(&binding->arena, effect->node) };
+        send_bind(own, binding->cycle.now_ns);
+    } else {
+        own->write = writes_send(&binding->engine->writes, effect, answered, own, binding->cycle.now_ns);
+    }
+    return &own->answer;
+}
+
+/* ---- ends ---- */
+static void leave_stage(struct pod_binding *binding)
+{
+    binding->engine->bindings_at[binding->stage]--;
+}
+
+static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
+{
+    leave_stage(binding);
+    binding->stage = stage;
+    binding->engine->bindings_at[stage]++;
+}
+
+static void cancel_writes(struct pod_binding *binding)
+{
+    for (struct binding_write *own = binding->writes; own; own = own->next)
+        if (own->write) {
+            writes_cancel(&binding->engine->writes, own->write);
+            own->write = NULL;
+        }
+}
+
+/* Out of every list; the memory stays until nobody on the stack uses it. */
+static void retire(struct pod_binding *binding)
+{
+    struct engine *engine = binding->engine;
+    binding->ended = true;
+    cancel_writes(binding);
+    poll_stop(binding);
+    leave_stage(binding);
+    strmap_remove(&engine->bindings, (struct str){ binding->key.text, (uint32_t)binding->key.len });
+    *vec_push(&engine->ended) = binding;
+}
+
+static void binding_free(struct pod_binding *binding)
+{
+    struct cluster *cluster = binding->engine->cluster;
+    cycle_release(&binding->cycle);
+    pod_info_unref(cluster, binding->origin);
+    arena_release(&binding->arena);
+    strbuf_release(&binding->key);
+    free(binding);
+}
+
+static void free_ended(struct engine *engine)
+{
+    vec_for(&engine->ended, binding)
+        binding_free(*binding);
+    vec_clear(&engine->ended);
+}
+
+static void succeed(struct pod_binding *binding, int64_t now_ns)
+{
+    struct engine *engine = binding->engine;
+    report_bound(engine, binding, now_ns);
+    run_post_bind(&binding->cycle, binding->row);
+    queue_done(&engine->queue, binding->entry);
+    retire(binding);
+}
+
+static void give_back(struct pod_binding *binding)
+{
+    run_unreserve(&binding->cycle, binding->row);
+    if (binding->pod->row != ROW_NONE && !binding->pod->api->spec.node_name.len)
+        cluster_displace(binding->engine->cluster, binding->pod);
+}
+
+/* Somebody else bound it: there is nothing left to do but to remember where. */
+static void settle_elsewhere(struct pod_binding *binding, struct str node)
+{
+    struct engine *engine = binding->engine;
+    give_back(binding);
+    if (binding->pod->row == ROW_NONE)
+        cluster_place_on(engine->cluster, binding->pod, node);
+    queue_remove(&engine->queue, binding->pod);
+    queue_done(&engine->queue, binding->entry);
+    retire(binding);
+}
+
+/* Whoever waits for room hears of it; the pod itself is not to be woken by its own leaving if it was rejected. */
+static void tell_room(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
+{
+    struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
+    };
+    struct queue_filter others = { .except = pod };
+    queue_event(&engine->queue, &event, rejected ? &others : NULL, now_ns);
+}
+
+static void fail(struct pod_binding *binding, struct status status, int64_t now_ns)
+{
+    struct engine *engine = binding->engine;
+    struct pod_info *pod = binding->pod;
+    bool rejected = status_rejected(status);
+    struct diagnosis who = { 0 };
+    if (binding->elsewhere.len) {
+        settle_elsewhere(binding, binding->elsewhere);
+        return;
+    }
+    give_back(binding);
+    if (binding->stage == BINDING_PERMIT) /* the last ones that can reject a pod */
+        diagnosis_blame(&who, binding->cycle.profile, status);
+    if (!rejected)
+        tell_room(engine, pod, false, now_ns);
+    report_binding_failure(engine, binding, status, now_ns);
+    queue_requeue(&engine->queue, binding->entry, who.unschedulable_plugins, 0, now_ns);
+    if (rejected)
+        tell_room(engine, pod, true, now_ns);
+    retire(binding);
+}
+
+/* ---- stages ---- */
+static bool wait_permit(struct pod_binding *binding)
+{
+    if (binding->waits_for) {
+        poll_start(binding);
+        return true;
+    }
+    queue_settle(&binding->engine->queue, binding->entry);
+    poll_stop(binding);
+    enter_stage(binding, BINDING_PRE_BIND);
+    return false;
+}
+
+/* True: it waits, or has ended. */
+static bool pre_bind(struct pod_binding *binding, int64_t now_ns)
+{
+    struct status status = run_pre_bind(&binding->cycle, binding->row, &binding->resume);
+    if (status.code == STATUS_WAIT) {
+        poll_start(binding);
+        return true;
+    }
+    if (!status_ok(status)) {
+        fail(binding, status, now_ns);
+        return true;
+    }
+    poll_stop(binding);
+    enter_stage(binding, BINDING_BIND);
+    binding->resume = 0;
+    return false;
+}
+
+static void bind(struct pod_binding *binding, int64_t now_ns)
+{
+    struct engine *engine = binding->engine;
+    if (engine->host.emit && pod_status_busy(&engine->statuses, binding->pod->api))
+        return; /* bindings_idle() comes */
+    struct status status = run_bind(&binding->cycle, binding->row, &binding->resume);
+    if (status.code == STATUS_WAIT) {
+        if (binding->cycle.wake_ns)
+            poll_start(binding);
+    } else if (status_ok(status)) {
+        succeed(binding, now_ns);
+    } else {
+        fail(binding, status, now_ns);
+    }
+}
+
+/* Plugins may be answered while they are called: that is noticed when they return. */
+static void advance(struct pod_binding *binding, int64_t now_ns)
+{
+    if (binding->advancing || binding->ended)
+        return;
+    binding->advancing = true;
+    binding->cycle.now_ns = now_ns;
+    binding->cycle.wake_ns = 0;
+    bool waits = binding->stage == BINDING_PERMIT && wait_permit(binding);
+    if (!waits && binding->stage == BINDING_PRE_BIND)
+        waits = pre_bind(binding, now_ns);
+    if (!waits && binding->stage == BINDING_BIND)
+        bind(binding, now_ns);
+    binding->advancing = false;
+}
+
+/* ---- the beginning ---- */
+static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
+                                   int64_t now_ns)
+{
+    struct pod_binding *binding = xcalloc(1, sizeof(*binding));
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    binding->engine = engine;
+    binding->cycle = *cycle;
+    memset(cycle->states, 0, sizeof(cycle->states)); /* they are ours now */
+    binding->arena = engine->arena;
+    engine->arena = (struct arena){ 0 };
+    cycle->arena = &engine->arena;
+    binding->cycle.arena = &binding->arena;
+    binding->writer.write = write_of_cycle;
+    binding->cycle.writer = engine->host.emit ? &binding->writer : NULL;
+    binding->origin = binding->pod = entry->pod;
+    pod_info_ref(binding->origin);
+    binding->entry = entry;
+    binding->row = row;
+    binding->node = arena_str(&binding->arena, cluster_node_name(engine->cluster, row));
+    binding->started_ns = now_ns;
+    binding->stage = BINDING_PERMIT;
+    engine->bindings_at[BINDING_PERMIT]++;
+    strbuf_str(&binding->key, pod_key(entry->pod->api, &scratch));
+    strmap_put(&engine->bindings, (struct str){ binding->key.text, (uint32_t)binding->key.len }, binding);
+    return binding;
+}
+
+static void blame(const struct cycle *cycle, struct status status, struct decision *ret)
+{
+    struct diagnosis diagnosis = { 0 };
+    diagnosis_blame(&diagnosis, cycle->profile, status);
+    ret->unschedulable_plugins = diagnosis.unschedulable_plugins;
+    ret->pending_plugins = diagnosis.pending_plugins;
+}
+
+/* Before there is a binding: the decision itself fails. */
+static void refuse(struct engine *engine, struct cycle *cycle, uint32_t row, struct status status,
+                   struct decision *ret)
+{
+    blame(cycle, status, ret);
+    run_unreserve(cycle, row);
+    cluster_displace(engine->cluster, ret->pod);
+    ret->message =
+        status_rejected(status) ? diagnosis_of_one(status, cycle->arena) : status_message(status, cycle->arena);
+    ret->is_error = !status_rejected(status);
+}
+
+/* Without a host nothing has to be waited for but permission, and no memory is needed. */
+static bool bind_at_once(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
+                         struct decision *ret)
+{
+    uint32_t resume = 0;
+    struct status status = run_pre_bind(cycle, row, &resume);
+    resume = 0;
+    if (status_ok(status))
+        status = run_bind(cycle, row, &resume);
+    if (status.code == STATUS_WAIT)
+        return false;
+    if (status_ok(status)) {
+        run_post_bind(cycle, row);
+        ret->row = row;
+        queue_done(&engine->queue, entry);
+    } else {
+        refuse(engine, cycle, row, status, ret);
+        ret->unschedulable_plugins = ret->pending_plugins = 0;
+    }
+    return true;
+}
+
+/* Where others should know where the pod is going, because it takes a while. */
+static void announce(struct pod_binding *binding, bool prepares, int64_t now_ns)
+{
+    struct engine *engine = binding->engine;
+    if (engine->host.emit && (prepares || binding->waits_for))
+        pod_status_set(&engine->statuses, binding->pod->api,
+                       &(struct status_change){ .nomination = NOMINATION_SET, .node = binding->node }, now_ns);
+}
+
+static void wait_for_permission(struct pod_binding *binding, const struct permit_wait *wait)
+{
+    binding->waits_for = wait->plugins;
+    binding->permit_ms = arena_array(&binding->arena, int64_t, PLUGINS_MAX);
+    for (uint32_t i = 0; i < PLUGINS_MAX; i++)
+        if (wait->plugins >> i & 1)
+            binding->permit_ms[i] = MIN(wait->timeout_ms[i], PERMIT_TIMEOUT_MS_MAX);
+}
+
+/* The first of those it waits for that will have waited for too long. */
+static uint32_t least_patient(const struct pod_binding *binding)
+{
+    uint32_t first = PLUGINS_MAX;
+    for (uint32_t i = 0; i < PLUGINS_MAX; i++)
+        if ((binding->waits_for >> i & 1) &&
+            (first == PLUGINS_MAX || binding->permit_ms[i] < binding->permit_ms[first]))
+            first = i;
+    return first;
+}
+
+static int64_t permit_until(const struct pod_binding *binding)
+{
+    return binding->started_ns + binding->permit_ms[least_patient(binding)] * NS_PER_MS;
+}
+
+void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row, int64_t now_ns,
+                   struct decision *ret)
+{
+    struct permit_wait wait;
+    wait.plugins = 0;
+    cycle->now_ns = now_ns;
+    cluster_place(engine->cluster, ret->pod, row);
+    struct status status = run_reserve(cycle, row);
+    if (status_ok(status))
+        status = run_permit(cycle, row, &wait);
+    if (!status_ok(status) && status.code != STATUS_WAIT) {
+        refuse(engine, cycle, row, status, ret);
+        return;
+    }
+    if (!engine->host.emit && !wait.plugins && bind_at_once(engine, cycle, entry, row, ret))
+        return;
+    struct pod_binding *binding = binding_new(engine, cycle, entry, row, now_ns);
+    binding->decision = *ret;
+    ret->row = row;
+    if (wait.plugins)
+        wait_for_permission(binding, &wait);
+    status = run_pre_bind_pre_flights(&binding->cycle, row);
+    if (!status_ok(status) && status.code != STATUS_SKIP) {
+        fail(binding, status, now_ns);
+        return;
+    }
+    announce(binding, status_ok(status), now_ns);
+    advance(binding, now_ns);
+}
+
+/* ---- what happens meanwhile ---- */
+struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod)
+{
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
+}
+
+void binding_updated(struct pod_binding *binding, struct pod_info *pod)
+{
+    binding->pod = pod;
+}
+
+void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns)
+{
+    binding->pod = pod;
+    if (str_eq(pod->api->spec.node_name, binding->node)) {
+        succeed(binding, now_ns);
+        return;
+    }
+    run_unreserve(&binding->cycle, binding->row);
+    queue_done(&binding->engine->queue, binding->entry);
+    retire(binding);
+}
+
+void binding_dropped(struct pod_binding *binding)
+{
+    run_unreserve(&binding->cycle, binding->row);
+    queue_done(&binding->engine->queue, binding->entry);
+    retire(binding);
+}
+
+bool binding_preempt(struct pod_binding *binding, const char *plugin, int64_t now_ns)
+{
+    struct arena *arena = &binding->arena;
+    if (binding->ended || binding->stage == BINDING_BIND)
+        return false;
+    if (binding->stage == BINDING_PERMIT) {
+        fail(binding, status_printf(arena, STATUS_ERROR, "waiting on permit for pod: preempted"), now_ns);
+        return true;
+    }
+    const struct plugin_order *order = &binding->cycle.profile->points[POINT_PRE_BIND];
+    fail(binding,
+         status_printf(arena, STATUS_ERROR, "running PreBind plugin \"%s\": preempted by %s",
+                       order->items[binding->resume]->plugin->name, plugin),
+         now_ns);
+    return true;
+}
+
+static uint64_t permit_bit(const struct pod_binding *binding, const char *plugin)
+{
+    const struct plugin_instance *instance = profile_find(binding->cycle.profile, plugin);
+    return instance ? (uint64_t)1 << instance->index : 0;
+}
+
+void binding_allow(struct pod_binding *binding, const char *plugin, int64_t now_ns)
+{
+    binding->waits_for &= ~permit_bit(binding, plugin);
+    if (binding->stage == BINDING_PERMIT && !binding->waits_for)
+        advance(binding, now_ns);
+}
+
+void binding_reject(struct pod_binding *binding, const char *plugin, struct str why, int64_t now_ns)
+{
+    const struct plugin_instance *instance = profile_find(binding->cycle.profile, plugin);
+    if (binding->stage != BINDING_PERMIT || binding->ended)
+        return;
+    struct status status = status_printf(&binding->arena, STATUS_UNSCHEDULABLE, STR_FMT, STR_ARG(why));
+    status.plugin = instance ? instance->plugin : NULL;
+    fail(binding, status, now_ns);
+}
+
+static void permit_timed_out(struct pod_binding *binding, int64_t now_ns)
+{
+    uint32_t index = least_patient(binding);
+    const char *plugin = binding->cycle.profile->plugins[index].plugin->name;
+    char duration[DURATION_TEXT_MAX];
+    duration_format(binding->permit_ms[index] * NS_PER_MS, duration);
+    struct str why = arena_printf(&binding->arena, "rejected due to timeout after waiting %s at plugin %s",
+                                  duration, plugin);
+    binding_reject(binding, plugin, why, now_ns);
+}
+
+static void poll(struct pod_binding *binding, bool changed, int64_t now_ns)
+{
+    if (binding->stage == BINDING_PERMIT) {
+        if (permit_until(binding) <= now_ns)
+            permit_timed_out(binding, now_ns);
+    } else if (changed || (binding->cycle.wake_ns && binding->cycle.wake_ns <= now_ns)) {
+        advance(binding, now_ns);
+    }
+}
+
+void bindings_tick(struct engine *engine, int64_t now_ns)
+{
+    bool changed = engine->polled_version != engine->cluster->storage_version;
+    engine->polled_version = engine->cluster->storage_version;
+    for (size_t i = engine->waiting.len; i-- > 0;) /* backwards: who leaves is replaced by one that was asked */
+        if (i < engine->waiting.len)
+            poll(engine->waiting.items[i], changed, now_ns);
+    free_ended(engine);
+}
+
+int64_t bindings_next_due(const struct engine *engine)
+{
+    int64_t due = INT64_MAX;
+    vec_for(&engine->waiting, binding) {
+        int64_t own = (*binding)->stage == BINDING_PERMIT ? permit_until(*binding) : (*binding)->cycle.wake_ns;
+        if (own)
+            due = MIN(due, own);
+    }
+    return engine->polled_version != engine->cluster->storage_version && engine->waiting.len ? 0 : due;
+}
+
+void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
+{
+    struct pod_binding *binding = strmap_get(&((struct engine *)engine)->bindings, pod_key);
+    if (binding && binding->stage == BINDING_BIND)
+        advance(binding, now_ns);
+}
+
+void bindings_release(struct engine *engine)
+{
+    map_for(&engine->bindings, slot)
+        *vec_push(&engine->ended) = slot->value;
+    free_ended(engine);
+    strmap_release(&engine->bindings);
+    vec_release(&engine->ended);
+    vec_release(&engine->waiting);
+}

@@ -1,0 +1,225 @@
+/* eviction.c: one record per preempting pod, until all its victims were asked. */
+#include "engine/eviction.h"
+
+#include <stdlib.h>
+
+#include "engine/report.h"
+#include "preempt/default_preemption.h"
+
+#define PREEMPTING_PLUGIN "DefaultPreemption"
+
+/* Texts live in the eviction's arena. */
+struct victim {
+    struct eviction *eviction;
+    struct event_subject subject;
+    struct wanted_condition condition;
+    bool needs_condition;
+    struct write *write; /* under way */
+    bool asked;          /* or gone */
+};
+
+struct eviction {
+    struct engine *engine;
+    const struct profile *profile;
+    struct arena arena;
+    struct event_subject preemptor;
+    struct str node;
+    struct victim *victims;
+    uint32_t len, open; /* not asked yet, without the last one until its turn comes */
+    bool failed;
+    bool last_turn;
+};
+
+static struct event_subject copy_subject(struct arena *arena, const struct pod *pod)
+{
+    return (struct event_subject){ .namespace = arena_str(arena, pod->meta.namespace),
+                                   .name = arena_str(arena, pod->meta.name),
+                                   .uid = arena_str(arena, pod->meta.uid),
+                                   .resource_version = arena_str(arena, pod->meta.resource_version) };
+}
+
+static struct pod_info *find_pod(const struct engine *engine, const struct event_subject *subject)
+{
+    struct pod_info *pod = cluster_find_pod(engine->cluster, subject->namespace, subject->name);
+    return pod && str_eq(pod->api->meta.uid, subject->uid) ? pod : NULL;
+}
+
+static void eviction_free(struct eviction *eviction)
+{
+    arena_release(&eviction->arena);
+    free(eviction);
+}
+
+static void finish(struct eviction *eviction, int64_t now_ns)
+{
+    struct engine *engine = eviction->engine;
+    for (size_t i = 0; i < engine->evictions.len; i++)
+        if (engine->evictions.items[i] == eviction) {
+            vec_swap_remove(&engine->evictions, i);
+            break;
+        }
+    struct pod_info *pod = find_pod(engine, &eviction->preemptor);
+    if (pod)
+        engine_preemption_done(engine, pod, eviction->failed, now_ns);
+    eviction_free(eviction);
+}
+
+static void ask(struct victim *victim, int64_t now_ns);
+
+/* One was asked, is gone, or cannot be asked. The eviction may be over when this returns. */
+static void settled(struct victim *victim, bool failed, int64_t now_ns)
+{
+    struct eviction *eviction = victim->eviction;
+    victim->asked = true;
+    eviction->failed |= failed;
+    if (--eviction->open)
+        return;
+    if (eviction->last_turn || eviction->failed) {
+        finish(eviction, now_ns);
+        return;
+    }
+    struct victim *last = &eviction->victims[eviction->len - 1];
+    struct pod_info *preemptor = find_pod(eviction->engine, &eviction->preemptor);
+    struct pod_info *pod = find_pod(eviction->engine, &last->subject);
+    eviction->last_turn = true;
+    eviction->open = 1;
+    if (preemptor && pod)
+        engine_preemption_last(eviction->engine, preemptor, pod);
+    if (preemptor && pod)
+        ask(last, now_ns);
+    else /* nobody needs the room any more, or it is free */
+        settled(last, false, now_ns);
+}
+
+static void deleted(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct victim *victim = context;
+    struct eviction *eviction = victim->eviction;
+    (void)write;
+    victim->write = NULL;
+    if (answer->kind == ANSWER_DONE)
+        report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor, eviction->node,
+                         false);
+    settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE, now_ns);
+}
+
+static struct effect effect_on(const struct victim *victim, enum effect_kind kind)
+{
+    return (struct effect){ .kind = kind,
+                            .namespace = victim->subject.namespace,
+                            .name = victim->subject.name,
+                            .uid = victim->subject.uid };
+}
+
+static void delete(struct victim *victim, int64_t now_ns)
+{
+    struct effect effect = effect_on(victim, EFFECT_DELETE_POD);
+    victim->write = writes_send(&victim->eviction->engine->writes, &effect, deleted, victim, now_ns);
+}
+
+static void marked(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct victim *victim = context;
+    (void)write;
+    victim->write = NULL;
+    if (answer->kind == ANSWER_DONE)
+        delete (victim, now_ns);
+    else
+        settled(victim, answer->kind != ANSWER_GONE, now_ns);
+}
+
+/* Still on its way to the node, and only here: then it simply does not go there. */
+static bool turn_back(struct victim *victim, int64_t now_ns)
+{
+    struct eviction *eviction = victim->eviction;
+    struct pod_info *pod = find_pod(eviction->engine, &victim->subject);
+    struct pod_binding *binding = pod ? binding_find(eviction->engine, pod->api) : NULL;
+    if (!binding || !binding_preempt(binding, PREEMPTING_PLUGIN, now_ns))
+        return false;
+    report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor, eviction->node,
+                     true);
+    return true;
+}
+
+static void ask(struct victim *victim, int64_t now_ns)
+{
+    if (turn_back(victim, now_ns)) {
+        settled(victim, false, now_ns);
+    } else if (victim->needs_condition) {
+        struct effect effect = effect_on(victim, EFFECT_POD_STATUS);
+        effect.condition = &victim->condition;
+        victim->write = writes_send(&victim->eviction->engine->writes, &effect, marked, victim, now_ns);
+    } else {
+        delete (victim, now_ns);
+    }
+}
+
+static void clear_lower_nominations(struct engine *engine, const struct decision *decision, int64_t now_ns)
+{
+    vec_for(&cluster_node(engine->cluster, decision->nominated_row)->nominated, pod)
+        if ((*pod)->priority < decision->pod->priority && (*pod)->api->status.nominated_node_name.len)
+            pod_status_set(&engine->statuses, (*pod)->api,
+                           &(struct status_change){ .nomination = NOMINATION_CLEAR }, now_ns);
+}
+
+static void victim_init(struct victim *victim, struct eviction *eviction, const struct pod *pod, int64_t now_ns)
+{
+    struct status_change change = {
+        .type = STR("DisruptionTarget"),
+        .status = STR("True"),
+        .reason = STR("PreemptionByScheduler"),
+        .message = arena_printf(&eviction->arena, STR_FMT ": preempting to accommodate a higher priority pod",
+                                STR_ARG(eviction->profile->scheduler_name)),
+    };
+    *victim = (struct victim){ .eviction = eviction, .subject = copy_subject(&eviction->arena, pod) };
+    victim->needs_condition = condition_wanted(pod, &change, now_ns, &victim->condition);
+}
+
+void eviction_begin(struct engine *engine, const struct profile *profile, const struct decision *decision,
+                    int64_t now_ns)
+{
+    struct eviction *eviction = xcalloc(1, sizeof(*eviction));
+    eviction->engine = engine;
+    eviction->profile = profile;
+    eviction->preemptor = copy_subject(&eviction->arena, decision->pod->api);
+    eviction->node = arena_str(&eviction->arena, cluster_node_name(engine->cluster, decision->nominated_row));
+    eviction->victims = arena_array(&eviction->arena, struct victim, decision->victims_len);
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        if (!decision->victims[i]->terminating)
+            victim_init(&eviction->victims[eviction->len++], eviction, decision->victims[i]->api, now_ns);
+    if (!eviction->len) {
+        eviction_free(eviction);
+        return;
+    }
+    *vec_push(&engine->evictions) = eviction;
+    clear_lower_nominations(engine, decision, now_ns);
+    eviction->last_turn = eviction->len == 1;
+    eviction->open = eviction->last_turn ? 1 : eviction->len - 1;
+    if (eviction->last_turn)
+        engine_preemption_last(engine, decision->pod, find_pod(engine, &eviction->victims[0].subject));
+    for (uint32_t i = 0, asked = eviction->open; i < asked; i++)
+        ask(&eviction->victims[i], now_ns);
+}
+
+void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns)
+{
+    for (size_t i = engine->evictions.len; i-- > 0;) {
+        struct eviction *eviction = engine->evictions.items[i];
+        for (uint32_t v = 0; v < eviction->len; v++) {
+            struct victim *victim = &eviction->victims[v];
+            if (!victim->write || !str_eq(victim->subject.uid, pod->meta.uid))
+                continue;
+            writes_cancel(&engine->writes, victim->write);
+            victim->write = NULL;
+            settled(victim, false, now_ns);
+            break; /* the eviction may be over */
+        }
+    }
+}
+
+void evictions_release(struct engine *engine)
+{
+    vec_for(&engine->evictions, eviction)
+        eviction_free(*eviction);
+    vec_release(&engine->evictions);
+}

@@ -1,0 +1,42 @@
+/* pod_status.h: conditions and nominations of pods, as they shall be in the cluster.
+ *
+ * For each pod at most one write is under way; what is wanted meanwhile waits, and only the newest of it is sent. So a
+ * condition never overtakes a newer one, and a pod is bound only when nothing is under way: a "not scheduled" must not
+ * arrive behind the binding. What is there already is not written again. */
+#ifndef ENGINE_POD_STATUS_H
+#define ENGINE_POD_STATUS_H
+
+#include "engine/writes.h"
+
+enum nomination { NOMINATION_KEEP, NOMINATION_SET, NOMINATION_CLEAR };
+
+struct status_change {
+    struct str type, status, reason, message; /* of a condition; an empty type: none */
+    enum nomination nomination;
+    struct str node; /* NOMINATION_SET */
+};
+
+struct pod_statuses {
+    struct writes *writes;
+    struct strmap by_pod; /* pod_key() to struct status_record */
+    void (*idle)(void *context, struct str pod_key, int64_t now_ns); /* nothing is under way for it any more */
+    void *context;
+};
+
+/* What tells a pod from all others that ever were: its uid, or its name where it has none. */
+struct str pod_key(const struct pod *pod, struct strbuf *scratch);
+
+void pod_statuses_release(struct pod_statuses *statuses);
+void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
+                    int64_t now_ns);
+bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod);
+/* A newer version of the pod is known: from now on it tells what is there. */
+void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
+/* The pod is gone. */
+void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod);
+
+/* The condition that makes the change; false: the pod has it already. Its texts are those of the change. */
+bool condition_wanted(const struct pod *pod, const struct status_change *change, int64_t now_ns,
+                      struct wanted_condition *ret);
+
+#endif

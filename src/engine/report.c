@@ -1,0 +1,129 @@
+/* report.c: texts to the letter of the reference's. */
+#include "engine/report.h"
+
+/* Longer notes are refused by the API server. */
+enum { NOTE_LEN_MAX = 1024 };
+
+static struct event_subject subject_of(const struct pod *pod)
+{
+    return (struct event_subject){ .namespace = pod->meta.namespace,
+                                   .name = pod->meta.name,
+                                   .uid = pod->meta.uid,
+                                   .resource_version = pod->meta.resource_version };
+}
+
+/* An event of a table row: who says what about whom. */
+struct event_line {
+    struct str type, reason, action;
+};
+
+static const struct event_line failed_line = { STR("Warning"), STR("FailedScheduling"), STR("Scheduling") },
+                               scheduled_line = { STR("Normal"), STR("Scheduled"), STR("Binding") },
+                               preempted_line = { STR("Normal"), STR("Preempted"), STR("Preempting") };
+
+static void emit(struct engine *engine, const struct event_line *line, const struct profile *profile,
+                 const struct event_subject *about, const struct event_subject *related, struct str note)
+{
+    struct effect effect = { .kind = EFFECT_EVENT,
+                             .namespace = about->namespace,
+                             .name = about->name,
+                             .uid = about->uid,
+                             .resource_version = about->resource_version,
+                             .event = { .type = line->type,
+                                        .reason = line->reason,
+                                        .action = line->action,
+                                        .note = note,
+                                        .scheduler_name = profile->scheduler_name } };
+    if (related)
+        effect.event.related = *related;
+    engine->host.emit(engine->host.context, &effect);
+}
+
+static void emit_text(struct engine *engine, const struct event_line *line, const struct profile *profile,
+                      const struct event_subject *about, struct str text)
+{
+    struct arena arena = { 0 };
+    static const struct str more = STR(" ...");
+    if (text.len > NOTE_LEN_MAX)
+        text = arena_printf(&arena, STR_FMT STR_FMT, (int)(NOTE_LEN_MAX - more.len), text.ptr, STR_ARG(more));
+    emit(engine, line, profile, about, NULL, text);
+    arena_release(&arena);
+}
+
+void report_failure(struct engine *engine, const struct profile *profile, const struct pod *pod, struct str message,
+                    bool is_error, enum nomination nomination, struct str node, int64_t now_ns)
+{
+    if (!engine->host.emit)
+        return;
+    struct event_subject about = subject_of(pod);
+    emit_text(engine, &failed_line, profile, &about, message);
+    pod_status_set(&engine->statuses, pod,
+                   &(struct status_change){ .type = STR("PodScheduled"),
+                                            .status = STR("False"),
+                                            .reason = is_error ? STR("SchedulerError") : STR("Unschedulable"),
+                                            .message = message,
+                                            .nomination = nomination,
+                                            .node = node },
+                   now_ns);
+}
+
+void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod, struct str message)
+{
+    struct event_subject about = subject_of(pod);
+    if (engine->host.emit)
+        emit_text(engine, &failed_line, profile, &about, message);
+}
+
+static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding, struct str message,
+                   int64_t now_ns)
+{
+    if (engine->host.notice)
+        engine->host.notice(engine->host.context,
+                            &(struct notice){ .kind = kind,
+                                              .pod = binding->pod->api,
+                                              .profile = binding->cycle.profile,
+                                              .node = binding->node,
+                                              .message = message,
+                                              .entry = binding->entry,
+                                              .decision = &binding->decision,
+                                              .took_ns = now_ns - binding->started_ns });
+}
+
+void report_bound(struct engine *engine, const struct pod_binding *binding, int64_t now_ns)
+{
+    const struct pod *pod = binding->pod->api;
+    struct event_subject about = subject_of(pod);
+    struct arena arena = { 0 };
+    if (engine->host.emit)
+        emit(engine, &scheduled_line, binding->cycle.profile, &about, NULL,
+             arena_printf(&arena, "Successfully assigned " STR_FMT "/" STR_FMT " to " STR_FMT,
+                          STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(binding->node)));
+    notify(engine, NOTICE_BOUND, binding, STR(""), now_ns);
+    arena_release(&arena);
+}
+
+void report_binding_failure(struct engine *engine, const struct pod_binding *binding, struct status status,
+                            int64_t now_ns)
+{
+    struct arena arena = { 0 };
+    struct str message = binding->stage == BINDING_PERMIT && status_rejected(status)
+                             ? diagnosis_of_one(status, &arena)
+                             : status_message(status, &arena);
+    const struct pod *pod = binding->pod->api;
+    if (binding->entry->pod) /* else it is gone, or has a node */
+        report_failure(engine, binding->cycle.profile, pod, message, !status_rejected(status), NOMINATION_CLEAR,
+                       STR(""), now_ns);
+    notify(engine, NOTICE_BINDING_FAILED, binding, message, now_ns);
+    arena_release(&arena);
+}
+
+void report_preempted(struct engine *engine, const struct profile *profile, const struct event_subject *victim,
+                      const struct event_subject *preemptor, struct str node, bool in_memory)
+{
+    struct arena arena = { 0 };
+    if (engine->host.emit)
+        emit(engine, &preempted_line, profile, victim, preemptor,
+             arena_printf(&arena, "Preempted by pod " STR_FMT " on node " STR_FMT "%s", STR_ARG(preemptor->uid),
+                          STR_ARG(node), in_memory ? " (in kube-scheduler memory)." : ""));
+    arena_release(&arena);
+}

@@ -1,0 +1,147 @@
+/* writes.c: every write has a ticket, and is either under way or waits for its next attempt. */
+#include "engine/writes.h"
+
+#include <stdlib.h>
+
+/* The first try again comes soon, since a connection that was cut is often there again at once; the last ones are
+ * close enough together that an API server's return is noticed within a second. */
+enum { RETRY_MS_MIN = 25, RETRY_MS_MAX = 800, RETRY_AFTER_MS_MAX = 10000, NS_PER_MS = 1000000 };
+
+static bool due_before(const void *a, const void *b, const void *context)
+{
+    const struct write *x = a, *y = b;
+    (void)context;
+    return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->effect.ticket < y->effect.ticket;
+}
+
+static void moved(void *item, size_t at)
+{
+    ((struct write *)item)->at = at;
+}
+
+void writes_init(struct writes *writes, effect_emit emit, void *host, uint64_t seed)
+{
+    *writes = (struct writes){ .emit = emit, .host = host };
+    writes->waiting.before = due_before;
+    writes->waiting.moved = moved;
+    rng_seed(&writes->rng, seed ^ 0x77726974);
+}
+
+static void write_free(struct write *write)
+{
+    arena_release(&write->arena);
+    free(write);
+}
+
+void writes_release(struct writes *writes)
+{
+    map_for(&writes->by_ticket, slot)
+        write_free(slot->value);
+    idmap_release(&writes->by_ticket);
+    heap_release(&writes->waiting);
+}
+
+static struct event_subject copy_subject(struct arena *arena, const struct event_subject *from)
+{
+    return (struct event_subject){ .namespace = arena_str(arena, from->namespace),
+                                   .name = arena_str(arena, from->name),
+                                   .uid = arena_str(arena, from->uid),
+                                   .resource_version = arena_str(arena, from->resource_version) };
+}
+
+static void copy_effect(struct write *write, const struct effect *from)
+{
+    struct arena *arena = &write->arena;
+    struct effect *to = &write->effect;
+    *to = *from;
+    to->namespace = arena_str(arena, from->namespace);
+    to->name = arena_str(arena, from->name);
+    to->uid = arena_str(arena, from->uid);
+    to->resource_version = arena_str(arena, from->resource_version);
+    to->node = arena_str(arena, from->node);
+    to->claim = copy_subject(arena, &from->claim);
+    if (!from->condition)
+        return;
+    write->condition = *from->condition;
+    write->condition.type = arena_str(arena, from->condition->type);
+    write->condition.status = arena_str(arena, from->condition->status);
+    write->condition.reason = arena_str(arena, from->condition->reason);
+    write->condition.message = arena_str(arena, from->condition->message);
+    to->condition = &write->condition;
+}
+
+static void attempt(struct writes *writes, struct write *write)
+{
+    write->in_flight = true;
+    write->attempts++;
+    writes->emit(writes->host, &write->effect);
+}
+
+struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,
+                          int64_t now_ns)
+{
+    struct write *write = xcalloc(1, sizeof(*write));
+    copy_effect(write, effect);
+    write->effect.ticket = ++writes->last_ticket;
+    write->done = done;
+    write->context = context;
+    write->due_ns = now_ns;
+    idmap_put(&writes->by_ticket, write->effect.ticket, write);
+    attempt(writes, write);
+    return write;
+}
+
+static void forget(struct writes *writes, struct write *write)
+{
+    idmap_remove(&writes->by_ticket, write->effect.ticket);
+    if (!write->in_flight)
+        heap_remove(&writes->waiting, write->at);
+}
+
+void writes_cancel(struct writes *writes, struct write *write)
+{
+    forget(writes, write);
+    write_free(write);
+}
+
+static int64_t patience_ns(struct writes *writes, const struct write *write, int64_t retry_after_ms)
+{
+    uint32_t doublings = MIN(write->attempts - 1, 6u);
+    int64_t ms = MIN((int64_t)RETRY_MS_MIN << doublings, (int64_t)RETRY_MS_MAX);
+    ms = MAX(ms, MIN(retry_after_ms, (int64_t)RETRY_AFTER_MS_MAX));
+    return ms * NS_PER_MS / 2 + (int64_t)rng_below(&writes->rng, (uint64_t)(ms * NS_PER_MS / 2) + 1);
+}
+
+void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns)
+{
+    struct write *write = ticket ? idmap_get(&writes->by_ticket, ticket) : NULL;
+    if (!write || !write->in_flight)
+        return;
+    if (answer_is_fact(answer->kind)) {
+        forget(writes, write);
+        write->done(write->context, write, answer, now_ns);
+        write_free(write);
+        return;
+    }
+    write->in_doubt |= answer->kind == ANSWER_UNKNOWN;
+    write->in_flight = false;
+    write->due_ns = now_ns + patience_ns(writes, write, answer->retry_after_ms);
+    heap_push(&writes->waiting, write);
+    writes->repeated++;
+}
+
+void writes_tick(struct writes *writes, int64_t now_ns)
+{
+    while (writes->waiting.items.len) {
+        struct write *write = writes->waiting.items.items[0];
+        if (write->due_ns > now_ns)
+            return;
+        heap_pop(&writes->waiting);
+        attempt(writes, write);
+    }
+}
+
+int64_t writes_next_due(const struct writes *writes)
+{
+    return writes->waiting.items.len ? ((const struct write *)writes->waiting.items.items[0])->due_ns : INT64_MAX;
+}

@@ -1,0 +1,60 @@
+/* writes.h: effects that must end in a fact.
+ *
+ *     writes_send() ──▶ emit ──▶ host ──▶ writes_answer() ──▶ a fact: done()
+ *                        ▲                     │ unknown, not sent
+ *                        └──── backoff ◀───────┘
+ *
+ * A lost answer is not a no: the same effect goes out again until the API server says what is the case. Effects mean
+ * the same when they come twice, so nothing is done twice by that. */
+#ifndef ENGINE_WRITES_H
+#define ENGINE_WRITES_H
+
+#include "base/arena.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "framework/effects.h"
+
+struct write;
+
+/* The answer is a fact. The write is gone when this returns. */
+typedef void (*write_done)(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
+
+struct write {
+    struct effect effect; /* its texts live in the arena; the ticket is the write's number */
+    struct wanted_condition condition;
+    struct arena arena;
+    uint32_t attempts;
+    bool in_doubt;  /* an attempt without an answer may have been done */
+    bool in_flight; /* else it waits for due_ns */
+    int64_t due_ns;
+    size_t at; /* in the heap */
+    write_done done;
+    void *context;
+};
+
+struct writes {
+    effect_emit emit; /* NULL: there is no host */
+    void *host;
+    struct idmap by_ticket;
+    struct heap waiting;
+    uint64_t last_ticket;
+    struct rng rng; /* jitter */
+    uint64_t repeated;
+};
+
+void writes_init(struct writes *writes, effect_emit emit, void *host, uint64_t seed);
+void writes_release(struct writes *writes);
+
+struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,
+                          int64_t now_ns);
+/* Nobody waits any more: it is not sent again, and an answer to it is ignored. */
+void writes_cancel(struct writes *writes, struct write *write);
+/* From the host: what came of an attempt. Tickets that are not known are fine. */
+void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns);
+/* Sends again what is due. */
+void writes_tick(struct writes *writes, int64_t now_ns);
+/* INT64_MAX: nothing waits. */
+int64_t writes_next_due(const struct writes *writes);
+
+#endif

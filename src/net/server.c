@@ -1,0 +1,631 @@
+/* server.c: the server's thread: places for connections, the loop, and the mailbox of answers from other threads. */
+#include "net/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/server_impl.h"
+
+enum {
+    EVENTS_MAX = 128,
+    ACCEPTS_MAX = 64, /* in one turn, so that a flood of connections does not keep the loop from the others */
+    BACKLOG = 1024,
+    SWEEP_MS_MIN = 20,
+    FULL_PAUSE_MS = 100,
+    KEEPALIVE_S = 180,
+    UNACKNOWLEDGED_MS = 30000,
+};
+
+#define NS_PER_MS INT64_C(1000000)
+
+/* Whose thread is this? */
+static _Thread_local struct server *here;
+
+int64_t server_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void problem(struct server *server, const char *sentence)
+{
+    if (strcmp(server->last_problem.text, sentence) == 0)
+        return;
+    error_set(&server->last_problem, 0, "%s", sentence);
+    if (server->options.on_problem)
+        server->options.on_problem(server->options.user, sentence);
+}
+
+/* The connection that was silent for the longest time; those between two requests go before all others. */
+static struct conn *idlest(const struct server *server)
+{
+    struct conn *found = NULL;
+    for (uint32_t i = 0; i < server->limits.connections_max; i++) {
+        struct conn *conn = server->slots[i];
+        if (!conn)
+            continue;
+        bool idle = conn_is_idle(conn), found_idle = found && conn_is_idle(found);
+        if (!found || (idle && !found_idle) || (idle == found_idle && conn->active_ns < found->active_ns))
+            found = conn;
+    }
+    return found;
+}
+
+static bool evict(struct server *server)
+{
+    struct conn *conn = idlest(server);
+    if (!conn)
+        return false;
+    atomic_fetch_add(&server->evicted, 1);
+    conn_close(conn);
+    return true;
+}
+
+static void describe(const struct sockaddr_storage *address, char *text, size_t size)
+{
+    char ip[INET6_ADDRSTRLEN] = "";
+    uint16_t port = 0;
+    bool brackets = false;
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+        inet_ntop(AF_INET, &v4->sin_addr, ip, sizeof(ip));
+        port = ntohs(v4->sin_port);
+    } else if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+        port = ntohs(v6->sin6_port);
+        if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+            inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], ip, sizeof(ip));
+        } else {
+            inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof(ip));
+            brackets = true;
+        }
+    }
+    snprintf(text, size, brackets ? "[%s]:%u" : "%s:%u", ip, port);
+}
+
+static void set_option(int fd, int level, int name, int value)
+{
+    (void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static void welcome(struct server *server, int fd, const struct sockaddr_storage *address)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS);
+    SSL *ssl = server->tls ? server_tls_accept(server->tls, fd) : NULL;
+    struct conn *conn = xcalloc(1, sizeof(*conn));
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+    if ((server->tls && !ssl) || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        SSL_free(ssl);
+        free(conn);
+        close(fd);
+        return;
+    }
+    conn->server = server;
+    conn->fd = fd;
+    conn->ssl = ssl;
+    conn->interest = EPOLLIN;
+    conn->active_ns = server_now_ns();
+    conn->slot = server->free_slots.items[--server->free_slots.len];
+    server->slots[conn->slot] = conn;
+    describe(address, conn->remote, sizeof(conn->remote));
+    atomic_fetch_add(&server->accepted, 1);
+    atomic_fetch_add(&server->connections, 1);
+    conn->state = ssl ? CONN_HANDSHAKE : CONN_HEAD;
+    conn->head_begun = true;
+    conn_deadline(conn, ssl ? server->limits.handshake_ms : server->limits.header_ms);
+}
+
+static void listen_for(struct server *server, bool on)
+{
+    struct epoll_event event = { .events = on ? EPOLLIN : 0, .data.ptr = &server->listen_fd };
+    epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->listen_fd, &event);
+}
+
+/* No file descriptor is left: somebody goes, or nobody comes for a moment. */
+static void out_of_descriptors(struct server *server)
+{
+    if (evict(server))
+        return;
+    listen_for(server, false);
+    server->listen_again_ns = server_now_ns() + FULL_PAUSE_MS * NS_PER_MS;
+    server->wake_ns = MIN(server->wake_ns, server->listen_again_ns);
+}
+
+static void accept_all(struct server *server)
+{
+    for (int i = 0; i < ACCEPTS_MAX && server->listens; i++) {
+        struct sockaddr_storage address = { 0 };
+        socklen_t len = sizeof(address);
+        int fd = accept4(server->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                out_of_descriptors(server);
+            if (errno == EINTR || errno == ECONNABORTED)
+                continue;
+            return;
+        }
+        if (!server->free_slots.len)
+            evict(server);
+        welcome(server, fd, &address);
+    }
+}
+
+static void stop_listening(struct server *server)
+{
+    if (!server->listens)
+        return;
+    server->listens = false;
+    close(server->listen_fd);
+}
+
+static void message_free(struct message *message)
+{
+    strbuf_release(&message->headers);
+    strbuf_release(&message->body);
+    free(message);
+}
+
+static void answer(struct server *server, uint64_t id, int status, struct str headers, struct str body, bool close,
+                   bool run)
+{
+    uint32_t slot = (uint32_t)(id & 0xffff);
+    struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
+    if (!conn || !id || conn->request_id != id)
+        return;
+    conn_answer(conn, status, headers, body, close);
+    if (run)
+        conn_run(conn);
+}
+
+/* Answers and calls of other threads. */
+static void read_mail(struct server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    struct message *message = server->first;
+    server->first = NULL;
+    server->last = &server->first;
+    pthread_mutex_unlock(&server->lock);
+    while (message) {
+        struct message *next = message->next;
+        if (message->call)
+            message->call(message->context);
+        else
+            answer(server, message->id, message->status, strbuf_slice(&message->headers),
+                   strbuf_slice(&message->body), message->close, true);
+        message_free(message);
+        message = next;
+    }
+}
+
+static void reload(struct server *server)
+{
+    struct error err = { 0 };
+    int r = server_tls_reload(server->tls, &err);
+    if (r < 0)
+        problem(server, err.text);
+    else
+        server->last_problem.text[0] = '\0';
+    if (r > 0 && server->options.on_reload)
+        server->options.on_reload(server->options.user);
+}
+
+/* Deadlines, and what else is due. Computes when the next one is. */
+static void sweep(struct server *server)
+{
+    int64_t now = server_now_ns();
+    if (now < server->wake_ns)
+        return;
+    server->wake_ns = INT64_MAX;
+    if (server->tls && now >= server->reload_ns) {
+        reload(server);
+        server->reload_ns = now + server->options.reload_ms * NS_PER_MS;
+    }
+    if (server->listen_again_ns && now >= server->listen_again_ns) {
+        server->listen_again_ns = 0;
+        if (server->listens)
+            listen_for(server, true);
+    }
+    for (uint32_t i = 0; i < server->limits.connections_max; i++) {
+        struct conn *conn = server->slots[i];
+        if (conn && conn->deadline_ns <= now)
+            conn_expire(conn);
+        conn = server->slots[i];
+        if (conn)
+            server->wake_ns = MIN(server->wake_ns, conn->deadline_ns);
+    }
+    if (server->tls)
+        server->wake_ns = MIN(server->wake_ns, server->reload_ns);
+    if (server->listen_again_ns)
+        server->wake_ns = MIN(server->wake_ns, server->listen_again_ns);
+    server->wake_ns = MAX(server->wake_ns, now + SWEEP_MS_MIN * NS_PER_MS);
+}
+
+static void run_again(struct server *server)
+{
+    size_t count = server->again.len;
+    for (size_t i = 0; i < count; i++) {
+        struct conn *conn = server->again.items[i];
+        conn->waits_again = false;
+        conn_run(conn);
+    }
+    size_t left = server->again.len - count;
+    if (count)
+        memmove(server->again.items, server->again.items + count, left * sizeof(*server->again.items));
+    server->again.len = left;
+}
+
+/* No pointer to a closed connection is left anywhere but in `again`. */
+static void bury(struct server *server)
+{
+    struct conn *conn = server->closed;
+    if (!conn)
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < server->again.len; i++)
+        if (server->again.items[i]->state != CONN_CLOSED)
+            server->again.items[kept++] = server->again.items[i];
+    server->again.len = kept;
+    server->closed = NULL;
+    while (conn) {
+        struct conn *next = conn->next_closed;
+        conn_free(conn);
+        conn = next;
+    }
+    if (server->draining && !atomic_load(&server->connections)) {
+        pthread_mutex_lock(&server->lock);
+        pthread_cond_broadcast(&server->emptied);
+        pthread_mutex_unlock(&server->lock);
+    }
+}
+
+static int wait_ms(const struct server *server)
+{
+    if (server->again.len)
+        return 0;
+    if (server->wake_ns == INT64_MAX)
+        return -1;
+    int64_t left = (server->wake_ns - server_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
+    return (int)MIN(MAX(left, 0), 60000);
+}
+
+static bool is_stopping(struct server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    bool stopping = server->stopping;
+    pthread_mutex_unlock(&server->lock);
+    return stopping;
+}
+
+static void handle(struct server *server, const struct epoll_event *event)
+{
+    if (event->data.ptr == &server->listen_fd) {
+        accept_all(server);
+    } else if (event->data.ptr == &server->wake_fd) {
+        uint64_t count;
+        (void)!read(server->wake_fd, &count, sizeof(count));
+    } else {
+        struct conn *conn = event->data.ptr;
+        /* Both directions are dead: nobody will read an answer. */
+        if (event->events & (EPOLLERR | EPOLLHUP) && conn->state != CONN_CLOSED && !(event->events & EPOLLIN))
+            conn_close(conn);
+        else
+            conn_run(conn);
+    }
+}
+
+static void *thread_main(void *user)
+{
+    struct server *server = user;
+    struct epoll_event events[EVENTS_MAX];
+    here = server;
+    while (!is_stopping(server)) {
+        int count = epoll_wait(server->epoll_fd, events, EVENTS_MAX, wait_ms(server));
+        for (int i = 0; i < count; i++)
+            handle(server, &events[i]);
+        run_again(server);
+        read_mail(server);
+        sweep(server);
+        bury(server);
+    }
+    stop_listening(server);
+    for (uint32_t i = 0; i < server->limits.connections_max; i++)
+        if (server->slots[i])
+            conn_close(server->slots[i]);
+    read_mail(server);
+    bury(server);
+    return NULL;
+}
+
+static void post(struct server *server, struct message *message)
+{
+    pthread_mutex_lock(&server->lock);
+    *server->last = message;
+    server->last = &message->next;
+    pthread_mutex_unlock(&server->lock);
+    (void)!write(server->wake_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+}
+
+/* A header that would break out of its line is left out: names and values may come from elsewhere. */
+static bool is_clean(struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' && text.ptr[i] != '\t')
+            return false;
+    return true;
+}
+
+void server_respond(struct server *server, uint64_t id, const struct server_response *response)
+{
+    struct strbuf headers = { 0 };
+    for (size_t i = 0; i < response->header_count; i++) {
+        const struct server_header *header = &response->headers[i];
+        if (is_clean(header->name) && is_clean(header->value))
+            strbuf_printf(&headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(header->name), STR_ARG(header->value));
+    }
+    if (here == server) {
+        answer(server, id, response->status, strbuf_slice(&headers), response->body, response->close, false);
+        /* Whoever called on_request() sends it; an answer outside of it is sent with the next turn. */
+        uint32_t slot = (uint32_t)(id & 0xffff);
+        struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
+        if (conn && conn->state == CONN_WRITING && !conn->dispatching && !conn->waits_again) {
+            conn->waits_again = true;
+            *vec_push(&server->again) = conn;
+        }
+        strbuf_release(&headers);
+        return;
+    }
+    struct message *message = xcalloc(1, sizeof(*message));
+    message->id = id;
+    message->status = response->status;
+    message->close = response->close;
+    message->headers = headers;
+    strbuf_str(&message->body, response->body);
+    post(server, message);
+}
+
+void server_call(struct server *server, void (*call)(void *context), void *context)
+{
+    struct message *message = xcalloc(1, sizeof(*message));
+    message->call = call;
+    message->context = context;
+    post(server, message);
+}
+
+static int open_socket(int family, const struct server_options *options, struct error *err)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return error_set(err, -errno, "failed to create listener: %s", strerror(errno));
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (options->reuse_port)
+        set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+    if (family == AF_INET6)
+        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    return fd;
+}
+
+static int bind_to(const struct sockaddr *address, socklen_t len, const struct server_options *options,
+                   struct error *err)
+{
+    int fd = open_socket(address->sa_family, options, err);
+    if (fd < 0)
+        return fd;
+    if (bind(fd, address, len) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int r = error_set(err, -errno, "failed to create listener: failed to listen on %s:%u: %s",
+                      options->address && *options->address ? options->address : "0.0.0.0", options->port,
+                      strerror(errno));
+    close(fd);
+    return r;
+}
+
+static int open_listener(struct server *server, struct error *err)
+{
+    const struct server_options *options = &server->options;
+    const char *text = options->address && *options->address ? options->address : "::";
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(options->port) };
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(options->port) };
+    bool is_v4 = inet_pton(AF_INET, text, &v4.sin_addr) == 1;
+    if (!is_v4 && inet_pton(AF_INET6, text, &v6.sin6_addr) != 1)
+        return error_set(err, -EINVAL, "\"%s\" is not an IP address", text);
+    bool all = is_v4 ? v4.sin_addr.s_addr == htonl(INADDR_ANY) : IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+    int fd = -1;
+    if (all || !is_v4)
+        fd = bind_to((struct sockaddr *)&v6, sizeof(v6), options, err);
+    if (is_v4 ? fd < 0 : fd == -EAFNOSUPPORT && all)
+        fd = bind_to((struct sockaddr *)&v4, sizeof(v4), options, err);
+    if (fd < 0)
+        return fd;
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    if (getsockname(fd, (struct sockaddr *)&bound, &len) == 0)
+        server->port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+                                                        : ((struct sockaddr_in6 *)&bound)->sin6_port);
+    server->listen_fd = fd;
+    server->listens = true;
+    return 0;
+}
+
+#define DEFAULT(field, value) limits->field = limits->field ? limits->field : (value)
+
+static void set_defaults(struct server *server)
+{
+    struct server_limits *limits = &server->limits;
+    DEFAULT(connections_max, 1024);
+    limits->connections_max = MIN(limits->connections_max, UINT16_MAX);
+    DEFAULT(header_bytes_max, 64 << 10);
+    DEFAULT(body_bytes_max, 64 << 10);
+    DEFAULT(response_bytes_max, 256 << 20);
+    DEFAULT(handshake_ms, 10000);
+    DEFAULT(header_ms, 32000);
+    DEFAULT(body_ms, 30000);
+    DEFAULT(answer_ms, 60000);
+    DEFAULT(write_ms, 60000);
+    DEFAULT(idle_ms, 90000);
+    DEFAULT(linger_ms, 500);
+    if (!server->options.reload_ms)
+        server->options.reload_ms = 10000;
+}
+
+static int watch(struct server *server, int fd, void *what)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+    return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int start(struct server *server, struct error *err)
+{
+    server->slots = xcalloc(server->limits.connections_max, sizeof(*server->slots));
+    for (uint32_t i = server->limits.connections_max; i > 0; i--)
+        *vec_push(&server->free_slots) = i - 1;
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    server->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (server->epoll_fd < 0 || server->wake_fd < 0 || watch(server, server->listen_fd, &server->listen_fd) < 0 ||
+        watch(server, server->wake_fd, &server->wake_fd) < 0)
+        return error_set(err, -errno, "cannot start the server: %s", strerror(errno));
+    server->reload_ns = server_now_ns() + server->options.reload_ms * NS_PER_MS;
+    server->wake_ns = server->tls ? server->reload_ns : INT64_MAX;
+    /* Signals are the business of other threads; SIGPIPE, of a client that is gone, of nobody. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&server->thread, NULL, thread_main, server);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r ? error_set(err, -r, "cannot start the server's thread: %s", strerror(r)) : 0;
+}
+
+static void release(struct server *server)
+{
+    stop_listening(server);
+    if (server->epoll_fd >= 0)
+        close(server->epoll_fd);
+    if (server->wake_fd >= 0)
+        close(server->wake_fd);
+    server_tls_free(server->tls);
+    for (struct message *message = server->first, *next; message; message = next) {
+        next = message->next;
+        message_free(message);
+    }
+    free(server->slots);
+    vec_release(&server->free_slots);
+    vec_release(&server->again);
+    pthread_mutex_destroy(&server->lock);
+    pthread_cond_destroy(&server->emptied);
+    free(server);
+}
+
+int server_new(const struct server_options *options, struct server **ret, struct error *err)
+{
+    struct server *server = xcalloc(1, sizeof(*server));
+    server->options = *options;
+    server->limits = options->limits;
+    server->epoll_fd = server->wake_fd = server->listen_fd = -1;
+    server->last = &server->first;
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->emptied, &attributes);
+    pthread_condattr_destroy(&attributes);
+    set_defaults(server);
+    int r = options->tls ? server_tls_new(options->tls, &server->tls, err) : 0;
+    if (r == 0)
+        r = open_listener(server, err);
+    if (r == 0)
+        r = start(server, err);
+    if (r < 0)
+        release(server);
+    else
+        *ret = server;
+    return r;
+}
+
+static void begin_drain(void *context)
+{
+    struct server *server = context;
+    pthread_mutex_lock(&server->lock);
+    server->draining = true;
+    pthread_mutex_unlock(&server->lock);
+    stop_listening(server);
+    for (uint32_t i = 0; i < server->limits.connections_max; i++) {
+        struct conn *conn = server->slots[i];
+        if (conn && (conn_is_idle(conn) || conn->state == CONN_HANDSHAKE))
+            conn_close(conn);
+    }
+    pthread_mutex_lock(&server->lock);
+    pthread_cond_broadcast(&server->emptied);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void server_drain(struct server *server, int64_t grace_ms)
+{
+    server_call(server, begin_drain, server);
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += grace_ms / 1000;
+    until.tv_nsec += (long)(grace_ms % 1000 * NS_PER_MS);
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&server->lock);
+    int r = 0;
+    while (r == 0 && (!server->draining || atomic_load(&server->connections)))
+        r = pthread_cond_timedwait(&server->emptied, &server->lock, &until);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void server_free(struct server *server)
+{
+    if (!server)
+        return;
+    pthread_mutex_lock(&server->lock);
+    server->stopping = true;
+    pthread_mutex_unlock(&server->lock);
+    (void)!write(server->wake_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+    pthread_join(server->thread, NULL);
+    release(server);
+}
+
+uint16_t server_port(const struct server *server)
+{
+    return server->port;
+}
+
+struct server_stats server_stats(const struct server *server)
+{
+    return (struct server_stats){
+        .accepted = atomic_load(&server->accepted),
+        .evicted = atomic_load(&server->evicted),
+        .requests = atomic_load(&server->requests),
+        .refused = atomic_load(&server->refused),
+        .handshakes_failed = atomic_load(&server->handshakes_failed),
+        .connections = (uint32_t)atomic_load(&server->connections),
+        .response_bytes = atomic_load(&server->response_bytes),
+    };
+}
+
+struct str server_header_value(const struct server_request *request, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct server_header *header = &request->headers[i];
+        if (header->name.len == len && strncasecmp(header->name.ptr, name, len) == 0)
+            return header->value;
+    }
+    return (struct str){ 0 };
+}

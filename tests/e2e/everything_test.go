@@ -1,0 +1,234 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The crowd is a load of everything that a scheduler does in more than one step: pods whose volumes have to be made, that
+// need devices, that are gated for a while, that have to make others go, that keep apart, and some that are only there.
+const crowdGPU = "gpu.example.com"
+
+type crowd struct {
+	e     *env
+	count int
+	done  chan struct{}
+	err   error
+	begun int // pods that were bound before
+}
+
+var crowdKinds = []string{"volume", "device", "gated", "vip", "apart", "spread", "plain", "plain"}
+
+// kind of pod number i.
+func (c *crowd) kind(i int) string { return crowdKinds[i%len(crowdKinds)] }
+
+// name of pod number i.
+func (c *crowd) name(i int) string { return fmt.Sprintf("%s-%d", c.kind(i), i) }
+
+// vips is the number of pods that have to make room for themselves.
+func (c *crowd) vips() int { return c.count / len(crowdKinds) }
+
+// crowd prepares the cluster and starts to create the pods, so many per second.
+func (e *env) crowd(count, perSecond int) *crowd {
+	e.Helper()
+	c := &crowd{e: e, count: count, done: make(chan struct{})}
+	e.play(&storage{})
+	e.create(newClass("later", waiting, "e2e.example.com"), newDeviceClass(crowdGPU))
+	// Half again as much room as needed, so that nobody is kept out by the order in which the others came.
+	for i := range (count*3/2 + 39) / 40 {
+		node := NewNode(fmt.Sprintf("node-%d", i), nodeLabel("pool", "common"), nodeLabel(zone, fmt.Sprintf("zone-%d", i%3)))
+		e.create(node, newDevices(node.Name, crowdGPU, 8))
+	}
+	// And nodes that are full with pods that can go, one and a half times as many as have to.
+	for i := range (c.vips()*3/2 + 3) / 4 {
+		full := fmt.Sprintf("full-%d", i)
+		e.create(NewNode(full, nodeLabel("pool", "full")))
+		for j := range 4 {
+			e.create(NewPod(fmt.Sprintf("filler-%d-%d", i, j), onNode(full), Requests("cpu", "1"), priority("low")))
+		}
+	}
+	e.await("the fillers are seen", func() bool { return e.o.Bound() >= (c.vips()*3/2+3)/4*4 })
+	c.begun = e.o.Bound()
+	go c.run(perSecond)
+	return c
+}
+
+func (c *crowd) run(perSecond int) {
+	defer close(c.done)
+	tick := time.NewTicker(time.Second / time.Duration(perSecond))
+	defer tick.Stop()
+	var gated []string
+	for i := range c.count {
+		<-tick.C
+		for _, obj := range c.objects(i) {
+			if c.err = c.e.insist(obj); c.err != nil {
+				return
+			}
+		}
+		if c.kind(i) == "gated" {
+			gated = append(gated, c.name(i))
+		}
+		// Gates open some time later, while others come.
+		if len(gated) > 2 || i == c.count-1 {
+			for _, name := range gated {
+				if c.err = c.e.insistOn(func() error { return c.open(name) }); c.err != nil {
+					return
+				}
+			}
+			gated = nil
+		}
+	}
+}
+
+func (c *crowd) open(name string) error {
+	_, err := c.e.c.Admin.CoreV1().Pods("default").Patch(c.e.ctx, name, types.MergePatchType,
+		[]byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+	return err
+}
+
+// objects is pod number i, after what it needs.
+func (c *crowd) objects(i int) []runtime.Object {
+	name, kind := c.name(i), c.kind(i)
+	mods := []PodMod{Requests("cpu", "100m", "memory", "64Mi"), selector("pool", "common")}
+	var first []runtime.Object
+	switch kind {
+	case "volume":
+		first, mods = append(first, newClaim(name, "later", "")), append(mods, claim(name))
+	case "device":
+		first, mods = append(first, newDeviceClaim(name, crowdGPU)), append(mods, device(name))
+	case "gated":
+		mods = append(mods, gates("example.com/wait"))
+	case "vip":
+		mods = []PodMod{Requests("cpu", "1"), selector("pool", "full"), priority("high")}
+	case "apart":
+		// As many groups as it takes for each to fit on half of the nodes.
+		group := fmt.Sprintf("apart-%d", i%9)
+		mods = append(mods, labels("app", group), apart(v1.LabelHostname, group))
+	case "spread":
+		mods = append(mods, labels("app", "spread"), spread(zone, "spread"))
+	}
+	return append(first, NewPod(name, mods...))
+}
+
+// bound is the number of the crowd's pods that are bound.
+func (c *crowd) bound() int { return c.e.o.Bound() - c.begun }
+
+// finished waits for the last pod, and looks whether everything is as it should be.
+func (c *crowd) finished(faults int) {
+	e := c.e
+	e.Helper()
+	<-c.done
+	e.must(c.err)
+	if err := e.within(3*patience, func() bool { return c.bound() >= c.count }); err != nil {
+		var text strings.Builder
+		for _, s := range e.o.Pods(func(s *Seen) bool { return s.Node == "" && !s.Gone }) {
+			text.WriteString(e.describe(s.Pod.Name))
+		}
+		e.Fatalf("%d of %d pods were bound (%v); pending:\n%s", c.bound(), c.count, err, text.String())
+	}
+	victims := e.o.Pods(func(s *Seen) bool { return s.Gone })
+	// Who was killed between asking a pod to go and remembering for whom may have to ask another one.
+	if len(victims) < c.vips() || len(victims) > c.vips()+faults {
+		e.Errorf("%d pods had to go for %d", len(victims), c.vips())
+	}
+	c.devices()
+	c.volumes()
+	e.faultless()
+}
+
+// devices fails if a device was given to two pods, or to one elsewhere.
+func (c *crowd) devices() {
+	e := c.e
+	e.Helper()
+	list, err := e.c.Admin.ResourceV1().ResourceClaims("default").List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	owner := map[string]string{}
+	for _, claim := range list.Items {
+		given, by := claim.Status.Allocation, claim.Status.ReservedFor
+		if given == nil || len(given.Devices.Results) != 1 || len(by) != 1 || by[0].Name != claim.Name {
+			e.known("the pod %s is bound and its claim has the allocation %+v, reserved for %+v", claim.Name, given, by)
+			continue
+		}
+		got, node := given.Devices.Results[0], e.o.Pod(key(claim.Name)).Node
+		if got.Pool != node {
+			e.known("%s has a device of %s and was bound to %s", claim.Name, got.Pool, node)
+		}
+		id := got.Pool + "/" + got.Device
+		if owner[id] != "" {
+			e.Errorf("%s was given to %s and to %s", id, owner[id], claim.Name)
+		}
+		owner[id] = claim.Name
+	}
+}
+
+// volumes fails if a pod is not where its volume was made.
+func (c *crowd) volumes() {
+	e := c.e
+	e.Helper()
+	list, err := e.c.Admin.CoreV1().PersistentVolumes().List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for _, pv := range list.Items {
+		name := pv.Spec.ClaimRef.Name
+		where := pv.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Values[0]
+		if node := e.o.Pod(key(name)).Node; node != where {
+			e.known("the volume of %s is on %s, the pod on %s", name, where, node)
+		}
+	}
+}
+
+// Killed again and again while it does everything that it can do: nothing is lost, and nothing is done twice.
+func TestSchedulerIsKilledAmidstEverything(t *testing.T) {
+	const pods, kills = 320, 12
+	e := shared(t)
+	c := e.crowd(pods, 40)
+	for i := range kills {
+		p := e.start(fast...)
+		goal := (i + 1) * pods / (kills + 1)
+		e.await("the crowd gets on", func() bool { return c.bound() >= goal })
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond) // so that it is killed at other moments, too
+		p.Kill()
+	}
+	p := e.start(fast...)
+	c.finished(kills)
+	e.running(p)
+}
+
+// All that can fail fails, one after the other, while the scheduler does everything that it can do.
+func TestEverythingFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes most of a minute")
+	}
+	e := private(t, Options{Audit: true})
+	relay, err := NewRelay(e.c.Addr())
+	e.must(err)
+	t.Cleanup(relay.Close)
+	p := e.startAt("scheduler", relay.Addr, fast...)
+	faults := []func(){
+		func() { p.Kill(); p = e.startAt("scheduler", relay.Addr, fast...) },
+		relay.Cut,
+		func() { relay.HoldAnswers(); time.Sleep(time.Second); relay.Cut() },
+		func() { e.c.KillAPI(); e.must(e.c.RestartAPI(e.ctx)) },
+		func() { relay.Hold(); time.Sleep(2 * time.Second); relay.Heal() },
+		func() { e.c.PauseAPI(); time.Sleep(2 * time.Second); e.c.ResumeAPI() },
+		func() { p.Pause(); time.Sleep(2 * time.Second); p.Resume() },
+	}
+	faults = slices.Concat(faults, faults)
+	const pods = 640
+	c := e.crowd(pods, 40)
+	for i, fault := range faults {
+		goal := (i + 1) * pods / (len(faults) + 1)
+		e.await("the crowd gets on", func() bool { return c.bound() >= goal })
+		fault()
+	}
+	c.finished(len(faults))
+	e.running(p)
+}

@@ -1,0 +1,323 @@
+/* Log lines look as those of klog, in text and in JSON, byte for byte but for time and process. */
+#include "support/test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/log_format.h"
+
+static int read_end, write_end;
+
+static void start(enum log_format format, int32_t verbosity, const char *vmodule)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    read_end = ends[0];
+    write_end = ends[1];
+    struct error err;
+    struct log_options options = { format, verbosity, vmodule, write_end };
+    if (log_init(&options, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static char line[8192];
+
+/* What was written since the last call. */
+static const char *written(void)
+{
+    ssize_t len = read(read_end, line, sizeof(line) - 1);
+    line[MAX(len, 0)] = '\0';
+    return line;
+}
+
+static void stop(void)
+{
+    assert_string_equal(written(), "");
+    close(read_end);
+    close(write_end);
+    assert_int_equal(log_init(&(struct log_options){ 0 }, NULL), 0);
+}
+
+/* A text line without its header, which must be well formed. */
+static const char *text_body(char severity)
+{
+    int month, day, hour, minute, second, micro, at = 0;
+    long pid;
+    char letter, file[64];
+    written();
+    int got = sscanf(line, "%c%2d%2d %2d:%2d:%2d.%6d %ld %63[^]]] %n", &letter, &month, &day, &hour, &minute,
+                     &second, &micro, &pid, file, &at);
+    if (got != 9 || at == 0)
+        fail_msg("no header: %s", line);
+    assert_int_equal(letter, severity);
+    assert_int_equal(pid, getpid());
+    assert_int_equal(strncmp(file, "test_log.c:", 11), 0);
+    assert_int_equal(line[29], ' '); /* columns, as others parse them */
+    assert_int_equal(line[14], '.');
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    assert_true(month == local.tm_mon + 1 || day == 1 || day == 31);
+    return line + at;
+}
+
+static void test_text(void **state _unused_)
+{
+    start(LOG_TEXT, 2, NULL);
+    log_info(2, "Successfully bound pod to node", log_ref("pod", STR("default"), STR("web")),
+             log_str("node", STR("n1")), log_int("evaluatedNodes", 12), log_bool("retry", false));
+    assert_string_equal(text_body('I'), "\"Successfully bound pod to node\" pod=\"default/web\" node=\"n1\" "
+                                        "evaluatedNodes=12 retry=false\n");
+    log_info(0, "plain");
+    assert_string_equal(text_body('I'), "\"plain\"\n");
+    struct error err = { "no \"such\" thing" };
+    log_error(&err, "Failed", log_ref("node", (struct str){ 0 }, STR("n1")));
+    assert_string_equal(text_body('E'), "\"Failed\" err=\"no \\\"such\\\" thing\" node=\"n1\"\n");
+    log_error(NULL, "Failed");
+    assert_string_equal(text_body('E'), "\"Failed\"\n");
+    log_warning("Odd", log_duration("after", 1500000000), log_double("share", 0.25));
+    assert_string_equal(text_body('W'), "\"Odd\" after=\"1.5s\" share=0.25\n");
+    int computed = 0;
+    log_info(3, "hidden", log_int("x", ++computed));
+    assert_int_equal(computed, 0);
+    stop();
+}
+
+static void test_text_of_several_lines(void **state _unused_)
+{
+    static const struct {
+        const char *value, *want;
+    } cases[] = {
+        { "one\ntwo", "=<\n\tone\n\ttwo\n >\n" },
+        { "one\n", "=<\n\tone\n >\n" },
+        { "\n", "=<\n\t\n >\n" },
+        { "a\n\nb", "=<\n\ta\n\t\n\tb\n >\n" },
+    };
+    start(LOG_TEXT, 0, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        log_info(0, "m", log_str("k", str_from(cases[i].value)));
+        const char *body = text_body('I');
+        assert_int_equal(strncmp(body, "\"m\" k", 5), 0);
+        assert_string_equal(body + 5, cases[i].want);
+    }
+    log_info(0, "two\nlines");
+    assert_string_equal(text_body('I'), "\"two\\nlines\"\n");
+    stop();
+}
+
+/* The part after the caller, which must be well formed. */
+static const char *json_body(void)
+{
+    double ms = 0;
+    int at = 0, number;
+    written();
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (sscanf(line, "{\"ts\":%lf,\"caller\":\"base/test_log.c:%d\",%n", &ms, &number, &at) != 2 || !at)
+        fail_msg("no header: %s", line);
+    double now_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+    assert_true(ms <= now_ms + 1 && ms > now_ms - 60000);
+    assert_null(strpbrk(line + 6, "eE") < strchr(line, ',') ? strpbrk(line + 6, "eE") : NULL);
+    return line + at;
+}
+
+static void test_json(void **state _unused_)
+{
+    start(LOG_JSON, 4, NULL);
+    log_info(3, "Attempting to schedule pod", log_ref("pod", STR("default"), STR("web")),
+             log_ref("node", (struct str){ 0 }, STR("n1")), log_str("reason", STR("a\tb\n\"c\"")),
+             log_int("count", -3), log_duration("after", 250000), log_bool("ok", true), log_double("share", 0.5));
+    assert_string_equal(json_body(), "\"msg\":\"Attempting to schedule pod\",\"v\":3,"
+                                     "\"pod\":{\"name\":\"web\",\"namespace\":\"default\"},\"node\":{\"name\":\"n1\"},"
+                                     "\"reason\":\"a\\tb\\n\\\"c\\\"\",\"count\":-3,\"after\":\"250\xc2\xb5s\","
+                                     "\"ok\":true,\"share\":0.5}\n");
+    struct error err = { "boom" };
+    log_error(&err, "Failed", log_int("count", 1));
+    assert_string_equal(json_body(), "\"msg\":\"Failed\",\"count\":1,\"err\":\"boom\"}\n");
+    log_error(NULL, "Failed");
+    assert_string_equal(json_body(), "\"msg\":\"Failed\"}\n");
+    log_warning("Odd");
+    assert_string_equal(json_body(), "\"msg\":\"Odd\",\"v\":0}\n");
+    stop();
+}
+
+static void test_verbosity(void **state _unused_)
+{
+    static const struct {
+        int32_t verbosity;
+        const char *vmodule, *file;
+        int32_t level;
+        bool want;
+    } cases[] = {
+        { 0, NULL, "src/queue/queue.c", 0, true },
+        { 0, NULL, "src/queue/queue.c", 1, false },
+        { 5, NULL, "queue.c", 5, true },
+        { 2, "queue=4", "src/queue/queue.c", 4, true },
+        { 2, "queue=4", "src/queue/queue.c", 5, false },
+        { 2, "queue=4", "src/queue/queues.c", 4, false },
+        { 2, "que*=4,", "src/queue/queues.c", 4, true },
+        { 2, "q?eue=4", "queue.c", 4, true },
+        { 2, "[p-r]ueue=4", "queue.c", 4, true },
+        { 5, "queue=1", "queue.c", 4, true },
+        { 0, "q*=1,queue=9", "queue.c", 4, false }, /* the first that fits counts */
+        { 0, "other=0,queue=9", "queue.c", 9, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        start(LOG_TEXT, cases[i].verbosity, cases[i].vmodule);
+        bool quick = cases[i].level <= log_highest_verbosity;
+        if ((quick && log_enabled_in(cases[i].level, cases[i].file)) != cases[i].want)
+            fail_msg("case %zu", i);
+        stop();
+    }
+    start(LOG_TEXT, 0, NULL);
+    log_info(4, "hidden");
+    log_set_verbosity(4);
+    log_info(4, "shown");
+    assert_string_equal(text_body('I'), "\"shown\"\n");
+    stop();
+}
+
+static void test_bad_vmodule(void **state _unused_)
+{
+    static const struct {
+        const char *vmodule, *want;
+    } cases[] = {
+        { "queue", "syntax error: expect comma-separated list of filename=N" },
+        { "queue=", "syntax error: expect comma-separated list of filename=N" },
+        { "=1", "syntax error: expect comma-separated list of filename=N" },
+        { "a=1=2", "syntax error: expect comma-separated list of filename=N" },
+        { "a=x", "syntax error: expect comma-separated list of filename=N" },
+        { "a=99999999999", "syntax error: expect comma-separated list of filename=N" },
+        { "b=2,a=-1", "negative value for vmodule level" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error err = { "" };
+        struct log_options options = { .vmodule = cases[i].vmodule };
+        assert_int_equal(log_init(&options, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].want);
+        assert_int_equal(log_highest_verbosity, 0);
+    }
+}
+
+static void test_quoting(void **state _unused_)
+{
+    /* As Go's strconv.Quote, and as the encoder behind the reference's JSON logs. */
+    static const struct {
+        const char *text;
+        uint32_t len;
+        const char *quoted, *json;
+    } cases[] = {
+        { "plain", 5, "\"plain\"", "\"plain\"" },
+        { "\a\b\f\v\x01\x7f", 6, "\"\\a\\b\\f\\v\\x01\\x7f\"", "\"\\u0007\\u0008\\u000c\\u000b\\u0001\x7f\"" },
+        { "\xc3\xa4\xe2\x82\xac", 5, "\"\xc3\xa4\xe2\x82\xac\"", "\"\xc3\xa4\xe2\x82\xac\"" },
+        { "a\xff\xc3", 3, "\"a\\xff\\xc3\"", "\"a\\ufffd\\ufffd\"" },
+        { "\xc2\xa0\xe2\x80\xa8", 5, "\"\\u00a0\\u2028\"", "\"\xc2\xa0\xe2\x80\xa8\"" },
+        { "\xf3\xb0\x80\x80", 4, "\"\\U000f0000\"", "\"\xf3\xb0\x80\x80\"" },
+        { "\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"", "\"\xf0\x9f\x98\x80\"" },
+        { "\xed\xa0\x80", 3, "\"\\xed\\xa0\\x80\"", "\"\\ufffd\\ufffd\\ufffd\"" },
+        { "a\0b", 3, "\"a\\x00b\"", "\"a\\u0000b\"" },
+        { NULL, 0, "\"\"", "\"\"" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(strbuf_release) struct strbuf quoted = { 0 }, json = { 0 };
+        struct str text = { cases[i].text, cases[i].len };
+        format_quoted(&quoted, text);
+        format_json(&json, text);
+        assert_string_equal(quoted.text, cases[i].quoted);
+        assert_string_equal(json.text, cases[i].json);
+    }
+}
+
+static void test_numbers(void **state _unused_)
+{
+    static const struct {
+        double value;
+        const char *plain, *json;
+    } doubles[] = {
+        { 0, "0", "0" },
+        { -0.5, "-0.5", "-0.5" },
+        { 1e21, "1000000000000000000000", "1e+21" },
+        { 1e-7, "0.0000001", "1e-7" },
+        { 1700041524123.456, "1700041524123.456", "1700041524123.456" },
+        { 0.1 + 0.2, "0.30000000000000004", "0.30000000000000004" },
+        { __builtin_nan(""), "\"NaN\"", "\"<internal error: json: unsupported value: NaN>\"" },
+        { __builtin_inf(), "\"+Inf\"", "\"<internal error: json: unsupported value: +Inf>\"" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(doubles); i++) {
+        _cleanup_(strbuf_release) struct strbuf plain = { 0 }, json = { 0 };
+        format_double(&plain, doubles[i].value, FLOAT_PLAIN);
+        format_double(&json, doubles[i].value, FLOAT_JSON);
+        assert_string_equal(plain.text, doubles[i].plain);
+        assert_string_equal(json.text, doubles[i].json);
+    }
+    static const struct {
+        int64_t ns;
+        const char *want;
+    } durations[] = {
+        { 0, "0s" },
+        { 1, "1ns" },
+        { 1100, "1.1\xc2\xb5s" },
+        { 2200000, "2.2ms" },
+        { 3300000000, "3.3s" },
+        { 245000000000, "4m5s" },
+        { 3600000000000, "1h0m0s" },
+        { -1500000000, "-1.5s" },
+        { INT64_MIN, "-2562047h47m16.854775808s" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
+        _cleanup_(strbuf_release) struct strbuf text = { 0 };
+        format_duration(&text, durations[i].ns);
+        assert_string_equal(text.text, durations[i].want);
+    }
+}
+
+enum { WRITERS = 4, LINES = 500 };
+
+static void *write_lines(void *user)
+{
+    for (int i = 0; i < LINES; i++)
+        log_info(0, "line", log_int("writer", (int64_t)(intptr_t)user), log_int("number", i));
+    return NULL;
+}
+
+static void test_lines_stay_whole(void **state _unused_)
+{
+    char path[] = "/tmp/berth-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(log_init(&(struct log_options){ .fd = fd }, NULL), 0);
+    pthread_t threads[WRITERS];
+    for (intptr_t i = 0; i < WRITERS; i++)
+        pthread_create(&threads[i], NULL, write_lines, (void *)i);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    FILE *file = fdopen(fd, "r");
+    rewind(file);
+    int next[WRITERS] = { 0 }, lines = 0;
+    for (; fgets(line, sizeof(line), file); lines++) {
+        int writer, number;
+        const char *at = strchr(line, ']');
+        assert_non_null(at);
+        assert_int_equal(sscanf(at, "] \"line\" writer=%d number=%d\n", &writer, &number), 2);
+        assert_int_equal(number, next[writer]++);
+    }
+    assert_int_equal(lines, WRITERS * LINES);
+    fclose(file);
+    assert_int_equal(log_init(&(struct log_options){ 0 }, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_text_of_several_lines),
+        cmocka_unit_test(test_json),      cmocka_unit_test(test_verbosity),
+        cmocka_unit_test(test_bad_vmodule), cmocka_unit_test(test_quoting),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_lines_stay_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+/* Requests to the API server carry what they must, wait as they must, are fenced, and are answered once each,
+ * whatever happens to them. */
+#include "unit/net/harness.h"
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "client/api.h"
+
+static char dir[64], ca[512], crt[512], key[512], program[512];
+static struct server server;
+static char server_url[64];
+static atomic_bool writes_allowed;
+static atomic_int write_checks;
+
+static int setup(void **state _unused_)
+{
+    dir_make(dir);
+    certs_make(dir);
+    in_dir(dir, "ca.crt", ca);
+    in_dir(dir, "program", program);
+    server_start(&server, "--cert", in_dir(dir, "server.crt", crt), "--key", in_dir(dir, "server.key", key));
+    snprintf(server_url, sizeof(server_url), "https://127.0.0.1:%d", server.port);
+    return 0;
+}
+
+static int teardown(void **state _unused_)
+{
+    server_stop(&server);
+    dir_remove(dir);
+    return 0;
+}
+
+static struct kube_access access_with(struct kube_user user)
+{
+    return (struct kube_access){
+        .cluster = { .server = str_from(server_url), .certificate_authority = str_from(ca) },
+        .user = user,
+        .https = true,
+    };
+}
+
+static bool may_write(void *user _unused_)
+{
+    atomic_fetch_add(&write_checks, 1);
+    return atomic_load(&writes_allowed);
+}
+
+static struct api *api_of(const struct kube_access *access, double qps, int32_t burst)
+{
+    struct api *api;
+    struct error err;
+    struct api_options options = { .access = access, .qps = qps, .burst = burst, .may_write = may_write };
+    if (api_new(&options, &api, &err) < 0)
+        fail_msg("%s", err.text);
+    return api;
+}
+
+static uint64_t send_api(struct api *api, struct api_request request, struct reply *reply)
+{
+    struct error err;
+    uint64_t id = 0;
+    reply_init(reply);
+    request.method = request.method ? request.method : "GET";
+    request.callbacks = &reply_callbacks;
+    request.user = reply;
+    if (api_send(api, &request, &id, &err) < 0)
+        fail_msg("%s", err.text);
+    return id;
+}
+
+static void test_headers_and_body(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ .token = STR("secret") });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    uint64_t id = send_api(api,
+                           (struct api_request){ .method = "POST",
+                                                 .path = STR("/echo/api/v1/pods?x=1"),
+                                                 .content_type = API_PROTOBUF,
+                                                 .accept = "application/json;as=Table",
+                                                 .body = STR("k8s") },
+                           &reply);
+    reply_wait(&reply);
+    assert_int_equal(reply.response.status, 200);
+    assert_int_equal(reply.response.id, id);
+    static const char *const parts[] = {
+        "\"method\": \"POST\"",
+        "\"path\": \"/echo/api/v1/pods?x=1\"",
+        "\"body\": \"k8s\"",
+        "\"authorization\": \"Bearer secret\"",
+        "\"content-type\": \"application/vnd.kubernetes.protobuf\"",
+        "\"accept\": \"application/json;as=Table\"",
+        "\"user-agent\": \"berth/",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (!strstr(reply.text.text, parts[i]))
+            fail_msg("%s is not in %s", parts[i], reply.text.text);
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_stream(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ 0 });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    send_api(api, (struct api_request){ .path = STR("/stream/3/1"), .stream = true }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "line 0\nline 1\nline 2\n");
+    assert_int_equal(reply.starts, 1);
+    reply_release(&reply);
+    uint64_t id = send_api(api, (struct api_request){ .path = STR("/stream/1/1?hang"), .stream = true }, &reply);
+    reply_wait_for(&reply, &reply.chunks, 1);
+    assert_int_equal(api_stats(api).streams, 1);
+    api_cancel(api, id);
+    api_cancel(api, id + 1000);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_CANCELLED);
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_fence(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ 0 });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    struct api_request write = { .method = "POST", .path = STR("/echo/fenced"), .fenced = true };
+    struct { bool allowed, fenced; int64_t delay_ms; bool sent; } cases[] = {
+        { true, true, 0, true }, { false, true, 0, false }, { false, false, 0, true }, { true, true, 30, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        atomic_store(&writes_allowed, cases[i].allowed);
+        write.fenced = cases[i].fenced;
+        write.delay_ms = cases[i].delay_ms;
+        send_api(api, write, &reply);
+        reply_wait(&reply);
+        if (cases[i].sent)
+            assert_int_equal(reply.response.status, 200);
+        else
+            assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+        reply_release(&reply);
+    }
+    /* The moment of leaving decides, not that of asking. */
+    atomic_store(&writes_allowed, true);
+    write.fenced = true;
+    write.delay_ms = 200;
+    send_api(api, write, &reply);
+    sleep_ms(20);
+    atomic_store(&writes_allowed, false);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+    reply_release(&reply);
+    send_api(api, (struct api_request){ .path = STR("/seen/echo/fenced") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "3");
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_rate(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ 0 });
+    struct api *api = api_of(&access, 20, 2);
+    enum { LIMITED = 5 };
+    struct reply replies[LIMITED], free_reply;
+    int64_t start_ns = http_now_ns();
+    for (size_t i = 0; i < LIMITED; i++)
+        send_api(api, (struct api_request){ .path = STR("/hello") }, &replies[i]);
+    send_api(api, (struct api_request){ .path = STR("/hello"), .unlimited = true }, &free_reply);
+    reply_wait(&free_reply);
+    assert_int_equal(replies[LIMITED - 1].done, 0);
+    for (size_t i = 0; i < LIMITED; i++) {
+        reply_wait(&replies[i]);
+        reply_release(&replies[i]);
+    }
+    /* Two at once, three more at 20 per second. */
+    assert_true(http_now_ns() - start_ns >= 140 * INT64_C(1000000));
+    reply_release(&free_reply);
+    api_free(api);
+}
+
+/* A program that prints the token tN, N being the number of its run, after a pause; "fails" from a run on. */
+static struct kube_exec token_program(const char *before)
+{
+    FILE *file = fopen(program, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "#!/bin/sh\necho x >> %s/runs\nn=$(wc -l < %s/runs)\n%s\n"
+            "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+            "\"status\":{\"token\":\"t'$n'\"}}'\n",
+            dir, dir, before);
+    fclose(file);
+    char runs[512];
+    unlink(in_dir(dir, "runs", runs));
+    assert_int_equal(chmod(program, 0700), 0);
+    return (struct kube_exec){ .api_version = STR("client.authentication.k8s.io/v1"),
+                               .command = str_from(program),
+                               .interactive = EXEC_INTERACTIVE_NEVER };
+}
+
+static void test_another_credential_after_401(void **state _unused_)
+{
+    struct kube_exec exec = token_program("");
+    struct kube_access access = access_with((struct kube_user){ .exec = &exec });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    send_api(api, (struct api_request){ .path = STR("/guarded/t1") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "welcome");
+    reply_release(&reply);
+    sleep_ms(1100); /* a program is not asked more often than that */
+    send_api(api, (struct api_request){ .method = "POST", .path = STR("/guarded/t2"), .body = STR("x") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "welcome");
+    assert_int_equal(reply.starts, 1);
+    reply_release(&reply);
+    /* Just asked: the same again would not help, so the answer is the answer. */
+    send_api(api, (struct api_request){ .path = STR("/guarded/t9"), .stream = true }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 401, "who are you?");
+    assert_int_equal(reply.starts, 1);
+    assert_int_equal(reply.done, 1);
+    reply_release(&reply);
+    /* Another one is as bad: once is enough. */
+    sleep_ms(1100);
+    send_api(api, (struct api_request){ .path = STR("/guarded/t9") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 401, "who are you?");
+    reply_release(&reply);
+    send_api(api, (struct api_request){ .path = STR("/seen/guarded/t9") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "3");
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_no_new_credential_after_401(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ .token = STR("wrong") });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    send_api(api, (struct api_request){ .path = STR("/guarded/static") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 401, "who are you?");
+    reply_release(&reply);
+    send_api(api, (struct api_request){ .path = STR("/seen/guarded/static") }, &reply);
+    reply_wait(&reply);
+    assert_answer(&reply, 200, "1");
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_no_credential(void **state _unused_)
+{
+    struct kube_exec exec = token_program("exit 3");
+    struct kube_access access = access_with((struct kube_user){ .exec = &exec });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    send_api(api, (struct api_request){ .path = STR("/hello") }, &reply);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
+    assert_int_equal(strncmp(reply.response.error.text, "no credential: ", 15), 0);
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_cancelled_while_waiting_for_a_credential(void **state _unused_)
+{
+    struct kube_exec exec = token_program("sleep 0.3");
+    struct kube_access access = access_with((struct kube_user){ .exec = &exec });
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    uint64_t id = send_api(api, (struct api_request){ .path = STR("/hello") }, &reply);
+    api_cancel(api, id);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_end_answers_everything(void **state _unused_)
+{
+    struct kube_exec exec = token_program("sleep 600");
+    struct kube_access with_program = access_with((struct kube_user){ .exec = &exec });
+    struct kube_access plain = access_with((struct kube_user){ 0 });
+    enum { REQUESTS = 20 };
+    struct reply waiting[REQUESTS], under_way[REQUESTS];
+    struct api *a = api_of(&with_program, -1, 0), *b = api_of(&plain, 5, 1);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        send_api(a, (struct api_request){ .path = STR("/hello") }, &waiting[i]);
+        send_api(b, (struct api_request){ .path = STR("/stall"), .unlimited = i % 2 }, &under_way[i]);
+    }
+    sleep_ms(50);
+    api_free(a);
+    api_free(b);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        assert_int_equal(waiting[i].done, 1);
+        assert_failure(&waiting[i], HTTP_UNSENT, waiting[i].response.failure);
+        assert_int_equal(under_way[i].done, 1);
+        reply_release(&waiting[i]);
+        reply_release(&under_way[i]);
+    }
+}
+
+static void test_refused_requests(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ 0 });
+    struct api *api = api_of(&access, -1, 0), *stuck = api_of(&access, 1, -1);
+    struct reply reply;
+    struct error err;
+    struct api_request request = { .method = "GET", .path = STR("hello"), .callbacks = &reply_callbacks };
+    assert_int_equal(api_send(api, &request, NULL, &err), -EINVAL);
+    request.path = STR("/hello");
+    request.callbacks = NULL;
+    assert_int_equal(api_send(api, &request, NULL, &err), -EINVAL);
+    request.callbacks = &reply_callbacks;
+    assert_int_equal(api_send(stuck, &request, NULL, &err), -EINVAL);
+    /* What only net/http refuses is answered, on its thread. */
+    send_api(api, (struct api_request){ .path = STR("/hello"), .accept = "a\nb" }, &reply);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
+    reply_release(&reply);
+    api_free(api);
+    api_free(stuck);
+    api_free(NULL);
+    struct kube_access nowhere = { 0 };
+    struct api_options options = { .access = &nowhere };
+    assert_int_equal(api_new(&options, &api, &err), -EINVAL);
+}
+
+static void test_server_away(void **state _unused_)
+{
+    char url[64];
+    snprintf(url, sizeof(url), "https://127.0.0.1:%d", free_port());
+    struct kube_access access = access_with((struct kube_user){ .token = STR("t") });
+    access.cluster.server = str_from(url);
+    struct api *api = api_of(&access, -1, 0);
+    struct reply reply;
+    send_api(api, (struct api_request){ .path = STR("/hello") }, &reply);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
+    reply_release(&reply);
+    api_free(api);
+}
+
+static void test_warnings_once_each(void **state _unused_)
+{
+    char path[512], text[4096] = "";
+    int fd = open(in_dir(dir, "log", path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(log_init(&(struct log_options){ .fd = fd }, NULL), 0);
+    struct kube_access access = access_with((struct kube_user){ 0 });
+    struct api *api = api_of(&access, -1, 0);
+    for (int i = 0; i < 3; i++) {
+        struct reply reply;
+        send_api(api, (struct api_request){ .path = STR("/advice") }, &reply);
+        reply_wait(&reply);
+        assert_int_equal(reply.response.retry_after_ms, 3000);
+        reply_release(&reply);
+    }
+    api_free(api);
+    assert_int_equal(log_init(&(struct log_options){ 0 }, NULL), 0);
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    close(fd);
+    const char *one = strstr(text, "\"Warning from the API server\" warning=\"one\"\n");
+    const char *two = strstr(text, "\"Warning from the API server\" warning=\"two\"\n");
+    assert_non_null(one);
+    assert_non_null(two);
+    assert_null(strstr(strchr(one, '\n'), "\"one\""));
+    assert_null(strstr(strchr(two, '\n'), "\"two\""));
+}
+
+enum { THREADS = 3, EACH = 200 };
+
+struct counted {
+    struct api *api;
+    atomic_int done;
+};
+
+static void count_done(void *user, struct http_response *response _unused_)
+{
+    atomic_fetch_add(&((struct counted *)user)->done, 1);
+}
+
+static const struct http_callbacks counting = { .on_done = count_done };
+
+static void *send_many(void *user)
+{
+    struct counted *counted = user;
+    for (int i = 0; i < EACH; i++) {
+        struct api_request request = { .method = "GET",
+                                       .path = STR("/hello"),
+                                       .callbacks = &counting,
+                                       .user = counted };
+        uint64_t id;
+        assert_int_equal(api_send(counted->api, &request, &id, NULL), 0);
+        if (i % 7 == 0)
+            api_cancel(counted->api, id);
+    }
+    return NULL;
+}
+
+static void test_many_threads(void **state _unused_)
+{
+    struct kube_access access = access_with((struct kube_user){ .token = STR("t") });
+    struct counted counted = { .api = api_of(&access, -1, 0) };
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, send_many, &counted);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    api_free(counted.api); /* in the middle of it */
+    assert_int_equal(atomic_load(&counted.done), THREADS * EACH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_headers_and_body),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_another_credential_after_401),
+        cmocka_unit_test(test_no_new_credential_after_401),
+        cmocka_unit_test(test_no_credential),
+        cmocka_unit_test(test_cancelled_while_waiting_for_a_credential),
+        cmocka_unit_test(test_end_answers_everything),
+        cmocka_unit_test(test_refused_requests),
+        cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_warnings_once_each),
+        cmocka_unit_test(test_many_threads),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

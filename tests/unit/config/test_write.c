@@ -1,0 +1,136 @@
+/* The configuration in effect, written back: byte for byte what kube-scheduler v1.36.4 --write-config-to wrote for the same
+ * files (tests/unit/config/data: NAME.yaml is the file, NAME.written.yaml what was written). */
+#include "support/test.h"
+
+#include <unistd.h>
+
+#include "unit/config/catalog.h"
+
+#include "config/write.h"
+
+static const char *const names[] = {
+    "affinity", "args",  "contention", "disabledargs", "empty",    "extenders",
+    "most",     "names", "nulls",      "points",       "profiles", "settings",
+};
+
+static char *data_path(const char *name, const char *suffix, char buf[static 200])
+{
+    snprintf(buf, 200, "tests/unit/config/data/%s%s.yaml", name, suffix);
+    return buf;
+}
+
+static void read_file(const char *path, struct strbuf *out)
+{
+    FILE *file = fopen(path, "r");
+    char chunk[4096];
+    assert_non_null(file);
+    for (size_t len; (len = fread(chunk, 1, sizeof(chunk), file));)
+        strbuf_add(out, chunk, len);
+    fclose(file);
+}
+
+static void load_and_write(const char *path, struct strbuf *yaml, struct strbuf *json)
+{
+    struct loaded loaded = { 0 };
+    int r = config_load(path, &stock_env, &loaded.arena, &loaded.config, &loaded.warnings, &loaded.err);
+    if (r < 0)
+        fail_msg("%s", loaded.err.text);
+    config_write_yaml(&loaded.config, yaml);
+    config_write_json(&loaded.config, json);
+    loaded_release(&loaded);
+}
+
+static void is_written_as_the_reference_writes_it(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_(strbuf_release) struct strbuf got = { 0 }, json = { 0 }, want = { 0 };
+        char path[200];
+        load_and_write(data_path(names[i], "", path), &got, &json);
+        read_file(data_path(names[i], ".written", path), &want);
+        assert_string_equal(got.text, want.text);
+    }
+}
+
+static void reads_back_as_the_same(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_(strbuf_release) struct strbuf got = { 0 }, json = { 0 }, want = { 0 };
+        char path[200];
+        load_and_write(data_path(names[i], ".written", path), &got, &json);
+        read_file(path, &want);
+        assert_string_equal(got.text, want.text);
+    }
+}
+
+/* /configz: the JSON has the same values, so it is the same file once more. */
+static void json_is_the_same_configuration(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_(strbuf_release) struct strbuf yaml = { 0 }, json = { 0 }, again = { 0 };
+        struct loaded loaded;
+        char path[200];
+        load_and_write(data_path(names[i], "", path), &yaml, &json);
+        assert_int_equal(loaded_from(&loaded, &stock_env, json.text, ""), 0);
+        config_write_yaml(&loaded.config, &again);
+        assert_string_equal(again.text, yaml.text);
+        loaded_release(&loaded);
+    }
+}
+
+static void default_of_the_program_is_that_of_an_empty_file(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf got = { 0 }, want = { 0 };
+    struct loaded loaded = { 0 };
+    char path[200];
+    assert_int_equal(config_default(&stock_env, &loaded.arena, &loaded.config, &loaded.err), 0);
+    config_write_yaml(&loaded.config, &got);
+    read_file(data_path("empty", ".written", path), &want);
+    assert_string_equal(got.text, want.text);
+    loaded_release(&loaded);
+}
+
+/* Off the command line, a name may be any bytes at all. */
+static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf yaml = { 0 }, json = { 0 };
+    struct loaded loaded = { 0 };
+    assert_int_equal(config_default(&stock_env, &loaded.arena, &loaded.config, &loaded.err), 0);
+    loaded.config.leader_election.resource_name = STR("a\xff" "b");
+    config_write_yaml(&loaded.config, &yaml);
+    config_write_json(&loaded.config, &json);
+    assert_non_null(strstr(yaml.text, "resourceName: a\xef\xbf\xbd" "b\n"));
+    loaded_release(&loaded);
+}
+
+static void a_file_is_replaced_or_the_reason_told(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf got = { 0 }, want = { 0 };
+    struct loaded loaded = { 0 };
+    char path[] = "/tmp/test_write.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "old", 3), 3);
+    close(fd);
+    assert_int_equal(config_default(&stock_env, &loaded.arena, &loaded.config, &loaded.err), 0);
+    assert_int_equal(config_write_file(&loaded.config, path, &loaded.err), 0);
+    config_write_yaml(&loaded.config, &want);
+    read_file(path, &got);
+    assert_string_equal(got.text, want.text);
+    unlink(path);
+    assert_int_equal(config_write_file(&loaded.config, "/nowhere/at/all", &loaded.err), -ENOENT);
+    assert_string_equal(loaded.err.text, "/nowhere/at/all: No such file or directory");
+    loaded_release(&loaded);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_written_as_the_reference_writes_it),
+        cmocka_unit_test(reads_back_as_the_same),
+        cmocka_unit_test(json_is_the_same_configuration),
+        cmocka_unit_test(default_of_the_program_is_that_of_an_empty_file),
+        cmocka_unit_test(bytes_that_are_no_text_are_written_as_such),
+        cmocka_unit_test(a_file_is_replaced_or_the_reason_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
