@@ -1,11 +1,12 @@
-/* log.c: a line is put together in memory and leaves with one write(2), so that lines of different threads and processes
- * do not mix.
+/* log.c: a line is put together in memory and leaves with one write(2), so that lines of different threads
+ * and processes do not mix.
  *
  *     text   I1115 09:45:24.123456       1 binder.c:42] "message" err="..." key="value" ref="namespace/name"
- *     JSON   {"ts":1700041524123.456,"caller":"client/binder.c:42","msg":"message","v":2,"key":"value",...,"err":"..."}
+ *     JSON   {"ts":1700041524123.456,"caller":"client/binder.c:42","msg":"message","v":2,"key":"value"}
  *
- * As there, the column before the file is the process, a text with line breaks stands as a block between =< and >, and
- * a line of an error has no "v". Settings are written once before threads start, except for the verbosity. */
+ * As there, the column before the file is the process, a text with line breaks stands as a block between =<
+ * and >, and a line of an error has no "v". Settings are written once before threads start, except for the
+ * verbosity. */
 #include "base/log.h"
 
 #include <fnmatch.h>
@@ -118,11 +119,12 @@ static void put_text_header(struct strbuf *out, enum log_severity severity, cons
     struct tm local = { 0 };
     localtime_r(&now->tv_sec, &local);
     strbuf_printf(out, "%c%02d%02d %02d:%02d:%02d.%06ld %7ld %s:%d] ", "IWE"[severity], local.tm_mon + 1,
-                  local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, now->tv_nsec / 1000, (long)getpid(),
-                  file_name(file), line);
+                  local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, now->tv_nsec / 1000,
+                  (long)getpid(), file_name(file), line);
 }
 
-/* Several lines stand below each other, indented by a tab, so that no line of a value can look like a log line. */
+/* Several lines stand below each other, indented by a tab, so that no line of a value can look like a log
+ * line. */
 static void put_text_string(struct strbuf *out, struct str text)
 {
     if (str_find(text, '\n') < 0) {
@@ -249,8 +251,8 @@ static void put_json_value(struct strbuf *out, const struct log_value *value)
     }
 }
 
-static void put_json_rest(struct strbuf *out, enum log_severity severity, int32_t level, const struct error *err,
-                          const struct log_value *values, size_t len)
+static void put_json_rest(struct strbuf *out, enum log_severity severity, int32_t level,
+                          const struct error *err, const struct log_value *values, size_t len)
 {
     if (severity != LOG_ERROR)
         strbuf_printf(out, ",\"v\":%d", level);

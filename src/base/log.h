@@ -18,7 +18,14 @@
 enum log_severity { LOG_INFO, LOG_WARNING, LOG_ERROR };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-enum log_value_kind { LOG_VALUE_STR, LOG_VALUE_INT, LOG_VALUE_DOUBLE, LOG_VALUE_BOOL, LOG_VALUE_REF, LOG_VALUE_DURATION };
+enum log_value_kind {
+    LOG_VALUE_STR,
+    LOG_VALUE_INT,
+    LOG_VALUE_DOUBLE,
+    LOG_VALUE_BOOL,
+    LOG_VALUE_REF,
+    LOG_VALUE_DURATION
+};
 
 struct log_value {
     const char *key;
@@ -41,8 +48,8 @@ int log_init(const struct log_options *options, struct error *err);
 void log_set_verbosity(int32_t verbosity);
 /* Is a line of this verbosity of this file written? */
 bool log_enabled_in(int32_t verbosity, const char *file);
-void log_write(enum log_severity severity, int32_t verbosity, const char *file, int line, const struct error *err,
-               const char *message, const struct log_value *values, size_t len);
+void log_write(enum log_severity severity, int32_t verbosity, const char *file, int line,
+               const struct error *err, const char *message, const struct log_value *values, size_t len);
 /* Nothing is held back between calls; for the end of the process. */
 void log_flush(void);
 
@@ -59,9 +66,11 @@ extern int32_t log_highest_verbosity; /* of -v and vmodule: the quick check */
                       LOG_LEN(__VA_ARGS__)); \
     } while (0)
 #define log_warning(message, ...) \
-    log_write(LOG_WARNING, 0, __FILE__, __LINE__, NULL, (message), LOG_VALUES(__VA_ARGS__) + 1, LOG_LEN(__VA_ARGS__))
+    log_write(LOG_WARNING, 0, __FILE__, __LINE__, NULL, (message), LOG_VALUES(__VA_ARGS__) + 1, \
+              LOG_LEN(__VA_ARGS__))
 #define log_error(err, message, ...) \
-    log_write(LOG_ERROR, 0, __FILE__, __LINE__, (err), (message), LOG_VALUES(__VA_ARGS__) + 1, LOG_LEN(__VA_ARGS__))
+    log_write(LOG_ERROR, 0, __FILE__, __LINE__, (err), (message), LOG_VALUES(__VA_ARGS__) + 1, \
+              LOG_LEN(__VA_ARGS__))
 
 static inline struct log_value log_str(const char *key, struct str text)
 {

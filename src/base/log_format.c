@@ -1,5 +1,5 @@
-/* log_format.c: quoting and numbers of log lines. Rooms behind this one have richer writers; a log line must be possible
- * everywhere, so this stands on str.h alone. */
+/* log_format.c: quoting and numbers of log lines. Rooms behind this one have richer writers; a log line must
+ * be possible everywhere, so this stands on str.h alone. */
 #include "base/log_format.h"
 
 #include <math.h>
@@ -33,10 +33,11 @@ static bool printable(uint32_t c)
     static const struct {
         uint32_t from, to;
     } not_shown[] = {
-        { 0x00, 0x1f },     { 0x7f, 0xa0 },     { 0xad, 0xad },     { 0x600, 0x605 },     { 0x61c, 0x61c },
-        { 0x6dd, 0x6dd },   { 0x70f, 0x70f },   { 0x1680, 0x1680 }, { 0x180e, 0x180e },   { 0x2000, 0x200f },
-        { 0x2028, 0x202f }, { 0x205f, 0x206f }, { 0x3000, 0x3000 }, { 0xd800, 0xf8ff },   { 0xfdd0, 0xfdef },
-        { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb }, { 0xfffe, 0xffff }, { 0xe0000, 0xe00ff }, { 0xe01f0, 0x10ffff },
+        { 0x00, 0x1f },     { 0x7f, 0xa0 },     { 0xad, 0xad },       { 0x600, 0x605 },
+        { 0x61c, 0x61c },   { 0x6dd, 0x6dd },   { 0x70f, 0x70f },     { 0x1680, 0x1680 },
+        { 0x180e, 0x180e }, { 0x2000, 0x200f }, { 0x2028, 0x202f },   { 0x205f, 0x206f },
+        { 0x3000, 0x3000 }, { 0xd800, 0xf8ff }, { 0xfdd0, 0xfdef },   { 0xfeff, 0xfeff },
+        { 0xfff0, 0xfffb }, { 0xfffe, 0xffff }, { 0xe0000, 0xe00ff }, { 0xe01f0, 0x10ffff },
     };
     for (size_t i = 0; i < ARRAY_SIZE(not_shown); i++)
         if (c >= not_shown[i].from && c <= not_shown[i].to)
@@ -142,8 +143,8 @@ struct digits {
     int len, exponent;
 };
 
-/* A number of up to 15 digits survives the way to binary and back: with trailing zeros cut off, that is the shortest
- * form of every number that has one so short. */
+/* A number of up to 15 digits survives the way to binary and back: with trailing zeros cut off, that is the
+ * shortest form of every number that has one so short. */
 static struct digits shortest(double value)
 {
     char text[40];
@@ -180,8 +181,8 @@ void format_double(struct strbuf *out, double value, enum float_style style)
 {
     if (!isfinite(value)) {
         const char *name = isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-        strbuf_printf(out, style == FLOAT_PLAIN ? "\"%s\"" : "\"<internal error: json: unsupported value: %s>\"",
-                      name);
+        strbuf_printf(
+            out, style == FLOAT_PLAIN ? "\"%s\"" : "\"<internal error: json: unsupported value: %s>\"", name);
         return;
     }
     struct digits digits = shortest(fabs(value));
@@ -191,6 +192,6 @@ void format_double(struct strbuf *out, double value, enum float_style style)
         put_plain(out, &digits);
         return;
     }
-    strbuf_printf(out, "%c%s%.*se%+d", digits.text[0], digits.len > 1 ? "." : "", digits.len - 1, digits.text + 1,
-                  digits.exponent);
+    strbuf_printf(out, "%c%s%.*se%+d", digits.text[0], digits.len > 1 ? "." : "", digits.len - 1,
+                  digits.text + 1, digits.exponent);
 }

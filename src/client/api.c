@@ -1,13 +1,13 @@
-/* api.c: a request gets a token of the rate, a credential and its headers, and goes to net/http; its answer comes back
- * through here, so that a 401 can be tried again once.
+/* api.c: a request gets a token of the rate, a credential and its headers, and goes to net/http; its answer
+ * comes back through here, so that a 401 can be tried again once.
  *
  *     api_send ─▶ call ─▶ credentials_get ─▶ launch ─▶ http_send ─▶ done ─▶ on_done
  *                              ▲     (any thread)    (I/O thread) │
  *                              └──────────── 401, once ◀──────────┘
  *
- * A call is owned by the map of calls until `done` takes it out. What fails before net/http has the request is sent
- * there nevertheless, marked as refused: may_leave stops it, and so even its answer comes on the I/O thread. No lock is
- * held while a callback runs; `life` is only held for reading, except by api_free(). */
+ * A call is owned by the map of calls until `done` takes it out. What fails before net/http has the request
+ * is sent there nevertheless, marked as refused: may_leave stops it, and so even its answer comes on the I/O
+ * thread. No lock is held while a callback runs; `life` is only held for reading, except by api_free(). */
 #include "client/api.h"
 
 #include <pthread.h>
@@ -178,7 +178,8 @@ static bool try_again(struct call *call)
         atomic_store(&call->retry, RETRY_ASKING);
         credentials_get(api->credentials, on_ready, call);
         int asking = RETRY_ASKING;
-        moved_on = atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER) || asking == RETRY_LATER;
+        moved_on =
+            atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER) || asking == RETRY_LATER;
     }
     pthread_rwlock_unlock(&api->life);
     return moved_on;
@@ -349,7 +350,8 @@ int api_send(struct api *api, const struct api_request *request, uint64_t *ret_i
 {
     if (!request->method || !request->path.len || request->path.ptr[0] != '/')
         return error_set(err, -EINVAL, "a request without method or path");
-    if (!request->callbacks || !request->callbacks->on_done || (request->stream && !request->callbacks->on_chunk))
+    if (!request->callbacks || !request->callbacks->on_done ||
+        (request->stream && !request->callbacks->on_chunk))
         return error_set(err, -EINVAL, "a request without its callbacks");
     struct call *call = call_new(api, request);
     int r = set_time(call, err);
@@ -409,8 +411,9 @@ static int open_parts(struct api *api, struct error *err)
         .on_new_identity = drop_connections,
         .user = api,
     };
-    /* A server that comes back shall be used within a second: a first packet that was lost is sent again after one, and
-     * so is the next attempt's. A watch is silent for up to a minute; only the probe tells it from a dead one. */
+    /* A server that comes back shall be used within a second: a first packet that was lost is sent again
+     * after one, and so is the next attempt's. A watch is silent for up to a minute; only the probe tells it
+     * from a dead one. */
     const struct http_options http = {
         .proxy_url = access->cluster.proxy_url.len ? access->cluster.proxy_url.ptr : NULL,
         .connect_ms = 2000,
@@ -429,7 +432,8 @@ int api_new(const struct api_options *options, struct api **ret, struct error *e
     struct api *api = xcalloc(1, sizeof(*api));
     api->options = *options;
     api->server = arena_str(&api->arena, options->access->cluster.server).ptr;
-    api->user_agent = copy_text(&api->arena, options->user_agent ? options->user_agent : "berth/" BERTH_VERSION);
+    api->user_agent =
+        copy_text(&api->arena, options->user_agent ? options->user_agent : "berth/" BERTH_VERSION);
     rate_init(&api->rate, options->qps, options->burst);
     pthread_mutex_init(&api->lock, NULL);
     pthread_rwlock_init(&api->life, NULL);

@@ -1,5 +1,5 @@
-/* inbox.c: a list under a lock. Who posts wakes the taker only when it sleeps, so that a burst costs one wake-up; who
- * takes empties the list in one step and walks it without the lock. */
+/* inbox.c: a list under a lock. Who posts wakes the taker only when it sleeps, so that a burst costs one
+ * wake-up; who takes empties the list in one step and walks it without the lock. */
 #include "client/inbox.h"
 
 #include <pthread.h>

@@ -8,14 +8,13 @@
  *                     ├─ another's, seen to change within its duration ──▶ not ours
  *                     └─ ours, nobody's, or ended ──▶ PUT
  *
- * Every PUT carries the resource version of what was read, so that of two who try only one is answered with a yes.
- * Nothing but such a yes makes a leader; an answer that did not come makes none, and the Lease is read again. The time
- * of a renewal counts from before it was sent.
+ * Every PUT carries the resource version of what was read, so that of two who try only one is answered with a
+ * yes. Nothing but such a yes makes a leader; an answer that did not come makes none, and the Lease is read
+ * again. The time of a renewal counts from before it was sent.
  *
  * `record`, `state` and all that is not atomic belong to the thread that steps. */
 #include "client/lease.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -42,13 +41,13 @@ struct leader_lease {
     int64_t request_timeout_ms;
 
     enum lease_state state;
-    struct lease_record record;      /* as it was read or written last */
-    struct strbuf reported;          /* the leader that on_new_leader was told */
-    bool wrote;                      /* was a write of ours sent, whatever came of it? */
-    int64_t round_until_ns;          /* a renewal is being tried until then; 0: none */
-    _Atomic int64_t observed_ns;     /* when its spec was seen to change last */
-    _Atomic int64_t valid_until_ns;  /* see lease_valid() */
-    atomic_bool leading, released;   /* released: whatever comes, it is not valid */
+    struct lease_record record;     /* as it was read or written last */
+    struct strbuf reported;         /* the leader that on_new_leader was told */
+    bool wrote;                     /* was a write of ours sent, whatever came of it? */
+    int64_t round_until_ns;         /* a renewal is being tried until then; 0: none */
+    _Atomic int64_t observed_ns;    /* when its spec was seen to change last */
+    _Atomic int64_t valid_until_ns; /* see lease_valid() */
+    atomic_bool leading, released;  /* released: whatever comes, it is not valid */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -93,10 +92,10 @@ static void answer_release(struct lease_answer *answer)
     strbuf_release(&answer->body);
 }
 
-/* Sends a request, and waits until `until_ns` at most. Returns the status, 0: no answer. `err` is filled in unless it
- * was a yes. */
-static int ask(struct leader_lease *lease, const char *method, struct str path, struct str body, int64_t until_ns,
-               struct lease_answer *ret, struct error *err)
+/* Sends a request, and waits until `until_ns` at most. Returns the status, 0: no answer. `err` is filled in
+ * unless it was a yes. */
+static int ask(struct leader_lease *lease, const char *method, struct str path, struct str body,
+               int64_t until_ns, struct lease_answer *ret, struct error *err)
 {
     int64_t left_ms = (until_ns - now_ns(lease)) / NS_PER_MS;
     *ret = (struct lease_answer){ .outcome = HTTP_UNSENT };
@@ -105,7 +104,8 @@ static int ask(struct leader_lease *lease, const char *method, struct str path, 
         return 0;
     }
     lease->wrote |= body.len > 0;
-    lease->world->exchange(lease->world->user, method, path, body, MIN(left_ms, lease->request_timeout_ms), ret);
+    lease->world->exchange(lease->world->user, method, path, body, MIN(left_ms, lease->request_timeout_ms),
+                           ret);
     if (ret->outcome != HTTP_ANSWERED) {
         *err = ret->error;
         return 0;
@@ -136,7 +136,8 @@ static int read_lease(struct leader_lease *lease, int64_t until_ns, struct error
 }
 
 /* PUT, or POST where there is none yet. */
-static int write_lease(struct leader_lease *lease, const struct lease_change *change, int64_t until_ns, struct error *err)
+static int write_lease(struct leader_lease *lease, const struct lease_change *change, int64_t until_ns,
+                       struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf body = { 0 };
     _cleanup_(answer_release) struct lease_answer answer;
@@ -269,8 +270,8 @@ static void lose(struct leader_lease *lease)
         lease->options.on_lost(lease->options.user);
 }
 
-/* A round begins every retry_period after the last one ended, and has renew_deadline to succeed; within it there is an
- * attempt every retry_period. */
+/* A round begins every retry_period after the last one ended, and has renew_deadline to succeed; within it
+ * there is an attempt every retry_period. */
 static int64_t renew(struct leader_lease *lease)
 {
     int64_t start_ns = now_ns(lease), retry_ns = lease->options.retry_period_ms * NS_PER_MS;
@@ -286,7 +287,8 @@ static int64_t renew(struct leader_lease *lease)
     }
     if (end_ns < lease->round_until_ns)
         return MIN(MAX(start_ns + retry_ns, end_ns), lease->round_until_ns);
-    lose(lease);
+    if (!atomic_load(&lease->released))
+        lose(lease);
     return INT64_MAX;
 }
 
@@ -308,8 +310,8 @@ int64_t lease_step(struct leader_lease *lease)
 
 /* The end */
 
-/* Frees the Lease if we hold it, as far as the server knows: a write whose answer was lost may have made us so. One
- * that is still on its way makes for a conflict; then it is looked at again. */
+/* Frees the Lease if we hold it, as far as the server knows: a write whose answer was lost may have made us
+ * so. One that is still on its way makes for a conflict; then it is looked at again. */
 static int clear_holder(struct leader_lease *lease, struct error *err)
 {
     int64_t until_ns = now_ns(lease) + lease->options.renew_deadline_ms * NS_PER_MS;

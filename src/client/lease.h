@@ -3,13 +3,14 @@
  *     lease_start() ─▶ acquiring ──on_started──▶ leading ──on_lost──▶ over
  *                        every 2 s to 4.4 s       every 2 s
  *
- * Speaks with the others as client-go does, through a coordination.k8s.io/v1 Lease and with the same times: who holds
- * it renews it; who sees it unchanged for its duration, by the own clock, takes it over. Fields that others put there
- * stay.
+ * Speaks with the others as client-go does, through a coordination.k8s.io/v1 Lease and with the same times:
+ * who holds it renews it; who sees it unchanged for its duration, by the own clock, takes it over. Fields
+ * that others put there stay.
  *
- * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last successful
- * renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others wait for
- * lease_duration after they saw that renewal; what is between the two times is what a write may need to arrive. */
+ * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last
+ * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
+ * wait for lease_duration after they saw that renewal; what is between the two times is what a write may need
+ * to arrive. */
 #ifndef CLIENT_LEASE_H
 #define CLIENT_LEASE_H
 
@@ -43,7 +44,8 @@ struct lease_options {
     struct str namespace, name, identity;
     int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
     void (*on_started)(void *user);
-    /* It leads no longer, and lease_valid() is false; not after lease_release(). It does not try again by itself. */
+    /* It leads no longer, and lease_valid() is false; not after lease_release(). It does not try again by
+     * itself. */
     void (*on_lost)(void *user);
     void (*on_new_leader)(void *user, struct str identity);
     /* An event of type Normal and reason LeaderElection about the Lease: "X became leader". */
@@ -59,9 +61,9 @@ void lease_free(struct leader_lease *lease);
 
 /* From now on, on a thread of its own. */
 int lease_start(struct leader_lease *lease, struct error *err);
-/* Gives up leading or trying to. lease_valid() is false when this begins, and the Lease is free for others when it
- * returns, unless the server cannot be reached within renew_deadline. Writes that were sent before should have been
- * answered. Not from a callback. */
+/* Gives up leading or trying to. lease_valid() is false when this begins, and the Lease is free for others
+ * when it returns, unless the server cannot be reached within renew_deadline. Writes that were sent before
+ * should have been answered. Not from a callback. */
 void lease_release(struct leader_lease *lease);
 
 /* May a write leave at this moment? From any thread, without a lock. */

@@ -1,4 +1,5 @@
-/* lease_record.c: reads and changes Leases with yyjson; an answer may be anything, so every field may be missing. */
+/* lease_record.c: reads and changes Leases with yyjson; an answer may be anything, so every field may be
+ * missing. */
 #include "client/lease_record.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* lease_record.h: a Lease as text: what it says, and the same with some of it changed.
  *
- * The object is kept as it came, and only fields of ours are changed when it goes back: what others put there (labels,
- * a strategy, fields of a later version) stays. */
+ * The object is kept as it came, and only fields of ours are changed when it goes back: what others put there
+ * (labels, a strategy, fields of a later version) stays. */
 #ifndef CLIENT_LEASE_RECORD_H
 #define CLIENT_LEASE_RECORD_H
 

@@ -1,5 +1,5 @@
-/* lease_world.c: requests that somebody waits for. An exchange is shared by who waits and by the callback, and freed by
- * the last of the two: who waits may leave before the answer comes, when its time is over. */
+/* lease_world.c: requests that somebody waits for. An exchange is shared by who waits and by the callback,
+ * and freed by the last of the two: who waits may leave before the answer comes, when its time is over. */
 #include "client/lease_world.h"
 
 #include <pthread.h>

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "client/gate.h"
 #include "client/rest.h"
 #include "client/wire.h"
 
@@ -27,10 +28,9 @@ enum {
     WATCH_GRACE_MS = 30 * 1000, /* a watch that is over and silent for longer is dead */
     WATCH_SHORT_MS = 1000,      /* a watch that ends before that, without an event, has failed */
     WATCH_REFUSALS_MAX = 3,     /* then the kind is listed again */
-    PROBE_MS = 1000,            /* short: where packets vanish, a new attempt sees the return first */
-    PROBE_LONG_MS = 5000,       /* every fourth one, for those who live far away */
-    PROBE_BYTES_MAX = 1 << 20,
+    FORBIDDEN_MAX = 40,         /* for so long, about a quarter of a minute, it may be a matter of starting */
     SENTENCES_TOLD_MAX = 8,
+    VERSION_LEN_MAX = 256, /* a longer resource version is none */
 };
 static const int64_t NS_PER_MS = 1000000;
 
@@ -45,14 +45,15 @@ struct reflector {
     uint32_t page_len;
     enum phase phase;
     bool in_flight, at_gate, absent;
-    bool afresh;                  /* somebody wants the newest state: list again when the request in flight ends */
-    bool complained;              /* about the present trouble */
-    uint64_t id;                  /* of the request in flight */
+    bool afresh;     /* somebody wants the newest state: list again when the request in flight ends */
+    bool complained; /* about the present trouble */
+    uint64_t id;     /* of the request in flight */
     struct strbuf continue_token; /* of the list under way; empty: its first page is next */
     struct strbuf position;       /* the resource version that all that came adds up to */
     uint64_t position_number;     /* 0: it is no number */
     uint32_t failures;            /* in a row, without anything heard in a watch */
-    uint32_t refusals; /* likewise, of what the server says and why it must be asked from the start */
+    uint32_t refusals;  /* likewise, of what the server says and why it must be asked from the start */
+    uint32_t forbidden; /* likewise, of 401 and 403 where there were none before */
     /* The watch under way. */
     struct wire_watch watch;
     uint64_t watch_from;
@@ -81,11 +82,7 @@ struct reflectors {
     struct arena scratch;
     bool stopping;
     uint32_t in_flight;
-    /* The gate. */
-    bool probing;
-    uint64_t probe_id;
-    uint32_t probe_failures;
-    atomic_int_least64_t down_since_ns; /* 0: the gate is open */
+    struct gate gate;
     size_t len;
     struct reflector items[];
 };
@@ -146,28 +143,24 @@ static void set_position(struct reflector *r, struct str version)
 static void advance(struct reflector *r, struct str version)
 {
     uint64_t number = version_number(version);
-    if (version.len && (!number || number > r->position_number))
+    if (version.len && version.len <= VERSION_LEN_MAX && (!number || number > r->position_number))
         set_position(r, version);
 }
 
 /* ---- requests ---- */
 
-static int64_t backoff_ms(struct reflectors *all, uint32_t failures, int64_t min_ms, int64_t max_ms)
-{
-    int64_t ms = failures ? MIN(min_ms << MIN(failures - 1, 20u), max_ms) : 0;
-    return ms - (int64_t)rng_below(&all->rng, (uint64_t)ms / 2 + 1);
-}
-
 /* For what will pass: the server is busy, starting, or has lost its own storage. */
 static int64_t quick_ms(struct reflector *r)
 {
-    return backoff_ms(r->all, r->failures, r->all->options.backoff_ms_min, r->all->options.backoff_ms_max);
+    return backoff_ms(&r->all->rng, r->failures, r->all->options.backoff_ms_min,
+                      r->all->options.backoff_ms_max);
 }
 
 /* For what may stay, or costs the server much. */
 static int64_t slow_ms(struct reflector *r)
 {
-    return backoff_ms(r->all, r->refusals, r->all->options.refused_ms_min, r->all->options.refused_ms_max);
+    return backoff_ms(&r->all->rng, r->refusals, r->all->options.refused_ms_min,
+                      r->all->options.refused_ms_max);
 }
 
 static void put_list_query(struct reflector *r, struct strbuf *path)
@@ -202,10 +195,7 @@ static void begin_watch(struct reflector *r)
     r->verdict = VERDICT_NONE;
 }
 
-static void on_start(void *user, uint64_t id, int status);
-static int on_chunk(void *user, uint64_t id, struct str chunk);
-static void on_done(void *user, struct http_response *response);
-static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
+static const struct http_callbacks callbacks;
 
 /* The next request, by phase. */
 static void ask(struct reflector *r, int64_t delay_ms)
@@ -253,79 +243,26 @@ static void relist(struct reflector *r)
 
 /* ---- the gate ---- */
 
-static void on_probe_done(void *user, struct http_response *response);
-static const struct http_callbacks probe_callbacks = { NULL, NULL, on_probe_done };
-
-static void send_probe(struct reflectors *all)
+static void on_open(void *user)
 {
-    const struct api_request request = {
-        .method = "GET",
-        .path = STR("/version"),
-        .accept = API_JSON,
-        .urgent = true,
-        .unlimited = true,
-        .timeout_ms = all->probe_failures % 4 == 3 ? PROBE_LONG_MS : PROBE_MS,
-        .delay_ms =
-            backoff_ms(all, all->probe_failures, all->options.backoff_ms_min, all->options.backoff_ms_max),
-        .body_bytes_max = PROBE_BYTES_MAX,
-        .callbacks = &probe_callbacks,
-        .user = all,
-    };
-    struct error err = { 0 };
-    if (api_send(all->api, &request, &all->probe_id, &err) < 0) {
-        log_error(&err, "A request to the API server was not taken");
-        return;
-    }
-    all->probing = true;
-    all->in_flight++;
-}
-
-static void open_gate(struct reflectors *all)
-{
-    int64_t down_ns = http_now_ns() - atomic_exchange(&all->down_since_ns, 0);
-    log_info(0, "The API server answers", log_duration("after", down_ns));
+    struct reflectors *all = user;
     for (size_t i = 0; i < all->len; i++) {
         struct reflector *r = &all->items[i];
         if (!r->at_gate)
             continue;
         r->at_gate = false;
         /* The first failure has been paid for by the probe. */
-        ask(r, backoff_ms(all, r->failures - 1, all->options.backoff_ms_min, all->options.backoff_ms_max));
+        ask(r,
+            backoff_ms(&all->rng, r->failures - 1, all->options.backoff_ms_min, all->options.backoff_ms_max));
     }
-}
-
-static void on_probe_done(void *user, struct http_response *response)
-{
-    struct reflectors *all = user;
-    pthread_mutex_lock(&all->lock);
-    all->in_flight--;
-    all->probing = false;
-    if (all->stopping) {
-        pthread_cond_signal(&all->idle);
-    } else if (response->status > 0) {
-        open_gate(all);
-    } else {
-        all->probe_failures++;
-        log_info(2, "The API server does not answer", log_str("why", str_from(response->error.text)),
-                 log_int("attempts", all->probe_failures));
-        send_probe(all);
-    }
-    pthread_mutex_unlock(&all->lock);
 }
 
 /* No answer, or not all of one: what was under way is repeated when the server is there. */
 static void wait_at_gate(struct reflector *r, const struct http_response *response)
 {
-    struct reflectors *all = r->all;
     r->failures++;
     r->at_gate = true;
-    if (all->down_since_ns)
-        return;
-    atomic_store(&all->down_since_ns, http_now_ns());
-    log_warning("The connection to the API server is lost", log_str("why", str_from(response->error.text)),
-                about(r));
-    all->probe_failures = 0;
-    send_probe(all);
+    gate_wait(&r->all->gate, response->error.text);
 }
 
 /* ---- refusals ---- */
@@ -370,13 +307,24 @@ static void not_served(struct reflector *r, const struct http_response *response
     }
     r->absent = true;
     r->failures = r->refusals = 0;
-    ask(r, backoff_ms(all, 1, all->options.absent_ms, all->options.absent_ms));
+    ask(r, backoff_ms(&all->rng, 1, all->options.absent_ms, all->options.absent_ms));
 }
 
 static int64_t asked_patience_ms(struct reflector *r, int64_t asked_ms)
 {
     asked_ms = MIN(MAX(asked_ms, 0), r->all->options.patience_ms_max);
     return MAX(asked_ms + (int64_t)rng_below(&r->all->rng, (uint64_t)asked_ms / 8 + 1), quick_ms(r));
+}
+
+/* With other rights, the same may be allowed. Where it was allowed before, the server may just have started, and know
+ * nobody's rights yet: that passes. */
+static void forbidden(struct reflector *r, const struct http_response *response)
+{
+    bool passes = r->stats.lists && ++r->forbidden < FORBIDDEN_MAX;
+    if (!passes || r->forbidden > FORBIDDEN_MAX / 4)
+        complain(r, response);
+    r->refusals += !passes;
+    ask(r, passes ? quick_ms(r) : slow_ms(r));
 }
 
 /* An answer that is not 2xx. */
@@ -390,17 +338,15 @@ static void refused(struct reflector *r, const struct http_response *response)
         relist(r);
     } else if (status == 429) {
         ask(r, asked_patience_ms(r, response->retry_after_ms));
+    } else if (status == 401 || status == 403) {
+        forbidden(r, response);
     } else if (status >= 500) {
         complain(r, response);
         ask(r, quick_ms(r));
-    } else {
+    } else { /* what is wrong with it will stay wrong */
         complain(r, response);
         r->refusals++;
-        /* With other rights, the same may be allowed; anything else that is wrong with it will stay wrong. */
-        if (status == 401 || status == 403)
-            ask(r, slow_ms(r));
-        else
-            relist(r);
+        relist(r);
     }
 }
 
@@ -522,7 +468,7 @@ static void take_event(struct reflector *r, struct wire_event *event, const stru
         return;
     }
     r->heard++;
-    r->failures = r->refusals = 0;
+    r->failures = r->refusals = r->forbidden = 0;
     heard(r);
     if (event->type == WATCH_BOOKMARK) {
         COUNT(r, bookmarks);
@@ -569,7 +515,7 @@ static void watch_done(struct reflector *r, const struct http_response *response
 {
     bool lasted = r->begun_ns && http_now_ns() - r->begun_ns >= WATCH_SHORT_MS * NS_PER_MS;
     if (lasted)
-        r->failures = r->refusals = 0;
+        r->failures = r->refusals = r->forbidden = 0;
     wire_watch_release(&r->watch);
     if (r->verdict == VERDICT_NONE && rest_is_yes(response) && (lasted || r->heard)) {
         ask(r, 0);
@@ -616,6 +562,8 @@ static void on_done(void *user, struct http_response *response)
     pthread_mutex_unlock(&all->lock);
 }
 
+static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
+
 /* ---- life ---- */
 
 static void fill_in(struct reflector_options *o)
@@ -655,6 +603,16 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->idle, NULL);
     rng_seed(&all->rng, filled.seed);
+    all->gate = (struct gate){
+        .api = api,
+        .lock = &all->lock,
+        .idle = &all->idle,
+        .rng = &all->rng,
+        .backoff_ms_min = filled.backoff_ms_min,
+        .backoff_ms_max = filled.backoff_ms_max,
+        .on_open = on_open,
+        .user = all,
+    };
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; i < len; i++) {
         struct reflector *r = &all->items[i];
@@ -676,9 +634,8 @@ void reflectors_stop(struct reflectors *all)
     for (size_t i = 0; i < all->len; i++)
         if (all->items[i].in_flight)
             api_cancel(all->api, all->items[i].id);
-    if (all->probing)
-        api_cancel(all->api, all->probe_id);
-    while (all->in_flight)
+    gate_stop(&all->gate);
+    while (all->in_flight || all->gate.probing)
         pthread_cond_wait(&all->idle, &all->lock);
     pthread_mutex_unlock(&all->lock);
     for (size_t i = 0; i < all->len; i++) {
@@ -729,5 +686,5 @@ bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct r
 
 int64_t reflectors_down_since_ns(const struct reflectors *all)
 {
-    return atomic_load(&all->down_since_ns);
+    return atomic_load(&all->gate.closed_ns);
 }

@@ -18,7 +18,8 @@
  *
  * When the API server is away, one probe for all kinds asks for it, twice a second or more often; with its first
  * answer, whatever it is, all kinds go on at once. A kind that fails by itself comes back by itself, within half a
- * second; one that is refused (401, 403) more and more slowly.
+ * second; one that is refused (401, 403) more and more slowly, unless it was allowed before and the server may just have
+ * started.
  *
  * Objects of an API server have their defaults: nothing is filled in here. */
 #ifndef CLIENT_REFLECTOR_H
@@ -58,9 +59,8 @@ struct reflector_stats {
 #define X(name) uint64_t name;
     REFLECTOR_COUNTS(X)
 #undef X
-    int64_t
-        synced_ns;    /* when the last list ended, by http_now_ns(); 0: none has, or the kind is not served */
-    int64_t heard_ns; /* when something of the kind came last */
+    int64_t synced_ns; /* when the last list ended, by http_now_ns(); 0: none has, or there is no such kind */
+    int64_t heard_ns;  /* when something of the kind came last */
 };
 
 /* Begins with all kinds at once. Options are copied, `kinds` stay the caller's. */

@@ -31,7 +31,8 @@ static int scalar_event(yaml_event_t *event, struct str text, yaml_scalar_style_
 {
     static const char tag[] = "tag:yaml.org,2002:str";
     return yaml_scalar_event_initialize(event, NULL, (const yaml_char_t *)tag,
-                                        (const yaml_char_t *)(text.ptr ? text.ptr : ""), (int)text.len, 1, 1, style);
+                                        (const yaml_char_t *)(text.ptr ? text.ptr : ""), (int)text.len, 1, 1,
+                                        style);
 }
 
 static void emit_scalar(struct writer *writer, struct str text, yaml_scalar_style_t style)
@@ -67,7 +68,8 @@ static bool looks_like_time(struct str text)
 static void emit_string(struct writer *writer, struct str text)
 {
     yyjson_val ignored;
-    bool plain = text.len && yaml_scalar_resolve(text, &ignored) == YAML_SCALAR_STRING && !looks_like_time(text);
+    bool plain =
+        text.len && yaml_scalar_resolve(text, &ignored) == YAML_SCALAR_STRING && !looks_like_time(text);
     bool lines = plain && str_find(text, '\n') >= 0;
     emit_scalar(writer, text,
                 lines   ? YAML_LITERAL_SCALAR_STYLE
@@ -106,7 +108,8 @@ static void emit_object(struct writer *writer, yyjson_mut_val *object, unsigned 
         *vec_push(&keys) = key;
     if (keys.len)
         qsort(keys.items, keys.len, sizeof(*keys.items), compare_keys);
-    emit(writer, &event, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
+    emit(writer, &event,
+         yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
     vec_for(&keys, key) {
         emit_string(writer, (struct str){ yyjson_mut_get_str(*key), (uint32_t)yyjson_mut_get_len(*key) });
         emit_value(writer, yyjson_mut_obj_iter_get_val(*key), depth);
@@ -119,7 +122,8 @@ static void emit_list(struct writer *writer, yyjson_mut_val *list, unsigned dept
 {
     yaml_event_t event;
     yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
-    emit(writer, &event, yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
+    emit(writer, &event,
+         yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
     for (yyjson_mut_val *item; (item = yyjson_mut_arr_iter_next(&iter));)
         emit_value(writer, item, depth);
     emit(writer, &event, yaml_sequence_end_event_initialize(&event));

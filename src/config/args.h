@@ -81,8 +81,9 @@ struct args_type {
 int args_decode(const struct doc *doc, yyjson_val *val, const struct args_type *type, const struct path *path,
                 struct arena *arena, void *ret, struct error *err);
 
-/* The way back: an object with the fields of the struct, in the tables' order. As in Go, what is empty, zero or absent is left
- * out, unless the field is written `always`; structs and durations are always written. Strings are not copied. */
+/* The way back: an object with the fields of the struct, in the tables' order. As in Go, what is empty, zero or
+ * absent is left out, unless the field is written `always`; structs and durations are always written. Strings are
+ * not copied. */
 yyjson_mut_val *args_encode(yyjson_mut_doc *doc, const struct args_type *type, const void *value);
 
 #endif

@@ -60,7 +60,8 @@ struct any_list { /* the layout of every LIST() */
     uint32_t len;
 };
 
-static yyjson_mut_val *encode_structs(yyjson_mut_doc *doc, const struct args_type *type, const struct any_list *list)
+static yyjson_mut_val *encode_structs(yyjson_mut_doc *doc, const struct args_type *type,
+                                      const struct any_list *list)
 {
     yyjson_mut_val *array = yyjson_mut_arr(doc);
     for (uint32_t i = 0; i < list->len; i++)
@@ -151,9 +152,9 @@ static yyjson_mut_val *encode_value(yyjson_mut_doc *doc, const struct args_field
 /* Has nothing to write that is not null: a pointer, a list. */
 static bool is_nullable(enum args_kind kind)
 {
-    return kind == ARGS_OPT_BOOL || kind == ARGS_OPT_INT32 || kind == ARGS_OPT_INT64 || kind == ARGS_OPT_DURATION ||
-           kind == ARGS_STRING_LIST || kind == ARGS_STRING_MAP || kind == ARGS_STRUCT_LIST || kind == ARGS_STRUCT_PTR ||
-           kind == ARGS_RAW;
+    return kind == ARGS_OPT_BOOL || kind == ARGS_OPT_INT32 || kind == ARGS_OPT_INT64 ||
+           kind == ARGS_OPT_DURATION || kind == ARGS_STRING_LIST || kind == ARGS_STRING_MAP ||
+           kind == ARGS_STRUCT_LIST || kind == ARGS_STRUCT_PTR || kind == ARGS_RAW;
 }
 
 yyjson_mut_val *args_encode(yyjson_mut_doc *doc, const struct args_type *type, const void *value)
@@ -166,7 +167,8 @@ yyjson_mut_val *args_encode(yyjson_mut_doc *doc, const struct args_type *type, c
         if (empty && !field->always)
             continue;
         yyjson_mut_obj_add_val(doc, object, field->name,
-                               empty && is_nullable(field->kind) ? yyjson_mut_null(doc) : encode_value(doc, field, at));
+                               empty && is_nullable(field->kind) ? yyjson_mut_null(doc)
+                                                                 : encode_value(doc, field, at));
     }
     return object;
 }

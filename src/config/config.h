@@ -116,9 +116,9 @@ struct scheduler_config {
     struct opt_int32 percentage_of_nodes_to_score; /* 0: adaptive; always set after loading */
     int64_t pod_initial_backoff_seconds, pod_max_backoff_seconds;
     bool delay_cache_until_active;
-    LIST(struct extender_config) extenders; /* in the order of calls: ignorable ones last */
+    LIST(struct extender_config) extenders;       /* in the order of calls: ignorable ones last */
     struct extender_config *extenders_as_written; /* as many, in the order of the file */
-    LIST(struct profile_config) profiles;   /* at least one */
+    LIST(struct profile_config) profiles;         /* at least one */
 
     struct config_file *file; /* what the raw arguments point into; NULL when the caller keeps it */
 };

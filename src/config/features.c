@@ -4,7 +4,8 @@
 #include "config/flag_values.h"
 
 const struct feature_info feature_infos[FEATURE_COUNT] = {
-#define FEATURE(gate, on, level, fixed, what) [FEATURE_##gate] = { #gate, on, FEATURE_##level, fixed, FEATURE_##what },
+#define FEATURE(gate, on, level, fixed, what) \
+    [FEATURE_##gate] = { #gate, on, FEATURE_##level, fixed, FEATURE_##what },
 #include "config/features.def"
 };
 
@@ -50,8 +51,8 @@ int feature_choose(struct feature_choices *choices, struct str setting, struct e
         return error_set(err, -EINVAL, "missing bool value for " STR_FMT, STR_ARG(name));
     struct str text = flag_trim(str_slice(setting, (size_t)equals + 1, setting.len));
     if (!flag_read_bool(text, &value))
-        return error_set(err, -EINVAL, "invalid value of " STR_FMT "=" STR_FMT ": expected true or false", STR_ARG(name),
-                         STR_ARG(text));
+        return error_set(err, -EINVAL, "invalid value of " STR_FMT "=" STR_FMT ": expected true or false",
+                         STR_ARG(name), STR_ARG(text));
     int feature = feature_find(name);
     if (feature < 0)
         return error_set(err, -EINVAL, "unrecognized feature gate: " STR_FMT, STR_ARG(name));
@@ -65,22 +66,25 @@ static void choose_all(const struct feature_choices *choices, enum feature all, 
                        struct features *features)
 {
     for (size_t i = 0; i < FEATURE_COUNT && choices->asked[all]; i++)
-        if (!choices->asked[i] && feature_infos[i].stage == stage && i != FEATURE_AllAlpha && i != FEATURE_AllBeta)
+        if (!choices->asked[i] && feature_infos[i].stage == stage && i != FEATURE_AllAlpha &&
+            i != FEATURE_AllBeta)
             features->enabled[i] = choices->value[all];
 }
 
-static int check_choice(const struct feature_choices *choices, const struct features *features, size_t i, struct error *err)
+static int check_choice(const struct feature_choices *choices, const struct features *features, size_t i,
+                        struct error *err)
 {
     const struct feature_info *info = &feature_infos[i];
     bool value = features->enabled[i];
     if (value == info->by_default)
         return 0;
     if (info->locked)
-        return error_set(err, -EINVAL, "cannot set feature gate %s to %s, feature is locked to %s", info->name, word(value),
-                         word(info->by_default));
+        return error_set(err, -EINVAL, "cannot set feature gate %s to %s, feature is locked to %s",
+                         info->name, word(value), word(info->by_default));
     if (info->here == FEATURE_FIXED)
-        return error_set(err, -EINVAL, "cannot set feature gate %s to %s%s: berth does not support that", info->name,
-                         word(value), choices->asked[i] ? "" : ", which AllAlpha or AllBeta asks for");
+        return error_set(err, -EINVAL, "cannot set feature gate %s to %s%s: berth does not support that",
+                         info->name, word(value),
+                         choices->asked[i] ? "" : ", which AllAlpha or AllBeta asks for");
     return 0;
 }
 

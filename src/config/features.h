@@ -43,8 +43,8 @@ struct feature_choices {
 
 /* Adds "Name=true" to the choices; the last word on a gate counts. */
 int feature_choose(struct feature_choices *choices, struct str setting, struct error *err);
-/* The gates with these choices; AllAlpha and AllBeta speak for the gates of which nothing else is said. Refused: to turn a
- * locked gate or one that is FIXED here, and a gate without those that it needs. */
+/* The gates with these choices; AllAlpha and AllBeta speak for the gates of which nothing else is said.
+ * Refused: to turn a locked gate or one that is FIXED here, and a gate without those that it needs. */
 int features_resolve(const struct feature_choices *choices, struct features *ret, struct error *err);
 
 #endif

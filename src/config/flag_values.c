@@ -1,7 +1,7 @@
 /* flag_values.c: reading values of flags.
  *
- * The syntax is pflag's and Go's, to the letter where scripts may depend on it: numbers in any base with underscores, lists as
- * one line of CSV, durations, maps. The complaints are our own. */
+ * The syntax is pflag's and Go's, to the letter where scripts may depend on it: numbers in any base with
+ * underscores, lists as one line of CSV, durations, maps. The complaints are our own. */
 #include "config/flag_values.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,8 @@
     do { \
         uint32_t len_ = (list)->len; \
         if ((len_ & (len_ - 1)) == 0) { \
-            void *more_ = arena_alloc((arena), arena_bytes(len_ ? 2 * (size_t)len_ : 1, sizeof(*(list)->items))); \
+            void *more_ = \
+                arena_alloc((arena), arena_bytes(len_ ? 2 * (size_t)len_ : 1, sizeof(*(list)->items))); \
             if (len_) \
                 memcpy(more_, (list)->items, len_ * sizeof(*(list)->items)); \
             (list)->items = more_; \
@@ -124,17 +125,20 @@ static int int_between(struct str text, int64_t min, int64_t max, int64_t *ret, 
     return 0;
 }
 
-static int read_BOOL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_BOOL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                     struct error *why)
 {
     return flag_read_bool(text, ret) ? 0 : error_set(why, -EINVAL, "expected true or false");
 }
 
-static int read_INT(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_INT(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                    struct error *why)
 {
     return int_between(text, INT64_MIN, INT64_MAX, ret, why);
 }
 
-static int read_INT32(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_INT32(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                      struct error *why)
 {
     int64_t value;
     int r = int_between(text, INT32_MIN, INT32_MAX, &value, why);
@@ -160,7 +164,8 @@ static int read_level(struct str text, int32_t *ret, struct error *why)
     return 0;
 }
 
-static int read_LEVEL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_LEVEL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                      struct error *why)
 {
     return read_level(text, ret, why);
 }
@@ -177,17 +182,20 @@ static int read_FLOAT(struct arena *arena, struct str text, bool again _unused_,
     return 0;
 }
 
-static int read_DURATION(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_DURATION(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                         struct error *why)
 {
     if (duration_parse(text, ret))
         return 0;
     int64_t number;
     bool bare = read_int(text, INT64_MIN, INT64_MAX, &number) == 0;
-    return error_set(why, -EINVAL, bare ? "the unit is missing; a duration is written as \"10s\" or \"1m30s\""
-                                        : "expected a duration such as \"10s\" or \"1m30s\"");
+    return error_set(why, -EINVAL,
+                     bare ? "the unit is missing; a duration is written as \"10s\" or \"1m30s\""
+                          : "expected a duration such as \"10s\" or \"1m30s\"");
 }
 
-static int read_QUANTITY(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_QUANTITY(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
+                         struct error *why)
 {
     struct quantity quantity;
     if (quantity_parse(text, &quantity) < 0)
@@ -218,7 +226,8 @@ static int read_IP(struct arena *arena, struct str text, bool again _unused_, vo
     return 0;
 }
 
-static int read_VERSION(struct arena *arena, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_VERSION(struct arena *arena, struct str text, bool again _unused_, void *ret,
+                        struct error *why)
 {
     bool on;
     struct str base = STR(KUBERNETES_VERSION);
@@ -226,20 +235,23 @@ static int read_VERSION(struct arena *arena, struct str text, bool again _unused
         char next = text.len > base.len ? text.ptr[base.len] : '\0';
         if (!str_starts_with(text, base) || (next && next != '-' && next != '+'))
             return error_set(why, -EINVAL,
-                             "it must begin with " KUBERNETES_VERSION ", the version of Kubernetes whose scheduler this is");
+                             "it must begin with " KUBERNETES_VERSION
+                             ", the version of Kubernetes whose scheduler this is");
         *(struct str *)ret = arena_str(arena, text);
     } else if (str_is(text, "raw")) {
         *(struct str *)ret = STR("raw");
     } else if (flag_read_bool(text, &on)) {
         *(struct str *)ret = on ? STR("true") : STR("false");
     } else {
-        return error_set(why, -EINVAL, "expected nothing, raw, or a version such as " KUBERNETES_VERSION "-custom");
+        return error_set(why, -EINVAL,
+                         "expected nothing, raw, or a version such as " KUBERNETES_VERSION "-custom");
     }
     return 0;
 }
 
 /* "pattern=N,pattern=N", to which further ones are appended. */
-static int read_VMODULE(struct arena *arena, struct str text, bool again _unused_, void *ret, struct error *why)
+static int read_VMODULE(struct arena *arena, struct str text, bool again _unused_, void *ret,
+                        struct error *why)
 {
     struct str all = *(struct str *)ret, rest = text;
     while (rest.ptr) {
@@ -303,7 +315,8 @@ static int read_csv(struct arena *arena, struct str text, struct str_list *list,
             while (at < text.len && !strchr(",\n\"", text.ptr[at]))
                 at++;
             if (at < text.len && text.ptr[at] == '"')
-                return error_set(why, -EINVAL, "a quote stands inside of a text that does not begin with one");
+                return error_set(why, -EINVAL,
+                                 "a quote stands inside of a text that does not begin with one");
             field = arena_str(arena, str_slice(text, start, at));
             if ((at == text.len || text.ptr[at] == '\n') && str_ends_with(field, STR("\r")))
                 field.len--;
@@ -377,7 +390,8 @@ static int read_PAIRS(struct arena *arena, struct str text, bool again, void *re
     for (uint32_t i = 0; i < fields.len; i++) {
         struct str value, key = cut(fields.items[i], '=', &value);
         if (!value.ptr)
-            return error_set(why, -EINVAL, "\"" STR_FMT "\" is not of the form key=value", STR_ARG(fields.items[i]));
+            return error_set(why, -EINVAL, "\"" STR_FMT "\" is not of the form key=value",
+                             STR_ARG(fields.items[i]));
         put_pair(arena, &map, (struct pair){ key, value });
     }
     *(struct str_map *)ret = map;
@@ -393,7 +407,8 @@ static int read_CERT_KEYS(struct arena *arena, struct str text, bool again, void
     struct str files = flag_trim(cut(text, ':', &names));
     item.cert_file = arena_str(arena, flag_trim(cut(files, ',', &key)));
     if (!key.ptr || str_find(key, ',') >= 0)
-        return error_set(why, -EINVAL, "expected a certificate file and a key file with a comma between them");
+        return error_set(why, -EINVAL,
+                         "expected a certificate file and a key file with a comma between them");
     item.key_file = arena_str(arena, flag_trim(key));
     if (names.ptr && str_empty(flag_trim(names)))
         return error_set(why, -EINVAL, "there are no names behind the colon");

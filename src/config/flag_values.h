@@ -1,7 +1,7 @@
 /* flag_values.h: the kinds of values that a flag can have, read from text as Go's pflag reads them.
  *
- * A kind knows its C type, its name in --help and how to read a text. Lists and maps start anew with the first text that is
- * given, and grow with each further one. */
+ * A kind knows its C type, its name in --help and how to read a text. Lists and maps start anew with the
+ * first text that is given, and grow with each further one. */
 #ifndef CONFIG_FLAG_VALUES_H
 #define CONFIG_FLAG_VALUES_H
 
@@ -39,7 +39,7 @@ struct flag_gates {
     X(STRING, struct str, "string", NULL) \
     X(INT, int64_t, "int", NULL) \
     X(INT32, int32_t, "int32", NULL) \
-    X(FLOAT, double, "float32", NULL) /* that fits a 32-bit float */ \
+    X(FLOAT, double, "float32", NULL)      /* that fits a 32-bit float */ \
     X(DURATION, int64_t, "duration", NULL) /* nanoseconds */ \
     X(IP, struct str, "ip", NULL) \
     X(STRINGS, struct str_list, "strings", NULL) \
@@ -49,7 +49,7 @@ struct flag_gates {
     X(GATES, struct flag_gates, "colonSeparatedMultimapStringString", NULL) \
     X(QUANTITY, int64_t, "quantity", NULL) \
     X(LEVEL, int32_t, "Level", NULL) \
-    X(VMODULE, struct str, "pattern=N,...", NULL) /* all of them, with commas between */ \
+    X(VMODULE, struct str, "pattern=N,...", NULL)    /* all of them, with commas between */ \
     X(VERSION, struct str, "version[=true]", "true") /* "true", "false", "raw" or "v..." */
 
 enum flag_kind {
@@ -66,8 +66,8 @@ FLAG_KINDS(X)
 struct flag_kind_info {
     const char *type_name;
     const char *when_bare; /* NULL: the flag needs a value */
-    /* Reads a text into *ret. `again`: not the first text that is given for this flag. On failure `why` says in a few words
-     * what was expected, and *ret is as it was. */
+    /* Reads a text into *ret. `again`: not the first text that is given for this flag. On failure `why` says
+     * in a few words what was expected, and *ret is as it was. */
     int (*read)(struct arena *arena, struct str text, bool again, void *ret, struct error *why);
 };
 

@@ -102,8 +102,8 @@ static int unknown_flag(struct parser *parser, struct str name)
         for (size_t at = 0; same && at < name.len; at++)
             same = known.ptr[at] == (name.ptr[at] == '_' ? '-' : name.ptr[at]);
         if (same)
-            return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT " (Kubernetes removed it): %s", STR_ARG(name),
-                             removed_flags[i].instead);
+            return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT " (Kubernetes removed it): %s",
+                             STR_ARG(name), removed_flags[i].instead);
     }
     return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT, STR_ARG(name));
 }
@@ -113,12 +113,14 @@ static int set_flag(struct parser *parser, int flag, struct str value)
     const struct flag_info *info = &flag_infos[flag];
     struct scheduler_flags *flags = parser->flags;
     struct error why;
-    int r = flag_kinds[info->kind].read(&flags->arena, value, flags->given[flag], (char *)flags + info->offset, &why);
+    int r = flag_kinds[info->kind].read(&flags->arena, value, flags->given[flag],
+                                        (char *)flags + info->offset, &why);
     if (r < 0) {
         _cleanup_(strbuf_release) struct strbuf shown = { 0 };
         print_quoted(&shown, str_slice(value, 0, MIN(value.len, 200u)));
         return error_set(parser->err, r, "invalid argument %s for \"%s%.1s%s--%s\" flag: %s", shown.text,
-                         info->letter ? "-" : "", &info->letter, info->letter ? ", " : "", info->name, why.text);
+                         info->letter ? "-" : "", &info->letter, info->letter ? ", " : "", info->name,
+                         why.text);
     }
     flags->given[flag] = true;
     return 0;
@@ -186,7 +188,8 @@ static int parse(struct parser *parser)
             return r;
     }
     if (parser->extra.ptr && !parser->flags->help)
-        return error_set(parser->err, -EINVAL, "no arguments are taken but flags, got \"%.200s\"", parser->extra.ptr);
+        return error_set(parser->err, -EINVAL, "no arguments are taken but flags, got \"%.200s\"",
+                         parser->extra.ptr);
     return 0;
 }
 
@@ -196,8 +199,8 @@ static void set_defaults(struct scheduler_flags *flags)
     for (size_t i = 0; i < FLAG_COUNT; i++) {
         const struct flag_info *info = &flag_infos[i];
         struct error why;
-        int r = *info->by_default ? flag_kinds[info->kind].read(&flags->arena, str_from(info->by_default), false,
-                                                                (char *)flags + info->offset, &why)
+        int r = *info->by_default ? flag_kinds[info->kind].read(&flags->arena, str_from(info->by_default),
+                                                                false, (char *)flags + info->offset, &why)
                                   : 0;
         assert(r == 0);
         (void)r;
@@ -206,7 +209,9 @@ static void set_defaults(struct scheduler_flags *flags)
 
 int flags_parse(struct scheduler_flags *ret, int argc, char **argv, struct error *err)
 {
-    struct parser parser = { .flags = ret, .args = argv + (argc > 0), .len = argc > 0 ? argc - 1 : 0, .err = err };
+    struct parser parser = {
+        .flags = ret, .args = argv + (argc > 0), .len = argc > 0 ? argc - 1 : 0, .err = err
+    };
     set_defaults(ret);
     int r = parse(&parser);
     if (r < 0)
@@ -223,7 +228,7 @@ void flags_release(struct scheduler_flags *flags)
 /* ---- flags and the configuration ---- */
 
 static const enum flag replaced_by_config[] = {
-    FLAG_profiling,  FLAG_contention_profiling, FLAG_kubeconfig, FLAG_kube_api_content_type,
+    FLAG_profiling,    FLAG_contention_profiling, FLAG_kubeconfig, FLAG_kube_api_content_type,
     FLAG_kube_api_qps, FLAG_kube_api_burst,
 };
 
@@ -244,7 +249,8 @@ static void apply_deprecated(const struct scheduler_flags *flags, struct schedul
         client->burst = flags->kube_api_burst;
 }
 
-static void apply_leader_election(const struct scheduler_flags *flags, struct leader_election_config *election)
+static void apply_leader_election(const struct scheduler_flags *flags,
+                                  struct leader_election_config *election)
 {
     if (flags->given[FLAG_leader_elect])
         election->leader_elect = flags->leader_elect;
@@ -274,8 +280,9 @@ static void override(const void *flags, struct scheduler_config *config)
     flags_apply(flags, config);
 }
 
-int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog, const struct features *features,
-               struct arena *arena, struct scheduler_config *ret, struct warnings *warnings, struct error *err)
+int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
+               const struct features *features, struct arena *arena, struct scheduler_config *ret,
+               struct warnings *warnings, struct error *err)
 {
     const struct config_env env = {
         .catalog = catalog,

@@ -7,18 +7,20 @@
  *     if (flags_version(&flags, &out)) ...                          print and exit
  *     if (flags_load(&flags, &catalog, &features, &arena, &config, &warnings, &err) < 0) ...
  *
- * Syntax is pflag's: --name=value, --name value, --bool, --bool=false, -v=2, -v 2, -v2; underscores are dashes; lists take
- * commas and repetition. Where kube-scheduler exits with 1, we exit with 2 as everywhere for wrong input: nothing but "not 0"
- * is documented there.
+ * Syntax is pflag's: --name=value, --name value, --bool, --bool=false, -v=2, -v 2, -v2; underscores are
+ * dashes; lists take commas and repetition. Where kube-scheduler exits with 1, we exit with 2 as everywhere
+ * for wrong input: nothing but "not 0" is documented there.
  *
- * With --config, the file and the flags of leader election count, and the deprecated flags do not; without it, all do. */
+ * With --config, the file and the flags of leader election count, and the deprecated flags do not; without
+ * it, all do. */
 #ifndef CONFIG_FLAGS_H
 #define CONFIG_FLAGS_H
 
 #include "config/config.h"
 #include "config/flag_values.h"
 
-/* What we are a drop-in for. What we report about ourselves has it in front: a script that reads a version finds one. */
+/* What we are a drop-in for. What we report about ourselves has it in front: a script that reads a version
+ * finds one. */
 #define KUBERNETES_VERSION "v1.36.4"
 #define KUBERNETES_MAJOR "1"
 #define KUBERNETES_MINOR "36"
@@ -77,13 +79,16 @@ bool flags_version(const struct scheduler_flags *flags, struct strbuf *out);
 /* The version that we report: in metrics, /version, user agents. */
 struct str flags_reported_version(const struct scheduler_flags *flags);
 
-/* Checks what the values mean together, and works out the feature gates. Sentences of `warnings` live in the arena of the
- * flags. */
-int flags_check(struct scheduler_flags *flags, struct features *ret, struct warnings *warnings, struct error *err);
+/* Checks what the values mean together, and works out the feature gates. Sentences of `warnings` live in the
+ * arena of the flags. */
+int flags_check(struct scheduler_flags *flags, struct features *ret, struct warnings *warnings,
+                struct error *err);
 
-/* Loads --config, or the defaults, and lays the flags over it before it is checked. The flags outlive the configuration. */
-int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog, const struct features *features,
-               struct arena *arena, struct scheduler_config *ret, struct warnings *warnings, struct error *err);
+/* Loads --config, or the defaults, and lays the flags over it before it is checked. The flags outlive the
+ * configuration. */
+int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
+               const struct features *features, struct arena *arena, struct scheduler_config *ret,
+               struct warnings *warnings, struct error *err);
 /* Lays the flags that were given over a configuration. */
 void flags_apply(const struct scheduler_flags *flags, struct scheduler_config *config);
 

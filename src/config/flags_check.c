@@ -1,4 +1,5 @@
-/* flags_check.c: what the values of flags mean, one by one and together: versions, gates, and what each group allows.
+/* flags_check.c: what the values of flags mean, one by one and together: versions, gates, and what each group
+ * allows.
  *
  * Where Kubernetes has a sentence for a mistake, it is the one that is said. */
 #include <strings.h>
@@ -38,7 +39,9 @@ static int read_minor(struct str text, int64_t *ret, struct error *err)
         minor.len -= 2;
     if (dot < 0 || !str_is(str_slice(number, 0, (size_t)dot), KUBERNETES_MAJOR) || !minor.len ||
         minor.ptr[0] < '0' || minor.ptr[0] > '9' || !str_to_int64(minor, ret))
-        return error_set(err, -EINVAL, "could not parse \"" STR_FMT "\" as version; expected one such as 1.36", STR_ARG(text));
+        return error_set(err, -EINVAL,
+                         "could not parse \"" STR_FMT "\" as version; expected one such as 1.36",
+                         STR_ARG(text));
     return 0;
 }
 
@@ -47,10 +50,12 @@ static int check_version(struct check *check, const char *flag, const struct str
 {
     for (uint32_t i = 0; i < values->len; i++) {
         ptrdiff_t equals = str_find(values->items[i], '=');
-        struct str component = equals < 0 ? STR("kube") : flag_trim(str_slice(values->items[i], 0, (size_t)equals));
+        struct str component =
+            equals < 0 ? STR("kube") : flag_trim(str_slice(values->items[i], 0, (size_t)equals));
         struct str text = flag_trim(str_slice(values->items[i], (size_t)(equals + 1), values->items[i].len));
         if (!str_is(component, "kube"))
-            return error_set(check->err, -EINVAL, "--%s: component not registered: " STR_FMT, flag, STR_ARG(component));
+            return error_set(check->err, -EINVAL, "--%s: component not registered: " STR_FMT, flag,
+                             STR_ARG(component));
         if (i)
             return error_set(check->err, -EINVAL, "--%s: the version of kube is given twice", flag);
         int r = read_minor(text, ret, check->err);
@@ -67,17 +72,20 @@ static int check_versions(struct check *check)
     int64_t emulated = MINOR_NEWEST, compatible = MINOR_NEWEST - 1;
     int r = check_version(check, "emulated-version", &check->flags->emulated_version, &emulated);
     if (r == 0)
-        r = check_version(check, "min-compatibility-version", &check->flags->min_compatibility_version, &compatible);
+        r = check_version(check, "min-compatibility-version", &check->flags->min_compatibility_version,
+                          &compatible);
     if (r < 0)
         return r;
     if (emulated < MINOR_OLDEST || emulated > MINOR_NEWEST)
-        return error_set(check->err, -EINVAL, "emulation version 1.%lld is not between [1.%d, 1.%d.0]", (long long)emulated,
-                         MINOR_OLDEST, MINOR_NEWEST);
+        return error_set(check->err, -EINVAL, "emulation version 1.%lld is not between [1.%d, 1.%d.0]",
+                         (long long)emulated, MINOR_OLDEST, MINOR_NEWEST);
     if (emulated != MINOR_NEWEST)
-        return error_set(check->err, -EINVAL, "emulation version 1.%lld: berth does not support that, only 1.%d",
+        return error_set(check->err, -EINVAL,
+                         "emulation version 1.%lld: berth does not support that, only 1.%d",
                          (long long)emulated, MINOR_NEWEST);
     if (compatible < MINOR_OLDEST || compatible > emulated)
-        return error_set(check->err, -EINVAL, "minCompatibilityVersion version 1.%lld is not between [1.%d, 1.%lld]",
+        return error_set(check->err, -EINVAL,
+                         "minCompatibilityVersion version 1.%lld is not between [1.%d, 1.%lld]",
                          (long long)compatible, MINOR_OLDEST, (long long)emulated);
     return 0;
 }
@@ -90,7 +98,8 @@ static int check_gates(struct check *check)
         struct str component = gates->items[i].component;
         if (!str_eq(component, gates->items[0].component))
             return error_set(check->err, -EINVAL,
-                             "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use");
+                             "set kube feature gates with default empty prefix or kube: prefix consistently, "
+                             "do not mix use");
         if (!str_empty(component) && !str_is(component, "kube"))
             return error_set(check->err, -EINVAL, "component not registered: " STR_FMT, STR_ARG(component));
         int r = feature_choose(&choices, gates->items[i].setting, check->err);
@@ -98,9 +107,11 @@ static int check_gates(struct check *check)
             return r;
     }
     for (size_t i = 0; i < FEATURE_COUNT; i++)
-        if (choices.asked[i] && (feature_infos[i].stage == FEATURE_GA || feature_infos[i].stage == FEATURE_DEPRECATED))
-            warn(check, "feature gate %s=%s is %s; it will be removed in a future release", feature_infos[i].name,
-                 choices.value[i] ? "true" : "false", feature_infos[i].stage == FEATURE_GA ? "GA" : "deprecated");
+        if (choices.asked[i] &&
+            (feature_infos[i].stage == FEATURE_GA || feature_infos[i].stage == FEATURE_DEPRECATED))
+            warn(check, "feature gate %s=%s is %s; it will be removed in a future release",
+                 feature_infos[i].name, choices.value[i] ? "true" : "false",
+                 feature_infos[i].stage == FEATURE_GA ? "GA" : "deprecated");
     return features_resolve(&choices, check->features, check->err);
 }
 
@@ -113,14 +124,17 @@ static int check_logs(struct check *check)
     char frequency[DURATION_TEXT_MAX];
     duration_format(flags->log_flush_frequency, frequency);
     if (flags->log_flush_frequency <= 0)
-        return error_set(check->err, -EINVAL, "--log-flush-frequency: Invalid value: \"%s\": Must be greater than zero",
+        return error_set(check->err, -EINVAL,
+                         "--log-flush-frequency: Invalid value: \"%s\": Must be greater than zero",
                          frequency);
     if (!json && !str_is(flags->logging_format, "text") && !str_empty(flags->logging_format))
-        return error_set(check->err, -EINVAL, "--logging-format: Invalid value: \"" STR_FMT "\": Unsupported log format",
+        return error_set(check->err, -EINVAL,
+                         "--logging-format: Invalid value: \"" STR_FMT "\": Unsupported log format",
                          STR_ARG(flags->logging_format));
     if (json && !check->features->enabled[FEATURE_LoggingBetaOptions])
-        return error_set(check->err, -EINVAL,
-                         "--logging-format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature");
+        return error_set(
+            check->err, -EINVAL,
+            "--logging-format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature");
     if (json && !str_empty(flags->vmodule))
         return error_set(check->err, -EINVAL, "--vmodule: Forbidden: Only supported for text log format");
     const struct {
@@ -134,7 +148,8 @@ static int check_logs(struct check *check)
     };
     for (size_t i = 0; i < ARRAY_SIZE(alpha); i++)
         if (alpha[i].used && !check->features->enabled[FEATURE_LoggingAlphaOptions])
-            return error_set(check->err, -EINVAL, "--%s: Forbidden: Feature LoggingAlphaOptions is disabled", alpha[i].name);
+            return error_set(check->err, -EINVAL, "--%s: Forbidden: Feature LoggingAlphaOptions is disabled",
+                             alpha[i].name);
     return 0;
 }
 
@@ -205,9 +220,10 @@ static int check_serving(struct check *check)
 {
     const struct scheduler_flags *flags = check->flags;
     if (flags->secure_port < 0 || flags->secure_port > 65535)
-        return error_set(check->err, -EINVAL,
-                         "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
-                         (long long)flags->secure_port);
+        return error_set(
+            check->err, -EINVAL,
+            "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
+            (long long)flags->secure_port);
     if (str_empty(flags->tls_cert_file) != str_empty(flags->tls_private_key_file))
         return error_set(check->err, -EINVAL, "--%s needs --%s too",
                          str_empty(flags->tls_cert_file) ? "tls-private-key-file" : "tls-cert-file",
@@ -216,18 +232,21 @@ static int check_serving(struct check *check)
         struct str name = flags->tls_cipher_suites.items[i];
         if (!str_starts_with(name, STR("TLS_")) ||
             !is_one_of(str_slice(name, 4, name.len), cipher_suites, ARRAY_SIZE(cipher_suites)))
-            return error_set(check->err, -EINVAL, "Cipher suite " STR_FMT " not supported or doesn't exist", STR_ARG(name));
+            return error_set(check->err, -EINVAL, "Cipher suite " STR_FMT " not supported or doesn't exist",
+                             STR_ARG(name));
     }
     if (!str_empty(flags->tls_min_version) &&
         !is_one_of(flags->tls_min_version, tls_versions, ARRAY_SIZE(tls_versions)))
-        return error_set(check->err, -EINVAL, "unknown tls version \"" STR_FMT "\"", STR_ARG(flags->tls_min_version));
+        return error_set(check->err, -EINVAL, "unknown tls version \"" STR_FMT "\"",
+                         STR_ARG(flags->tls_min_version));
     return check_curves(check);
 }
 
 static bool has_header(const struct str_list *headers, const char *name)
 {
     for (uint32_t i = 0; i < headers->len; i++)
-        if (headers->items[i].len == strlen(name) && strncasecmp(headers->items[i].ptr, name, strlen(name)) == 0)
+        if (headers->items[i].len == strlen(name) &&
+            strncasecmp(headers->items[i].ptr, name, strlen(name)) == 0)
             return true;
     return false;
 }
@@ -242,7 +261,8 @@ static int check_authentication(struct check *check)
     } lists[] = {
         { "requestheader-username-headers", &flags->requestheader_username_headers, "X-Remote-User" },
         { "requestheader-group-headers", &flags->requestheader_group_headers, "X-Remote-Group" },
-        { "requestheader-extra-headers-prefix", &flags->requestheader_extra_headers_prefix, "X-Remote-Extra-" },
+        { "requestheader-extra-headers-prefix", &flags->requestheader_extra_headers_prefix,
+          "X-Remote-Extra-" },
         { "requestheader-allowed-names", &flags->requestheader_allowed_names, NULL },
         { "requestheader-uid-headers", &flags->requestheader_uid_headers, NULL },
     };
@@ -257,12 +277,14 @@ static int check_authentication(struct check *check)
     }
     const struct str_list *uids = &flags->requestheader_uid_headers;
     if (uids->len && !check->features->enabled[FEATURE_RemoteRequestHeaderUID])
-        return error_set(check->err, -EINVAL,
-                         "--requestheader-uid-headers requires the \"RemoteRequestHeaderUID\" feature to be enabled");
+        return error_set(
+            check->err, -EINVAL,
+            "--requestheader-uid-headers requires the \"RemoteRequestHeaderUID\" feature to be enabled");
     if (uids->len && !has_header(uids, "X-Remote-Uid"))
-        return error_set(check->err, -EINVAL,
-                         "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header - API "
-                         "aggregation will not work");
+        return error_set(
+            check->err, -EINVAL,
+            "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header - API "
+            "aggregation will not work");
     return 0;
 }
 
@@ -283,14 +305,17 @@ static bool is_metric_name(struct str text, bool label)
 static int check_metrics(struct check *check)
 {
     const struct scheduler_flags *flags = check->flags;
-    if (!str_empty(flags->show_hidden_metrics_for_version) && !str_is(flags->show_hidden_metrics_for_version, "1.35"))
-        return error_set(check->err, -EINVAL,
-                         "--show-hidden-metrics-for-version: Invalid value: \"" STR_FMT
-                         "\": must be omitted or have the value '1.35'; only the previous minor version is allowed",
-                         STR_ARG(flags->show_hidden_metrics_for_version));
+    if (!str_empty(flags->show_hidden_metrics_for_version) &&
+        !str_is(flags->show_hidden_metrics_for_version, "1.35"))
+        return error_set(
+            check->err, -EINVAL,
+            "--show-hidden-metrics-for-version: Invalid value: \"" STR_FMT
+            "\": must be omitted or have the value '1.35'; only the previous minor version is allowed",
+            STR_ARG(flags->show_hidden_metrics_for_version));
     for (uint32_t i = 0; i < flags->disabled_metrics.len; i++)
         if (!is_metric_name(flags->disabled_metrics.items[i], false))
-            return error_set(check->err, -EINVAL, "--disabled-metrics: Invalid value: \"" STR_FMT "\" is no name of a metric",
+            return error_set(check->err, -EINVAL,
+                             "--disabled-metrics: Invalid value: \"" STR_FMT "\" is no name of a metric",
                              STR_ARG(flags->disabled_metrics.items[i]));
     for (uint32_t i = 0; i < flags->allow_metric_labels.len; i++) {
         struct str key = flags->allow_metric_labels.items[i].key;
@@ -303,11 +328,13 @@ static int check_metrics(struct check *check)
                              STR_ARG(key));
     }
     if (flags->given[FLAG_allow_metric_labels] && !str_empty(flags->allow_metric_labels_manifest))
-        return error_set(check->err, -EINVAL, "cannot specify both --allow-metric-labels and --allow-metric-labels-manifest");
+        return error_set(check->err, -EINVAL,
+                         "cannot specify both --allow-metric-labels and --allow-metric-labels-manifest");
     return 0;
 }
 
-int flags_check(struct scheduler_flags *flags, struct features *ret, struct warnings *warnings, struct error *err)
+int flags_check(struct scheduler_flags *flags, struct features *ret, struct warnings *warnings,
+                struct error *err)
 {
     static int (*const steps[])(struct check *) = {
         check_versions, check_gates, check_logs, check_serving, check_authentication, check_metrics,

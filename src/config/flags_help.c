@@ -1,4 +1,5 @@
-/* flags_help.c: what --help and --version print. The layout is pflag's, so that what reads kube-scheduler's page reads ours. */
+/* flags_help.c: what --help and --version print. The layout is pflag's, so that what reads kube-scheduler's
+ * page reads ours. */
 #include <sys/utsname.h>
 
 #include "config/flags.h"
@@ -19,7 +20,8 @@ static const char introduction[] =
 
 /* ---- wrapping ---- */
 
-/* How much of the text stands on a line of `width` columns; *skip is what is dropped between it and the rest. */
+/* How much of the text stands on a line of `width` columns; *skip is what is dropped between it and the rest.
+ */
 static size_t line_len(struct str text, size_t width, size_t *skip)
 {
     enum { SLOP = 5 }; /* a line may be longer when that saves a last word from standing alone */
@@ -109,8 +111,8 @@ static void add_gates(struct strbuf *out)
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
         const struct feature_info *info = &feature_infos[i];
         if (info->stage == FEATURE_ALPHA || info->stage == FEATURE_BETA)
-            strbuf_printf(out, "\nkube:%s=true|false (%s - default=%s)", info->name, feature_stage_names[info->stage],
-                          info->by_default ? "true" : "false");
+            strbuf_printf(out, "\nkube:%s=true|false (%s - default=%s)", info->name,
+                          feature_stage_names[info->stage], info->by_default ? "true" : "false");
     }
 }
 
@@ -154,7 +156,8 @@ void flags_help(struct strbuf *out, unsigned columns)
 
 struct str flags_reported_version(const struct scheduler_flags *flags)
 {
-    return str_starts_with(flags->version, STR("v")) ? flags->version : STR(KUBERNETES_VERSION "+berth." BERTH_VERSION);
+    return str_starts_with(flags->version, STR("v")) ? flags->version
+                                                     : STR(KUBERNETES_VERSION "+berth." BERTH_VERSION);
 }
 
 bool flags_version(const struct scheduler_flags *flags, struct strbuf *out)
@@ -169,8 +172,8 @@ bool flags_version(const struct scheduler_flags *flags, struct strbuf *out)
     struct utsname system = { 0 };
     uname(&system);
     strbuf_printf(out,
-                  "version.Info{Major:\"" KUBERNETES_MAJOR "\", Minor:\"" KUBERNETES_MINOR "\", GitVersion:\"" STR_FMT
-                  "\", Compiler:\"%s\", Platform:\"linux/%s\"}\n",
+                  "version.Info{Major:\"" KUBERNETES_MAJOR "\", Minor:\"" KUBERNETES_MINOR
+                  "\", GitVersion:\"" STR_FMT "\", Compiler:\"%s\", Platform:\"linux/%s\"}\n",
                   STR_ARG(version), __VERSION__,
                   strcmp(system.machine, "x86_64") == 0    ? "amd64"
                   : strcmp(system.machine, "aarch64") == 0 ? "arm64"

@@ -106,9 +106,9 @@ static const struct resource_weight default_resources[] = {
 
 static const struct args_field default_preemption_fields[] = {
     ARGS_ALWAYS("minCandidateNodesPercentage", INT32, struct default_preemption_args,
-               min_candidate_nodes_percentage),
+                min_candidate_nodes_percentage),
     ARGS_ALWAYS("minCandidateNodesAbsolute", INT32, struct default_preemption_args,
-               min_candidate_nodes_absolute),
+                min_candidate_nodes_absolute),
 };
 static const struct args_type default_preemption_type =
     ARGS_OBJECT(struct default_preemption_args, default_preemption_fields);
@@ -145,7 +145,7 @@ static void dynamic_resources_preset(void *ret, const struct features *features)
 static const struct args_field inter_pod_affinity_fields[] = {
     ARGS_ALWAYS("hardPodAffinityWeight", INT32, struct inter_pod_affinity_args, hard_pod_affinity_weight),
     ARGS_ALWAYS("ignorePreferredTermsOfExistingPods", BOOL, struct inter_pod_affinity_args,
-               ignore_preferred_terms_of_existing_pods),
+                ignore_preferred_terms_of_existing_pods),
 };
 static const struct args_type inter_pod_affinity_type =
     ARGS_OBJECT(struct inter_pod_affinity_args, inter_pod_affinity_fields);

@@ -1,7 +1,7 @@
 /* write.c: the effective configuration as a tree, and the tree as text.
  *
- * The tables of reading do most of it. What they do not know: the arguments of plugins are written decoded, by name, and only
- * of plugins that are enabled somewhere, which is what the reference writes. */
+ * The tables of reading do most of it. What they do not know: the arguments of plugins are written decoded,
+ * by name, and only of plugins that are enabled somewhere, which is what the reference writes. */
 #include "config/write.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ static int compare_args(const void *a, const void *b)
     return str_cmp((*left)->plugin, (*right)->plugin);
 }
 
-static void add_plugin_config(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct profile_config *profile)
+static void add_plugin_config(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                              const struct profile_config *profile)
 {
     VEC(const struct plugin_args *) sorted = { 0 };
     list_for(&profile->args, args)
@@ -72,13 +73,16 @@ static void with_weights(struct arena *arena, const struct plugin_set *from, str
     }
 }
 
-static void add_profile(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct profile_config *profile, struct arena *arena)
+static void add_profile(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct profile_config *profile,
+                        struct arena *arena)
 {
     yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
     struct profile_plugins plugins;
-    yyjson_mut_obj_add_strn(doc, object, "schedulerName", profile->scheduler_name.ptr, profile->scheduler_name.len);
+    yyjson_mut_obj_add_strn(doc, object, "schedulerName", profile->scheduler_name.ptr,
+                            profile->scheduler_name.len);
     if (profile->percentage_of_nodes_to_score.set)
-        yyjson_mut_obj_add_int(doc, object, "percentageOfNodesToScore", profile->percentage_of_nodes_to_score.value);
+        yyjson_mut_obj_add_int(doc, object, "percentageOfNodesToScore",
+                               profile->percentage_of_nodes_to_score.value);
     for (size_t section = 0; section < POINT_SECTIONS; section++)
         with_weights(arena, &profile->sections[section], &plugins.sections[section]);
     yyjson_mut_obj_add_val(doc, object, "plugins", args_encode(doc, &source_plugins_type, &plugins));
@@ -86,7 +90,8 @@ static void add_profile(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct 
 }
 
 /* Strings in the tree point into the configuration. */
-static yyjson_mut_val *config_tree(yyjson_mut_doc *doc, const struct scheduler_config *config, struct arena *arena)
+static yyjson_mut_val *config_tree(yyjson_mut_doc *doc, const struct scheduler_config *config,
+                                   struct arena *arena)
 {
     struct source source = {
         .config = *config,
@@ -115,7 +120,8 @@ void config_write_json(const struct scheduler_config *config, struct strbuf *out
     _cleanup_(arena_release) struct arena arena = { 0 };
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     size_t len = 0;
-    char *text = yyjson_mut_val_write(config_tree(doc, config, &arena), YYJSON_WRITE_ALLOW_INVALID_UNICODE, &len);
+    char *text =
+        yyjson_mut_val_write(config_tree(doc, config, &arena), YYJSON_WRITE_ALLOW_INVALID_UNICODE, &len);
     if (text)
         strbuf_add(out, text, len);
     free(text);

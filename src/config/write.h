@@ -1,5 +1,6 @@
-/* write.h: the configuration in effect, written back: kubescheduler.config.k8s.io/v1 with every default filled in, as
- * kube-scheduler --write-config-to and /configz give it. Reading it again gives the same configuration. */
+/* write.h: the configuration in effect, written back: kubescheduler.config.k8s.io/v1 with every default
+ * filled in, as kube-scheduler --write-config-to and /configz give it. Reading it again gives the same
+ * configuration. */
 #ifndef CONFIG_WRITE_H
 #define CONFIG_WRITE_H
 

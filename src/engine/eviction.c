@@ -27,6 +27,7 @@ struct eviction {
     struct victim *victims;
     uint32_t len, open; /* not asked yet, without the last one until its turn comes */
     bool failed;
+    bool missed; /* room came free while the pod was held back: nothing will wake it */
     bool last_turn;
 };
 
@@ -60,7 +61,7 @@ static void finish(struct eviction *eviction, int64_t now_ns)
         }
     struct pod_info *pod = find_pod(engine, &eviction->preemptor);
     if (pod)
-        engine_preemption_done(engine, pod, eviction->failed, now_ns);
+        engine_preemption_done(engine, pod, eviction->failed || eviction->missed, now_ns);
     eviction_free(eviction);
 }
 
@@ -85,6 +86,7 @@ static void settled(struct victim *victim, bool failed, int64_t now_ns)
     eviction->open = 1;
     if (preemptor && pod)
         engine_preemption_last(eviction->engine, preemptor, pod);
+    eviction->missed |= !pod;
     if (preemptor && pod)
         ask(last, now_ns);
     else /* nobody needs the room any more, or it is free */
@@ -144,6 +146,7 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
 static void ask(struct victim *victim, int64_t now_ns)
 {
     if (turn_back(victim, now_ns)) {
+        victim->eviction->missed = true;
         settled(victim, false, now_ns);
     } else if (victim->needs_condition) {
         struct effect effect = effect_on(victim, EFFECT_POD_STATUS);

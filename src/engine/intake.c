@@ -38,7 +38,8 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
                           struct str node_name, int64_t now_ns)
 {
-    queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
+    if (queue_find(&engine->queue, before)) /* else its binding is done: it is not to be decided again */
+        queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
     if (!after->terminating) {
         cluster_place_on(engine->cluster, after, node_name);
         return;

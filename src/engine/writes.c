@@ -112,12 +112,19 @@ static int64_t patience_ns(struct writes *writes, const struct write *write, int
     return ms * NS_PER_MS / 2 + (int64_t)rng_below(&writes->rng, (uint64_t)(ms * NS_PER_MS / 2) + 1);
 }
 
+/* Who may not read (an API server that has just started refuses everybody for a moment) has learnt nothing. */
+static bool says_something(const struct write *write, const struct answer *answer)
+{
+    return answer_is_fact(answer->kind) &&
+           !(write->effect.kind == EFFECT_READ_POD && answer->kind == ANSWER_REFUSED);
+}
+
 void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns)
 {
     struct write *write = ticket ? idmap_get(&writes->by_ticket, ticket) : NULL;
     if (!write || !write->in_flight)
         return;
-    if (answer_is_fact(answer->kind)) {
+    if (says_something(write, answer)) {
         forget(writes, write);
         write->done(write->context, write, answer, now_ns);
         write_free(write);

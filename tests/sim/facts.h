@@ -27,8 +27,8 @@ enum sim_kind {
         SIM_KIND_COUNT
 };
 
-/* What a pod asks for and a node has; RES_COUNT_PODS is not asked for, but there is a limit. */
-enum amount { AMOUNT_CPU, AMOUNT_MEMORY, AMOUNT_GPU, AMOUNTS };
+/* What a pod asks for and a node has; pods have a limit of their own. */
+enum { AMOUNT_CPU, AMOUNT_MEMORY, AMOUNT_GPU, AMOUNTS };
 
 struct node_facts {
     int64_t has[AMOUNTS]; /* milli cpu, bytes, pieces */

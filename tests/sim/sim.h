@@ -81,7 +81,6 @@ struct core {
     struct engine engine;
     struct watch watches[SIM_KIND_COUNT];
     struct version **known[SIM_KIND_COUNT]; /* what it was told of each object, by number */
-    int64_t *removed_uids;                  /* unused */
 };
 
 struct intent {
@@ -109,6 +108,9 @@ struct sim {
 
     /* what the checks remember */
     VEC(struct intent) intents;      /* pods that were given a node, until it is known what came of it */
+    struct intent early;             /* bound within the step that decides it; uid 0: none */
+    VEC(uint64_t) early_deletions;   /* likewise */
+    bool deciding;
     VEC(struct intent) bindings_out; /* requests to bind that may still be done */
     VEC(uint64_t) victims;           /* uids of pods that may be asked to leave */
     int64_t (*node_most)[AMOUNTS + 1]; /* by node: the most it ever had, with pods */

@@ -31,10 +31,10 @@ SIM_KINDS(X)
 #undef X
 
 /* ---- names ---- */
-bool uid_is(struct str text, uint64_t uid)
+uint64_t uid_of(struct str text)
 {
     int64_t number;
-    return text.len > 1 && str_to_int64(str_slice(text, 1, text.len), &number) && (uint64_t)number == uid;
+    return text.len > 1 && str_to_int64(str_slice(text, 1, text.len), &number) ? (uint64_t)number : 0;
 }
 
 int number_of(struct str name)

@@ -85,7 +85,8 @@ static inline const struct change *store_change(const struct store *store, enum 
 /* Changes before that number are of no interest any more. */
 void store_trim(struct store *store, enum sim_kind kind, uint64_t number);
 
-bool uid_is(struct str text, uint64_t uid);
+/* The number in "u12", or 0. */
+uint64_t uid_of(struct str text);
 /* The number in a name such as "n12", or NONE. */
 int number_of(struct str name);
 

@@ -71,8 +71,9 @@ static inline bool dialogue_read(int fd, struct strbuf *in, char path[DIALOGUE_P
             return false;
         strbuf_add(in, buf, (size_t)n);
     }
-    if (sscanf(in->text, "GET %2047s", path) != 1)
+    if (strncmp(in->text, "GET ", 4) != 0)
         return false;
+    snprintf(path, DIALOGUE_PATH_MAX, "%.*s", (int)strcspn(in->text + 4, " \r"), in->text + 4);
     size_t head = (size_t)(end - in->text) + 4;
     memmove(in->text, in->text + head, in->len - head + 1);
     in->len -= head;

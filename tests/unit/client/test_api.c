@@ -12,7 +12,7 @@ static char dir[64], ca[512], crt[512], key[512], program[512];
 static struct server server;
 static char server_url[64];
 static atomic_bool writes_allowed;
-static atomic_int write_checks;
+static atomic_int allowed_checks = INT32_MAX; /* so many times, and not again */
 
 static int setup(void **state _unused_)
 {
@@ -43,8 +43,7 @@ static struct kube_access access_with(struct kube_user user)
 
 static bool may_write(void *user _unused_)
 {
-    atomic_fetch_add(&write_checks, 1);
-    return atomic_load(&writes_allowed);
+    return atomic_load(&writes_allowed) && atomic_fetch_sub(&allowed_checks, 1) > 0;
 }
 
 static struct api *api_of(const struct kube_access *access, double qps, int32_t burst)
@@ -111,7 +110,8 @@ static void test_stream(void **state _unused_)
     assert_answer(&reply, 200, "line 0\nline 1\nline 2\n");
     assert_int_equal(reply.starts, 1);
     reply_release(&reply);
-    uint64_t id = send_api(api, (struct api_request){ .path = STR("/stream/1/1?hang"), .stream = true }, &reply);
+    uint64_t id =
+        send_api(api, (struct api_request){ .path = STR("/stream/1/1?hang"), .stream = true }, &reply);
     reply_wait_for(&reply, &reply.chunks, 1);
     assert_int_equal(api_stats(api).streams, 1);
     api_cancel(api, id);
@@ -128,8 +128,15 @@ static void test_fence(void **state _unused_)
     struct api *api = api_of(&access, -1, 0);
     struct reply reply;
     struct api_request write = { .method = "POST", .path = STR("/echo/fenced"), .fenced = true };
-    struct { bool allowed, fenced; int64_t delay_ms; bool sent; } cases[] = {
-        { true, true, 0, true }, { false, true, 0, false }, { false, false, 0, true }, { true, true, 30, true },
+    struct {
+        bool allowed, fenced;
+        int64_t delay_ms;
+        bool sent;
+    } cases[] = {
+        { true, true, 0, true },
+        { false, true, 0, false },
+        { false, false, 0, true },
+        { true, true, 30, true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         atomic_store(&writes_allowed, cases[i].allowed);
@@ -152,6 +159,17 @@ static void test_fence(void **state _unused_)
     atomic_store(&writes_allowed, false);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+    reply_release(&reply);
+    /* Asked again when the connection is there. */
+    api_drop_connections(api);
+    atomic_store(&writes_allowed, true);
+    atomic_store(&allowed_checks, 1);
+    write.delay_ms = 0;
+    send_api(api, write, &reply);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+    assert_true(atomic_load(&allowed_checks) < 0);
+    atomic_store(&allowed_checks, INT32_MAX);
     reply_release(&reply);
     send_api(api, (struct api_request){ .path = STR("/seen/echo/fenced") }, &reply);
     reply_wait(&reply);
@@ -212,7 +230,8 @@ static void test_another_credential_after_401(void **state _unused_)
     assert_answer(&reply, 200, "welcome");
     reply_release(&reply);
     sleep_ms(1100); /* a program is not asked more often than that */
-    send_api(api, (struct api_request){ .method = "POST", .path = STR("/guarded/t2"), .body = STR("x") }, &reply);
+    send_api(api, (struct api_request){ .method = "POST", .path = STR("/guarded/t2"), .body = STR("x") },
+             &reply);
     reply_wait(&reply);
     assert_answer(&reply, 200, "welcome");
     assert_int_equal(reply.starts, 1);
@@ -390,10 +409,9 @@ static void *send_many(void *user)
 {
     struct counted *counted = user;
     for (int i = 0; i < EACH; i++) {
-        struct api_request request = { .method = "GET",
-                                       .path = STR("/hello"),
-                                       .callbacks = &counting,
-                                       .user = counted };
+        struct api_request request = {
+            .method = "GET", .path = STR("/hello"), .callbacks = &counting, .user = counted
+        };
         uint64_t id;
         assert_int_equal(api_send(counted->api, &request, &id, NULL), 0);
         if (i % 7 == 0)

@@ -15,6 +15,7 @@ static const struct watched_kind three[] = {
     { KIND_SERVICE, "services", 100, true, "", "" },
 };
 #define PODS "/api/v1/pods?"
+#define LISTED_PODS PODS "fieldSelector=status.phase%21%3DFailed&limit"
 #define PODS_WATCH \
     PODS "fieldSelector=status.phase%21%3DFailed&watch=true&allowWatchBookmarks=true&resourceVersion="
 
@@ -130,13 +131,13 @@ static void test_pages_then_watch(void **state _unused_)
 {
     start_pods();
     struct exchange *x = hear(&server, PODS);
-    assert_string_equal(x->path, PODS "fieldSelector=status.phase%21%3DFailed&limit=100");
+    assert_string_equal(x->path, LISTED_PODS "=100");
     reply_list(x, "100", "a/b=", "a@1 b@2");
     want(LETTER_LIST_BEGIN, NULL);
     want(LETTER_SET, "a");
     want(LETTER_SET, "b");
     x = hear(&server, PODS);
-    assert_string_equal(x->path, PODS "fieldSelector=status.phase%21%3DFailed&limit=100&continue=a%2Fb%3D");
+    assert_string_equal(x->path, LISTED_PODS "=100&continue=a%2Fb%3D");
     reply_list(x, "100", "", "c@3");
     want(LETTER_SET, "c");
     want(LETTER_LIST_END, NULL);
@@ -239,7 +240,7 @@ static void test_json(void **state _unused_)
     watch = hear(&server, PODS_WATCH "171&");
     stream_begin(watch);
     stream_put(watch, str_from(gone));
-    hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit");
+    hear(&server, LISTED_PODS);
     struct reflector_stats stats;
     reflectors_stats(all, KIND_POD, &stats);
     assert_int_equal(stats.undecodable, 5);
@@ -253,7 +254,7 @@ static void test_gone_watch_lists_again(void **state _unused_)
     hang_up(to_watch("a@1"));
     skip_list(1);
     reply(hear(&server, PODS_WATCH "100&"), 410, "", STR("gone"));
-    reply_list(hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit=100"), "200", "", "b@150");
+    reply_list(hear(&server, LISTED_PODS "=100"), "200", "", "b@150");
     want(LETTER_LIST_BEGIN, NULL);
     want(LETTER_SET, "b");
     want(LETTER_LIST_END, NULL);
@@ -264,7 +265,7 @@ static void test_gone_watch_lists_again(void **state _unused_)
     tell_error(watch, 410);
     want(LETTER_SET, "c");
     int64_t told_ns = http_now_ns();
-    struct exchange *list = hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit");
+    struct exchange *list = hear(&server, LISTED_PODS);
     assert_true(ms_since(told_ns) < 200);
     reply_list(list, "300", "", "");
     want(LETTER_LIST_BEGIN, NULL);
@@ -298,7 +299,7 @@ static void test_errors_in_a_watch(void **state _unused_)
             stream_begin(watch = hear(&server, PODS_WATCH "100&"));
         tell_error(watch, 500);
     }
-    hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit");
+    hear(&server, LISTED_PODS);
 }
 
 static void test_back_in_time(void **state _unused_)
@@ -314,11 +315,44 @@ static void test_back_in_time(void **state _unused_)
     watch = hear(&server, PODS_WATCH "110&");
     stream_begin(watch);
     tell(watch, "MODIFIED", "a@40"); /* another history */
-    reply_list(hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit"), "50", "", "a@40");
+    reply_list(hear(&server, LISTED_PODS), "50", "", "a@40");
     want(LETTER_LIST_BEGIN, NULL);
     want(LETTER_SET, "a");
     want(LETTER_LIST_END, NULL);
     hear(&server, PODS_WATCH "50&");
+}
+
+/* Somebody wants to know better: a list begins after the letter that says so, whatever was under way. */
+static void test_relist(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("a@1");
+    skip_list(1);
+    tell(watch, "MODIFIED", "a@101");
+    want(LETTER_SET, "a");
+    reflectors_relist(all, KIND_NODE); /* which is not watched */
+    reflectors_relist(all, KIND_POD);
+    want(LETTER_DOUBT, NULL);
+    struct exchange *list = hear(&server, LISTED_PODS);
+    reply_list(list, "200", "token", "b@150");
+    hear(&server, LISTED_PODS "=100&continue=token"); /* and again, in the middle of that */
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "b");
+    reflectors_relist(all, KIND_POD);
+    want(LETTER_DOUBT, NULL);
+    list = hear(&server, LISTED_PODS);
+    assert_null(strstr(list->path, "continue"));
+    reply_list(list, "300", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+    hear(&server, PODS_WATCH "300&");
+
+    dialogue_down(&server);
+    usleep(100 * 1000);
+    reflectors_relist(all, KIND_POD);
+    dialogue_up(&server);
+    want(LETTER_DOUBT, NULL);
+    hear(&server, LISTED_PODS);
 }
 
 /* ---- the server is away ---- */
@@ -457,12 +491,25 @@ static void test_forbidden_is_not_synced(void **state _unused_)
     assert_int_equal(stats.failures, 5);
 }
 
+/* A server that has just started may know nobody's rights yet. */
+static void test_forbidden_for_a_while(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 15000 });
+    reply_list(hear(&server, PODS), "100", "", "");
+    for (int i = 0; i < 6; i++) {
+        struct exchange *watch = hear_within(&server, PODS_WATCH "100&", 1000);
+        assert_non_null(watch);
+        reply(watch, 403, "", STR("no"));
+    }
+    assert_non_null(hear_within(&server, PODS_WATCH "100&", 1000));
+}
+
 static void test_bad_request_lists_again(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 10 });
     reply_list(hear(&server, PODS), "100", "", "");
     reply(hear(&server, PODS_WATCH "100&"), 400, "", STR("what"));
-    hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit");
+    hear(&server, LISTED_PODS);
 }
 
 static void test_not_served(void **state _unused_)
@@ -559,7 +606,7 @@ static void test_giant_event(void **state _unused_)
     start_pods();
     struct exchange *watch = to_watch("");
     stream_put(watch, (struct str){ "\x01\x00\x00\x01", 4 });
-    reply_list(hear(&server, PODS "fieldSelector=status.phase%21%3DFailed&limit"), "200", "", "");
+    reply_list(hear(&server, LISTED_PODS), "200", "", "");
     hear(&server, PODS_WATCH "200&");
 }
 
@@ -696,6 +743,7 @@ int main(void)
         live(test_gone_token_begins_the_list_anew),
         live(test_errors_in_a_watch),
         live(test_back_in_time),
+        live(test_relist),
         live(test_all_come_back_with_the_server),
         live(test_no_flood),
         live(test_server_comes_late),
@@ -703,6 +751,7 @@ int main(void)
         live(test_busy_server_sets_the_pace),
         live(test_server_errors_pass),
         live(test_forbidden_is_not_synced),
+        live(test_forbidden_for_a_while),
         live(test_bad_request_lists_again),
         live(test_not_served),
         live(test_required_is_waited_for),

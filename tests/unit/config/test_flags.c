@@ -13,7 +13,7 @@ enum { ARGS_MAX = 12 };
 /* Flags from words; the last one is NULL. */
 static int parse(struct scheduler_flags *flags, const char *const *words, struct error *err)
 {
-    char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t) "kube-scheduler" };
+    char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t)"kube-scheduler" };
     int argc = 1;
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
@@ -56,8 +56,10 @@ static void letters_and_names_take_values_in_every_form(void **state _unused_)
         const char *words[4];
         int32_t v;
     } cases[] = {
-        { { "-v=2" }, 2 },        { { "-v", "3" }, 3 },      { { "-v4" }, 4 },           { { "--v=5" }, 5 },
-        { { "--v", "6" }, 6 },    { { "-v=2", "-v7" }, 7 },  { { "--v=0" }, 0 },         { { "-v=2147483647" }, INT32_MAX },
+        { { "-v=2" }, 2 },     { { "-v", "3" }, 3 },
+        { { "-v4" }, 4 },      { { "--v=5" }, 5 },
+        { { "--v", "6" }, 6 }, { { "-v=2", "-v7" }, 7 },
+        { { "--v=0" }, 0 },    { { "-v=2147483647" }, INT32_MAX },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scheduler_flags flags;
@@ -73,14 +75,15 @@ static void values_of_every_kind_are_read(void **state _unused_)
 {
     struct scheduler_flags flags;
     struct error err;
-    assert_int_equal(parse(&flags,
-                           (const char *const[]){
-                               "--leader_elect=false", "--leader-elect-lease-duration=1m30s", "--kube-api-qps=12.5",
-                               "--kube-api-burst=0x10", "--tls-cipher-suites=A,\"B,\"\"C\"", "--tls_cipher_suites", "D",
-                               "--tls-curve-preferences=23,29", "--tls-sni-cert-key=a.crt, a.key : *.x.com, x.com",
-                               "--allow-metric-labels=m,l=a", "--vmodule=a=1,b*=2", NULL },
-                           &err),
-                     0);
+    assert_int_equal(
+        parse(&flags,
+              (const char *const[]){
+                  "--leader_elect=false", "--leader-elect-lease-duration=1m30s", "--kube-api-qps=12.5",
+                  "--kube-api-burst=0x10", "--tls-cipher-suites=A,\"B,\"\"C\"", "--tls_cipher_suites", "D",
+                  "--tls-curve-preferences=23,29", "--tls-sni-cert-key=a.crt, a.key : *.x.com, x.com",
+                  "--allow-metric-labels=m,l=a", "--vmodule=a=1,b*=2", NULL },
+              &err),
+        0);
     assert_false(flags.leader_elect);
     assert_int_equal(flags.leader_elect_lease_duration, 90 * NS_PER_SECOND);
     assert_true(flags.kube_api_qps == 12.5);
@@ -101,14 +104,15 @@ static void lists_replace_the_default_and_then_grow(void **state _unused_)
 {
     struct scheduler_flags flags;
     struct error err;
-    assert_int_equal(parse(&flags,
-                           (const char *const[]){ "--requestheader-group-headers=a", "--requestheader-group-headers=b,c",
-                                                  "--authorization-always-allow-paths=", "--disabled-metrics=m",
-                                                  "--disabled-metrics=", "--vmodule=a=1", "--vmodule=b=2",
-                                                  "--allow-metric-labels=\"m,a=1\",\"m,b=2\"", "--allow-metric-labels=m,a=3",
-                                                  NULL },
-                           &err),
-                     0);
+    assert_int_equal(
+        parse(&flags,
+              (const char *const[]){ "--requestheader-group-headers=a", "--requestheader-group-headers=b,c",
+                                     "--authorization-always-allow-paths=", "--disabled-metrics=m",
+                                     "--disabled-metrics=", "--vmodule=a=1", "--vmodule=b=2",
+                                     "--allow-metric-labels=\"m,a=1\",\"m,b=2\"",
+                                     "--allow-metric-labels=m,a=3", NULL },
+              &err),
+        0);
     assert_list(flags.requestheader_group_headers, "a|b|c");
     assert_list(flags.authorization_always_allow_paths, "");
     assert_list(flags.disabled_metrics, "m");
@@ -134,26 +138,38 @@ static void wrong_words_end_in_one_sentence(void **state _unused_)
         { { "---x" }, "bad flag syntax: ---x" },
         { { "node" }, "no arguments are taken but flags, got \"node\"" },
         { { "--", "--help" }, "no arguments are taken but flags, got \"--help\"" },
-        { { "--secure-port=abc" }, "invalid argument \"abc\" for \"--secure-port\" flag: expected a whole number" },
-        { { "--secure-port=1_" }, "invalid argument \"1_\" for \"--secure-port\" flag: expected a whole number" },
+        { { "--secure-port=abc" },
+          "invalid argument \"abc\" for \"--secure-port\" flag: expected a whole number" },
+        { { "--secure-port=1_" },
+          "invalid argument \"1_\" for \"--secure-port\" flag: expected a whole number" },
         { { "--kube-api-burst=2147483648" },
-          "invalid argument \"2147483648\" for \"--kube-api-burst\" flag: expected a number from -2147483648 to 2147483647" },
-        { { "-v=-1" }, "invalid argument \"-1\" for \"-v, --v\" flag: expected a whole number that is not negative" },
-        { { "--leader-elect=maybe" }, "invalid argument \"maybe\" for \"--leader-elect\" flag: expected true or false" },
+          "invalid argument \"2147483648\" for \"--kube-api-burst\" flag: expected a number from -2147483648 "
+          "to 2147483647" },
+        { { "-v=-1" },
+          "invalid argument \"-1\" for \"-v, --v\" flag: expected a whole number that is not negative" },
+        { { "--leader-elect=maybe" },
+          "invalid argument \"maybe\" for \"--leader-elect\" flag: expected true or false" },
         { { "--leader-elect-retry-period=5" },
-          "invalid argument \"5\" for \"--leader-elect-retry-period\" flag: the unit is missing; a duration is written as "
+          "invalid argument \"5\" for \"--leader-elect-retry-period\" flag: the unit is missing; a duration "
+          "is written as "
           "\"10s\" or \"1m30s\"" },
-        { { "--bind-address=1.2.3" }, "invalid argument \"1.2.3\" for \"--bind-address\" flag: expected an IP address" },
-        { { "--kube-api-qps=1e99" }, "invalid argument \"1e99\" for \"--kube-api-qps\" flag: the number is too large" },
+        { { "--bind-address=1.2.3" },
+          "invalid argument \"1.2.3\" for \"--bind-address\" flag: expected an IP address" },
+        { { "--kube-api-qps=1e99" },
+          "invalid argument \"1e99\" for \"--kube-api-qps\" flag: the number is too large" },
         { { "--tls-cipher-suites=\"a" },
-          "invalid argument \"\\\"a\" for \"--tls-cipher-suites\" flag: a quote is missing, or a text goes on behind one" },
+          "invalid argument \"\\\"a\" for \"--tls-cipher-suites\" flag: a quote is missing, or a text goes "
+          "on behind one" },
         { { "--vmodule=a=b" },
-          "invalid argument \"a=b\" for \"--vmodule\" flag: the level in \"a=b\": expected a whole number that is not negative" },
+          "invalid argument \"a=b\" for \"--vmodule\" flag: the level in \"a=b\": expected a whole number "
+          "that is not negative" },
         { { "--version=v1.35.0" },
-          "invalid argument \"v1.35.0\" for \"--version\" flag: it must begin with v1.36.4, the version of Kubernetes whose "
+          "invalid argument \"v1.35.0\" for \"--version\" flag: it must begin with v1.36.4, the version of "
+          "Kubernetes whose "
           "scheduler this is" },
         { { "--policy-config-file=x" },
-          "unknown flag: --policy-config-file (Kubernetes removed it): scheduling policies are gone since v1.23; say the same in "
+          "unknown flag: --policy-config-file (Kubernetes removed it): scheduling policies are gone since "
+          "v1.23; say the same in "
           "the profiles of a file for --config" },
         { { "--lock_object_name=x" },
           "unknown flag: --lock_object_name (Kubernetes removed it): use --leader-elect-resource-name" },
@@ -183,7 +199,8 @@ static void what_cannot_be_meant_is_refused(void **state _unused_)
         { { "--tls-curve-preferences=1" }, "curve preference 1 is not supported" },
         { { "--tls-cert-file=x" }, "--tls-cert-file needs --tls-private-key-file too" },
         { { "--logging-format=xml" }, "--logging-format: Invalid value: \"xml\": Unsupported log format" },
-        { { "--logging-format=json", "--vmodule=a=1" }, "--vmodule: Forbidden: Only supported for text log format" },
+        { { "--logging-format=json", "--vmodule=a=1" },
+          "--vmodule: Forbidden: Only supported for text log format" },
         { { "--logging-format=json", "--feature-gates=LoggingBetaOptions=false" },
           "--logging-format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature" },
         { { "--log-json-split-stream" },
@@ -194,7 +211,8 @@ static void what_cannot_be_meant_is_refused(void **state _unused_)
         { { "--requestheader-allowed-names=a, " }, "empty value in \"requestheader-allowed-names\"" },
         { { "--show-hidden-metrics-for-version=1.35" }, NULL },
         { { "--show-hidden-metrics-for-version=1.34" },
-          "--show-hidden-metrics-for-version: Invalid value: \"1.34\": must be omitted or have the value '1.35'; only the "
+          "--show-hidden-metrics-for-version: Invalid value: \"1.34\": must be omitted or have the value "
+          "'1.35'; only the "
           "previous minor version is allowed" },
         { { "--disabled-metrics=a-b" }, "--disabled-metrics: Invalid value: \"a-b\" is no name of a metric" },
         { { "--allow-metric-labels=m=x" },
@@ -228,24 +246,42 @@ static void gates_are_switched_or_refused(void **state _unused_)
     } cases[] = {
         { { "--feature-gates=StorageCapacityScoring=true" }, NULL, FEATURE_StorageCapacityScoring, true },
         { { "--feature-gates=NodeDeclaredFeatures=0" },
-          " is enabled, but depends on features that are disabled: [NodeDeclaredFeatures]", 0, false },
+          " is enabled, but depends on features that are disabled: [NodeDeclaredFeatures]",
+          0,
+          false },
         { { "--feature-gates=kube:StorageCapacityScoring=t" }, NULL, FEATURE_StorageCapacityScoring, true },
         { { "--feature-gates=StorageCapacityScoring=true", "--feature-gates=StorageCapacityScoring=false" },
-          NULL, FEATURE_StorageCapacityScoring, false },
-        { { "--feature-gates= StorageCapacityScoring = true ,," }, NULL, FEATURE_StorageCapacityScoring, true },
+          NULL,
+          FEATURE_StorageCapacityScoring,
+          false },
+        { { "--feature-gates= StorageCapacityScoring = true ,," },
+          NULL,
+          FEATURE_StorageCapacityScoring,
+          true },
         { { "--feature-gates=KubeletInUserNamespace=true" }, NULL, FEATURE_KubeletInUserNamespace, true },
         { { "--feature-gates=Nope=true" }, "unrecognized feature gate: Nope", 0, false },
         { { "--feature-gates=GangScheduling" }, "missing bool value for GangScheduling", 0, false },
         { { "--feature-gates=GangScheduling=x" },
-          "invalid value of GangScheduling=x: expected true or false", 0, false },
+          "invalid value of GangScheduling=x: expected true or false",
+          0,
+          false },
         { { "--feature-gates=DynamicResourceAllocation=false" },
-          "cannot set feature gate DynamicResourceAllocation to false, feature is locked to true", 0, false },
-        { { "--feature-gates=DynamicResourceAllocation=true" }, NULL, FEATURE_DynamicResourceAllocation, true },
+          "cannot set feature gate DynamicResourceAllocation to false, feature is locked to true",
+          0,
+          false },
+        { { "--feature-gates=DynamicResourceAllocation=true" },
+          NULL,
+          FEATURE_DynamicResourceAllocation,
+          true },
         { { "--feature-gates=WorkloadWithJob=true" },
-          "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]", 0, false },
+          "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]",
+          0,
+          false },
         { { "--feature-gates=a:X=true" }, "component not registered: a", 0, false },
         { { "--feature-gates=kube:StorageCapacityScoring=true,KubeletPSI=true" },
-          "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use", 0, false },
+          "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use",
+          0,
+          false },
         { { "--feature-gates=AllAlpha=false" }, NULL, FEATURE_StorageCapacityScoring, false },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -319,7 +355,8 @@ static void version_is_one_that_scripts_can_read(void **state _unused_)
         const char *reported;
     } cases[] = {
         { "--version", "Kubernetes v1.36.4+berth.", "v1.36.4+berth." },
-        { "--version=raw", "version.Info{Major:\"1\", Minor:\"36\", GitVersion:\"v1.36.4+berth.", "v1.36.4+berth." },
+        { "--version=raw", "version.Info{Major:\"1\", Minor:\"36\", GitVersion:\"v1.36.4+berth.",
+          "v1.36.4+berth." },
         { "--version=false", NULL, "v1.36.4+berth." },
         { "--version=v1.36.4-gke.1", NULL, "v1.36.4-gke.1" },
     };
@@ -352,7 +389,8 @@ static int run_load(struct run *run, const char *const *words)
     *run = (struct run){ 0 };
     assert_int_equal(parse(&run->flags, words, &run->err), 0);
     assert_int_equal(flags_check(&run->flags, &features, &run->warnings, &run->err), 0);
-    return flags_load(&run->flags, &stock_catalog, &features, &run->arena, &run->config, &run->warnings, &run->err);
+    return flags_load(&run->flags, &stock_catalog, &features, &run->arena, &run->config, &run->warnings,
+                      &run->err);
 }
 
 static void run_release(struct run *run)
@@ -366,10 +404,11 @@ static void run_release(struct run *run)
 static void without_a_file_all_flags_count(void **state _unused_)
 {
     struct run run;
-    assert_int_equal(run_load(&run, (const char *const[]){ "--kubeconfig=k", "--kube-api-qps=5", "--kube-api-burst=7",
-                                                           "--profiling=false", "--leader-elect-resource-name=mine",
-                                                           "--leader-elect-lease-duration=20s", NULL }),
-                     0);
+    assert_int_equal(
+        run_load(&run, (const char *const[]){ "--kubeconfig=k", "--kube-api-qps=5", "--kube-api-burst=7",
+                                              "--profiling=false", "--leader-elect-resource-name=mine",
+                                              "--leader-elect-lease-duration=20s", NULL }),
+        0);
     assert_true(str_is(run.config.client_connection.kubeconfig, "k"));
     assert_true(run.config.client_connection.qps == 5);
     assert_int_equal(run.config.client_connection.burst, 7);
@@ -386,9 +425,11 @@ static void without_a_file_all_flags_count(void **state _unused_)
 static void what_flags_make_of_it_is_checked(void **state _unused_)
 {
     struct run run;
-    assert_int_equal(run_load(&run, (const char *const[]){ "--leader-elect-lease-duration=5s", NULL }), -EINVAL);
-    assert_string_equal(run.err.text,
-                        "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than `RenewDeadline`");
+    assert_int_equal(run_load(&run, (const char *const[]){ "--leader-elect-lease-duration=5s", NULL }),
+                     -EINVAL);
+    assert_string_equal(
+        run.err.text,
+        "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than `RenewDeadline`");
     run_release(&run);
 }
 
@@ -420,7 +461,8 @@ static void with_a_file_only_leader_election_counts(void **state _unused_)
     assert_int_equal(run.config.leader_election.renew_deadline_ns, 5 * NS_PER_SECOND);
     assert_int_equal(run.config.leader_election.retry_period_ns, NS_PER_SECOND);
     assert_int_equal(run.warnings.list.len, 2);
-    assert_true(str_is(run.warnings.list.items[0], "--kubeconfig is ignored, because there is a configuration file"));
+    assert_true(
+        str_is(run.warnings.list.items[0], "--kubeconfig is ignored, because there is a configuration file"));
     run_release(&run);
     assert_int_equal(run_load(&run, (const char *const[]){ flag, NULL }), -EINVAL);
     run_release(&run);

@@ -1,5 +1,6 @@
-/* The configuration in effect, written back: byte for byte what kube-scheduler v1.36.4 --write-config-to wrote for the same
- * files (tests/unit/config/data: NAME.yaml is the file, NAME.written.yaml what was written). */
+/* The configuration in effect, written back: byte for byte what kube-scheduler v1.36.4 --write-config-to
+ * wrote for the same files (tests/unit/config/data: NAME.yaml is the file, NAME.written.yaml what was
+ * written). */
 #include "support/test.h"
 
 #include <unistd.h>
@@ -95,10 +96,12 @@ static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
     _cleanup_(strbuf_release) struct strbuf yaml = { 0 }, json = { 0 };
     struct loaded loaded = { 0 };
     assert_int_equal(config_default(&stock_env, &loaded.arena, &loaded.config, &loaded.err), 0);
-    loaded.config.leader_election.resource_name = STR("a\xff" "b");
+    loaded.config.leader_election.resource_name = STR("a\xff"
+                                                      "b");
     config_write_yaml(&loaded.config, &yaml);
     config_write_json(&loaded.config, &json);
-    assert_non_null(strstr(yaml.text, "resourceName: a\xef\xbf\xbd" "b\n"));
+    assert_non_null(strstr(yaml.text, "resourceName: a\xef\xbf\xbd"
+                                      "b\n"));
     loaded_release(&loaded);
 }
 

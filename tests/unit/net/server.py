@@ -18,6 +18,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler
 
 seen = {}
+objects = {}
 lock = threading.Lock()
 
 
@@ -79,6 +80,24 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(b"welcome")
         else:
             self.answer(b"who are you?", 401)
+
+    def do_apis(self, query, *rest):
+        """Objects with versions, as an API server keeps them."""
+        if rest[-1] == "stalled":
+            return self.do_stall(query)
+        with lock:
+            new = json.loads(self.body) if self.body else {}
+            name = new.get("metadata", {}).get("name", rest[-1])
+            old = objects.get(name)
+            if self.command == "POST" if old else self.command != "POST":
+                return self.answer(b'{"kind":"Status"}', 409 if old else 404)
+            if self.command == "PUT" and new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+                return self.answer(b'{"kind":"Status"}', 409)
+            if self.body:
+                old = objects[name] = new
+                seen["version"] = seen.get("version", 0) + 1
+                old["metadata"]["resourceVersion"] = str(seen["version"])
+            self.answer(json.dumps(old).encode())
 
     def do_advice(self, query):
         self.answer(b"later", 429, [("Retry-After", query.get("after", "3")), ("Warning", '299 - "one"'),

@@ -107,7 +107,7 @@ static void host_start(struct host *host, struct server_options options)
     options.on_reload = on_reload;
     options.user = host;
     struct error err;
-    if (server_new(&options, &host->server, &err) < 0)
+    if (server_new(&options, &host->server, &err) < 0 || server_start(host->server, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -986,6 +986,7 @@ static void test_verify(void **state _unused_)
             .address = "127.0.0.1", .tls = &tls, .on_request = verify_request, .user = &verdict
         };
         assert_int_equal(server_new(&options, &verdict.server, &err), 0);
+        assert_int_equal(server_start(verdict.server, &err), 0);
         struct raw raw = raw_connect(server_port(verdict.server));
         snprintf(cert, sizeof(cert), "%s/%s.crt", dir, cases[i].who);
         snprintf(key, sizeof(key), "%s/%s.key", dir, cases[i].who);

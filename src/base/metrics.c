@@ -1,0 +1,473 @@
+/* metrics.c: the registry and the text that Prometheus scrapes.
+ *
+ * A family keeps its metrics in a map by their label values, and shows them sorted. One lock guards all of
+ * that; the values themselves are atomics that nobody locks, so a reader sees each number whole but not all
+ * of the same moment. The count of a histogram is the sum of its buckets as they are read, so the lines of
+ * one histogram always agree. */
+#include "base/metrics.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* A metric and its label values, in the order of the label names. */
+struct cell {
+    struct metric metric;
+    char *key; /* the values, each with a terminating zero */
+    size_t key_len;
+    struct str values[METRIC_LABELS_MAX]; /* in `key` */
+};
+
+/* The values of a label that are told apart. */
+struct allowed {
+    size_t label; /* its number in the table */
+    char *values; /* ",a,b," */
+};
+
+struct family {
+    const struct metric_info *info;
+    uint8_t order[METRIC_LABELS_MAX]; /* numbers of the labels by name */
+    size_t labels_len;
+    bool disabled;
+    VEC(struct allowed) allowed;
+    struct strmap by_key; /* of struct cell */
+};
+
+struct callback {
+    void (*call)(void *context);
+    void *context;
+};
+
+struct metrics {
+    pthread_mutex_t lock;
+    struct family *families;
+    size_t *order; /* numbers of the families by name */
+    size_t len;
+    bool show_hidden;
+    VEC(struct callback) on_write;
+    struct callback on_unexpected;
+};
+
+/* ---- families and metrics ---- */
+
+static void family_init(struct family *family, const struct metric_info *info)
+{
+    *family = (struct family){ .info = info };
+    while (family->labels_len < METRIC_LABELS_MAX && info->labels[family->labels_len])
+        family->labels_len++;
+    for (size_t i = 0; i < family->labels_len; i++) {
+        size_t at = i;
+        for (; at && strcmp(info->labels[family->order[at - 1]], info->labels[i]) > 0; at--)
+            family->order[at] = family->order[at - 1];
+        family->order[at] = (uint8_t)i;
+    }
+}
+
+struct metrics *metrics_new(const struct metric_info *infos, size_t len)
+{
+    struct metrics *metrics = xcalloc(1, sizeof(*metrics));
+    pthread_mutex_init(&metrics->lock, NULL);
+    metrics->families = xcalloc(MAX(len, 1u), sizeof(*metrics->families));
+    metrics->order = xcalloc(MAX(len, 1u), sizeof(*metrics->order));
+    metrics->len = len;
+    for (size_t i = 0; i < len; i++) {
+        assert(infos[i].buckets_len <= METRIC_BUCKETS_MAX);
+        family_init(&metrics->families[i], &infos[i]);
+        size_t at = i;
+        for (; at && strcmp(infos[metrics->order[at - 1]].name, infos[i].name) > 0; at--)
+            metrics->order[at] = metrics->order[at - 1];
+        metrics->order[at] = i;
+    }
+    for (size_t i = 0; i < len; i++)
+        if (!metrics->families[i].labels_len)
+            metric_get(metrics, i, NULL);
+    return metrics;
+}
+
+static void cell_free(struct cell *cell)
+{
+    free(cell->metric.buckets);
+    free(cell->key);
+    free(cell);
+}
+
+static void family_clear(struct family *family)
+{
+    map_for(&family->by_key, slot)
+        cell_free(slot->value);
+    strmap_release(&family->by_key);
+    family->by_key = (struct strmap){ 0 };
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (size_t i = 0; i < metrics->len; i++) {
+        family_clear(&metrics->families[i]);
+        vec_for(&metrics->families[i].allowed, allowed)
+            free(allowed->values);
+        vec_release(&metrics->families[i].allowed);
+    }
+    vec_release(&metrics->on_write);
+    free(metrics->families);
+    free(metrics->order);
+    pthread_mutex_destroy(&metrics->lock);
+    free(metrics);
+}
+
+void metrics_forget(struct metrics *metrics, size_t family)
+{
+    assert(metrics->families[family].labels_len);
+    pthread_mutex_lock(&metrics->lock);
+    family_clear(&metrics->families[family]);
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+void metrics_reset(struct metrics *metrics)
+{
+    pthread_mutex_lock(&metrics->lock);
+    for (size_t i = 0; i < metrics->len; i++) {
+        if (metrics->families[i].info->type == METRIC_GAUGE)
+            continue;
+        map_for(&metrics->families[i].by_key, slot) {
+            struct metric *metric = &((struct cell *)slot->value)->metric;
+            atomic_store_explicit(&metric->value, 0, memory_order_relaxed);
+            for (size_t bucket = 0; metric->buckets && bucket <= metric->bounds_len; bucket++)
+                atomic_store_explicit(&metric->buckets[bucket], 0, memory_order_relaxed);
+        }
+    }
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+static struct cell *cell_new(const struct family *family, const struct strbuf *key)
+{
+    struct cell *cell = xcalloc(1, sizeof(*cell));
+    const struct metric_info *info = family->info;
+    cell->key = xmalloc(key->len + 1);
+    if (key->len)
+        memcpy(cell->key, key->text, key->len);
+    cell->key_len = key->len;
+    const char *at = cell->key;
+    for (size_t i = 0; i < family->labels_len; i++) {
+        cell->values[i] = str_from(at);
+        at += cell->values[i].len + 1;
+    }
+    if (info->type == METRIC_HISTOGRAM) {
+        cell->metric.bounds = info->buckets;
+        cell->metric.bounds_len = info->buckets_len;
+        cell->metric.buckets = xcalloc(info->buckets_len + 1, sizeof(*cell->metric.buckets));
+    }
+    return cell;
+}
+
+/* The length of the UTF-8 sequence at `at`, or 0 if it is none. */
+static size_t utf8_len(struct str text, size_t at)
+{
+    const unsigned char *p = (const unsigned char *)text.ptr + at;
+    size_t len = p[0] < 0x80                   ? 1
+                 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                               : 0;
+    if (!len || at + len > text.len)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool surrogate = p[0] == 0xed && p[1] >= 0xa0, beyond = p[0] == 0xf4 && p[1] >= 0x90;
+    return overlong || surrogate || beyond ? 0 : len;
+}
+
+/* A scrape with one byte that is not UTF-8 is lost whole, and a zero ends a value here. */
+static void add_clean(struct strbuf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len;) {
+        size_t len = text.ptr[i] ? utf8_len(text, i) : 0;
+        if (len)
+            strbuf_add(out, text.ptr + i, len);
+        else
+            strbuf_puts(out, "\xef\xbf\xbd");
+        i += len ? len : 1;
+    }
+    strbuf_add(out, "", 1);
+}
+
+static bool is_allowed(const struct family *family, size_t label, struct str value)
+{
+    bool allowed = true;
+    vec_for(&family->allowed, rule) {
+        if (rule->label != label)
+            continue;
+        _cleanup_(strbuf_release) struct strbuf wanted = { 0 };
+        strbuf_printf(&wanted, "," STR_FMT ",", STR_ARG(value));
+        allowed = str_find(value, ',') < 0 && strstr(rule->values, wanted.text);
+    }
+    return allowed;
+}
+
+struct metric *metric_get(struct metrics *metrics, size_t family_at, const struct str *values)
+{
+    assert(family_at < metrics->len);
+    struct family *family = &metrics->families[family_at];
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    size_t unexpected = 0;
+    pthread_mutex_lock(&metrics->lock);
+    for (size_t i = 0; i < family->labels_len; i++) {
+        size_t label = family->order[i];
+        bool allowed = is_allowed(family, label, values[label]);
+        unexpected += !allowed;
+        add_clean(&key, allowed ? values[label] : STR("unexpected"));
+    }
+    struct cell *cell = strmap_get(&family->by_key, strbuf_slice(&key));
+    if (!cell) {
+        cell = cell_new(family, &key);
+        strmap_put(&family->by_key, (struct str){ cell->key, (uint32_t)cell->key_len }, cell);
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    for (; unexpected && metrics->on_unexpected.call; unexpected--)
+        metrics->on_unexpected.call(metrics->on_unexpected.context);
+    return &cell->metric;
+}
+
+uint64_t histogram_count(const struct metric *metric)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i <= metric->bounds_len; i++)
+        count += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+    return count;
+}
+
+void buckets_exponential(double start, double factor, size_t count, double *ret)
+{
+    for (size_t i = 0; i < count; i++, start *= factor)
+        ret[i] = start;
+}
+
+void buckets_linear(double start, double width, size_t count, double *ret)
+{
+    for (size_t i = 0; i < count; i++, start += width)
+        ret[i] = start;
+}
+
+/* ---- what is shown ---- */
+
+static struct family *find_family(struct metrics *metrics, struct str name)
+{
+    for (size_t i = 0; i < metrics->len; i++)
+        if (str_is(name, metrics->families[i].info->name))
+            return &metrics->families[i];
+    return NULL;
+}
+
+void metrics_disable(struct metrics *metrics, struct str name)
+{
+    struct family *family = find_family(metrics, name);
+    if (family)
+        family->disabled = true;
+}
+
+void metrics_show_hidden(struct metrics *metrics)
+{
+    metrics->show_hidden = true;
+}
+
+void metrics_allow(struct metrics *metrics, struct str name, struct str label, struct str values)
+{
+    struct family *family = find_family(metrics, name);
+    struct strbuf list = { 0 };
+    for (size_t i = 0; family && i < family->labels_len; i++) {
+        if (!str_is(label, family->info->labels[i]))
+            continue;
+        strbuf_printf(&list, "," STR_FMT ",", STR_ARG(values));
+        *vec_push(&family->allowed) = (struct allowed){ i, list.text };
+    }
+}
+
+void metrics_on_unexpected(struct metrics *metrics, void (*call)(void *context), void *context)
+{
+    metrics->on_unexpected = (struct callback){ call, context };
+}
+
+void metrics_on_write(struct metrics *metrics, void (*call)(void *context), void *context)
+{
+    *vec_push(&metrics->on_write) = (struct callback){ call, context };
+}
+
+/* ---- writing ---- */
+
+struct printer {
+    struct strbuf *out;
+    bool open; /* OpenMetrics */
+};
+
+/* The fewest digits that are the same number again, with an exponent from 1e+06 on and below 1e-04, as Go's
+ * 'g' has it. OpenMetrics wants to see that it is a float. */
+static void print_double(struct printer *printer, double value)
+{
+    char text[40];
+    if (isnan(value) || isinf(value)) {
+        strbuf_puts(printer->out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+        return;
+    }
+    int digits = 1;
+    for (; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    int exponent = atoi(strchr(text, 'e') + 1);
+    enum { EXPONENT_MAX = 6, EXPONENT_MIN = -4 };
+    if (exponent >= EXPONENT_MIN && exponent < EXPONENT_MAX)
+        snprintf(text, sizeof(text), "%.*f", MAX(digits - 1 - exponent, 0), value);
+    strbuf_puts(printer->out, text);
+    if (printer->open && !strpbrk(text, ".e"))
+        strbuf_puts(printer->out, ".0");
+}
+
+static void print_escaped(struct printer *printer, struct str text, bool quotes)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '\n')
+            strbuf_puts(printer->out, "\\n");
+        else if (c == '\\' || (c == '"' && quotes))
+            strbuf_printf(printer->out, "\\%c", c);
+        else
+            strbuf_putc(printer->out, c);
+    }
+}
+
+static bool is_counter(const struct metric_info *info)
+{
+    return info->type == METRIC_COUNTER || info->type == METRIC_REAL_COUNTER;
+}
+
+/* The name of the family on its HELP and TYPE lines: OpenMetrics has no _total there. */
+static struct str family_name(const struct printer *printer, const struct metric_info *info)
+{
+    struct str name = str_from(info->name);
+    if (printer->open && is_counter(info) && str_ends_with(name, STR("_total")))
+        name.len -= 6;
+    return name;
+}
+
+static void print_head(struct printer *printer, const struct metric_info *info)
+{
+    static const char *const stabilities[] = { "[INTERNAL] ", "[ALPHA] ", "[BETA] ", "[STABLE] ", "" };
+    static const char *const types[] = { "counter", "counter", "gauge", "histogram" };
+    struct str name = family_name(printer, info);
+    strbuf_printf(printer->out, "# HELP " STR_FMT " %s", STR_ARG(name), stabilities[info->stability]);
+    if (info->deprecated)
+        strbuf_printf(printer->out, "(Deprecated since %s) ", info->deprecated);
+    print_escaped(printer, str_from(info->help), printer->open);
+    strbuf_printf(printer->out, "\n# TYPE " STR_FMT " %s\n", STR_ARG(name), types[info->type]);
+}
+
+/* name{label="value",le="0.5"}, with a space behind it; `bound` may be NULL. */
+static void print_sample(struct printer *printer, const struct family *family, const struct cell *cell,
+                         const char *suffix, const double *bound)
+{
+    struct str name =
+        is_counter(family->info) ? family_name(printer, family->info) : str_from(family->info->name);
+    const char *separator = "{";
+    strbuf_printf(printer->out, STR_FMT "%s", STR_ARG(name), suffix);
+    for (size_t i = 0; i < family->labels_len; i++, separator = ",") {
+        strbuf_printf(printer->out, "%s%s=\"", separator, family->info->labels[family->order[i]]);
+        print_escaped(printer, cell->values[i], true);
+        strbuf_putc(printer->out, '"');
+    }
+    if (bound) {
+        strbuf_printf(printer->out, "%sle=\"", separator);
+        print_double(printer, *bound);
+        strbuf_putc(printer->out, '"');
+    }
+    strbuf_puts(printer->out, bound || family->labels_len ? "} " : " ");
+}
+
+static void print_histogram(struct printer *printer, const struct family *family, const struct cell *cell)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i <= cell->metric.bounds_len; i++) {
+        double bound = i < cell->metric.bounds_len ? cell->metric.bounds[i] : INFINITY;
+        count += atomic_load_explicit(&cell->metric.buckets[i], memory_order_relaxed);
+        print_sample(printer, family, cell, "_bucket", &bound);
+        strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+    }
+    print_sample(printer, family, cell, "_sum", NULL);
+    print_double(printer, histogram_sum(&cell->metric));
+    strbuf_putc(printer->out, '\n');
+    print_sample(printer, family, cell, "_count", NULL);
+    strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+}
+
+static void print_cell(struct printer *printer, const struct family *family, const struct cell *cell)
+{
+    switch (family->info->type) {
+    case METRIC_HISTOGRAM:
+        print_histogram(printer, family, cell);
+        return;
+    case METRIC_COUNTER:
+        print_sample(printer, family, cell, printer->open ? "_total" : "", NULL);
+        print_double(printer, (double)counter_value(&cell->metric));
+        break;
+    case METRIC_REAL_COUNTER:
+    case METRIC_GAUGE:
+        print_sample(printer, family, cell, printer->open && is_counter(family->info) ? "_total" : "", NULL);
+        print_double(printer, gauge_value(&cell->metric));
+        break;
+    }
+    strbuf_putc(printer->out, '\n');
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    const struct cell *left = *(const struct cell *const *)a, *right = *(const struct cell *const *)b;
+    int order = memcmp(left->key, right->key, MIN(left->key_len, right->key_len));
+    return order ? order : (left->key_len > right->key_len) - (left->key_len < right->key_len);
+}
+
+static void print_family(struct printer *printer, const struct family *family)
+{
+    VEC(const struct cell *) cells = { 0 };
+    map_for(&family->by_key, slot)
+        *vec_push(&cells) = slot->value;
+    if (cells.len) {
+        qsort(cells.items, cells.len, sizeof(*cells.items), compare_cells);
+        print_head(printer, family->info);
+    }
+    vec_for(&cells, cell)
+        print_cell(printer, family, *cell);
+    vec_release(&cells);
+}
+
+void metrics_write(struct metrics *metrics, enum metrics_format format, struct strbuf *out)
+{
+    struct printer printer = { .out = out, .open = format == METRICS_OPENMETRICS };
+    vec_for(&metrics->on_write, callback)
+        callback->call(callback->context);
+    pthread_mutex_lock(&metrics->lock);
+    for (size_t i = 0; i < metrics->len; i++) {
+        const struct family *family = &metrics->families[metrics->order[i]];
+        if (!family->disabled && (!family->info->hidden || metrics->show_hidden))
+            print_family(&printer, family);
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    if (printer.open)
+        strbuf_puts(out, "# EOF\n");
+}
+
+enum metrics_format metrics_format_for(struct str accept)
+{
+    return str_contains(accept, STR("application/openmetrics-text")) ? METRICS_OPENMETRICS : METRICS_TEXT;
+}
+
+const char *metrics_content_type(enum metrics_format format)
+{
+    return format == METRICS_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                         : "text/plain; version=0.0.4; charset=utf-8";
+}

@@ -1,0 +1,17 @@
+/* health.h: /healthz, /livez and /readyz, with a page for each check below them; and what they found, as metrics. */
+#ifndef SERVE_HEALTH_H
+#define SERVE_HEALTH_H
+
+#include "serve/serve.h"
+
+struct health;
+
+struct health *health_new(const struct serve_check *checks, size_t count);
+void health_free(struct health *health);
+/* Answers a path of one of the pages, or of a check below it. False: it is neither. */
+bool health_reply(struct health *health, struct str path, struct str query, struct serve_reply *reply);
+/* /metrics/slis: results of the checks as the pages saw them. */
+void health_metrics(const struct health *health, struct strbuf *out);
+void health_reset(struct health *health);
+
+#endif

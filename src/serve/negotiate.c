@@ -1,0 +1,257 @@
+/* negotiate.c: Accept, and the objects that answer to it. */
+#include "serve/negotiate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/yaml_writer.h"
+
+enum { CLAUSES_MAX = 32 };
+
+struct clause {
+    struct str type, subtype, params;
+    double q;
+};
+
+static struct str trim(struct str text)
+{
+    while (text.len && text.ptr[0] == ' ')
+        text = str_slice(text, 1, text.len);
+    while (text.len && text.ptr[text.len - 1] == ' ')
+        text.len--;
+    return text;
+}
+
+/* Cuts off what stands before the separator. */
+static struct str next_part(struct str *rest, char separator)
+{
+    ptrdiff_t at = str_find(*rest, separator);
+    struct str part = at < 0 ? *rest : str_slice(*rest, 0, (size_t)at);
+    *rest = at < 0 ? (struct str){ 0 } : str_slice(*rest, (size_t)at + 1, rest->len);
+    return part;
+}
+
+static double quality(struct str params)
+{
+    double q = 1;
+    while (params.len) {
+        struct str value = next_part(&params, ';'), name = next_part(&value, '=');
+        char number[16];
+        if (!str_is(trim(name), "q") || !value.len)
+            continue;
+        snprintf(number, sizeof(number), STR_FMT, STR_ARG(value));
+        q = strtod(number, NULL);
+    }
+    return q;
+}
+
+/* Before the others: better quality; then what is said more exactly. */
+static bool comes_before(const struct clause *a, const struct clause *b)
+{
+    bool star_a = str_is(a->type, "*"), star_b = str_is(b->type, "*");
+    bool sub_a = str_is(a->subtype, "*"), sub_b = str_is(b->subtype, "*");
+    if (a->q != b->q)
+        return a->q > b->q;
+    if (star_a != star_b)
+        return star_b;
+    return !sub_a && sub_b;
+}
+
+static size_t parse_accept(struct str accept, struct clause clauses[CLAUSES_MAX])
+{
+    size_t count = 0;
+    while (accept.len && count < CLAUSES_MAX) {
+        struct str params = next_part(&accept, ','), type = next_part(&params, ';');
+        struct clause clause = { .params = params, .q = quality(params) };
+        struct str subtype = trim(type);
+        clause.type = trim(next_part(&subtype, '/'));
+        clause.subtype = trim(subtype);
+        if (str_is(clause.type, "*") && !clause.subtype.len)
+            clause.subtype = STR("*");
+        if (!clause.subtype.len || str_find(clause.subtype, '/') >= 0)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && comes_before(&clause, &clauses[at - 1]); at--)
+            clauses[at] = clauses[at - 1];
+        clauses[at] = clause;
+    }
+    return count;
+}
+
+static const struct {
+    const char *type, *subtype, *text;
+} medias[] = {
+    [MEDIA_NONE] = { "application", "json", "application/json" },
+    [MEDIA_JSON] = { "application", "json", "application/json" },
+    [MEDIA_YAML] = { "application", "yaml", "application/yaml" },
+    [MEDIA_TEXT] = { "text", "plain", "text/plain" },
+};
+
+static bool matches(const struct clause *clause, enum media media)
+{
+    if (str_is(clause->type, "*"))
+        return str_is(clause->subtype, "*");
+    return str_is(clause->type, medias[media].type) &&
+           (str_is(clause->subtype, "*") || str_is(clause->subtype, medias[media].subtype));
+}
+
+/* False: it asks for something that nobody has. */
+static bool read_params(struct str params, struct negotiated *ret)
+{
+    while (params.len) {
+        struct str value = next_part(&params, ';'), name = trim(next_part(&value, '='));
+        value = trim(value);
+        if (str_is(name, "as"))
+            ret->convert.kind = value;
+        else if (str_is(name, "g"))
+            ret->convert.group = value;
+        else if (str_is(name, "v"))
+            ret->convert.version = value;
+        else if (str_is(name, "pretty"))
+            ret->pretty = ret->pretty || str_is(value, "1");
+        else if ((str_is(name, "stream") || str_is(name, "sv")) && value.len)
+            return false;
+    }
+    return true;
+}
+
+bool negotiate_plainly(void *user _unused_, enum media media _unused_, const struct convert *convert)
+{
+    return !convert->group.len && !convert->version.len && !convert->kind.len;
+}
+
+/* Browsers and the tools of people at terminals get it indented, unless they say. */
+static bool is_for_people(struct str query, struct str user_agent)
+{
+    struct arena arena = { 0 };
+    struct str pretty;
+    bool said = serve_query(query, "pretty", &arena, &pretty) && pretty.len;
+    bool yes = said && (str_is(pretty, "1") || str_is(pretty, "t") || str_is(pretty, "T") || str_is(pretty, "true") ||
+                        str_is(pretty, "TRUE") || str_is(pretty, "True"));
+    arena_release(&arena);
+    if (said)
+        return yes;
+    return str_starts_with(user_agent, STR("curl")) || str_starts_with(user_agent, STR("Wget")) ||
+           str_starts_with(user_agent, STR("Mozilla/5.0"));
+}
+
+struct negotiated negotiate(struct str accept, struct str query, struct str user_agent, const enum media *offered,
+                            size_t count, media_allows allows, void *user)
+{
+    bool pretty = is_for_people(query, user_agent);
+    if (!accept.len)
+        return (struct negotiated){ .media = offered[0], .pretty = pretty };
+    struct clause clauses[CLAUSES_MAX];
+    size_t clause_count = parse_accept(accept, clauses);
+    for (size_t i = 0; i < clause_count; i++)
+        for (size_t j = 0; j < count; j++) {
+            struct negotiated found = { .media = offered[j], .pretty = pretty };
+            if (matches(&clauses[i], offered[j]) && read_params(clauses[i].params, &found) &&
+                allows(user, offered[j], &found.convert))
+                return found;
+        }
+    return (struct negotiated){ .media = MEDIA_NONE };
+}
+
+/* As encoding/json writes for the web: these three bytes occur in strings only. */
+static void escape_html(struct strbuf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '&' || text[i] == '<' || text[i] == '>')
+            strbuf_printf(out, "\\u%04x", text[i]);
+        else
+            strbuf_putc(out, text[i]);
+    }
+}
+
+
+void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc)
+{
+    if (how->media == MEDIA_YAML) {
+        yaml_write(&reply->body, yyjson_mut_doc_get_root(doc));
+        return;
+    }
+    bool pretty = how->pretty || how->media == MEDIA_NONE;
+    size_t len = 0;
+    char *text = yyjson_mut_write(doc, pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0, &len);
+    if (text)
+        escape_html(&reply->body, text, len);
+    if (!pretty)
+        strbuf_putc(&reply->body, '\n');
+    free(text);
+}
+
+void reply_status(struct serve_reply *reply, const struct asker *asker, int code, const char *reason,
+                  struct str message, bool details)
+{
+    static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML };
+    struct negotiated how = negotiate(asker->accept, asker->query, asker->user_agent, offered, ARRAY_SIZE(offered),
+                                      negotiate_plainly, NULL);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_doc_set_root(doc, root);
+    yyjson_mut_obj_add_str(doc, root, "kind", "Status");
+    yyjson_mut_obj_add_str(doc, root, "apiVersion", "v1");
+    yyjson_mut_obj_add_val(doc, root, "metadata", yyjson_mut_obj(doc));
+    yyjson_mut_obj_add_str(doc, root, "status", "Failure");
+    yyjson_mut_obj_add_strncpy(doc, root, "message", message.ptr ? message.ptr : "", message.len);
+    yyjson_mut_obj_add_str(doc, root, "reason", reason);
+    if (details)
+        yyjson_mut_obj_add_val(doc, root, "details", yyjson_mut_obj(doc));
+    yyjson_mut_obj_add_int(doc, root, "code", code);
+    reply->status = code;
+    serve_reply_header(reply, "Content-Type", str_from(medias[how.media].text));
+    reply_object(reply, &how, doc);
+    yyjson_mut_doc_free(doc);
+}
+
+/* The length of the UTF-8 sequence at the beginning, and what it says; 0: there is none. */
+static size_t utf8_take(const unsigned char *bytes, size_t len, uint32_t *ret)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t min;
+    } forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+    for (size_t more = 0; more < ARRAY_SIZE(forms); more++) {
+        if ((bytes[0] & forms[more].mask) != forms[more].lead)
+            continue;
+        uint32_t code = bytes[0] & (unsigned char)~forms[more].mask;
+        if (more >= len)
+            return 0;
+        for (size_t i = 1; i <= more; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (bytes[i] & 0x3f);
+        }
+        if (code < forms[more].min || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+            return 0;
+        *ret = code;
+        return more + 1;
+    }
+    return 0;
+}
+
+void go_quote(struct strbuf *out, struct str text)
+{
+    static const char short_names[] = "abtnvfr"; /* of 7 to 13 */
+    const unsigned char *bytes = (const unsigned char *)text.ptr;
+    strbuf_putc(out, '"');
+    for (uint32_t i = 0; i < text.len;) {
+        uint32_t code = 0;
+        size_t len = utf8_take(bytes + i, text.len - i, &code);
+        if (!len)
+            strbuf_printf(out, "\\x%02x", bytes[i]);
+        else if (code == '"' || code == '\\')
+            strbuf_printf(out, "\\%c", (char)code);
+        else if (code >= 7 && code <= 13)
+            strbuf_printf(out, "\\%c", short_names[code - 7]);
+        else if (code < 0x20 || code == 0x7f)
+            strbuf_printf(out, "\\x%02x", code);
+        else if (code >= 0x80 && code < 0xa1)
+            strbuf_printf(out, "\\u%04x", code);
+        else
+            strbuf_add(out, text.ptr + i, len);
+        i += len ? (uint32_t)len : 1;
+    }
+    strbuf_putc(out, '"');
+}

@@ -1,0 +1,45 @@
+/* negotiate.h: objects as answers, in the form that the client asked for: JSON, indented for people, or YAML. */
+#ifndef SERVE_NEGOTIATE_H
+#define SERVE_NEGOTIATE_H
+
+#include <yyjson.h>
+
+#include "serve/serve.h"
+
+enum media { MEDIA_NONE, MEDIA_JSON, MEDIA_YAML, MEDIA_TEXT };
+
+/* What a clause of Accept asks an object to be: "as=Table;g=meta.k8s.io;v=v1". All empty: what it is. */
+struct convert {
+    struct str group, version, kind;
+};
+
+/* Is this form of the page to be had? */
+typedef bool (*media_allows)(void *user, enum media media, const struct convert *convert);
+
+struct negotiated {
+    enum media media;
+    struct convert convert;
+    bool pretty;
+};
+
+/* The best form of `offered` (first is best among equals) that the client takes and `allows` takes. No Accept at all:
+ * the first one. MEDIA_NONE: there is none. `user_agent` and the query decide about indentation. */
+struct negotiated negotiate(struct str accept, struct str query, struct str user_agent, const enum media *offered,
+                            size_t count, media_allows allows, void *user);
+/* Takes no conversions. */
+bool negotiate_plainly(void *user, enum media media, const struct convert *convert);
+
+/* What the answer is made from. */
+struct asker {
+    struct str accept, query, user_agent;
+};
+
+/* The object as the body. MEDIA_NONE: JSON, indented. */
+void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc);
+/* A Status of failure. `details` writes an empty one. */
+void reply_status(struct serve_reply *reply, const struct asker *asker, int code, const char *reason,
+                  struct str message, bool details);
+/* As %q of Go. */
+void go_quote(struct strbuf *out, struct str text);
+
+#endif

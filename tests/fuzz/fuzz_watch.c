@@ -1,0 +1,100 @@
+/* Any bytes as the answer to a list or a watch, whole or in pieces: objects come out or sentences do, the same ones
+ * however it was cut. The first byte is the kind that was asked for, the second how much arrives at once. */
+#include "client/watched.h"
+#include "client/wire.h"
+
+#include "fuzz/fuzz.h"
+
+/* What was seen, for comparison. */
+struct seen {
+    uint64_t hash;
+    int end; /* how the stream ended */
+};
+
+static void see(struct seen *seen, struct str text)
+{
+    seen->hash = hash_bytes(text.ptr, text.len, seen->hash + 1);
+}
+
+static void must_say(const struct error *err)
+{
+    must(err->text[0] && !strchr(err->text, '\n'));
+}
+
+/* An object of the kind, in one piece of memory; it is freed. */
+static void check_live(struct seen *seen, struct live_object *live, enum api_kind kind, size_t size)
+{
+    must(live->object.kind == kind && live->object.meta == live->object.ptr);
+    must(live->arena.total_bytes <= (1 << 20) + 512 * size);
+    see(seen, live->object.meta->name);
+    see(seen, live->object.meta->resource_version);
+    live_object_free(live);
+}
+
+static struct seen watch_in_pieces(struct str bytes, enum api_kind kind, size_t step)
+{
+    struct seen seen = { 0 };
+    struct wire_watch watch;
+    struct wire_event event;
+    struct arena scratch = { 0 };
+    struct error err;
+    wire_watch_init(&watch, kind);
+    for (size_t at = 0; at < bytes.len && seen.end >= 0; at += step) {
+        wire_watch_feed(&watch, str_slice(bytes, at, MIN(at + step, bytes.len)));
+        err.text[0] = '\0';
+        while ((seen.end = wire_watch_next(&watch, &scratch, &event, &err)) > 0) {
+            see(&seen, (struct str){ (const char *)&event.type, sizeof(event.type) });
+            see(&seen, event.type == WATCH_ERROR ? event.status.message : event.resource_version);
+            must(!event.object || event.type < WATCH_BOOKMARK);
+            if (event.object)
+                check_live(&seen, event.object, kind, bytes.len);
+            else if (event.type < WATCH_BOOKMARK)
+                must_say(&err);
+            err.text[0] = '\0';
+        }
+        if (seen.end < 0)
+            must_say(&err);
+    }
+    wire_watch_release(&watch);
+    arena_release(&scratch);
+    return seen;
+}
+
+static void check_page(struct str bytes, enum api_kind kind)
+{
+    struct seen seen = { 0 };
+    struct strbuf body = { 0 };
+    struct wire_page page;
+    struct live_object *live;
+    struct arena scratch = { 0 };
+    struct error err = { 0 };
+    strbuf_str(&body, bytes);
+    int r = wire_page_init(&page, kind, &body, &err);
+    must(!body.text);
+    if (r < 0)
+        must_say(&err);
+    else
+        must(page.resource_version.len);
+    while (r == 0 && (r = wire_page_next(&page, &scratch, &live, &err)) != 0) {
+        if (r > 0)
+            check_live(&seen, live, kind, bytes.len);
+        else
+            must_say(&err);
+        r = 0;
+    }
+    wire_page_release(&page);
+    arena_release(&scratch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    struct str bytes = { (const char *)data + 2, (uint32_t)(size - 2) };
+    enum api_kind kind = watched_kinds[data[0] % watched_kind_count].kind;
+    struct seen whole = watch_in_pieces(bytes, kind, MAX(bytes.len, 1));
+    struct seen pieces = watch_in_pieces(bytes, kind, 1 + data[1]);
+    must(whole.hash == pieces.hash && whole.end == pieces.end);
+    check_page(bytes, kind);
+    return 0;
+}
