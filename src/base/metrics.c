@@ -320,7 +320,7 @@ static void print_double(struct printer *printer, double value)
         if (strtod(text, NULL) == value)
             break;
     }
-    int exponent = atoi(strchr(text, 'e') + 1);
+    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     enum { EXPONENT_MAX = 6, EXPONENT_MIN = -4 };
     if (exponent >= EXPONENT_MIN && exponent < EXPONENT_MAX)
         snprintf(text, sizeof(text), "%.*f", MAX(digits - 1 - exponent, 0), value);

@@ -4,7 +4,6 @@
  * underscores, lists as one line of CSV, durations, maps. The complaints are our own. */
 #include "config/flag_values.h"
 
-#include <arpa/inet.h>
 #include <float.h>
 #include <math.h>
 
@@ -213,14 +212,57 @@ static int read_STRING(struct arena *arena, struct str text, bool again _unused_
     return 0;
 }
 
+/* Four numbers up to 255, without zeros in front. */
+static bool is_ipv4(struct str text)
+{
+    int parts = 0;
+    for (struct str rest = text; rest.ptr; parts++) {
+        struct str part = cut(rest, '.', &rest);
+        unsigned value = 0;
+        for (size_t i = 0; i < part.len && i < 4; i++)
+            value =
+                part.ptr[i] >= '0' && part.ptr[i] <= '9' ? value * 10 + (unsigned)(part.ptr[i] - '0') : 256;
+        if (!part.len || part.len > 3 || value > 255 || (part.len > 1 && part.ptr[0] == '0'))
+            return false;
+    }
+    return parts == 4;
+}
+
+/* Eight groups of up to four hexadecimal digits; "::" stands for one or more groups of zeros, once; the last two groups
+ * may be written as IPv4. */
+static bool is_ipv6(struct str text)
+{
+    unsigned groups = 0;
+    bool gap = str_starts_with(text, STR("::"));
+    struct str rest = gap ? str_slice(text, 2, text.len) : text;
+    if (gap && !rest.len)
+        return true;
+    while (rest.ptr && groups < 8) {
+        struct str after, group = cut(rest, ':', &after);
+        if (!after.ptr && str_find(group, '.') >= 0)
+            return is_ipv4(group) && (gap ? groups + 2 < 8 : groups + 2 == 8);
+        if (!group.len || group.len > 4 || strspn(group.ptr, "0123456789abcdefABCDEF") < group.len)
+            return false;
+        groups++;
+        rest = after;
+        if (after.ptr && str_starts_with(after, STR(":"))) {
+            if (gap)
+                return false;
+            gap = true;
+            rest = str_slice(after, 1, after.len);
+            if (!rest.len)
+                rest.ptr = NULL;
+        }
+    }
+    return !rest.ptr && (gap ? groups < 8 : groups == 8);
+}
+
 static int read_IP(struct arena *arena, struct str text, bool again _unused_, void *ret, struct error *why)
 {
     if (str_empty(text))
         return 0;
     struct str address = arena_str(arena, flag_trim(text));
-    unsigned char bytes[16];
-    if (strlen(address.ptr) != address.len ||
-        (inet_pton(AF_INET, address.ptr, bytes) != 1 && inet_pton(AF_INET6, address.ptr, bytes) != 1))
+    if (!is_ipv4(address) && !is_ipv6(address))
         return error_set(why, -EINVAL, "expected an IP address");
     *(struct str *)ret = address;
     return 0;

@@ -127,15 +127,3 @@ void config_write_json(const struct scheduler_config *config, struct strbuf *out
     free(text);
     yyjson_mut_doc_free(doc);
 }
-
-int config_write_file(const struct scheduler_config *config, const char *path, struct error *err)
-{
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    config_write_yaml(config, &text);
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return error_set(err, -errno, "%s: %s", path, strerror(errno));
-    bool good = fwrite(text.text, 1, text.len, file) == text.len;
-    int r = fclose(file) == 0 && good ? 0 : -errno;
-    return r < 0 ? error_set(err, r, "%s: %s", path, strerror(-r)) : 0;
-}

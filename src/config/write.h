@@ -6,10 +6,9 @@
 
 #include "config/config.h"
 
+/* As YAML, for a file. */
 void config_write_yaml(const struct scheduler_config *config, struct strbuf *out);
 /* One line, without a line break. */
 void config_write_json(const struct scheduler_config *config, struct strbuf *out);
-/* As YAML to a file, which is replaced. */
-int config_write_file(const struct scheduler_config *config, const char *path, struct error *err);
 
 #endif

@@ -204,18 +204,6 @@ static void give_back(struct pod_binding *binding)
         cluster_displace(binding->engine->cluster, binding->pod);
 }
 
-/* Somebody else bound it: there is nothing left to do but to remember where. */
-static void settle_elsewhere(struct pod_binding *binding, struct str node)
-{
-    struct engine *engine = binding->engine;
-    give_back(binding);
-    if (binding->pod->row == ROW_NONE)
-        cluster_place_on(engine->cluster, binding->pod, node);
-    queue_remove(&engine->queue, binding->pod);
-    queue_done(&engine->queue, binding->entry);
-    retire(binding);
-}
-
 /* Whoever waits for room hears of it; the pod itself is not to be woken by its own leaving if it was rejected. */
 static void tell_room(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
 {
@@ -226,6 +214,19 @@ static void tell_room(struct engine *engine, const struct pod_info *pod, bool re
     queue_event(&engine->queue, &event, rejected ? &others : NULL, now_ns);
 }
 
+/* Somebody else bound it: there is nothing left to do but to remember where. */
+static void settle_elsewhere(struct pod_binding *binding, struct str node, int64_t now_ns)
+{
+    struct engine *engine = binding->engine;
+    give_back(binding);
+    if (binding->pod->row == ROW_NONE)
+        cluster_place_on(engine->cluster, binding->pod, node);
+    queue_remove(&engine->queue, binding->pod);
+    queue_done(&engine->queue, binding->entry);
+    tell_room(engine, binding->origin, false, now_ns);
+    retire(binding);
+}
+
 static void fail(struct pod_binding *binding, struct status status, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
@@ -233,7 +234,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     bool rejected = status_rejected(status);
     struct diagnosis who = { 0 };
     if (binding->elsewhere.len) {
-        settle_elsewhere(binding, binding->elsewhere);
+        settle_elsewhere(binding, binding->elsewhere, now_ns);
         return;
     }
     give_back(binding);
@@ -452,9 +453,20 @@ struct pod_binding *binding_find(const struct engine *engine, const struct pod *
     return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
 }
 
-void binding_updated(struct pod_binding *binding, struct pod_info *pod)
+void binding_updated(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns)
 {
     binding->pod = pod;
+    if (!pod->terminating) {
+        binding->row = pod->row; /* another one where the old one went with the node */
+        return;
+    }
+    struct str name = pod->api->meta.name;
+    fail(binding,
+         status_printf(&binding->arena, STATUS_ERROR,
+                       "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding "
+                       "\"" STR_FMT "\": pod " STR_FMT " is being deleted, cannot be assigned to a host",
+                       STR_ARG(name), STR_ARG(name)),
+         now_ns);
 }
 
 void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns)
@@ -464,9 +476,7 @@ void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now
         succeed(binding, now_ns);
         return;
     }
-    run_unreserve(&binding->cycle, binding->row);
-    queue_done(&binding->engine->queue, binding->entry);
-    retire(binding);
+    settle_elsewhere(binding, pod->api->spec.node_name, now_ns);
 }
 
 void binding_dropped(struct pod_binding *binding)

@@ -53,8 +53,9 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
                    struct decision *ret);
 
 struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod);
-/* The pod has a newer version, without a node. */
-void binding_updated(struct pod_binding *binding, struct pod_info *pod);
+/* The pod has a newer version, without a node; it has its place again. One that is being deleted has none, and the API
+ * server would not bind it: that ends the binding. */
+void binding_updated(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns);
 /* The watch says on which node it is. Ends the binding. */
 void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns);
 /* The pod is gone. Ends the binding. */

@@ -136,7 +136,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     if (binding)
         binding_dropped(binding);
     cluster_remove_pod(engine->cluster, pod);
-    evictions_pod_gone(engine, pod->api, now_ns);
+    evictions_pod_gone(engine, pod->api, occupied, now_ns);
     if (occupied || nominated)
         queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
     pod_info_unref(engine->cluster, pod);

@@ -27,7 +27,7 @@ struct eviction {
     struct victim *victims;
     uint32_t len, open; /* not asked yet, without the last one until its turn comes */
     bool failed;
-    bool missed; /* room came free while the pod was held back: nothing will wake it */
+    uint32_t heard; /* victims that leave right now, of which the queue will hear when the eviction is over */
     bool last_turn;
 };
 
@@ -51,6 +51,18 @@ static void eviction_free(struct eviction *eviction)
     free(eviction);
 }
 
+/* While the pod was held back, nothing could wake it: has anybody left meanwhile? Whoever is still there will be heard
+ * of when he goes. */
+static bool somebody_left_unheard(const struct eviction *eviction)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < eviction->len; i++) {
+        const struct pod_info *pod = find_pod(eviction->engine, &eviction->victims[i].subject);
+        left += !pod || pod->row == ROW_NONE;
+    }
+    return left > eviction->heard;
+}
+
 static void finish(struct eviction *eviction, int64_t now_ns)
 {
     struct engine *engine = eviction->engine;
@@ -61,7 +73,7 @@ static void finish(struct eviction *eviction, int64_t now_ns)
         }
     struct pod_info *pod = find_pod(engine, &eviction->preemptor);
     if (pod)
-        engine_preemption_done(engine, pod, eviction->failed || eviction->missed, now_ns);
+        engine_preemption_done(engine, pod, eviction->failed || somebody_left_unheard(eviction), now_ns);
     eviction_free(eviction);
 }
 
@@ -86,7 +98,6 @@ static void settled(struct victim *victim, bool failed, int64_t now_ns)
     eviction->open = 1;
     if (preemptor && pod)
         engine_preemption_last(eviction->engine, preemptor, pod);
-    eviction->missed |= !pod;
     if (preemptor && pod)
         ask(last, now_ns);
     else /* nobody needs the room any more, or it is free */
@@ -146,7 +157,6 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
 static void ask(struct victim *victim, int64_t now_ns)
 {
     if (turn_back(victim, now_ns)) {
-        victim->eviction->missed = true;
         settled(victim, false, now_ns);
     } else if (victim->needs_condition) {
         struct effect effect = effect_on(victim, EFFECT_POD_STATUS);
@@ -204,7 +214,7 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
         ask(&eviction->victims[i], now_ns);
 }
 
-void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns)
+void evictions_pod_gone(struct engine *engine, const struct pod *pod, bool occupied, int64_t now_ns)
 {
     for (size_t i = engine->evictions.len; i-- > 0;) {
         struct eviction *eviction = engine->evictions.items[i];
@@ -214,6 +224,7 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
                 continue;
             writes_cancel(&engine->writes, victim->write);
             victim->write = NULL;
+            eviction->heard = occupied;
             settled(victim, false, now_ns);
             break; /* the eviction may be over */
         }

@@ -36,20 +36,21 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
 /* A pod that was placed here, and is not bound yet. It keeps its place, also where the node is gone: the binding may
  * be on its way. One that is being deleted cannot be bound any more: then the room is free. */
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
-                          struct str node_name, int64_t now_ns)
+                          struct str node_name, struct pod_binding *binding, int64_t now_ns)
 {
     if (queue_find(&engine->queue, before)) /* else its binding is done: it is not to be decided again */
         queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
-    if (!after->terminating) {
+    if (!after->terminating)
         cluster_place_on(engine->cluster, after, node_name);
-        return;
-    }
-    engine_event(engine,
-                 &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
-                                          .actions = ACTION_DELETE,
-                                          .before = after->api,
-                                          .holds_room = true },
-                 now_ns);
+    if (binding)
+        binding_updated(binding, after, now_ns);
+    else if (after->terminating)
+        engine_event(engine,
+                     &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
+                                              .actions = ACTION_DELETE,
+                                              .before = after->api,
+                                              .holds_room = true },
+                     now_ns);
 }
 
 static bool same_nomination(const struct pod *a, const struct pod *b)
@@ -85,8 +86,6 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     pod_info_ref(before);
     struct pod_info *after = cluster_add_pod(engine->cluster, pod);
     pod_status_seen(&engine->statuses, pod);
-    if (binding)
-        binding_updated(binding, after);
     if (before->api->spec.node_name.len) {
         update_assigned(engine, before->api, pod, now_ns);
     } else if (pod->spec.node_name.len) {
@@ -95,7 +94,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
             binding_seen(binding, after, now_ns);
         engine_pod_bound(engine, after, now_ns);
     } else if (row != ROW_NONE) {
-        update_placed(engine, before, after, strbuf_slice(&place), now_ns);
+        update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
     } else {
         update_waiting(engine, before, after, nominated, now_ns);
     }

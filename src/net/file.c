@@ -44,3 +44,19 @@ int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct err
     close(fd);
     return r;
 }
+
+int file_write(const char *path, struct str bytes, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int r = fd < 0 ? -errno : 0;
+    while (r == 0 && bytes.len) {
+        ssize_t done = write(fd, bytes.ptr, bytes.len);
+        if (done >= 0)
+            bytes = str_slice(bytes, (size_t)done, bytes.len);
+        else if (errno != EINTR)
+            r = -errno;
+    }
+    if (fd >= 0 && close(fd) < 0 && r == 0)
+        r = -errno;
+    return r < 0 ? error_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}

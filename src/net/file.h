@@ -1,4 +1,4 @@
-/* file.h: small files that others replace under our feet: certificates, tokens. */
+/* file.h: small files: those that others replace under our feet, as certificates and tokens, and those we write. */
 #ifndef NET_FILE_H
 #define NET_FILE_H
 
@@ -8,5 +8,7 @@
 /* Adds the file's bytes to `ret`. Only regular files, so that nothing can keep a thread waiting, and no more
  * than `bytes_max`. On failure `ret` is as it was. */
 int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct error *err);
+/* Makes the file with these bytes, or replaces what is in it. */
+int file_write(const char *path, struct str bytes, struct error *err);
 
 #endif

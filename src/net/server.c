@@ -640,3 +640,8 @@ struct str server_header_value(const struct server_request *request, const char 
     }
     return (struct str){ 0 };
 }
+
+bool server_is_running(const struct server *server)
+{
+    return server->started;
+}

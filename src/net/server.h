@@ -98,6 +98,8 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
  * the server ends is still called. */
 void server_call(struct server *server, void (*call)(void *context), void *context);
 uint16_t server_port(const struct server *server);
+/* Has server_start() succeeded? */
+bool server_is_running(const struct server *server);
 
 struct server_stats {
     uint64_t accepted, evicted, requests, refused /* malformed, too large or too slow */, handshakes_failed;

@@ -1,12 +1,12 @@
 /* process.c: what the kernel knows about this process, as client libraries of Prometheus report it. What cannot be read
  * stays as it was. */
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "net/file.h"
 #include "serve/families.h"
 
 static void set(struct metrics *metrics, enum family family, double value)
@@ -23,6 +23,23 @@ static void raise_to(struct metrics *metrics, enum family family, uint64_t value
         counter_add(metric, value - now);
 }
 
+static int read_proc(const char *path, struct strbuf *ret, struct error *err)
+{
+    enum { PROC_BYTES_MAX = 1 << 16 };
+    int r = file_read(path, PROC_BYTES_MAX, ret, err);
+    return r == 0 && !ret->len ? -ENODATA : r;
+}
+
+/* Cuts off what is before the separator. */
+static struct str next(struct str *rest, char separator)
+{
+    ptrdiff_t at = str_find(*rest, separator);
+    size_t end = at < 0 ? rest->len : (size_t)at;
+    struct str part = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, MIN(end + 1, (size_t)rest->len), rest->len);
+    return part;
+}
+
 static void update_usage(struct metrics *metrics)
 {
     struct rusage usage;
@@ -30,15 +47,16 @@ static void update_usage(struct metrics *metrics)
         set(metrics, FAMILY_PROCESS_CPU_SECONDS_TOTAL,
             (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
-    FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long long pages, resident;
-    if (file && fscanf(file, "%llu %llu", &pages, &resident) == 2) {
+    struct strbuf text = { 0 };
+    struct error ignored;
+    if (read_proc("/proc/self/statm", &text, &ignored) == 0) {
+        char *rest;
         double page_bytes = (double)sysconf(_SC_PAGESIZE);
-        set(metrics, FAMILY_PROCESS_VIRTUAL_MEMORY_BYTES, (double)pages * page_bytes);
-        set(metrics, FAMILY_PROCESS_RESIDENT_MEMORY_BYTES, (double)resident * page_bytes);
+        set(metrics, FAMILY_PROCESS_VIRTUAL_MEMORY_BYTES,
+            (double)strtoull(text.text, &rest, 10) * page_bytes);
+        set(metrics, FAMILY_PROCESS_RESIDENT_MEMORY_BYTES, (double)strtoull(rest, NULL, 10) * page_bytes);
     }
-    if (file)
-        fclose(file);
+    strbuf_release(&text);
 }
 
 static void update_limits(struct metrics *metrics)
@@ -62,13 +80,11 @@ static void update_limits(struct metrics *metrics)
 static void update_start(struct metrics *metrics)
 {
     enum { STATE_FIELD = 3, START_FIELD = 22 };
-    char text[1024];
-    FILE *file = fopen("/proc/self/stat", "re");
-    size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[len] = '\0';
-    char *at = strrchr(text, ')'); /* the name may have spaces */
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct error ignored;
+    if (read_proc("/proc/self/stat", &text, &ignored) < 0)
+        return;
+    char *at = strrchr(text.text, ')'); /* the name may have spaces */
     for (int field = STATE_FIELD - 1; at && field < START_FIELD; field++)
         at = strchr(at + 1, ' ');
     struct timespec since_boot, now;
@@ -92,21 +108,23 @@ static void update_network(struct metrics *metrics)
         { "InOctets", FAMILY_PROCESS_NETWORK_RECEIVE_BYTES_TOTAL },
         { "OutOctets", FAMILY_PROCESS_NETWORK_TRANSMIT_BYTES_TOTAL },
     };
-    char names[4096], values[4096];
-    FILE *file = fopen("/proc/self/net/netstat", "re");
-    while (file && fgets(names, sizeof(names), file) && fgets(values, sizeof(values), file)) {
-        if (strncmp(names, "IpExt:", 6) != 0)
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct error ignored;
+    if (read_proc("/proc/self/net/netstat", &text, &ignored) < 0)
+        return;
+    struct str rest = strbuf_slice(&text);
+    while (rest.len) {
+        struct str names = next(&rest, '\n'), values = next(&rest, '\n');
+        if (!str_starts_with(names, STR("IpExt:")))
             continue;
-        char *name_rest, *value_rest;
-        char *name = strtok_r(names, " \n", &name_rest), *value = strtok_r(values, " \n", &value_rest);
-        for (; name && value;
-             name = strtok_r(NULL, " \n", &name_rest), value = strtok_r(NULL, " \n", &value_rest))
+        while (names.len && values.len) {
+            struct str name = next(&names, ' '), value = next(&values, ' ');
+            int64_t number;
             for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-                if (strcmp(name, wanted[i].name) == 0)
-                    raise_to(metrics, wanted[i].family, strtoull(value, NULL, 10));
+                if (str_is(name, wanted[i].name) && str_to_int64(value, &number) && number > 0)
+                    raise_to(metrics, wanted[i].family, (uint64_t)number);
+        }
     }
-    if (file)
-        fclose(file);
 }
 
 void process_metrics_update(void *metrics)

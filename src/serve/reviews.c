@@ -76,6 +76,7 @@ struct reviews {
     struct entry *newest, *oldest;
     size_t remembered;
     struct rng rng;
+    bool stopped;
 };
 
 struct reviews *reviews_new(const struct reviews_options *options)
@@ -87,6 +88,12 @@ struct reviews *reviews_new(const struct reviews_options *options)
         memcpy(&seed, reviews->secret, sizeof(seed));
     rng_seed(&reviews->rng, seed);
     return reviews;
+}
+
+void reviews_stop(struct reviews *reviews)
+{
+    if (reviews)
+        reviews->stopped = true;
 }
 
 static void entry_free(struct entry *entry)
@@ -255,7 +262,7 @@ static bool is_worth_another_try(const struct letter *letter)
 
 static bool try_again(struct entry *entry, const struct letter *letter)
 {
-    if (entry->tries >= TRIES_MAX || !is_worth_another_try(letter))
+    if (entry->reviews->stopped || entry->tries >= TRIES_MAX || !is_worth_another_try(letter))
         return false;
     double jitter = 1.0 + 0.2 * (double)(rng_next(&entry->reviews->rng) >> 11) / (double)(UINT64_C(1) << 53);
     int64_t pause = (int64_t)((double)entry->pause_ms * jitter);
@@ -322,7 +329,9 @@ static void send_question(struct entry *entry, int64_t delay_ms)
     };
     struct error err;
     entry->tries++;
-    if (api_send(options->api, &request, NULL, &err) < 0)
+    int r = entry->reviews->stopped ? error_set(&err, -ESHUTDOWN, "the server is shutting down")
+                                    : api_send(options->api, &request, NULL, &err);
+    if (r < 0)
         fail(entry, str_from(err.text));
 }
 

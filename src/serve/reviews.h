@@ -37,6 +37,8 @@ struct reviews_options {
 typedef void (*review_done)(void *context, const struct review *review);
 
 struct reviews *reviews_new(const struct reviews_options *options);
+/* Nothing is asked any more: what is under way is not tried again, what comes fails at once. */
+void reviews_stop(struct reviews *reviews);
 /* Nothing may be under way: after api_free() and the server's thread. */
 void reviews_free(struct reviews *reviews);
 /* `question` is what a remembered answer is found by; `body` the JSON to send. `remember` false: neither looked up nor

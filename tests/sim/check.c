@@ -50,7 +50,7 @@ static void check_bind(struct sim *sim, const struct effect *effect)
         sim_fail(sim, "pod " STR_FMT " is bound to " STR_FMT ", which was not decided", STR_ARG(effect->name),
                  STR_ARG(effect->node));
     const struct stored *pod = store_find(&sim->store, SIM_PODS, effect->name);
-    bool exists = pod && pod->facts.uid == uid;
+    bool exists = pod && pod->facts.uid == uid && !pod->facts.pod.terminating;
     vec_for(&sim->bindings_out, other)
         if (exists && other->uid == uid && other->node != node)
             sim_fail(sim, "pod " STR_FMT " is bound to " STR_FMT " while its binding to n%d may still be done",
@@ -247,6 +247,15 @@ static bool waits(const struct stored *pod)
     return pod->exists && !facts->finished && !facts->foreign && facts->node == NONE && !facts->terminating;
 }
 
+static const char *place_of(const struct sim *sim, const struct stored *pod)
+{
+    struct version *version = sim->core.known[SIM_PODS][pod->facts.number];
+    const struct meta *meta = version ? version_meta(version) : NULL;
+    const struct pod_info *info = meta ? cluster_find_pod(&sim->core.cluster, meta->namespace, meta->name) : NULL;
+    const struct queued_pod *entry = info ? queue_find(&sim->core.engine.queue, info) : NULL;
+    return info ? queue_place_names[entry ? entry->place : QUEUE_NOWHERE] : "unknown";
+}
+
 static void check_waiting(struct sim *sim, const struct stored *pod, const placed_vec *placed)
 {
     const struct pod_facts *facts = &pod->facts.pod;
@@ -257,9 +266,10 @@ static void check_waiting(struct sim *sim, const struct stored *pod, const place
         if (!nodes->items[i].exists || !fits_claim(sim, facts, (int)i, node))
             continue;
         if (fits_among(placed, facts, (int)i, node, INT32_MIN))
-            sim_fail(sim, "pod p%u waits, and fits on n%u", pod->facts.number, i);
+            sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number, place_of(sim, pod), i);
         else if (fits_among(placed, facts, (int)i, node, below))
-            sim_fail(sim, "pod p%u waits, and could have preempted others on n%u", pod->facts.number, i);
+            sim_fail(sim, "pod p%u waits (%s), and could have preempted others on n%u", pod->facts.number,
+                     place_of(sim, pod), i);
     }
 }
 

@@ -130,6 +130,8 @@ static void trace_decision(const struct sim *sim, const struct decision *decisio
     else
         sim_trace(sim, "decided: " STR_FMT " waits, %u victims: " STR_FMT,
                   STR_ARG(decision->pod->api->meta.name), decision->victims_len, STR_ARG(decision->message));
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        sim_trace(sim, "victim: " STR_FMT, STR_ARG(decision->victims[i]->api->meta.name));
 }
 
 static void pump_again(struct sim *sim, void *what)

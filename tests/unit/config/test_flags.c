@@ -100,6 +100,56 @@ static void values_of_every_kind_are_read(void **state _unused_)
     flags_release(&flags);
 }
 
+static void addresses_are_told_from_other_texts(void **state _unused_)
+{
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {
+        { "0.0.0.0", true },
+        { "255.255.255.255", true },
+        { "::", true },
+        { "::1", true },
+        { "fe80::", true },
+        { "1:2:3:4:5:6:7:8", true },
+        { "1:2:3::5:6:7:8", true },
+        { "::ffff:1.2.3.4", true },
+        { "1:2:3:4:5:6:1.2.3.4", true },
+        { " 10.0.0.1 ", true },
+        { "", true },
+        { "1.2.3", false },
+        { "1.2.3.4.5", false },
+        { "1.2.3.256", false },
+        { "01.2.3.4", false },
+        { "1..2.3", false },
+        { "1.2.3.x", false },
+        { ":", false },
+        { ":::", false },
+        { "1:2", false },
+        { "1:2:3:4:5:6:7", false },
+        { "1:2:3:4:5:6:7:8:9", false },
+        { "1::2::3", false },
+        { "1:2:3:4:5:6:7::8", false },
+        { "12345::", false },
+        { "g::", false },
+        { "::1%eth0", false },
+        { "1:2:3:4:5:6:7:1.2.3.4", false },
+        { "::1.2.3", false },
+        { ":1::", false },
+        { "1:", false },
+        { "localhost", false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scheduler_flags flags;
+        struct error err;
+        int r = parse(&flags, (const char *const[]){ "--bind-address", cases[i].text, NULL }, &err);
+        if ((r == 0) != cases[i].good)
+            fail_msg("%s", cases[i].text);
+        if (r == 0)
+            flags_release(&flags);
+    }
+}
+
 static void lists_replace_the_default_and_then_grow(void **state _unused_)
 {
     struct scheduler_flags flags;
@@ -475,6 +525,7 @@ int main(void)
         cmocka_unit_test(defaults_are_the_references),
         cmocka_unit_test(letters_and_names_take_values_in_every_form),
         cmocka_unit_test(values_of_every_kind_are_read),
+        cmocka_unit_test(addresses_are_told_from_other_texts),
         cmocka_unit_test(lists_replace_the_default_and_then_grow),
         cmocka_unit_test(wrong_words_end_in_one_sentence),
         cmocka_unit_test(what_cannot_be_meant_is_refused),

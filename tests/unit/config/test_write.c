@@ -3,8 +3,6 @@
  * written). */
 #include "support/test.h"
 
-#include <unistd.h>
-
 #include "unit/config/catalog.h"
 
 #include "config/write.h"
@@ -105,26 +103,6 @@ static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
     loaded_release(&loaded);
 }
 
-static void a_file_is_replaced_or_the_reason_told(void **state _unused_)
-{
-    _cleanup_(strbuf_release) struct strbuf got = { 0 }, want = { 0 };
-    struct loaded loaded = { 0 };
-    char path[] = "/tmp/test_write.XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, "old", 3), 3);
-    close(fd);
-    assert_int_equal(config_default(&stock_env, &loaded.arena, &loaded.config, &loaded.err), 0);
-    assert_int_equal(config_write_file(&loaded.config, path, &loaded.err), 0);
-    config_write_yaml(&loaded.config, &want);
-    read_file(path, &got);
-    assert_string_equal(got.text, want.text);
-    unlink(path);
-    assert_int_equal(config_write_file(&loaded.config, "/nowhere/at/all", &loaded.err), -ENOENT);
-    assert_string_equal(loaded.err.text, "/nowhere/at/all: No such file or directory");
-    loaded_release(&loaded);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,7 +111,6 @@ int main(void)
         cmocka_unit_test(json_is_the_same_configuration),
         cmocka_unit_test(default_of_the_program_is_that_of_an_empty_file),
         cmocka_unit_test(bytes_that_are_no_text_are_written_as_such),
-        cmocka_unit_test(a_file_is_replaced_or_the_reason_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

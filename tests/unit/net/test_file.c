@@ -32,8 +32,26 @@ static void test_reads(void **state _unused_)
     dir_remove(dir);
 }
 
+static void test_writes(void **state _unused_)
+{
+    char dir[64], path[512];
+    struct error err;
+    struct strbuf text = { 0 };
+    dir_make(dir);
+    in_dir(dir, "a", path);
+    assert_int_equal(file_write(path, STR("the first"), &err), 0);
+    assert_int_equal(file_write(path, STR("second"), &err), 0);
+    assert_int_equal(file_read(path, 100, &text, &err), 0);
+    assert_string_equal(text.text, "second");
+    assert_int_equal(file_write("/nowhere/at/all", STR("x"), &err), -ENOENT);
+    assert_string_equal(err.text, "/nowhere/at/all: No such file or directory");
+    assert_int_equal(file_write("/dev/full", STR("x"), &err), -ENOSPC);
+    strbuf_release(&text);
+    dir_remove(dir);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reads) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reads), cmocka_unit_test(test_writes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,19 @@
+/* delegate.h: the API servers that are asked about callers, by their kubeconfigs. */
+#ifndef SERVE_DELEGATE_H
+#define SERVE_DELEGATE_H
+
+#include "client/api.h"
+
+struct delegate {
+    struct arena arena;
+    struct kube_access access;
+    struct api *api; /* NULL: there is nobody to ask */
+};
+
+/* By the file, or else as the service account of the pod that this runs in; outside of a pod there is nobody.
+ * `what`: "authentication" or "authorization". */
+int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct error *err);
+/* All answers that are under way come before this returns. */
+void delegate_close(struct delegate *delegate);
+
+#endif

@@ -1,0 +1,533 @@
+/* serve.c: the way of a request through authentication, authorisation and its page; and the parts that it needs.
+ *
+ * A request is copied when it comes (struct call), because an answer of the API server may be needed first. A call
+ * belongs to the server's thread and ends in exactly one place, finish(). At the end, first nobody may ask the API
+ * server any more, then what was asked is answered, and then the server's thread ends: so no call is left. */
+#include "serve/serve.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "serve/authn.h"
+#include "serve/authz.h"
+#include "serve/delegate.h"
+#include "net/server_parse.h"
+#include "serve/pages.h"
+
+/* Requests whose client may be gone already, and that wait for the API server or a view. */
+enum { CALLS_MAX = 8192 };
+
+struct serve {
+    struct arena arena;
+    struct pages pages;
+    struct server *server;
+    struct delegate for_authn, for_authz;
+    bool one_delegate; /* for_authz is for_authn's */
+    struct trust *trust;
+    struct authn authn;
+    struct authz authz;
+    /* Of the server's thread. */
+    bool stopping;
+    size_t call_count;
+    struct idmap awaited; /* calls whose view answers later, by id */
+};
+
+struct call {
+    struct serve *serve;
+    struct arena arena;
+    struct server_request request; /* texts in the arena */
+    struct peer *peer;
+    struct asker asker;
+    struct user user;
+};
+
+void serve_reply_header(struct serve_reply *reply, const char *name, struct str value)
+{
+    assert(reply->header_count < SERVE_REPLY_HEADERS_MAX);
+    reply->headers[reply->header_count++] = (struct server_header){ str_from(name), value };
+}
+
+void serve_reply_error(struct serve_reply *reply, int status, const char *text)
+{
+    reply->status = status;
+    serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
+    serve_reply_header(reply, "X-Content-Type-Options", STR("nosniff"));
+    strbuf_puts(&reply->body, text);
+    strbuf_putc(&reply->body, '\n');
+}
+
+/* A plus is a space, as forms have it. */
+static struct str unescape_query(struct str text, struct arena *arena)
+{
+    char *copy = arena_strndup(arena, text.ptr, text.len);
+    for (uint32_t i = 0; i < text.len; i++)
+        if (copy[i] == '+')
+            copy[i] = ' ';
+    struct str plain = { copy, text.len }, unescaped;
+    return parse_unescape(plain, arena, &unescaped) ? unescaped : plain;
+}
+
+bool serve_query(struct str query, const char *key, struct arena *arena, struct str *ret)
+{
+    while (query.len) {
+        ptrdiff_t end = str_find(query, '&');
+        struct str part = end < 0 ? query : str_slice(query, 0, (size_t)end);
+        query = end < 0 ? (struct str){ 0 } : str_slice(query, (size_t)end + 1, query.len);
+        ptrdiff_t equals = str_find(part, '=');
+        struct str name = equals < 0 ? part : str_slice(part, 0, (size_t)equals);
+        if (!str_is(unescape_query(name, arena), key))
+            continue;
+        if (ret)
+            *ret = equals < 0 ? (struct str){ 0 }
+                              : unescape_query(str_slice(part, (size_t)equals + 1, part.len), arena);
+        return true;
+    }
+    return false;
+}
+
+static void finish(struct call *call, struct serve_reply *reply)
+{
+    struct serve *serve = call->serve;
+    struct server_header headers[SERVE_REPLY_HEADERS_MAX + 1] = { { STR("Cache-Control"),
+                                                                    STR("no-cache, private") } };
+    for (size_t i = 0; i < reply->header_count; i++)
+        headers[i + 1] = reply->headers[i];
+    int status = reply->status ? reply->status : 200;
+    struct server_response response = { .status = status,
+                                        .headers = headers,
+                                        .header_count = reply->header_count + 1,
+                                        .body = strbuf_slice(&reply->body) };
+    server_respond(serve->server, call->request.id, &response);
+    log_info(3, "HTTP", log_str("verb", call->request.method), log_str("URI", call->request.target),
+             log_duration("latency", server_now_ns() - call->request.received_ns),
+             log_str("userAgent", call->asker.user_agent), log_str("srcIP", call->request.remote),
+             log_int("resp", status));
+    strbuf_release(&reply->body);
+    peer_unref(call->peer);
+    arena_release(&call->arena);
+    free(call);
+    serve->call_count--;
+}
+
+static void finish_status(struct call *call, int code, const char *reason, struct str message, bool nosniff,
+                          bool details)
+{
+    struct serve_reply reply = { 0 };
+    reply_status(&reply, &call->asker, code, reason, message, details);
+    if (nosniff)
+        serve_reply_header(&reply, "X-Content-Type-Options", STR("nosniff"));
+    finish(call, &reply);
+}
+
+/* For pages that a browser might show. */
+static void put_sanitized(struct strbuf *out, struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '&' || c == '<' || c == '>')
+            strbuf_puts(out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
+        else
+            strbuf_putc(out, c);
+    }
+}
+
+static void finish_failed(struct call *call, struct str why)
+{
+    struct strbuf plain = { 0 }, text = { 0 };
+    struct serve_reply reply = { 0 };
+    strbuf_puts(&plain, "Internal Server Error: ");
+    go_quote(&plain, call->request.target);
+    strbuf_printf(&plain, ": " STR_FMT, STR_ARG(why));
+    put_sanitized(&text, strbuf_slice(&plain));
+    serve_reply_error(&reply, 500, text.text);
+    strbuf_release(&plain);
+    strbuf_release(&text);
+    finish(call, &reply);
+}
+
+static struct str verb_of(struct call *call)
+{
+    char *verb = arena_strndup(&call->arena, call->request.method.ptr, call->request.method.len);
+    for (char *c = verb; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + 'a' - 'A');
+    return str_from(verb);
+}
+
+static void finish_forbidden(struct call *call, struct str reason)
+{
+    struct strbuf plain = { 0 }, message = { 0 };
+    struct str verb = verb_of(call);
+    strbuf_puts(&plain, "User ");
+    go_quote(&plain, call->user.name);
+    strbuf_printf(&plain, " cannot " STR_FMT " path ", STR_ARG(verb));
+    go_quote(&plain, call->request.path);
+    strbuf_puts(&message, "forbidden: ");
+    put_sanitized(&message, strbuf_slice(&plain));
+    if (reason.len)
+        strbuf_printf(&message, ": " STR_FMT, STR_ARG(reason));
+    log_info(4, "Forbidden", log_str("URI", call->request.target), log_str("reason", reason));
+    finish_status(call, 403, "Forbidden", strbuf_slice(&message), true, true);
+    strbuf_release(&plain);
+    strbuf_release(&message);
+}
+
+static void finish_unavailable(struct call *call)
+{
+    struct serve_reply reply = { 0 };
+    serve_reply_error(&reply, 503, "the server is shutting down or has too much to do");
+    finish(call, &reply);
+}
+
+static void show_page(struct call *call)
+{
+    struct serve *serve = call->serve;
+    const struct serve_request request = {
+        .id = call->request.id,
+        .method = call->request.method,
+        .path = call->request.path,
+        .query = call->request.query,
+        .accept = call->asker.accept,
+        .body = call->request.body,
+        .user = call->user.name,
+        .groups = call->user.groups,
+    };
+    struct serve_reply reply = { 0 };
+    /* The answer may come before the view returns, from a thread that is faster than this one: it waits in the
+     * mailbox of this one. */
+    idmap_put(&serve->awaited, request.id, call);
+    int r = pages_reply(&serve->pages, &request, &call->asker, &call->arena, &reply);
+    if (r == -EINPROGRESS)
+        return;
+    idmap_remove(&serve->awaited, request.id);
+    if (r < 0) {
+        strbuf_release(&reply.body);
+        reply = (struct serve_reply){ 0 };
+        serve_reply_error(&reply, 500, "Internal Server Error");
+    }
+    finish(call, &reply);
+}
+
+static void on_decided(void *context, enum authz_decision decision, struct str why)
+{
+    struct call *call = context;
+    if (decision == AUTHZ_ALLOWED)
+        show_page(call);
+    else if (decision == AUTHZ_FORBIDDEN)
+        finish_forbidden(call, why);
+    else
+        finish_failed(call, why);
+}
+
+static void on_known(void *context, bool known, const struct error *err)
+{
+    struct call *call = context;
+    if (!known) {
+        log_error(err, "Unable to authenticate the request");
+        finish_status(call, 401, "Unauthorized", STR("Unauthorized"), false, false);
+    } else if (call->serve->stopping) {
+        finish_unavailable(call);
+    } else {
+        authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena, on_decided, call);
+    }
+}
+
+static void copy_request(struct call *call, const struct server_request *request)
+{
+    struct arena *arena = &call->arena;
+    struct server_header *headers = arena_array(arena, struct server_header, request->header_count + 1);
+    for (size_t i = 0; i < request->header_count; i++)
+        headers[i] = (struct server_header){ arena_str(arena, request->headers[i].name),
+                                             arena_str(arena, request->headers[i].value) };
+    call->peer = peer_ref(request->peer);
+    call->request = (struct server_request){
+        .id = request->id,
+        .method = arena_str(arena, request->method),
+        .target = arena_str(arena, request->target),
+        .path = arena_str(arena, request->path),
+        .query = arena_str(arena, request->query),
+        .headers = headers,
+        .header_count = request->header_count,
+        .body = arena_str(arena, request->body),
+        .remote = arena_str(arena, request->remote),
+        .peer = call->peer,
+        .received_ns = request->received_ns,
+    };
+    call->asker = (struct asker){ server_header_value(&call->request, "accept"), call->request.query,
+                                  server_header_value(&call->request, "user-agent") };
+}
+
+static void on_request(void *user, const struct server_request *request)
+{
+    struct serve *serve = user;
+    struct call *call = xcalloc(1, sizeof(*call));
+    call->serve = serve;
+    copy_request(call, request);
+    serve->call_count++;
+    if (serve->stopping || serve->call_count > CALLS_MAX)
+        finish_unavailable(call);
+    else
+        authn_run(&serve->authn, &call->request, &call->arena, &call->user, on_known, call);
+}
+
+static void on_problem(void *user _unused_, const char *sentence)
+{
+    struct error err;
+    error_set(&err, 0, "%s", sentence);
+    log_error(&err, "Cannot reload the serving certificate; the one before stays in use");
+}
+
+static void on_reload(void *user _unused_)
+{
+    log_info(2, "Loaded a new serving certificate");
+}
+
+/* A reply on its way to the server's thread. */
+struct answer {
+    struct serve *serve;
+    uint64_t id;
+    struct arena arena;
+    struct serve_reply reply;
+};
+
+static void on_answer(void *context)
+{
+    struct answer *answer = context;
+    struct call *call = idmap_remove(&answer->serve->awaited, answer->id);
+    if (call) {
+        pages_complete(&answer->serve->pages, call->request.path, &answer->reply);
+        finish(call, &answer->reply);
+    } else {
+        strbuf_release(&answer->reply.body);
+    }
+    arena_release(&answer->arena);
+    free(answer);
+}
+
+void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply)
+{
+    struct answer *answer = xcalloc(1, sizeof(*answer));
+    answer->serve = serve;
+    answer->id = id;
+    answer->reply = *reply;
+    reply->body = (struct strbuf){ 0 };
+    for (size_t i = 0; i < answer->reply.header_count; i++) {
+        struct server_header *header = &answer->reply.headers[i];
+        *header = (struct server_header){ arena_str(&answer->arena, header->name),
+                                          arena_str(&answer->arena, header->value) };
+    }
+    server_call(serve->server, on_answer, answer);
+}
+
+/* Who is asked about callers. */
+static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct error *err)
+{
+    int r = delegate_open(&serve->for_authn, flags->authentication_kubeconfig, "authentication", err);
+    if (r < 0)
+        return r;
+    serve->one_delegate = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
+    if (!serve->one_delegate)
+        r = delegate_open(&serve->for_authz, flags->authorization_kubeconfig, "authorization", err);
+    if (!serve->for_authn.api && !flags->authentication_skip_lookup)
+        log_warning("No authentication-kubeconfig provided in order to lookup "
+                    "configmap/extension-apiserver-authentication in kube-system, so client certificate "
+                    "authentication won't work");
+    if (!(serve->one_delegate ? serve->for_authn.api : serve->for_authz.api))
+        log_warning("No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work");
+    return r;
+}
+
+static void make_reviews(struct serve *serve, const struct scheduler_flags *flags)
+{
+    struct api *asked = serve->one_delegate ? serve->for_authn.api : serve->for_authz.api;
+    if (serve->for_authn.api)
+        serve->authn.reviews = reviews_new(&(struct reviews_options){
+            .kind = REVIEW_TOKEN,
+            .api = serve->for_authn.api,
+            .server = serve->server,
+            .yes_ns = flags->authentication_token_webhook_cache_ttl,
+            .no_ns = flags->authentication_token_webhook_cache_ttl,
+        });
+    if (asked)
+        serve->authz.reviews = reviews_new(&(struct reviews_options){
+            .kind = REVIEW_ACCESS,
+            .api = asked,
+            .server = serve->server,
+            .yes_ns = flags->authorization_webhook_cache_authorized_ttl,
+            .no_ns = flags->authorization_webhook_cache_unauthorized_ttl,
+        });
+}
+
+static const char *const *texts_of(struct arena *arena, const struct str_list *list)
+{
+    const char **texts = arena_array(arena, const char *, (size_t)list->len + 1);
+    for (uint32_t i = 0; i < list->len; i++)
+        texts[i] = arena_str(arena, list->items[i]).ptr;
+    return texts;
+}
+
+static struct server_tls_options tls_options(struct arena *arena, const struct scheduler_flags *flags, bool ask)
+{
+    struct server_sni *snis = arena_array(arena, struct server_sni, (size_t)flags->tls_sni_cert_key.len + 1);
+    for (uint32_t i = 0; i < flags->tls_sni_cert_key.len; i++) {
+        const struct flag_cert_key *from = &flags->tls_sni_cert_key.items[i];
+        snis[i] = (struct server_sni){ from->cert_file.ptr, from->key_file.ptr, texts_of(arena, &from->names),
+                                       from->names.len };
+    }
+    const char *const *suites = texts_of(arena, &flags->tls_cipher_suites);
+    for (uint32_t i = 0; i < flags->tls_cipher_suites.len; i++)
+        if (server_tls_insecure_suite(suites[i]))
+            log_warning("Use of insecure cipher detected", log_str("cipher", str_from(suites[i])));
+    return (struct server_tls_options){
+        .cert_file = flags->tls_cert_file.ptr,
+        .key_file = flags->tls_private_key_file.ptr,
+        .cert_dir = flags->cert_dir.ptr,
+        .pair_name = "kube-scheduler",
+        .bind_address = flags->bind_address.ptr,
+        .min_version = flags->tls_min_version.ptr,
+        .cipher_suites = suites,
+        .cipher_suite_count = flags->tls_cipher_suites.len,
+        .curves = flags->tls_curve_preferences.items,
+        .curve_count = flags->tls_curve_preferences.len,
+        .snis = snis,
+        .sni_count = flags->tls_sni_cert_key.len,
+        .request_client_certificate = ask,
+    };
+}
+
+static int open_server(struct serve *serve, const struct serve_options *options, struct error *err)
+{
+    const struct scheduler_flags *flags = options->flags;
+    struct server_tls_options tls = tls_options(&serve->arena, flags, trust_is_possible(serve->trust));
+    struct server_options server = {
+        .address = flags->bind_address.ptr,
+        .port = options->any_port ? 0 : (uint16_t)flags->secure_port,
+        .reuse_port = flags->permit_port_sharing,
+        .tls = options->plain ? NULL : &tls,
+        .limits = options->limits,
+        .on_request = on_request,
+        .on_problem = on_problem,
+        .on_reload = on_reload,
+        .user = serve,
+    };
+    return server_new(&server, &serve->server, err);
+}
+
+static int start(struct serve *serve, const struct serve_options *options, struct error *err)
+{
+    const struct scheduler_flags *flags = options->flags;
+    pages_init(&serve->pages, options);
+    int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
+    if (r == 0)
+        r = open_delegates(serve, flags, err);
+    if (r == 0)
+        r = trust_new(flags, serve->for_authn.api, &serve->trust, err);
+    if (r < 0)
+        return r;
+    serve->authn.trust = trust_is_possible(serve->trust) ? serve->trust : NULL;
+    r = open_server(serve, options, err);
+    if (r < 0)
+        return r;
+    make_reviews(serve, flags);
+    r = server_start(serve->server, err);
+    if (r == 0)
+        log_info(0, "Serving securely", log_str("address", flags->bind_address),
+                 log_int("port", server_port(serve->server)));
+    return r;
+}
+
+int serve_start(const struct serve_options *options, struct serve **ret, struct error *err)
+{
+    *ret = NULL;
+    if (!options->any_port && options->flags->secure_port == 0)
+        return 0;
+    if (options->flags->secure_port < 0 || options->flags->secure_port > UINT16_MAX)
+        return error_set(err, -EINVAL,
+                         "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
+                         (long long)options->flags->secure_port);
+    struct serve *serve = xcalloc(1, sizeof(*serve));
+    int r = start(serve, options, err);
+    if (r < 0)
+        serve_stop(serve, 0);
+    else
+        *ret = serve;
+    return r;
+}
+
+/* From here on nobody asks the API server any more. */
+static void stop_asking(void *context)
+{
+    struct serve *serve = context;
+    serve->stopping = true;
+    reviews_stop(serve->authn.reviews);
+    reviews_stop(serve->authz.reviews);
+}
+
+/* Done on the server's thread, waited for on this one. */
+struct errand {
+    void (*call)(void *context);
+    void *context;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool done;
+};
+
+static void run_errand(void *context)
+{
+    struct errand *errand = context;
+    errand->call(errand->context);
+    pthread_mutex_lock(&errand->lock);
+    errand->done = true;
+    pthread_cond_signal(&errand->ended);
+    pthread_mutex_unlock(&errand->lock);
+}
+
+static void on_server_thread(struct server *server, void (*call)(void *context), void *context)
+{
+    struct errand errand = { .call = call, .context = context };
+    pthread_mutex_init(&errand.lock, NULL);
+    pthread_cond_init(&errand.ended, NULL);
+    server_call(server, run_errand, &errand);
+    pthread_mutex_lock(&errand.lock);
+    while (!errand.done)
+        pthread_cond_wait(&errand.ended, &errand.lock);
+    pthread_mutex_unlock(&errand.lock);
+    pthread_mutex_destroy(&errand.lock);
+    pthread_cond_destroy(&errand.ended);
+}
+
+void serve_stop(struct serve *serve, int64_t grace_ms)
+{
+    if (!serve)
+        return;
+    if (serve->server && server_is_running(serve->server)) {
+        server_drain(serve->server, grace_ms);
+        on_server_thread(serve->server, stop_asking, serve);
+    }
+    delegate_close(&serve->for_authn);
+    if (!serve->one_delegate)
+        delegate_close(&serve->for_authz);
+    server_free(serve->server);
+    /* Views that have not answered will not: nobody listens. */
+    map_for (&serve->awaited, slot) {
+        struct call *call = slot->value;
+        peer_unref(call->peer);
+        arena_release(&call->arena);
+        free(call);
+    }
+    idmap_release(&serve->awaited);
+    reviews_free(serve->authn.reviews);
+    reviews_free(serve->authz.reviews);
+    trust_free(serve->trust);
+    pages_release(&serve->pages);
+    arena_release(&serve->arena);
+    free(serve);
+}
+
+uint16_t serve_port(const struct serve *serve)
+{
+    return serve ? server_port(serve->server) : 0;
+}
