@@ -16,6 +16,8 @@
 #include "client/lease.h"
 #include "cmd/common.h"
 #include "config/flags.h"
+#include "config/write.h"
+#include "net/file.h"
 #include "plugins/registry.h"
 
 struct daemon {
@@ -262,6 +264,29 @@ static int load_config(struct daemon *daemon, struct error *err)
                       &daemon->warnings, err);
 }
 
+/* --write-config-to: says what it would run with, and ends. */
+static int write_config(const struct daemon *daemon)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct error err;
+    config_write_yaml(&daemon->config, &text);
+    if (file_write(daemon->flags.write_config_to.ptr, strbuf_slice(&text), &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    log_info(0, "Wrote configuration", log_str("file", daemon->flags.write_config_to));
+    return EXIT_DONE;
+}
+
+static int run_daemon(struct daemon *daemon)
+{
+    struct error err;
+    warn(daemon);
+    if (daemon->flags.write_config_to.len)
+        return write_config(daemon);
+    if (start(daemon, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    return serve_until_told(daemon, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct daemon *daemon = xcalloc(1, sizeof(*daemon));
@@ -273,14 +298,10 @@ static int run(int argc, char **argv)
                                          .verbosity = daemon->flags.v,
                                          .vmodule = daemon->flags.vmodule.ptr };
         block_signals(daemon);
-        if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0) {
+        if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0)
             code = fail(EXIT_INPUT, &err);
-        } else {
-            warn(daemon);
-            code = start(daemon, &err) < 0 ? fail(EXIT_INPUT, &err)
-                   : serve_until_told(daemon, &err) < 0 ? fail(EXIT_TROUBLE, &err)
-                                                        : EXIT_DONE;
-        }
+        else
+            code = run_daemon(daemon);
     }
     daemon_release(daemon);
     free(daemon);

@@ -27,7 +27,7 @@ struct eviction {
     struct victim *victims;
     uint32_t len, open; /* not asked yet, without the last one until its turn comes */
     bool failed;
-    uint32_t heard; /* victims that leave right now, of which the queue will hear when the eviction is over */
+    bool heard; /* the last victim leaves right now, and the queue will hear of it when this is over */
     bool last_turn;
 };
 
@@ -60,7 +60,7 @@ static bool somebody_left_unheard(const struct eviction *eviction)
         const struct pod_info *pod = find_pod(eviction->engine, &eviction->victims[i].subject);
         left += !pod || pod->row == ROW_NONE;
     }
-    return left > eviction->heard;
+    return left > (uint32_t)eviction->heard;
 }
 
 static void finish(struct eviction *eviction, int64_t now_ns)
@@ -224,7 +224,7 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, bool occup
                 continue;
             writes_cancel(&engine->writes, victim->write);
             victim->write = NULL;
-            eviction->heard = occupied;
+            eviction->heard = occupied && eviction->last_turn; /* then it is over */
             settled(victim, false, now_ns);
             break; /* the eviction may be over */
         }

@@ -256,6 +256,23 @@ static const char *place_of(const struct sim *sim, const struct stored *pod)
     return info ? queue_place_names[entry ? entry->place : QUEUE_NOWHERE] : "unknown";
 }
 
+/* Who is on a node, for whoever looks into a failure. */
+static void trace_node(const struct sim *sim, uint32_t number)
+{
+    struct version *known = sim->core.known[SIM_NODES][number];
+    uint32_t row = known ? cluster_row(&sim->core.cluster, version_meta(known)->name) : ROW_NONE;
+    const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
+    for (uint32_t i = 0; i < pods->len; i++)
+        if (pods->items[i].exists && !pods->items[i].facts.pod.finished && pods->items[i].facts.pod.node == (int)number)
+            sim_trace(sim, "on n%u: p%u", number, i);
+    if (row == ROW_NONE)
+        return;
+    vec_for(&cluster_node(&sim->core.cluster, row)->pods, pod)
+        sim_trace(sim, "on n%u by the model: " STR_FMT, number, STR_ARG((*pod)->api->meta.name));
+    vec_for(&cluster_node(&sim->core.cluster, row)->nominated, pod)
+        sim_trace(sim, "nominated to n%u: " STR_FMT, number, STR_ARG((*pod)->api->meta.name));
+}
+
 static void check_waiting(struct sim *sim, const struct stored *pod, const placed_vec *placed)
 {
     const struct pod_facts *facts = &pod->facts.pod;
@@ -263,11 +280,13 @@ static void check_waiting(struct sim *sim, const struct stored *pod, const place
     int32_t below = facts->never_preempts ? INT32_MIN : facts->priority;
     for (uint32_t i = 0; i < nodes->len; i++) {
         const struct node_facts *node = &nodes->items[i].facts.node;
-        if (!nodes->items[i].exists || !fits_claim(sim, facts, (int)i, node))
+        if (!nodes->items[i].exists || !fits_claim(sim, facts, (int)i, node) ||
+            !fits_among(placed, facts, (int)i, node, below))
             continue;
+        trace_node(sim, i);
         if (fits_among(placed, facts, (int)i, node, INT32_MIN))
             sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number, place_of(sim, pod), i);
-        else if (fits_among(placed, facts, (int)i, node, below))
+        else
             sim_fail(sim, "pod p%u waits (%s), and could have preempted others on n%u", pod->facts.number,
                      place_of(sim, pod), i);
     }
