@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "api/timestamp.h"
+#include "api/words.h"
 #include "base/vec.h"
 #include "codec/decimal.h"
 
@@ -80,7 +81,7 @@ int decode_str(const struct decoder *dec, const struct place *place, yyjson_val 
     if (len > UINT32_MAX)
         return decode_refuse(dec, place, val, "a string", STR("one of 4 GiB or more"));
     struct str text = { yyjson_get_str(val), (uint32_t)len };
-    *ret = dec->borrow ? text : arena_str(dec->arena, text);
+    *ret = dec->borrow ? text : words_keep(dec->arena, text);
     return 0;
 }
 
@@ -295,6 +296,39 @@ static int fill_resources(const struct decoder *dec, const struct place *place, 
     return r;
 }
 
+/* A list of quantities: null is zero. */
+static int decode_quantities(const struct decoder *dec, const struct place *place, yyjson_val *val,
+                             struct quantity_list *ret)
+{
+    uint32_t count;
+    int r = list_begin(dec, place, val, &count);
+    if (r < 0)
+        return r;
+    *ret = (struct quantity_list){ arena_array(dec->arena, struct quantity, count), count };
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(val, i, max, item) {
+        struct place here = { place, { 0 }, i };
+        if ((r = decode_quantity(dec, &here, item, &ret->items[i])) < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Any value, as text again. */
+static int decode_raw(const struct decoder *dec, const struct place *place, yyjson_val *val, struct str *ret)
+{
+    size_t len;
+    char *text = yyjson_val_write(val, 0, &len);
+    if (!text || len > UINT32_MAX) {
+        free(text);
+        return decode_refuse(dec, place, val, "any value", STR("one that cannot be written as JSON"));
+    }
+    *ret = arena_str(dec->arena, (struct str){ text, (uint32_t)len });
+    free(text);
+    return 0;
+}
+
 /* ---- structs ---- */
 
 /* All LIST(type) have this shape. */
@@ -321,6 +355,29 @@ static int decode_list(const struct decoder *dec, const struct place *place, yyj
             return r;
     }
     return 0;
+}
+
+struct typed_list {
+    const struct type *type;
+    struct any_list *list;
+};
+
+static int fill_structs(const struct decoder *dec, const struct place *place, const struct entry *entries,
+                        uint32_t len, void *ret)
+{
+    const struct typed_list *typed = ret;
+    char *items = arena_zalloc(dec->arena, arena_bytes(len, typed->type->size));
+    *typed->list = (struct any_list){ items, len };
+    int r = 0;
+    for (uint32_t i = 0; i < len && r == 0; i++) {
+        struct place here = { place, entries[i].key, 0 };
+        char *item = items + i * typed->type->size;
+        if (!yyjson_is_null(entries[i].val))
+            r = decode_struct(dec, &here, entries[i].val, typed->type, item);
+        if (r == 0)
+            r = decode_str(dec, &here, entries[i].key_val, (struct str *)(void *)item);
+    }
+    return r;
 }
 
 static int decode_ptr(const struct decoder *dec, const struct place *place, yyjson_val *val,
@@ -387,6 +444,10 @@ static int decode_field(const struct decoder *dec, const struct place *place, yy
         return decode_map(dec, place, val, fill_pairs, at);
     case FIELD_RESOURCES:
         return decode_map(dec, place, val, fill_resources, at);
+    case FIELD_QUANTITIES:
+        return decode_quantities(dec, place, val, at);
+    case FIELD_RAW:
+        return decode_raw(dec, place, val, at);
     case FIELD_STRUCT:
     case FIELD_PART: /* its offset is 0 */
         return decode_struct(dec, place, val, field->type, at);
@@ -394,6 +455,8 @@ static int decode_field(const struct decoder *dec, const struct place *place, yy
         return decode_ptr(dec, place, val, field->type, at);
     case FIELD_LIST:
         return decode_list(dec, place, val, field->type, at);
+    case FIELD_MAP:
+        return decode_map(dec, place, val, fill_structs, &(struct typed_list){ field->type, at });
     case FIELD_KIND_COUNT:
         break;
     }

@@ -332,6 +332,26 @@ static void default_job(void *ptr, struct arena *arena)
     default_pod_spec(&job->spec.template.spec, arena);
 }
 
+/* ---- devices ---- */
+static void default_device_request(struct device_subrequest *request)
+{
+    if_absent(&request->allocation_mode, STR("ExactCount"));
+    if (!request->count && str_is(request->allocation_mode, "ExactCount"))
+        request->count = 1;
+}
+
+static void default_resource_claim(void *ptr, struct arena *arena)
+{
+    (void)arena;
+    struct resource_claim *claim = ptr;
+    list_for(&claim->spec.requests, request) {
+        if (request->exactly)
+            default_device_request(request->exactly);
+        list_for(&request->first_available, subrequest)
+            default_device_request(subrequest);
+    }
+}
+
 static void (*const defaulters[KIND_COUNT])(void *ptr, struct arena *arena) = {
     [KIND_POD] = default_pod_object,
     [KIND_NODE] = default_node,
@@ -348,6 +368,7 @@ static void (*const defaulters[KIND_COUNT])(void *ptr, struct arena *arena) = {
     [KIND_DAEMON_SET] = default_daemon_set,
     [KIND_JOB] = default_job,
     [KIND_PRIORITY_CLASS] = default_priority_class,
+    [KIND_RESOURCE_CLAIM] = default_resource_claim,
 };
 
 /* An object that no server has stored yet gets a uid that names it, and the first version. */

@@ -23,3 +23,6 @@ const struct kind_info api_kinds[KIND_COUNT] = {
 };
 
 const struct type *const api_status_type = &status_type;
+const struct type *const api_allocation_type = &allocation_type;
+const struct type *const api_claim_status_type = &claim_status_type;
+const struct type *const api_claim_type = &KIND_RESOURCE_CLAIM_type;

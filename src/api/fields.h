@@ -23,7 +23,9 @@
     X(QUANTITY, struct quantity *) \
     X(STRS, struct str_list) \
     X(PAIRS, struct str_map) \
-    X(RESOURCES, struct resource_list)
+    X(RESOURCES, struct resource_list) \
+    X(QUANTITIES, struct quantity_list) \
+    X(RAW, struct str) /* any JSON: its text */
 
 enum field_kind {
 #define X(name, ctype) FIELD_##name,
@@ -33,9 +35,13 @@ enum field_kind {
     FIELD_STRUCT,   /* a struct inside the struct */
     FIELD_PTR,      /* a pointer to a struct, NULL when absent */
     FIELD_LIST,     /* LIST(struct) */
+    FIELD_MAP,      /* the same of a map: sorted by the struct str that each begins with */
     FIELD_PART,     /* an object of its own on the wire, whose fields live in this very struct */
     FIELD_KIND_COUNT
 };
+
+/* Rows from this tag on are in no message: they read JSON of older versions, and nobody writes them. */
+enum { FIELD_TAG_OLDER = 60 };
 
 struct field {
     const char
@@ -63,6 +69,10 @@ struct kind_info {
 /* Indexed by enum api_kind; KIND_UNKNOWN is empty. */
 extern const struct kind_info api_kinds[KIND_COUNT];
 extern const struct type *const api_status_type; /* of struct api_status */
+/* Parts of objects that are copied, compared and written on their own; see values.h. */
+extern const struct type *const api_allocation_type;   /* of struct allocation_result */
+extern const struct type *const api_claim_status_type; /* of struct claim_status */
+extern const struct type *const api_claim_type;        /* of struct resource_claim */
 
 /* The same tables for protobuf: here row i of a type is the field of tag i, and a row without a name is none. */
 extern const struct type *const api_types_by_tag[KIND_COUNT];

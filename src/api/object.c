@@ -40,15 +40,28 @@ enum api_kind object_kind_from(struct str api_version, struct str kind)
     return KIND_UNKNOWN;
 }
 
-/* An empty selector of policy/v1beta1 selects nothing; since v1 it selects everything. */
-void object_convert(const struct object *object, struct str api_version)
+/* An exact request had no object of its own in resource.k8s.io/v1beta1. */
+static void convert_claim(struct resource_claim *claim)
 {
-    if (object->kind != KIND_PDB || !str_eq(api_version, STR("policy/v1beta1")))
-        return;
-    struct pdb *pdb = object->ptr;
+    list_for(&claim->spec.requests, request)
+        if (!request->exactly && !request->first_available.len)
+            request->exactly = &request->beta;
+}
+
+/* An empty selector of policy/v1beta1 selects nothing; since v1 it selects everything. */
+static void convert_pdb(struct pdb *pdb)
+{
     struct label_selector *sel = pdb->selector;
     if (sel && sel->match_labels.len == 0 && sel->match_expressions.len == 0)
         pdb->selector = NULL;
+}
+
+void object_convert(const struct object *object, struct str api_version)
+{
+    if (object->kind == KIND_PDB && str_eq(api_version, STR("policy/v1beta1")))
+        convert_pdb(object->ptr);
+    if (object->kind == KIND_RESOURCE_CLAIM && str_eq(api_version, STR("resource.k8s.io/v1beta1")))
+        convert_claim(object->ptr);
 }
 
 /* The object, by its kind. */

@@ -95,9 +95,13 @@ static int decode_object(struct str raw, enum string_home home, struct arena *ar
 {
     if (object->kind == KIND_UNKNOWN)
         return 0;
-    struct message_decoder dec = message_decoder(raw, home == STRINGS_BORROWED, arena, err);
+    if (home == STRINGS_IN_SOURCE)
+        raw = arena_str(arena, raw);
+    struct message_decoder dec = message_decoder(raw, home != STRINGS_COPIED, arena, err);
     const struct type *type = api_types_by_tag[object->kind];
     object->ptr = object->meta = arena_zalloc(arena, type->size);
+    if (home == STRINGS_IN_SOURCE)
+        object->meta->source = raw;
     int r = message_decode(&dec, NULL, raw, type, object->ptr);
     if (r < 0)
         name_culprit(err, object);

@@ -16,8 +16,9 @@
 #include "api/object.h"
 #include "codec/protobuf.h"
 
-/* Where a decoded object's strings live: in its arena, or still in the bytes, which then must live as long. */
-enum string_home { STRINGS_COPIED, STRINGS_BORROWED };
+/* Where a decoded object's strings live: in its arena, or still in the bytes, which then must live as long, or in a
+ * copy of all its bytes that is in its arena and stays there as meta.source. */
+enum string_home { STRINGS_COPIED, STRINGS_BORROWED, STRINGS_IN_SOURCE };
 
 /* One object with its envelope. 0 with KIND_UNKNOWN for a kind that berth does not know, PodList included. */
 int object_decode_protobuf(struct str bytes, enum string_home home, struct arena *arena, struct object *ret,

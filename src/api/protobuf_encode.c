@@ -79,6 +79,15 @@ static void put_keys(struct strbuf *out, uint32_t tag, const struct str_list *ke
     }
 }
 
+static void put_raw(struct strbuf *out, uint32_t tag, struct str json)
+{
+    if (!json.len)
+        return;
+    size_t begun = protobuf_begin(out, tag);
+    protobuf_put_bytes(out, 1, json);
+    protobuf_end(out, begun);
+}
+
 static void put_message(struct strbuf *out, uint32_t tag, const struct type *type, const void *ptr)
 {
     size_t begun = protobuf_begin(out, tag);
@@ -104,6 +113,18 @@ struct any_list {
     const char *items;
     uint32_t len;
 };
+
+/* Entries begin with their key. */
+static void put_map(struct strbuf *out, uint32_t tag, const struct type *type, const struct any_list *list)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        const char *item = list->items + i * type->size;
+        size_t begun = protobuf_begin(out, tag);
+        protobuf_put_bytes(out, 1, *(const struct str *)(const void *)item);
+        put_message(out, 2, type, item);
+        protobuf_end(out, begun);
+    }
+}
 
 static void put_number(struct strbuf *out, uint32_t tag, bool set, int64_t value)
 {
@@ -171,6 +192,16 @@ static void put_field(struct strbuf *out, const struct field *field, const void 
     case FIELD_RESOURCES:
         put_resources(out, field->tag, at);
         break;
+    case FIELD_QUANTITIES:
+        list_for((const struct quantity_list *)at, quantity)
+            put_quantity(out, field->tag, *quantity);
+        break;
+    case FIELD_RAW:
+        put_raw(out, field->tag, *(const struct str *)at);
+        break;
+    case FIELD_MAP:
+        put_map(out, field->tag, field->type, at);
+        break;
     case FIELD_STRUCT:
     case FIELD_PART: /* its offset is 0 */
         put_inner(out, field->tag, field->type, at);
@@ -194,7 +225,7 @@ static void put_field(struct strbuf *out, const struct field *field, const void 
 static void put_struct(struct strbuf *out, const struct type *type, const void *ptr)
 {
     for (uint32_t tag = 0; tag < type->len; tag++)
-        if (type->fields[tag].name)
+        if (type->fields[tag].name && tag < FIELD_TAG_OLDER)
             put_field(out, &type->fields[tag], (const char *)ptr + type->fields[tag].offset);
 }
 

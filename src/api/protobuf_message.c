@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "api/words.h"
 #include "codec/protobuf.h"
 
 /* Arrays and structs may take so much memory for an object; real ones take less than a tenth of it. */
@@ -83,7 +84,7 @@ struct str message_str(const struct message_decoder *dec, struct str text)
 {
     if (text.len == 0)
         return STR("");
-    return dec->borrow ? text : arena_str(dec->arena, text);
+    return dec->borrow ? text : words_keep(dec->arena, text);
 }
 
 /* Cleared memory, or NULL when the object has taken more than any real one. */
@@ -167,6 +168,21 @@ static int decode_quantity(const struct message_decoder *dec, const struct place
     return r < 0 ? refuse(dec, place, r, protobuf_problem(r)) : 0;
 }
 
+/* A RawExtension: the bytes are JSON. */
+static int decode_raw(const struct message_decoder *dec, struct str bytes, struct str *ret)
+{
+    struct protobuf_reader reader = protobuf_reader(bytes);
+    struct protobuf_field in;
+    int r;
+    while ((r = protobuf_next(&reader, &in)) > 0) {
+        if (in.tag == 1 && in.wire != WIRE_BYTES)
+            return -EBADMSG;
+        if (in.tag == 1)
+            *ret = message_str(dec, in.bytes);
+    }
+    return r;
+}
+
 static void set_number(const struct field *field, uint64_t number, void *at)
 {
     switch ((enum field_kind)field->kind) {
@@ -233,7 +249,10 @@ static size_t item_size(const struct field *field)
         return sizeof(struct pair);
     case FIELD_RESOURCES:
         return sizeof(struct resource);
+    case FIELD_QUANTITIES:
+        return sizeof(struct quantity);
     case FIELD_LIST:
+    case FIELD_MAP:
         return field->type->size;
     default:
         return sizeof(struct str);
@@ -242,7 +261,7 @@ static size_t item_size(const struct field *field)
 
 /* An entry of a map: a message of a key and a value. */
 static int decode_entry(struct message_decoder *dec, const struct place *place, struct str bytes,
-                        enum field_kind kind, void *item)
+                        const struct field *field, void *item)
 {
     struct protobuf_reader reader = protobuf_reader(bytes);
     struct protobuf_field in;
@@ -261,12 +280,18 @@ static int decode_entry(struct message_decoder *dec, const struct place *place, 
     if (r < 0)
         return refuse(dec, place, r, protobuf_problem(r));
     ((struct any_entry *)item)->key = message_str(dec, key);
-    if (kind == FIELD_PAIRS)
-        ((struct pair *)item)->value = message_str(dec, value);
-    if (kind != FIELD_RESOURCES)
-        return 0;
     struct place here = { place, key, 0 };
-    return decode_quantity(dec, &here, value, &((struct resource *)item)->amount);
+    switch ((enum field_kind)field->kind) {
+    case FIELD_PAIRS:
+        ((struct pair *)item)->value = message_str(dec, value);
+        return 0;
+    case FIELD_RESOURCES:
+        return decode_quantity(dec, &here, value, &((struct resource *)item)->amount);
+    case FIELD_MAP:
+        return message_decode(dec, &here, value, field->type, item);
+    default:
+        return 0;
+    }
 }
 
 static int decode_item(struct message_decoder *dec, struct progress *msg, const struct field *field,
@@ -283,14 +308,15 @@ static int decode_item(struct message_decoder *dec, struct progress *msg, const 
     }
     const struct any_list *list = (void *)((char *)msg->ptr + field->offset);
     struct place whole = { msg->place, { field->name, field->name_len }, 0 };
-    if (kind == FIELD_LIST) {
-        struct place here = { &whole, { 0 }, list->len - 1 };
+    struct place here = { &whole, { 0 }, list->len - 1 };
+    if (kind == FIELD_LIST)
         return message_decode(dec, &here, bytes, field->type, item);
-    }
-    int r = decode_entry(dec, &whole, bytes, kind, item);
+    if (kind == FIELD_QUANTITIES)
+        return decode_quantity(dec, &here, bytes, item);
+    int r = decode_entry(dec, &whole, bytes, field, item);
     if (r == 0 && list->len > 1) {
-        const struct any_entry *here = item, *before = (void *)((char *)item - size);
-        if (str_cmp(before->key, here->key) >= 0)
+        const struct any_entry *entry = item, *before = (void *)((char *)item - size);
+        if (str_cmp(before->key, entry->key) >= 0)
             msg->unsorted |= (uint64_t)1 << field->tag;
     }
     return r;
@@ -331,7 +357,7 @@ enum {
     NUMBER_KINDS = BIT(BOOL) | BIT(OPT_BOOL) | BIT(INT32) | BIT(INT64) | BIT(OPT_INT32) | BIT(OPT_INT64),
     TEXT_KINDS = BIT(STR) | BIT(OPT_STR),
     SINGLE_KINDS = BIT(STRUCT) | BIT(PTR) | BIT(PART),
-    LIST_KINDS = BIT(LIST) | BIT(STRS) | BIT(PAIRS) | BIT(RESOURCES) | BIT(KEYS),
+    LIST_KINDS = BIT(LIST) | BIT(MAP) | BIT(STRS) | BIT(PAIRS) | BIT(RESOURCES) | BIT(QUANTITIES) | BIT(KEYS),
 };
 
 /* A struct inside, a pointer to one, or a part: at most once in a message. */
@@ -363,6 +389,7 @@ static int decode_value(struct message_decoder *dec, const struct progress *msg,
         return decode_quantity(dec, &here, bytes, *(struct quantity **)at);
     }
     int r = field->kind == FIELD_INT_OR_STR ? decode_int_or_str(dec, bytes, at)
+            : field->kind == FIELD_RAW      ? decode_raw(dec, bytes, at)
                                             : decode_time(bytes, field->kind == FIELD_MICRO_TIME, at);
     return r < 0 ? refuse(dec, &here, r, protobuf_problem(r)) : 0;
 }

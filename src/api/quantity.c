@@ -198,6 +198,7 @@ int quantity_parse(struct str text, struct quantity *ret)
         return -EINVAL;
     wide nano = number.base == 10 ? decimal_nano(&number) : binary_nano(&number);
     *ret = from_nano(number.negative ? -nano : nano);
+    ret->binary = number.base == 2;
     return 0;
 }
 
@@ -223,14 +224,21 @@ int quantity_cmp(struct quantity a, struct quantity b)
     return (a.nano > b.nano) - (a.nano < b.nano);
 }
 
+/* A sum is written as its first part is, unless that is nothing yet. */
+static struct quantity written_as(struct quantity sum, struct quantity a, struct quantity b)
+{
+    sum.binary = quantity_is_zero(a) ? b.binary : a.binary;
+    return sum;
+}
+
 struct quantity quantity_add(struct quantity a, struct quantity b)
 {
-    return from_nano(to_nano(a) + to_nano(b));
+    return written_as(from_nano(to_nano(a) + to_nano(b)), a, b);
 }
 
 struct quantity quantity_sub(struct quantity a, struct quantity b)
 {
-    return from_nano(to_nano(a) - to_nano(b));
+    return written_as(from_nano(to_nano(a) - to_nano(b)), a, b);
 }
 
 struct quantity quantity_from_int(int64_t units)
@@ -246,4 +254,41 @@ struct quantity quantity_from_milli(int64_t milli)
 struct quantity quantity_round_to_milli(struct quantity q)
 {
     return from_nano(divide_away_from_zero(to_nano(q), NANO_PER_MILLI) * NANO_PER_MILLI);
+}
+
+/* ---- writing ---- */
+static struct str put_digits(wide value, const char *suffix, char *buf)
+{
+    char digits[QUANTITY_LEN_MAX];
+    size_t at = sizeof(digits), len = 0;
+    bool negative = value < 0;
+    do {
+        digits[--at] = (char)('0' + (negative ? -(value % 10) : value % 10));
+        value /= 10;
+    } while (value);
+    if (negative)
+        buf[len++] = '-';
+    memcpy(buf + len, digits + at, sizeof(digits) - at);
+    len += sizeof(digits) - at;
+    memcpy(buf + len, suffix, strlen(suffix));
+    return (struct str){ buf, (uint32_t)(len + strlen(suffix)) };
+}
+
+struct str quantity_format(struct quantity q, char buf[static QUANTITY_LEN_MAX])
+{
+    static const char *const decimal[] = { "n", "u", "m", "", "k", "M", "G", "T", "P", "E" };
+    static const char *const binary[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
+    wide value = to_nano(q);
+    /* Below 1024 and for fractions, powers of two are of no use. */
+    bool in_binary = q.binary && q.nano == 0 && (q.units >= 1024 || q.units <= -1024);
+    const char *const *suffixes_of = in_binary ? binary : decimal;
+    size_t i = 0, last = (in_binary ? ARRAY_SIZE(binary) : ARRAY_SIZE(decimal)) - 1;
+    int64_t step = in_binary ? 1024 : 1000;
+    if (value == 0)
+        return put_digits(0, "", buf);
+    if (in_binary)
+        value = q.units;
+    for (; i < last && value % step == 0; i++)
+        value /= step;
+    return put_digits(value, suffixes_of[i], buf);
 }

@@ -12,6 +12,7 @@
 struct quantity {
     int64_t units;
     uint32_t nano;
+    bool binary; /* written in powers of two ("32Gi"): for writing it again, no part of the amount */
 };
 
 /* 0, or -EINVAL for a text that is no quantity. */
@@ -27,5 +28,9 @@ struct quantity quantity_from_int(int64_t units);
 struct quantity quantity_from_milli(int64_t milli);
 /* To a multiple of 0.001, away from zero: what the API server stores of requests, limits and capacities. */
 struct quantity quantity_round_to_milli(struct quantity q);
+
+enum { QUANTITY_LEN_MAX = 40 };
+/* As Kubernetes writes it, with the largest suffix that needs no fraction: "1500m", "32Gi", "2k". */
+struct str quantity_format(struct quantity q, char buf[static QUANTITY_LEN_MAX]);
 
 #endif

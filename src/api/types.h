@@ -80,6 +80,8 @@ struct meta {
     LIST(struct owner_ref) owners;
     struct str_list finalizers;
     void *home; /* for whoever keeps the object: what it lives in. Nobody decodes or reads it elsewhere */
+    /* The object as it came, protobuf or JSON, for who hands it on whole; empty unless that was asked for. */
+    struct str source;
 };
 
 /* ---- selectors ---- */
@@ -466,14 +468,8 @@ struct priority_class {
     struct str preemption_policy;
 };
 
-/* ---- dynamic resources: enough to know that a pod needs them ---- */
-struct resource_claim {
-    struct meta meta;
-};
-struct device_class {
-    struct meta meta;
-    struct str extended_resource_name;
-};
+/* ---- dynamic resources ---- */
+#include "api/device_types.h"
 
 /* ---- what a scheduler writes; not part of the cluster that it models ---- */
 struct binding {
@@ -537,6 +533,7 @@ struct api_status {
     X(PDB, "PodDisruptionBudget", "policy/v1", pdb, true) \
     X(PRIORITY_CLASS, "PriorityClass", "scheduling.k8s.io/v1", priority_class, false) \
     X(RESOURCE_CLAIM, "ResourceClaim", "resource.k8s.io/v1", resource_claim, true) \
+    X(RESOURCE_SLICE, "ResourceSlice", "resource.k8s.io/v1", resource_slice, false) \
     X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false) \
     X(BINDING, "Binding", "v1", binding, true) \
     X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \

@@ -1,4 +1,8 @@
-/* arena.c: chunks that double in size up to a bound, newest first. */
+/* arena.c: chunks that double in size up to a bound, newest first.
+ *
+ *     chunk  [ structs and arrays, aligned ──▶   free   ◀── texts, of any length ]
+ *
+ * What is large gets a chunk of just its size behind the newest one, in which small things go on. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -11,19 +15,29 @@ struct arena_chunk {
     char data[];
 };
 
-enum { CHUNK_BYTES_MIN = 512, CHUNK_BYTES_MAX = 1 << 20, RESET_BYTES_MAX = 64 << 20 };
+enum { CHUNK_BYTES_MIN = 512, CHUNK_BYTES_MAX = 1 << 20, APART_BYTES_MIN = 8 << 10, RESET_BYTES_MAX = 64 << 20 };
 
-static void add_chunk(struct arena *arena, size_t size)
+static struct arena_chunk *chunk_new(struct arena *arena, size_t size, struct arena_chunk *older)
 {
     if (size > SIZE_MAX - sizeof(struct arena_chunk))
         size = SIZE_MAX - sizeof(struct arena_chunk); /* xmalloc ends it */
     struct arena_chunk *chunk = xmalloc(sizeof(*chunk) + size);
-    chunk->older = arena->chunks;
-    chunk->size_bytes = size;
-    arena->chunks = chunk;
-    arena->next = chunk->data;
-    arena->end = chunk->data + size;
+    *chunk = (struct arena_chunk){ .older = older, .size_bytes = size };
     arena->total_bytes += size;
+    return chunk;
+}
+
+static void add_chunk(struct arena *arena, size_t size)
+{
+    arena->chunks = chunk_new(arena, size, arena->chunks);
+    arena->next = arena->chunks->data;
+    arena->end = arena->next + arena->chunks->size_bytes;
+}
+
+static void *alloc_apart(struct arena *arena, size_t size)
+{
+    arena->chunks->older = chunk_new(arena, size, arena->chunks->older);
+    return arena->chunks->older->data;
 }
 
 static void arena_grow(struct arena *arena, size_t need)
@@ -46,8 +60,11 @@ size_t arena_used(const struct arena *arena)
 void *arena_alloc(struct arena *arena, size_t size)
 {
     size_t need = size > SIZE_MAX - 7 ? SIZE_MAX - 7 : (size + 7) & ~(size_t)7;
-    if ((size_t)(arena->end - arena->next) < need || !arena->next)
+    if (!arena->next || (size_t)(arena->end - arena->next) < need) {
+        if (arena->next && need >= APART_BYTES_MIN)
+            return alloc_apart(arena, need);
         arena_grow(arena, need);
+    }
     void *ptr = arena->next;
     arena->next += need;
     return ptr;
@@ -59,9 +76,19 @@ void *arena_zalloc(struct arena *arena, size_t size)
     return memset(ptr, 0, size);
 }
 
+/* A text that the newest chunk has no room for. */
+static char *text_alloc(struct arena *arena, size_t size)
+{
+    if (size >= APART_BYTES_MIN)
+        return arena_alloc(arena, size);
+    arena_grow(arena, size);
+    return arena->end -= size;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-    char *copy = arena_alloc(arena, len + 1);
+    size_t room = (size_t)(arena->end - arena->next);
+    char *copy = arena->next && room > len ? (arena->end -= len + 1) : text_alloc(arena, len + 1);
     if (len)
         memcpy(copy, text, len);
     copy[len] = '\0';

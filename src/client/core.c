@@ -110,6 +110,7 @@ int core_new(const struct core_options *options, struct core **ret, struct error
                             .seed = options->seed,
                             .now_ns = core_now(core),
                             .slowest = PATH_INDEX,
+                            .extenders = options->extenders,
                             .host = { .emit = emit, .notice = on_notice, .context = core },
                         },
                         err);
@@ -182,8 +183,7 @@ static bool decide_some(struct core *core)
         int64_t then_ns = now_ns;
         now_ns = core_now(core);
         if (core->options.on_decision)
-            core->options.on_decision(core->options.user, &decision,
-                                      queue_find(&core->engine.queue, decision.pod), now_ns - then_ns);
+            core->options.on_decision(core->options.user, &decision, now_ns - then_ns);
     }
     return true;
 }
@@ -214,13 +214,17 @@ void core_run(struct core *core)
 {
     int64_t recorder_due_ns = 0;
     bool more = false;
-    core->reflectors = reflectors_start(core->options.api, core->options.inbox, &(struct reflector_options){ 0 });
+    core->reflectors =
+        reflectors_start(core->options.api, core->options.inbox,
+                         &(struct reflector_options){ .whole_kinds = core->options.whole_kinds });
     while (!drained(core, core_now(core))) {
         int64_t until_ns = more ? 0 : MIN(next_due(core), recorder_due_ns);
         read_letters(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
         look_at_sync(core);
         engine_tick(&core->engine, core_now(core));
         more = decide_some(core);
+        if (core->options.on_round)
+            core->options.on_round(core->options.user, &core->engine, core_now(core));
         if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
             recorder_due_ns = recorder_tick(core->options.recorder);
     }

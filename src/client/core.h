@@ -22,12 +22,15 @@ struct core_options {
     struct inbox *inbox;
     struct writer *writer;
     struct recorder *recorder;
+    const struct extenders *extenders; /* NULL: none */
+    uint64_t whole_kinds;              /* see reflector_options */
     uint64_t seed;
     bool elected; /* there is an election: core_lead() says when to begin */
     int64_t drain_ms; /* for what is on its way when it is to stop [5000] */
     /* For metrics and logs of others; on the core thread. May be NULL. */
-    void (*on_decision)(void *user, const struct decision *decision, const struct queued_pod *entry, int64_t took_ns);
+    void (*on_decision)(void *user, const struct decision *decision, int64_t took_ns);
     void (*on_notice)(void *user, const struct notice *notice);
+    void (*on_round)(void *user, const struct engine *engine, int64_t now_ns); /* after each handful of decisions */
     void *user;
 };
 

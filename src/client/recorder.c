@@ -5,7 +5,11 @@
  *                                                                └─┘ tried again, later
  *
  * One lock guards everything. It is not held while a request is handed to the API client, whose callbacks take it. A
- * series that is SENT is not freed: the request's callback points to it. */
+ * series that is SENT is not freed: the request's callback points to it.
+ *
+ * Who is IDLE has no texts. A repetition brings them along, for the case that the event is gone and is to be created
+ * again; what is written without one (every half hour, at the end) can only be patched: if it is gone then, the next
+ * repetition creates it. */
 #include "client/recorder.h"
 
 #include <pthread.h>
@@ -15,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/map.h"
 #include "base/rng.h"
 #include "client/rate.h"
 #include "client/rest.h"
@@ -35,7 +38,9 @@ struct recorder {
     char hostname[256];
     pthread_mutex_t lock;
     enum group group;
-    struct strmap by_key;
+    uint64_t seeds[2];
+    struct series **buckets; /* by key; as many as records at most */
+    size_t bucket_mask;
     struct series *oldest, *newest; /* by when they were seen last */
     struct series *first_waiting, *last_waiting;
     uint32_t in_flight;
@@ -63,12 +68,44 @@ static void list_remove(struct recorder *recorder, struct series *series)
     *(series->next ? &series->next->prev : &recorder->newest) = series->prev;
 }
 
+/* The link that leads to the one with the key, or the last one of the bucket. */
+static struct series **find(struct recorder *recorder, struct series_key key)
+{
+    struct series **link = &recorder->buckets[key.halves[0] & recorder->bucket_mask];
+    while (*link && !series_key_eq((*link)->key, key))
+        link = &(*link)->next_in_bucket;
+    return link;
+}
+
+static void remember(struct recorder *recorder, struct series *series)
+{
+    series->recorder = recorder;
+    list_append(recorder, series);
+    *find(recorder, series->key) = series;
+    recorder->stats.series++;
+    recorder->stats.bytes += series_bytes(series);
+}
+
 static void forget(struct recorder *recorder, struct series *series)
 {
     list_remove(recorder, series);
-    strmap_remove(&recorder->by_key, series->key);
+    *find(recorder, series->key) = series->next_in_bucket;
     recorder->stats.series--;
+    recorder->stats.bytes -= series_bytes(series);
     series_free(series);
+}
+
+static void drop_texts(struct recorder *recorder, struct series *series)
+{
+    recorder->stats.bytes -= series->texts_bytes;
+    series_drop_texts(series);
+}
+
+static void set_texts(struct recorder *recorder, struct series *series, struct str parts, struct str note)
+{
+    recorder->stats.bytes -= series->texts_bytes;
+    series_set_texts(series, parts, note);
+    recorder->stats.bytes += series->texts_bytes;
 }
 
 /* The one that was seen longest ago and is not about to be written. */
@@ -126,8 +163,8 @@ static void log_problem(const char *message, const struct series *series, struct
 {
     struct error err;
     error_set(&err, 0, STR_FMT, STR_ARG(sentence));
-    log_error(&err, message, log_ref("event", series->event.meta.namespace, series->event.meta.name),
-              log_str("reason", series->event.reason));
+    log_error(&err, message, log_ref("event", series_namespace(series), series_name(series)),
+              log_str("reason", series_reason(series)));
 }
 
 /* What becomes of an event that the server answered to, unless the answer is to try again. */
@@ -142,7 +179,8 @@ static int64_t take_refusal(struct recorder *recorder, struct series *series,
     if (code == 404 && series->patched) {
         /* It is gone by now: a new one begins with the count that was reached. */
         series->exists = false;
-        return 0;
+        series->renew = !series->texts;
+        return series->texts ? 0 : -1;
     }
     if (code == 409 && !series->patched) {
         /* An earlier attempt went through although no answer came. */
@@ -150,7 +188,7 @@ static int64_t take_refusal(struct recorder *recorder, struct series *series,
         if (series_is_repeated(series))
             return 0;
         log_info(5, "Server rejected event (will not retry!)",
-                 log_ref("event", series->event.meta.namespace, series->event.meta.name),
+                 log_ref("event", series_namespace(series), series_name(series)),
                  log_str("err", sentence));
         return -1;
     }
@@ -239,12 +277,14 @@ static void settle(struct recorder *recorder, struct series *series)
     recorder->in_flight--;
     series->state = SERIES_IDLE;
     series->tries = 0;
-    if (series->again) {
-        series->again = false;
+    bool again = series->again && series_is_writable(series);
+    series->again = false;
+    if (again)
         wait_in_line(recorder, series);
-    } else if (series->ending) {
+    else if (series->ending)
         forget(recorder, series);
-    }
+    else
+        drop_texts(recorder, series);
 }
 
 /* The API client took no more: it waits in front, unless it cannot be sent at all. True: others may have more luck. */
@@ -357,9 +397,9 @@ static void finish_series(struct recorder *recorder, int64_t wall_ns)
 {
     for (struct series *series = recorder->oldest, *next; series; series = next) {
         next = series->next;
-        if (series_last_ns(series) >= wall_ns - FINISH_NS)
+        if (series->last_ns >= wall_ns - FINISH_NS)
             continue;
-        if (series_is_repeated(series)) {
+        if (series_is_repeated(series) && series_is_writable(series)) {
             series->ending = true;
             want_written(recorder, series);
         } else if (series->state == SERIES_IDLE) {
@@ -370,9 +410,14 @@ static void finish_series(struct recorder *recorder, int64_t wall_ns)
 
 static void refresh_series(struct recorder *recorder)
 {
-    for (struct series *series = recorder->oldest; series; series = series->next)
-        if (series_is_repeated(series))
+    for (struct series *series = recorder->oldest; series; series = series->next) {
+        if (!series_is_repeated(series))
+            continue;
+        if (series_is_writable(series))
             want_written(recorder, series);
+        else
+            series->renew = true;
+    }
 }
 
 static void do_what_is_due(struct recorder *recorder, int64_t wall_ns)
@@ -402,20 +447,30 @@ int64_t recorder_tick(struct recorder *recorder)
     return at_ns;
 }
 
-static void repeat(struct recorder *recorder, struct series *series, int64_t wall_ns)
+/* An event that comes in: `parts` are those of its key. */
+struct occurrence {
+    const struct recorder_event *event;
+    struct str parts;
+    int64_t wall_ns;
+};
+
+static void repeat(struct recorder *recorder, struct series *series, const struct occurrence *now)
 {
-    bool first_time = !series_is_repeated(series);
-    series_repeat(series, wall_ns);
+    bool write = !series_is_repeated(series) || series->renew;
+    series_repeat(series, now->wall_ns);
     series->ending = false;
     list_remove(recorder, series);
     list_append(recorder, series);
     recorder->stats.repeated++;
-    if (first_time)
-        want_written(recorder, series);
+    if (!write)
+        return;
+    series->renew = false;
+    if (!series->texts)
+        set_texts(recorder, series, now->parts, now->event->note);
+    want_written(recorder, series);
 }
 
-static void add(struct recorder *recorder, const struct recorder_event *event, struct str key,
-                int64_t wall_ns)
+static void add(struct recorder *recorder, const struct occurrence *now, struct series_key key)
 {
     if (recorder->stats.waiting >= recorder->options.queue_max) {
         recorder->stats.dropped++;
@@ -424,18 +479,16 @@ static void add(struct recorder *recorder, const struct recorder_event *event, s
     if (recorder->stats.series >= recorder->options.series_max)
         make_room(recorder);
     /* Two events about one object may come within the same tick of the clock. */
-    recorder->last_name_ns = MAX(wall_ns, recorder->last_name_ns + 1);
-    struct series *series = series_new(event, key, wall_ns, recorder->last_name_ns);
-    series->recorder = recorder;
-    list_append(recorder, series);
-    strmap_put(&recorder->by_key, series->key, series);
-    recorder->stats.series++;
+    recorder->last_name_ns = MAX(now->wall_ns, recorder->last_name_ns + 1);
+    struct series *series = series_new(now->event, key, now->wall_ns, recorder->last_name_ns);
+    remember(recorder, series);
+    set_texts(recorder, series, now->parts, now->event->note);
     wait_in_line(recorder, series);
 }
 
 void recorder_event(struct recorder *recorder, const struct recorder_event *event)
 {
-    _cleanup_(strbuf_release) struct strbuf key = { 0 }, instance = { 0 };
+    _cleanup_(strbuf_release) struct strbuf parts = { 0 }, instance = { 0 };
     if (!str_eq(event->type, STR("Normal")) && !str_eq(event->type, STR("Warning"))) {
         log_error(NULL, "Unsupported event type", log_str("eventType", event->type));
         pthread_mutex_lock(&recorder->lock);
@@ -444,15 +497,17 @@ void recorder_event(struct recorder *recorder, const struct recorder_event *even
         return;
     }
     strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
-    series_put_key(&key, event, strbuf_slice(&instance));
-    int64_t wall_ns = recorder->options.wall_ns(recorder->options.clock);
+    series_put_parts(&parts, event, strbuf_slice(&instance));
+    struct series_key key = series_key(strbuf_slice(&parts), recorder->seeds);
+    const struct occurrence now = { event, strbuf_slice(&parts),
+                                    recorder->options.wall_ns(recorder->options.clock) };
     pthread_mutex_lock(&recorder->lock);
-    do_what_is_due(recorder, wall_ns);
-    struct series *series = strmap_get(&recorder->by_key, strbuf_slice(&key));
+    do_what_is_due(recorder, now.wall_ns);
+    struct series *series = *find(recorder, key);
     if (series)
-        repeat(recorder, series, wall_ns);
+        repeat(recorder, series, &now);
     else
-        add(recorder, event, strbuf_slice(&key), wall_ns);
+        add(recorder, &now, key);
     pthread_mutex_unlock(&recorder->lock);
     pump(recorder);
 }
@@ -517,6 +572,21 @@ static void set_defaults(struct recorder_options *options)
     options->steady_ns = options->steady_ns ? options->steady_ns : system_steady_ns;
 }
 
+static void make_table(struct recorder *recorder)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = (uint64_t)system_wall_ns(NULL);
+    rng_seed(&recorder->rng, seed);
+    for (size_t i = 0; i < ARRAY_SIZE(recorder->seeds); i++)
+        recorder->seeds[i] = rng_next(&recorder->rng);
+    size_t count = 1;
+    while (count < recorder->options.series_max)
+        count *= 2;
+    recorder->buckets = xcalloc(count, sizeof(*recorder->buckets));
+    recorder->bucket_mask = count - 1;
+}
+
 struct recorder *recorder_new(const struct recorder_options *options)
 {
     struct recorder *recorder = xcalloc(1, sizeof(*recorder));
@@ -526,10 +596,7 @@ struct recorder *recorder_new(const struct recorder_options *options)
         snprintf(recorder->hostname, sizeof(recorder->hostname), "%s", options->hostname);
     else if (gethostname(recorder->hostname, sizeof(recorder->hostname) - 1) < 0)
         recorder->hostname[0] = '\0';
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-        seed = (uint64_t)system_wall_ns(NULL);
-    rng_seed(&recorder->rng, seed);
+    make_table(recorder);
     rate_init(&recorder->rate, options->qps, options->burst);
     pthread_mutex_init(&recorder->lock, NULL);
     int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
@@ -546,7 +613,7 @@ void recorder_free(struct recorder *recorder)
         next = series->next;
         series_free(series);
     }
-    strmap_release(&recorder->by_key);
+    free(recorder->buckets);
     rate_release(&recorder->rate);
     pthread_mutex_destroy(&recorder->lock);
     free(recorder);

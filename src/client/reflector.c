@@ -184,10 +184,16 @@ static void put_watch_query(struct reflector *r, struct strbuf *path)
     watched_query(path, "timeoutSeconds", str_from(seconds));
 }
 
+static bool is_whole(const struct reflector *r)
+{
+    return r->all->options.whole_kinds >> r->watched->kind & 1;
+}
+
 static void begin_watch(struct reflector *r)
 {
     wire_watch_release(&r->watch);
     wire_watch_init(&r->watch, r->watched->kind);
+    r->watch.whole = is_whole(r);
     r->watch_from = r->position_number;
     r->begun_ns = 0;
     r->heard = 0;
@@ -393,6 +399,7 @@ static void page_done(struct reflector *r, struct http_response *response)
     struct error err = { 0 };
     struct wire_page page;
     int code = wire_page_init(&page, r->watched->kind, response->body, &err);
+    page.whole = is_whole(r);
     if (code == 0)
         code = take_page(r, &page, &err);
     if (code < 0) {

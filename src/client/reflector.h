@@ -44,6 +44,7 @@ struct reflector_options {
     int64_t absent_ms;       /* until a kind that is not served is asked for again [180000] */
     int64_t watch_ms_min;    /* a watch takes this long, or up to twice as long [300000] */
     size_t page_bytes_max;   /* of a page of a list [64 MiB] */
+    uint64_t whole_kinds;    /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
 };
 
 #define REFLECTOR_COUNTS(X) \

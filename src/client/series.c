@@ -11,38 +11,60 @@
 
 enum { NOTE_BYTES_MAX = 1024, NAME_BYTES_MAX = 253, NANO = 1000000000, NANO_PER_MICRO = 1000 };
 
-/* What makes two events one of a kind: all but the note and the time. */
-static const uint16_t key_fields[] = {
-    offsetof(struct series, event.type),
-    offsetof(struct series, event.action),
-    offsetof(struct series, event.reason),
-    offsetof(struct series, event.reporting_controller),
-    offsetof(struct series, event.reporting_instance),
-    offsetof(struct series, event.regarding.kind),
-    offsetof(struct series, event.regarding.namespace),
-    offsetof(struct series, event.regarding.name),
-    offsetof(struct series, event.regarding.uid),
-    offsetof(struct series, event.regarding.api_version),
-    offsetof(struct series, event.regarding.resource_version),
-    offsetof(struct series, event.regarding.field_path),
-    offsetof(struct series, related.kind),
-    offsetof(struct series, related.namespace),
-    offsetof(struct series, related.name),
-    offsetof(struct series, related.uid),
-    offsetof(struct series, related.api_version),
-    offsetof(struct series, related.resource_version),
-    offsetof(struct series, related.field_path),
+/* An event to be created, put together from a record and its texts. */
+struct draft {
+    struct api_event event;
+    struct object_ref related;    /* event.related, if there is one */
+    struct event_series repeated; /* event.series, from the second one on */
 };
 
-static struct str *field_at(struct series *series, size_t i)
+/* What makes two events one of a kind: all but the note and the time. */
+static const uint16_t key_fields[] = {
+    offsetof(struct draft, event.type),
+    offsetof(struct draft, event.action),
+    offsetof(struct draft, event.reason),
+    offsetof(struct draft, event.reporting_controller),
+    offsetof(struct draft, event.reporting_instance),
+    offsetof(struct draft, event.regarding.kind),
+    offsetof(struct draft, event.regarding.namespace),
+    offsetof(struct draft, event.regarding.name),
+    offsetof(struct draft, event.regarding.uid),
+    offsetof(struct draft, event.regarding.api_version),
+    offsetof(struct draft, event.regarding.resource_version),
+    offsetof(struct draft, event.regarding.field_path),
+    offsetof(struct draft, related.kind),
+    offsetof(struct draft, related.namespace),
+    offsetof(struct draft, related.name),
+    offsetof(struct draft, related.uid),
+    offsetof(struct draft, related.api_version),
+    offsetof(struct draft, related.resource_version),
+    offsetof(struct draft, related.field_path),
+};
+
+static struct str *field_at(struct draft *draft, size_t i)
 {
-    return (struct str *)(void *)((char *)series + key_fields[i]);
+    return (struct str *)(void *)((char *)draft + key_fields[i]);
 }
 
-/* The fields that are the key, still in the caller's memory. */
-static struct series series_of(const struct recorder_event *event, struct str instance)
+/* A length in front of each part, so that no two keys read alike. */
+static void put_part(struct strbuf *out, struct str part)
 {
-    return (struct series){
+    strbuf_add(out, (const char *)&part.len, sizeof(part.len));
+    strbuf_str(out, part);
+}
+
+static struct str take_part(const char **at)
+{
+    struct str part;
+    memcpy(&part.len, *at, sizeof(part.len));
+    part.ptr = *at + sizeof(part.len);
+    *at = part.ptr + part.len;
+    return part;
+}
+
+void series_put_parts(struct strbuf *out, const struct recorder_event *event, struct str instance)
+{
+    struct draft draft = {
         .event = { .type = event->type,
                    .action = event->action,
                    .reason = event->reason,
@@ -50,20 +72,16 @@ static struct series series_of(const struct recorder_event *event, struct str in
                    .reporting_instance = instance,
                    .regarding = event->regarding },
         .related = event->related,
-        .legacy = event->legacy,
     };
+    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++)
+        put_part(out, *field_at(&draft, i));
+    strbuf_putc(out, event->legacy ? '1' : '0');
 }
 
-/* A length in front of each part, so that no two keys read alike. */
-void series_put_key(struct strbuf *out, const struct recorder_event *event, struct str instance)
+struct series_key series_key(struct str parts, const uint64_t seeds[2])
 {
-    struct series series = series_of(event, instance);
-    strbuf_putc(out, event->legacy ? '1' : '0');
-    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++) {
-        struct str part = *field_at(&series, i);
-        strbuf_add(out, (const char *)&part.len, sizeof(part.len));
-        strbuf_str(out, part);
-    }
+    return (struct series_key){ { hash_bytes(parts.ptr, parts.len, seeds[0]),
+                                  hash_bytes(parts.ptr, parts.len, seeds[1]) } };
 }
 
 /* ---- name and note ---- */
@@ -120,89 +138,125 @@ static void put_note(struct strbuf *out, struct str note)
 }
 
 /* ---- life ---- */
-static struct opt_time time_of(int64_t wall_ns)
-{
-    return (struct opt_time){ true, wall_ns / NANO, (int32_t)(wall_ns % NANO) };
-}
-
-static struct str copy_behind(char **at, struct str text)
-{
-    struct str copy = { *at, text.len };
-    if (text.len)
-        memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-    return copy;
-}
-
-struct series *series_new(const struct recorder_event *event, struct str key, int64_t wall_ns,
+struct series *series_new(const struct recorder_event *event, struct series_key key, int64_t wall_ns,
                           int64_t name_ns)
 {
-    _cleanup_(strbuf_release) struct strbuf name = { 0 }, note = { 0 };
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    struct str namespace = event->regarding.namespace.len ? event->regarding.namespace : STR("default");
     put_name(&name, event->regarding.name, name_ns);
-    put_note(&note, event->note);
-    struct series *series = xmalloc(sizeof(*series) + key.len + name.len + note.len);
-    *series = series_of(event, (struct str){ 0 });
-    char *at = (char *)(series + 1);
-    series->key = copy_behind(&at, key);
-    /* The key has all of its fields in it, each behind its length. */
-    uint32_t part = 1;
-    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++) {
-        struct str *field = field_at(series, i);
-        memcpy(&field->len, series->key.ptr + part, sizeof(field->len));
-        field->ptr = series->key.ptr + part + sizeof(field->len);
-        part += (uint32_t)sizeof(field->len) + field->len;
-    }
-    series->event.meta.name = copy_behind(&at, strbuf_slice(&name));
-    series->event.meta.namespace =
-        series->event.regarding.namespace.len ? series->event.regarding.namespace : STR("default");
-    series->event.note = copy_behind(&at, strbuf_slice(&note));
-    series->event.event_time = time_of(wall_ns);
-    series->event.related = series->related.name.len ? &series->related : NULL;
+    assert(name.len <= UINT8_MAX);
+    struct series *series = xmalloc(sizeof(*series) + namespace.len + name.len);
+    *series = (struct series){
+        .key = key,
+        .first_ns = wall_ns,
+        .last_ns = wall_ns,
+        .count = 1,
+        .legacy = event->legacy,
+        .namespace_len = namespace.len,
+        .name_len = (uint8_t)name.len,
+    };
+    memcpy(series->names, namespace.ptr, namespace.len);
+    memcpy(series->names + namespace.len, name.text, name.len);
     return series;
 }
 
 void series_free(struct series *series)
 {
+    if (series)
+        free(series->texts);
     free(series);
+}
+
+void series_set_texts(struct series *series, struct str parts, struct str note)
+{
+    _cleanup_(strbuf_release) struct strbuf cut = { 0 };
+    struct strbuf texts = { 0 };
+    put_note(&cut, note);
+    strbuf_str(&texts, parts);
+    put_part(&texts, strbuf_slice(&cut));
+    free(series->texts);
+    series->texts = xrealloc(texts.text, texts.len);
+    series->texts_bytes = (uint32_t)texts.len;
+}
+
+void series_drop_texts(struct series *series)
+{
+    free(series->texts);
+    series->texts = NULL;
+    series->texts_bytes = 0;
 }
 
 void series_repeat(struct series *series, int64_t wall_ns)
 {
-    if (!series->event.series) {
-        series->repeated.count = 1;
-        series->event.series = &series->repeated;
-    }
-    series->repeated.count += series->repeated.count < INT32_MAX;
-    series->repeated.last_observed_time = time_of(wall_ns);
+    series->count += series->count < INT32_MAX;
+    series->last_ns = wall_ns;
 }
 
-int64_t series_last_ns(const struct series *series)
+struct str series_namespace(const struct series *series)
 {
-    const struct opt_time *last =
-        series_is_repeated(series) ? &series->repeated.last_observed_time : &series->event.event_time;
-    return last->seconds * NANO + last->nanos;
+    return (struct str){ series->names, series->namespace_len };
+}
+
+struct str series_name(const struct series *series)
+{
+    return (struct str){ series->names + series->namespace_len, series->name_len };
+}
+
+size_t series_bytes(const struct series *series)
+{
+    return sizeof(*series) + series->namespace_len + series->name_len + series->texts_bytes;
+}
+
+static struct opt_time time_of(int64_t wall_ns)
+{
+    return (struct opt_time){ true, wall_ns / NANO, (int32_t)(wall_ns % NANO) };
+}
+
+/* The strings are the record's and its texts'. */
+static void draft_of(const struct series *series, struct draft *ret)
+{
+    *ret = (struct draft){ 0 };
+    const char *at = series->texts;
+    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++)
+        *field_at(ret, i) = take_part(&at);
+    at++; /* legacy or not */
+    ret->event.note = take_part(&at);
+    ret->event.meta.namespace = series_namespace(series);
+    ret->event.meta.name = series_name(series);
+    ret->event.event_time = time_of(series->first_ns);
+    ret->repeated = (struct event_series){ series->count, time_of(series->last_ns) };
+    ret->event.series = series_is_repeated(series) ? &ret->repeated : NULL;
+    ret->event.related = ret->related.name.len ? &ret->related : NULL;
+}
+
+struct str series_reason(const struct series *series)
+{
+    struct draft draft = { 0 };
+    if (series->texts)
+        draft_of(series, &draft);
+    return draft.event.reason;
 }
 
 /* ---- requests ---- */
 void series_put_path(struct strbuf *out, const struct series *series, bool core, bool patch)
 {
     strbuf_puts(out, core ? "/api/v1" : "/apis/events.k8s.io/v1");
-    rest_path(out, series->event.meta.namespace, "events",
-              patch ? series->event.meta.name : (struct str){ 0 });
+    rest_path(out, series_namespace(series), "events", patch ? series_name(series) : (struct str){ 0 });
 }
 
-static void put_micro_time(struct json_writer *json, const char *key, const struct opt_time *time)
+static void put_micro_time(struct json_writer *json, const char *key, int64_t wall_ns)
 {
+    struct opt_time time = time_of(wall_ns);
     char seconds[TIMESTAMP_LEN + 1], text[TIMESTAMP_LEN + 16];
-    timestamp_format(time->seconds, seconds);
-    snprintf(text, sizeof(text), "%.*s.%06dZ", TIMESTAMP_LEN - 1, seconds, time->nanos / NANO_PER_MICRO);
+    timestamp_format(time.seconds, seconds);
+    snprintf(text, sizeof(text), "%.*s.%06dZ", TIMESTAMP_LEN - 1, seconds, time.nanos / NANO_PER_MICRO);
     json_member_str(json, key, str_from(text));
 }
 
-static void put_time(struct json_writer *json, const char *key, const struct opt_time *time)
+static void put_time(struct json_writer *json, const char *key, int64_t wall_ns)
 {
     char seconds[TIMESTAMP_LEN + 1];
-    json_member_str(json, key, timestamp_format(time->seconds, seconds));
+    json_member_str(json, key, timestamp_format(time_of(wall_ns).seconds, seconds));
 }
 
 static void member(struct json_writer *json, const char *key, struct str value)
@@ -217,19 +271,20 @@ static void put_patch(struct strbuf *out, const struct series *series)
     json_begin_object(&json);
     json_key(&json, STR("series"));
     json_begin_object(&json);
-    json_member_int(&json, "count", series->repeated.count);
-    put_micro_time(&json, "lastObservedTime", &series->repeated.last_observed_time);
+    json_member_int(&json, "count", series->count);
+    put_micro_time(&json, "lastObservedTime", series->last_ns);
     json_end_object(&json);
     json_end_object(&json);
 }
 
 static void put_event(struct strbuf *out, const struct series *series)
 {
-    struct api_event event = series->event;
+    struct draft draft;
+    draft_of(series, &draft);
     const struct object object = {
         .kind = KIND_EVENT,
-        .ptr = &event,
-        .meta = &event.meta,
+        .ptr = &draft.event,
+        .meta = &draft.event.meta,
         .api_version = STR("events.k8s.io/v1"),
         .kind_name = STR("Event"),
     };
@@ -238,10 +293,8 @@ static void put_event(struct strbuf *out, const struct series *series)
 
 static void put_core_times(struct json_writer *json, const struct series *series)
 {
-    bool repeated = series_is_repeated(series);
-    json_member_int(json, "count", repeated ? series->repeated.count : 1);
-    put_time(json, "lastTimestamp",
-             repeated ? &series->repeated.last_observed_time : &series->event.event_time);
+    json_member_int(json, "count", series->count);
+    put_time(json, "lastTimestamp", series->last_ns);
 }
 
 static void put_involved(struct json_writer *json, const struct object_ref *ref)
@@ -260,7 +313,9 @@ static void put_involved(struct json_writer *json, const struct object_ref *ref)
 
 static void put_core_event(struct strbuf *out, const struct series *series)
 {
-    const struct api_event *event = &series->event;
+    struct draft draft;
+    draft_of(series, &draft);
+    const struct api_event *event = &draft.event;
     struct json_writer json = json_writer(out, JSON_COMPACT);
     json_begin_object(&json);
     json_member_str(&json, "kind", STR("Event"));
@@ -277,7 +332,7 @@ static void put_core_event(struct strbuf *out, const struct series *series)
     json_begin_object(&json);
     member(&json, "component", event->reporting_controller);
     json_end_object(&json);
-    put_time(&json, "firstTimestamp", &event->event_time);
+    put_time(&json, "firstTimestamp", series->first_ns);
     put_core_times(&json, series);
     json_member_str(&json, "type", event->type);
     json_member_str(&json, "reportingComponent", event->reporting_controller);

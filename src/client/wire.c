@@ -47,7 +47,17 @@ struct json_source {
     yyjson_val *val;
     enum api_kind kind;
     struct str api_version;
+    bool whole;
 };
+
+static struct str text_of(yyjson_val *val, struct arena *arena)
+{
+    size_t len = 0;
+    char *text = yyjson_val_write(val, YYJSON_WRITE_NOFLAG, &len);
+    struct str copy = len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
+    free(text);
+    return copy;
+}
 
 static int decode_json(const void *source, struct arena *arena, struct object *ret, struct error *err)
 {
@@ -64,6 +74,8 @@ static int decode_json(const void *source, struct arena *arena, struct object *r
     if (r < 0)
         return r;
     object_convert(&object, json->api_version);
+    if (json->whole)
+        object.meta->source = text_of(json->val, arena);
     *ret = object;
     return 0;
 }
@@ -144,18 +156,31 @@ int wire_page_init(struct wire_page *page, enum api_kind kind, struct strbuf *bo
     return 0;
 }
 
+static enum string_home home_of(bool whole)
+{
+    return whole ? STRINGS_IN_SOURCE : STRINGS_COPIED;
+}
+
+/* Bytes that begin with an object. */
+struct protobuf_source {
+    struct object_list_protobuf list; /* of a page */
+    struct str frame;                 /* of a watch */
+    bool whole;
+};
+
 static int decode_item(const void *source, struct arena *arena, struct object *ret, struct error *err)
 {
-    struct object_list_protobuf list = *(const struct object_list_protobuf *)source;
-    int r = object_list_protobuf_next(&list, STRINGS_COPIED, arena, ret, err);
+    const struct protobuf_source *protobuf = source;
+    struct object_list_protobuf list = protobuf->list;
+    int r = object_list_protobuf_next(&list, home_of(protobuf->whole), arena, ret, err);
     return r == 0 ? error_set(err, -ENODATA, "the list ended") : r < 0 ? r : 0;
 }
 
 int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
 {
     struct object first = { 0 };
-    struct object_list_protobuf before = page->items;
-    struct json_source json = { &page->doc, NULL, page->kind, page->api_version };
+    struct protobuf_source before = { .list = page->items, .whole = page->whole };
+    struct json_source json = { &page->doc, NULL, page->kind, page->api_version, page->whole };
     scratch_clear(scratch);
     int r;
     if (page->json) {
@@ -164,7 +189,7 @@ int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_ob
             return 0;
         r = decode_json(&json, scratch, &first, err);
     } else {
-        r = object_list_protobuf_next(&page->items, STRINGS_COPIED, scratch, &first, err);
+        r = object_list_protobuf_next(&page->items, home_of(page->whole), scratch, &first, err);
         if (r == 0)
             return 0;
     }
@@ -275,7 +300,7 @@ static bool json_type(struct str name, enum watch_type *ret)
     return false;
 }
 
-static int json_event(const struct doc *doc, enum api_kind kind, struct arena *scratch,
+static int json_event(const struct doc *doc, const struct wire_watch *watch, struct arena *scratch,
                       struct wire_event *ret, struct error *err)
 {
     struct object first = { 0 };
@@ -289,7 +314,7 @@ static int json_event(const struct doc *doc, enum api_kind kind, struct arena *s
         return decode_struct(&dec, NULL, val, api_status_type, &ret->status);
     }
     struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
-    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version };
+    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version, watch->whole };
     int r = decode_json(&json, scratch, &first, err);
     if (r < 0)
         return r;
@@ -299,7 +324,7 @@ static int json_event(const struct doc *doc, enum api_kind kind, struct arena *s
     }
     if (first.kind == KIND_UNKNOWN)
         first.kind_name = name;
-    return make_live(decode_json, &json, &first, kind, scratch, &ret->object, err);
+    return make_live(decode_json, &json, &first, watch->kind, scratch, &ret->object, err);
 }
 
 static int next_json(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
@@ -315,7 +340,7 @@ static int next_json(struct wire_watch *watch, struct arena *scratch, struct wir
     strbuf_str(&copy, value);
     r = open_json(&stream, &doc, &copy, err);
     if (r == 0)
-        json_event(&doc, watch->kind, scratch, ret, err);
+        json_event(&doc, watch, scratch, ret, err);
     doc_release(&doc);
     doc_stream_release(&stream);
     return 1;
@@ -323,8 +348,9 @@ static int next_json(struct wire_watch *watch, struct arena *scratch, struct wir
 
 static int decode_frame(const void *source, struct arena *arena, struct object *ret, struct error *err)
 {
+    const struct protobuf_source *protobuf = source;
     struct watch_event event;
-    int r = watch_event_decode_protobuf(*(const struct str *)source, STRINGS_COPIED, arena, &event, err);
+    int r = watch_event_decode_protobuf(protobuf->frame, home_of(protobuf->whole), arena, &event, err);
     if (r == 0)
         *ret = event.object;
     return r;
@@ -333,12 +359,12 @@ static int decode_frame(const void *source, struct arena *arena, struct object *
 static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
                          struct error *err)
 {
-    struct str frame;
+    struct protobuf_source source = { .whole = watch->whole };
     struct watch_event event = { 0 };
-    int r = protobuf_frames_next(&watch->frames, &frame, err);
+    int r = protobuf_frames_next(&watch->frames, &source.frame, err);
     if (r <= 0)
         return r;
-    if (watch_event_decode_protobuf(frame, STRINGS_COPIED, scratch, &event, err) < 0)
+    if (watch_event_decode_protobuf(source.frame, home_of(watch->whole), scratch, &event, err) < 0)
         return 1;
     ret->type = event.type;
     if (event.type == WATCH_ERROR)
@@ -346,7 +372,7 @@ static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct
     else if (event.type == WATCH_BOOKMARK)
         ret->resource_version = event.object.meta ? event.object.meta->resource_version : (struct str){ 0 };
     else
-        make_live(decode_frame, &frame, &event.object, watch->kind, scratch, &ret->object, err);
+        make_live(decode_frame, &source, &event.object, watch->kind, scratch, &ret->object, err);
     return 1;
 }
 

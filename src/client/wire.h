@@ -4,7 +4,8 @@
  *     chunk, chunk, ... ──wire_watch_feed()──▶ wire_watch_next() ──▶ event, event, ...
  *
  * Which of the two formats it is, the first bytes say. An object is decoded twice: once into scratch memory to learn
- * how much it needs, then into one piece of memory of just that size, since many thousands of them are kept. */
+ * how much it needs, then into one piece of memory of just that size, since many thousands of them are kept. With
+ * `whole` set after init, objects keep what they were decoded from as their meta.source. */
 #ifndef CLIENT_WIRE_H
 #define CLIENT_WIRE_H
 
@@ -17,6 +18,7 @@ struct wire_page {
     struct str resource_version, continue_token; /* slices of the page */
     enum api_kind kind;
     bool json;
+    bool whole;
     struct strbuf body;
     struct object_list_protobuf items;
     struct doc_stream stream;
@@ -37,6 +39,7 @@ void wire_page_release(struct wire_page *page);
 struct wire_watch {
     enum api_kind kind;
     enum { WIRE_UNDECIDED, WIRE_PROTOBUF, WIRE_JSON } format;
+    bool whole;
     struct protobuf_frames frames;
     /* JSON: what has not been handed out begins at `at` and was looked through up to `seen`. */
     struct strbuf text;

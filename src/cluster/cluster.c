@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/devices.h"
 #include "cluster/model.h"
 #include "cluster/volumes.h"
 
@@ -126,7 +127,8 @@ static void *grow_column(void *column, uint32_t old, uint32_t cap, size_t size)
 
 static void grow_rows(struct cluster *cluster)
 {
-    uint32_t old = cluster->rows_cap, cap = old ? old * 2 : 64;
+    /* Large ones grow by a quarter only: every table has columns of this size. */
+    uint32_t old = cluster->rows_cap, cap = old < 1024 ? MAX(old * 2, 64u) : old + old / 4;
     struct columns *col = &cluster->col;
     for (uint32_t r = 0; r < col->resources; r++) {
         col->alloc[r] = grow_column(col->alloc[r], old, cap, sizeof(int64_t));
@@ -544,6 +546,7 @@ static struct strmap *store_of(struct cluster *cluster, enum api_kind kind)
 /* Who caches answers that depend on these objects compares versions. */
 static void store_touched(struct cluster *cluster, enum api_kind kind)
 {
+    cluster->slices_version += kind == KIND_RESOURCE_SLICE;
     switch (kind) {
     case KIND_NAMESPACE:
         cluster->namespaces_version++;
@@ -569,12 +572,16 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
     struct stored *entry = strmap_get(store, key);
     if (!entry) {
         entry = xmalloc(sizeof(*entry) + key.len + 1);
+        entry->object = NULL;
         memcpy(entry->text, key.ptr, key.len);
         entry->text[key.len] = '\0';
         entry->key = (struct str){ entry->text, key.len };
         strmap_put(store, entry->key, entry);
     }
+    const void *before = entry->object;
     entry->object = object;
+    if (kind == KIND_RESOURCE_CLAIM)
+        devices_claim_changed(cluster, before, object);
     store_touched(cluster, kind);
     return true;
 }
@@ -584,7 +591,10 @@ void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct s
     struct strmap *store = store_of(cluster, kind);
     if (!store)
         return;
-    free(strmap_remove(store, object_key(&cluster->scratch, namespace, name)));
+    struct stored *entry = strmap_remove(store, object_key(&cluster->scratch, namespace, name));
+    if (entry && kind == KIND_RESOURCE_CLAIM)
+        devices_claim_changed(cluster, entry->object, NULL);
+    free(entry);
     store_touched(cluster, kind);
 }
 
@@ -643,6 +653,7 @@ void cluster_release(struct cluster *cluster)
     CLUSTER_STORES(X)
 #undef X
     volumes_free(cluster->volumes);
+    devices_free(cluster->devices);
     strbuf_release(&cluster->scratch);
     arena_release(&cluster->scratch_arena);
     intern_release(&cluster->syms);

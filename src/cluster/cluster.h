@@ -20,6 +20,7 @@ enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
 #define ROW_NONE UINT32_MAX
 
 struct volumes;
+struct devices;
 
 struct pod_info {
     const struct pod *api;
@@ -84,6 +85,7 @@ struct image_info {
     X(PDB, pdb, pdbs) \
     X(PRIORITY_CLASS, priority_class, priority_classes) \
     X(RESOURCE_CLAIM, resource_claim, claims) \
+    X(RESOURCE_SLICE, resource_slice, slices) \
     X(DEVICE_CLASS, device_class, device_classes) \
     X(NAMESPACE, namespace, namespaces)
 
@@ -136,12 +138,13 @@ struct cluster {
     size_t pods_with_anti, pods_with_affinity; /* that occupy live nodes' rows */
 
     /* What may change without a row changing: whoever caches compares. */
-    uint64_t images_version, namespaces_version, controllers_version, storage_version;
+    uint64_t images_version, namespaces_version, controllers_version, storage_version, slices_version;
 
 #define X(kind, type, field) struct strmap field; /* "name" or "namespace/name" to object */
     CLUSTER_STORES(X)
 #undef X
 
+    struct devices *devices; /* what claims hold of devices, made at first use: cluster/devices.h */
     struct volumes *volumes; /* assumed bindings and indexes, made at first use: cluster/volumes.h */
     struct strbuf scratch;
     struct arena scratch_arena;

@@ -3,7 +3,6 @@
 
 #include "cmd/common.h"
 #include "cmd/explain_print.h"
-#include "plugins/registry.h"
 
 struct explain_settings {
     struct input_settings input;
@@ -124,7 +123,7 @@ static int explain(struct world *world, const struct explain_settings *settings,
         return fail(EXIT_INPUT, err);
     }
     struct pod_info *info = add_pending(world, pod);
-    if (profile_init(&profile, &builtin_plugins, config, &world->cluster, err) < 0) {
+    if (profile_init(&profile, world->registry, config, &world->cluster, err) < 0) {
         profile_release(&profile);
         return fail(EXIT_INPUT, err);
     }
@@ -177,7 +176,7 @@ static int run(int argc, char **argv)
         world_release(world);
         free(world);
     }
-    texts_release(&settings.input.files);
+    input_settings_release(&settings.input);
     return r;
 }
 

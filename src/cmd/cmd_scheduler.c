@@ -12,31 +12,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "client/core.h"
-#include "client/lease.h"
 #include "cmd/common.h"
-#include "config/flags.h"
+#include "cmd/scheduler.h"
 #include "config/write.h"
+#include "extender/extender.h"
 #include "net/file.h"
 #include "plugins/registry.h"
-
-struct daemon {
-    struct scheduler_flags flags;
-    struct features features;
-    struct scheduler_config config;
-    struct kube_access access;
-    struct warnings warnings;
-    struct arena arena;
-    struct api *api;
-    struct inbox *inbox;
-    struct recorder *recorder;
-    struct writer *writer;
-    struct core *core;
-    struct leader_lease *lease;
-    struct strbuf identity;
-    sigset_t signals;
-    pthread_t signal_thread;
-};
 
 extern const struct command command_scheduler;
 
@@ -51,6 +32,17 @@ static void on_problem(void *user, const char *sentence)
 {
     (void)user;
     log_warning("A request needs attention", log_str("problem", str_from(sentence)));
+}
+
+/* What came of a bind that an extender does. */
+static void on_extender_answer(void *user, uint64_t ticket, const struct answer *answer)
+{
+    const struct daemon *daemon = user;
+    struct letter *letter = letter_new(LETTER_ANSWER);
+    letter->ticket = ticket;
+    letter->answer = *answer;
+    letter->answer.message = arena_str(&letter->texts, answer->message);
+    inbox_post(daemon->inbox, letter);
 }
 
 static void on_started(void *user)
@@ -104,6 +96,7 @@ static void *wait_for_signals(void *user)
         if (count++)
             _exit(EXIT_TROUBLE); /* somebody is in a hurry */
         log_info(0, "Requested to terminate, exiting", log_int("signal", number));
+        atomic_store(&daemon->ending, true);
         core_stop(daemon->core);
     }
 }
@@ -157,6 +150,21 @@ static int make_lease(struct daemon *daemon, struct error *err)
                      &daemon->lease, err);
 }
 
+static void on_decision(void *user, const struct decision *decision, int64_t took_ns)
+{
+    observer_decision(((struct daemon *)user)->observer, decision, took_ns);
+}
+
+static void on_notice(void *user, const struct notice *notice)
+{
+    observer_notice(((struct daemon *)user)->observer, notice);
+}
+
+static void on_round(void *user, const struct engine *engine, int64_t now_ns)
+{
+    observer_publish(((struct daemon *)user)->observer, engine, now_ns);
+}
+
 static uint64_t random_seed(void)
 {
     struct timespec now;
@@ -172,14 +180,27 @@ static int make_core(struct daemon *daemon, struct error *err)
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
     daemon->writer = writer_new(&(struct writer_options){
         .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
+    int r = http_extenders_new(&(struct http_extenders_options){ .config = &daemon->config,
+                                                                 .on_answer = on_extender_answer,
+                                                                 .may_bind = may_write,
+                                                                 .user = daemon },
+                               &daemon->extenders, err);
+    if (r < 0)
+        return r;
     return core_new(&(struct core_options){ .config = &daemon->config,
                                             .registry = &builtin_plugins,
                                             .api = daemon->api,
                                             .inbox = daemon->inbox,
                                             .writer = daemon->writer,
                                             .recorder = daemon->recorder,
+                                            .extenders = http_extenders_table(daemon->extenders),
+                                            .whole_kinds = extenders_whole_kinds(&daemon->config),
                                             .seed = random_seed(),
-                                            .elected = daemon->config.leader_election.leader_elect },
+                                            .elected = daemon->config.leader_election.leader_elect,
+                                            .on_decision = on_decision,
+                                            .on_notice = on_notice,
+                                            .on_round = on_round,
+                                            .user = daemon },
                     &daemon->core, err);
 }
 
@@ -190,13 +211,18 @@ static int start(struct daemon *daemon, struct error *err)
         r = make_core(daemon, err);
     if (r == 0)
         r = make_lease(daemon, err);
+    if (r == 0)
+        r = scheduler_serve_start(daemon, err);
     return r;
 }
 
 static void daemon_release(struct daemon *daemon)
 {
+    serve_stop(daemon->serve, 0);
     lease_free(daemon->lease);
+    observer_free(daemon->observer);
     core_free(daemon->core);
+    http_extenders_free(daemon->extenders);
     api_free(daemon->api);
     writer_free(daemon->writer);
     recorder_free(daemon->recorder);
@@ -205,8 +231,11 @@ static void daemon_release(struct daemon *daemon)
     config_release(&daemon->config);
     warnings_release(&daemon->warnings);
     strbuf_release(&daemon->identity);
+    strbuf_release(&daemon->configz);
     arena_release(&daemon->arena);
     flags_release(&daemon->flags);
+    if (daemon->metrics)
+        metrics_free(daemon->metrics);
 }
 
 static void warn(const struct daemon *daemon)

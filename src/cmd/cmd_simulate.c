@@ -142,7 +142,7 @@ static int run(int argc, char **argv)
         free(simulation);
         free(world);
     }
-    texts_release(&settings.input.files);
+    input_settings_release(&settings.input);
     return r;
 }
 

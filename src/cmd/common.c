@@ -9,6 +9,17 @@ int fail(int code, const struct error *err)
     return code;
 }
 
+static void warn_about_plugins(const struct world *world)
+{
+    struct arena arena = { 0 };
+    struct warnings warnings = { 0 };
+    plugins_warn(&world->config, &arena, &warnings);
+    vec_for(&warnings.list, sentence)
+        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
+    warnings_release(&warnings);
+    arena_release(&arena);
+}
+
 int open_world(struct world *world, const struct command *command, const struct input_settings *input)
 {
     struct error err = { "" };
@@ -17,14 +28,24 @@ int open_world(struct world *world, const struct command *command, const struct 
                 command->name, command->name);
         return EXIT_INPUT;
     }
+    if (plugins_load(&input->plugins, input->config, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     const struct world_options options = {
         .paths = input->files.list.items,
         .paths_len = input->files.list.len,
         .config = input->config,
+        .registry = plugins_registry(),
     };
     if (world_open(world, &options, &err) < 0)
         return fail(EXIT_INPUT, &err);
+    warn_about_plugins(world);
     return 0;
+}
+
+void input_settings_release(struct input_settings *input)
+{
+    texts_release(&input->files);
+    plugin_settings_release(&input->plugins);
 }
 
 int finish(struct term *term)

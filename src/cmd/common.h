@@ -3,6 +3,7 @@
 #define CMD_COMMON_H
 
 #include "cmd/options.h"
+#include "cmd/plugins.h"
 #include "cmd/term.h"
 #include "sim/world.h"
 
@@ -14,6 +15,7 @@ struct input_settings {
     struct texts files;
     const char *config;
     int output; /* enum output */
+    struct plugin_settings plugins;
 };
 
 /* The rows of input_settings, which is the member `input` of the command's settings. */
@@ -36,10 +38,12 @@ struct input_settings {
           "table|json", \
           OPTION_CHOICE, \
           offsetof(settings, input.output), \
-          "How to print the answer (default: table)." }
+          "How to print the answer (default: table)." }, \
+        PLUGIN_OPTIONS(settings, input.plugins)
 
 /* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_world(struct world *world, const struct command *command, const struct input_settings *input);
+void input_settings_release(struct input_settings *input);
 /* Prints the sentence and returns the exit code. */
 int fail(int code, const struct error *err);
 /* Writes out what was collected; returns the exit code. */

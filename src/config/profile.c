@@ -114,7 +114,7 @@ static int decode_args(struct config_build *build, size_t index, const struct pr
     for (uint32_t i = 0; i < source->plugin_config.len; i++) {
         struct plugin_config_entry *entry = &source->plugin_config.items[i];
         struct plugin_args *args = &profile->args.items[profile->args.len++];
-        *args = (struct plugin_args){ .plugin = entry->name, .raw = entry->args };
+        *args = (struct plugin_args){ .plugin = entry->name, .raw = entry->args, .doc = build->doc };
         const struct plugin_args_kind *kind = plugin_args_find(entry->name);
         if (!args->plugin.ptr)
             args->plugin = STR("");

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
+#include "base/workers.h"
 #include "config/duration.h"
+#include "engine/plugin_mail.h"
 #include "engine/report.h"
+#include "framework/extender.h"
+#include "framework/host_work.h"
 
 const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 #define X(name, text) [BINDING_##name] = text,
@@ -12,7 +17,7 @@ const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 #undef X
 };
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 5000 };
 /* A Permit plugin cannot make a pod wait for longer. */
 #define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
 
@@ -102,7 +107,9 @@ static void bind_answered(void *context, const struct write *write, const struct
 {
     struct binding_write *own = context;
     own->in_doubt |= write->in_doubt;
-    if (answer->kind == ANSWER_DONE || (answer->kind != ANSWER_CONFLICT && !own->in_doubt)) {
+    /* What an extender says that failed may have been done all the same: its answer may have come too late. */
+    bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
+    if (answer->kind == ANSWER_DONE || is_fact) {
         answered(context, write, answer, now_ns);
         return;
     }
@@ -110,6 +117,7 @@ static void bind_answered(void *context, const struct write *write, const struct
     struct effect read = own->effect;
     *doubt = (struct doubt){ .own = own, .verdict = copy_answer(&own->binding->arena, answer) };
     read.kind = EFFECT_READ_POD;
+    read.by = NULL;
     own->write = writes_send(&own->binding->engine->writes, &read, read_answered, doubt, now_ns);
 }
 
@@ -118,9 +126,8 @@ static void send_bind(struct binding_write *own, int64_t now_ns)
     own->write = writes_send(&own->binding->engine->writes, &own->effect, bind_answered, own, now_ns);
 }
 
-static const struct answer *write_of_cycle(struct cycle_writer *writer, const struct effect *effect)
+static const struct binding_write *begin_write(struct pod_binding *binding, const struct effect *effect)
 {
-    struct pod_binding *binding = container_of(writer, struct pod_binding, writer);
     struct binding_write *own = arena_new(&binding->arena, struct binding_write);
     *own = (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
     binding->writes = own;
@@ -129,12 +136,18 @@ static const struct answer *write_of_cycle(struct cycle_writer *writer, const st
                                        .namespace = arena_str(&binding->arena, effect->namespace),
                                        .name = arena_str(&binding->arena, effect->name),
                                        .uid = arena_str(&binding->arena, effect->uid),
-                                       .node = arena_str(&binding->arena, effect->node) };
+                                       .node = arena_str(&binding->arena, effect->node),
+                                       .by = effect->by };
         send_bind(own, binding->cycle.now_ns);
     } else {
         own->write = writes_send(&binding->engine->writes, effect, answered, own, binding->cycle.now_ns);
     }
-    return &own->answer;
+    return own;
+}
+
+static const struct answer *write_of_cycle(struct cycle_writer *writer, const struct effect *effect)
+{
+    return &begin_write(container_of(writer, struct pod_binding, writer), effect)->answer;
 }
 
 /* ---- ends ---- */
@@ -164,6 +177,7 @@ static void retire(struct pod_binding *binding)
 {
     struct engine *engine = binding->engine;
     binding->ended = true;
+    work_cancel(&binding->cycle);
     cancel_writes(binding);
     poll_stop(binding);
     leave_stage(binding);
@@ -181,11 +195,17 @@ static void binding_free(struct pod_binding *binding)
     free(binding);
 }
 
+/* Blocking work of a plugin may go on after its binding has ended: what it uses stays until then. */
 static void free_ended(struct engine *engine)
 {
-    vec_for(&engine->ended, binding)
-        binding_free(*binding);
-    vec_clear(&engine->ended);
+    size_t kept = 0;
+    vec_for(&engine->ended, binding) {
+        if (work_busy(&(*binding)->cycle))
+            engine->ended.items[kept++] = *binding;
+        else
+            binding_free(*binding);
+    }
+    engine->ended.len = kept;
 }
 
 static void succeed(struct pod_binding *binding, int64_t now_ns)
@@ -280,12 +300,38 @@ static bool pre_bind(struct pod_binding *binding, int64_t now_ns)
     return false;
 }
 
+/* An extender that binds goes before the plugins. Skip: nobody has. */
+static struct status bind_by_extender(struct pod_binding *binding)
+{
+    const struct pod *pod = binding->origin->api;
+    struct extender *extender = extenders_binder(binding->cycle.profile, pod);
+    struct error err;
+    if (!extender || binding->undelegated || !binding->engine->host.emit)
+        return STATUS_SKIPPED;
+    if (!binding->delegated)
+        binding->delegated = begin_write(binding, &(struct effect){ .kind = EFFECT_BIND,
+                                                                    .namespace = pod->meta.namespace,
+                                                                    .name = pod->meta.name,
+                                                                    .uid = pod->meta.uid,
+                                                                    .node = binding->node,
+                                                                    .by = extender });
+    const struct answer *answer = &binding->delegated->answer;
+    if (answer->kind == ANSWER_PENDING || answer->kind == ANSWER_DONE)
+        return answer->kind == ANSWER_DONE ? STATUS_OK : (struct status){ .code = STATUS_WAIT };
+    error_set(&err, 0, STR_FMT, STR_ARG(answer->message));
+    struct status status = extender_failed(extender, &binding->cycle, &err);
+    binding->undelegated = status_ok(status);
+    return binding->undelegated ? STATUS_SKIPPED : status;
+}
+
 static void bind(struct pod_binding *binding, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
     if (engine->host.emit && pod_status_busy(&engine->statuses, binding->pod->api))
         return; /* bindings_idle() comes */
-    struct status status = run_bind(&binding->cycle, binding->row, &binding->resume);
+    struct status status = bind_by_extender(binding);
+    if (status.code == STATUS_SKIP)
+        status = run_bind(&binding->cycle, binding->row, &binding->resume);
     if (status.code == STATUS_WAIT) {
         if (binding->cycle.wake_ns)
             poll_start(binding);
@@ -575,10 +621,43 @@ void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
         advance(binding, now_ns);
 }
 
+void binding_work_done(struct cycle *cycle, int64_t now_ns)
+{
+    advance(container_of(cycle, struct pod_binding, cycle), now_ns);
+}
+
+void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
+                           bool (*visit)(void *context, const struct pod_info *pod), void *context)
+{
+    vec_for(&engine->waiting, binding) {
+        uint64_t bit = permit_bit(*binding, plugin->name);
+        if ((*binding)->stage == BINDING_PERMIT && (*binding)->waits_for & bit && !visit(context, (*binding)->pod))
+            return;
+    }
+}
+
+/* What is still at work after a while keeps what it uses: the process is about to end. */
+static void wait_for_work(struct engine *engine)
+{
+    bool any = false;
+    vec_for(&engine->ended, binding)
+        any |= work_busy(&(*binding)->cycle);
+    if (!any)
+        return;
+    if (!workers_wait(WORK_END_MS_MAX))
+        log_warning("A plugin is still busy with a pod that nobody waits for");
+    plugin_mail_read(engine, 0);
+}
+
 void bindings_release(struct engine *engine)
 {
-    map_for(&engine->bindings, slot)
-        *vec_push(&engine->ended) = slot->value;
+    map_for(&engine->bindings, slot) {
+        struct pod_binding *binding = slot->value;
+        binding->ended = true;
+        work_cancel(&binding->cycle);
+        *vec_push(&engine->ended) = binding;
+    }
+    wait_for_work(engine);
     free_ended(engine);
     strmap_release(&engine->bindings);
     vec_release(&engine->ended);

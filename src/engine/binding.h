@@ -41,6 +41,8 @@ struct pod_binding {
     uint64_t waits_for;        /* Permit plugins that have not allowed it yet, by index */
     int64_t *permit_ms;        /* by index: for how long; in the arena */
     struct binding_write *writes;
+    const struct binding_write *delegated; /* to an extender that binds */
+    bool undelegated;          /* it failed, which does not matter: the plugins bind */
     struct decision decision;  /* figures only */
     int64_t started_ns;
     size_t at;                 /* in the list of those that wait */
@@ -70,6 +72,11 @@ void bindings_tick(struct engine *engine, int64_t now_ns);
 int64_t bindings_next_due(const struct engine *engine);
 /* Nothing of the pod's status is under way any more: the binding that waited for that goes on. */
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns);
+/* Blocking work of a plugin for the binding that owns the cycle is over. */
+void binding_work_done(struct cycle *cycle, int64_t now_ns);
+/* The pods that wait for the plugin's permission, until visit says false. */
+void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
+                           bool (*visit)(void *context, const struct pod_info *pod), void *context);
 void bindings_release(struct engine *engine);
 
 #endif

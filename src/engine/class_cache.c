@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-enum { TABLES_BYTES_MAX = 96 << 20, TABLES_MAX = 1024 };
+enum { TABLES_BYTES_MAX = 16 << 20, TABLES_MAX = 1024 };
 
 struct class_cache {
     struct cluster *cluster;
@@ -13,6 +13,7 @@ struct class_cache {
     size_t bytes;
     uint64_t clock;
     struct class_table scan;
+    struct arena scratch; /* of the table that is being built */
     VEC(uint32_t) changed;
 };
 
@@ -74,6 +75,7 @@ void class_cache_free(struct class_cache *cache)
     groups_release(&cache->scan.groups);
     table_release(&cache->scan.table);
     vec_release(&cache->changed);
+    arena_release(&cache->scratch);
     free(cache);
 }
 
@@ -82,6 +84,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
     stats->tables_built++;
+    table->table.scratch = &cache->scratch;
+    arena_reset(&cache->scratch);
     if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
         return false;
     groups_build(&table->groups, &table->table, ranked);

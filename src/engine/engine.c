@@ -8,7 +8,9 @@
 #include "engine/class_cache.h"
 #include "engine/decide.h"
 #include "engine/eviction.h"
+#include "engine/plugin_mail.h"
 #include "engine/report.h"
+#include "framework/extender.h"
 #include "preempt/default_preemption.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
@@ -66,6 +68,8 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         engine->profiles_len++;
         if (r < 0)
             return r;
+        profile_extend(&engine->profiles[i], options->extenders);
+        plugin_mail_open(engine, &engine->profiles[i]);
         if (options->percentage.set)
             engine->profiles[i].percentage.set = false;
     }
@@ -136,7 +140,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     if (binding)
         binding_dropped(binding);
     cluster_remove_pod(engine->cluster, pod);
-    evictions_pod_gone(engine, pod->api, occupied, now_ns);
+    evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)
         queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
     pod_info_unref(engine->cluster, pod);
@@ -164,6 +168,8 @@ void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool fa
         preemption_end(profile, pod->api);
     if (failed)
         queue_activate(&engine->queue, pod, now_ns);
+    else
+        queue_gate_opened(&engine->queue, pod, now_ns);
 }
 
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)
@@ -174,7 +180,8 @@ void engine_event(struct engine *engine, const struct cluster_event *event, int6
 /* ---- a step ---- */
 static void decide(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
-    if (engine->slowest == PATH_PLAIN || !decide_fast(engine, cycle, ret)) {
+    bool plain = engine->slowest == PATH_PLAIN || extenders_decide(cycle->profile, cycle->pod);
+    if (plain || !decide_fast(engine, cycle, ret)) {
         cycle_reset(cycle);
         decide_plain(engine, cycle, ret);
     }
@@ -202,6 +209,7 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
             (void)run_pre_filter(cycle, &names, &blamed);
         }
         result.clear_nomination = false;
+        ret->preemption_tried = true;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
     }
@@ -285,7 +293,10 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     if (!entry)
         return false;
     arena_reset(&engine->arena);
-    *ret = (struct decision){ .pod = entry->pod, .row = ROW_NONE, .nominated_row = ROW_NONE };
+    *ret = (struct decision){ .pod = entry->pod,
+                              .profile = &engine->profiles[entry->profile],
+                              .row = ROW_NONE,
+                              .nominated_row = ROW_NONE };
     if (entry->pod->terminating) {
         skip_deleted(engine, entry, ret);
         return true;
@@ -307,6 +318,7 @@ void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *
 
 void engine_tick(struct engine *engine, int64_t now_ns)
 {
+    plugin_mail_read(engine, now_ns);
     writes_tick(&engine->writes, now_ns);
     bindings_tick(engine, now_ns);
     queue_tick(&engine->queue, now_ns);
@@ -314,6 +326,8 @@ void engine_tick(struct engine *engine, int64_t now_ns)
 
 int64_t engine_next_due(const struct engine *engine)
 {
+    if (plugin_mail_waits(engine))
+        return 0;
     int64_t due = MIN(queue_next_due(&engine->queue), writes_next_due(&engine->writes));
     return MIN(due, bindings_next_due(engine));
 }

@@ -44,15 +44,18 @@ struct notice {
     const struct pod *pod;
     const struct profile *profile;
     struct str node, message;
+    bool rejected; /* NOTICE_BINDING_FAILED: by a plugin, not by an error */
     const struct queued_pod *entry;
     const struct decision *decision; /* its figures */
-    int64_t took_ns;                 /* since the decision */
+    int64_t took_ns, now_ns;         /* since the decision; since 1970 */
 };
 
 /* Who does what the engine wants done. */
 struct engine_host {
     effect_emit emit; /* NULL: nobody; everything counts as done at once, and victims are left to the caller */
     void (*notice)(void *context, const struct notice *notice); /* may be NULL */
+    /* From any thread: a plugin has something to say, engine_tick() would hear it. May be NULL. */
+    void (*wake)(void *context);
     void *context;
     uint32_t bindings_max; /* no pod is decided while so many bindings wait for their answer; 0: 1024 */
 };
@@ -65,12 +68,14 @@ struct engine_options {
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
     enum decision_path
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
+    const struct extenders *extenders; /* NULL: none; outlive the engine */
     struct engine_host host;
 };
 
 /* What became of a pod. Texts and lists live until the next step. */
 struct decision {
     struct pod_info *pod;
+    const struct profile *profile;
     uint32_t row;       /* where it goes, or ROW_NONE. With a host it is on its way there */
     struct str message; /* why it waits: the text of its PodScheduled condition */
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
@@ -86,6 +91,7 @@ struct decision {
     int64_t total;               /* score of the chosen node, where nodes were compared */
     uint32_t ties;               /* how many nodes had that score */
     enum decision_path path;
+    bool preemption_tried; /* PostFilter ran */
     bool retry; /* it has a nomination, and is tried again when its victims have left */
 };
 
@@ -121,6 +127,7 @@ struct engine {
     VEC(struct eviction *) evictions;
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
     uint64_t polled_version;
+    struct mail_reader mail_reader; /* of the profiles' mailboxes */
 };
 
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
@@ -144,7 +151,8 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
 /* All victims of the pod's decision but this one were asked to leave: the pod is free as soon as it goes. */
 void engine_preemption_last(struct engine *engine, const struct pod_info *pod, const struct pod_info *victim);
-/* All were asked, or that failed: then the pod is tried again at once. */
+/* All were asked, or that failed: then the pod is tried again at once. Otherwise it waits for them to go; if some
+ * went while it was held back, it does not wait. */
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
 /* Something happened that the engine was not told in another way. */
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);

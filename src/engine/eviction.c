@@ -27,7 +27,6 @@ struct eviction {
     struct victim *victims;
     uint32_t len, open; /* not asked yet, without the last one until its turn comes */
     bool failed;
-    bool heard; /* the last victim leaves right now, and the queue will hear of it when this is over */
     bool last_turn;
 };
 
@@ -51,18 +50,6 @@ static void eviction_free(struct eviction *eviction)
     free(eviction);
 }
 
-/* While the pod was held back, nothing could wake it: has anybody left meanwhile? Whoever is still there will be heard
- * of when he goes. */
-static bool somebody_left_unheard(const struct eviction *eviction)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < eviction->len; i++) {
-        const struct pod_info *pod = find_pod(eviction->engine, &eviction->victims[i].subject);
-        left += !pod || pod->row == ROW_NONE;
-    }
-    return left > (uint32_t)eviction->heard;
-}
-
 static void finish(struct eviction *eviction, int64_t now_ns)
 {
     struct engine *engine = eviction->engine;
@@ -73,7 +60,7 @@ static void finish(struct eviction *eviction, int64_t now_ns)
         }
     struct pod_info *pod = find_pod(engine, &eviction->preemptor);
     if (pod)
-        engine_preemption_done(engine, pod, eviction->failed || somebody_left_unheard(eviction), now_ns);
+        engine_preemption_done(engine, pod, eviction->failed, now_ns);
     eviction_free(eviction);
 }
 
@@ -214,7 +201,7 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
         ask(&eviction->victims[i], now_ns);
 }
 
-void evictions_pod_gone(struct engine *engine, const struct pod *pod, bool occupied, int64_t now_ns)
+void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     for (size_t i = engine->evictions.len; i-- > 0;) {
         struct eviction *eviction = engine->evictions.items[i];
@@ -224,7 +211,6 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, bool occup
                 continue;
             writes_cancel(&engine->writes, victim->write);
             victim->write = NULL;
-            eviction->heard = occupied && eviction->last_turn; /* then it is over */
             settled(victim, false, now_ns);
             break; /* the eviction may be over */
         }

@@ -14,8 +14,8 @@
 /* What the decision of a pod says about victims becomes true. */
 void eviction_begin(struct engine *engine, const struct profile *profile, const struct decision *decision,
                     int64_t now_ns);
-/* A pod is gone: it need not be asked any more. `occupied`: it leaves room, of which the queue will hear next. */
-void evictions_pod_gone(struct engine *engine, const struct pod *pod, bool occupied, int64_t now_ns);
+/* A pod is gone: it need not be asked any more. */
+void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns);
 void evictions_release(struct engine *engine);
 
 #endif

@@ -2,11 +2,13 @@
  *
  * Each group is judged once, as if it were one node: filters that look beyond the node, raw scores, normalisation over
  * the groups that are feasible. The best total over the groups wins; its rows are the best buckets of the groups that
- * reach it. */
+ * reach it. Plugins without forms are asked about the rows that the others let through (asked.h); where they score,
+ * each row has a total of its own. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "engine/asked.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
 
@@ -77,27 +79,60 @@ static void ballot_all(struct ballot *ballot, struct class_table *source)
     }
 }
 
-/* ---- a part of the rows: the search stops when it has found enough ---- */
+/* ---- row by row: the search stops when it has found enough, or somebody has to be asked ---- */
 struct tally {
     uint32_t rows, best_rows;
     int32_t best;
-    bool refused;
+    uint32_t place; /* of the filter that refuses the group; PLACE_LAST: none does */
 };
 
-static uint32_t ballot_some(struct ballot *ballot, struct class_table *source, struct cycle *cycle,
-                            uint32_t start, uint32_t enough, uint64_t *taken)
+static struct tally *tally_groups(const struct class_table *source, struct arena *arena)
 {
     const struct groups *groups = &source->groups;
-    struct tally *tallies = arena_array(cycle->arena, struct tally, groups->items.len);
-    uint32_t len, examined = 0, found = 0, detail;
+    struct tally *tallies = arena_array(arena, struct tally, groups->items.len);
+    for (uint32_t i = 1; i < groups->items.len; i++) {
+        uint32_t detail;
+        struct table_part *part =
+            groups->items.items[i].rows
+                ? group_refused_by((struct table *)&source->table, group_inputs(groups, i), &detail)
+                : NULL;
+        tallies[i].place = part ? asked_place(&source->table, part) : PLACE_LAST;
+    }
+    return tallies;
+}
+
+/* The place of the filter that refuses a row in no group: asked plugins before it come first. A row that was taken out
+ * for its nominated pods was asked about with all filters. */
+static uint32_t row_place(const struct table *table, uint32_t row)
+{
+    uint32_t number = table->verdict[row];
+    return number && number != VERDICT_ABSENT ? asked_place(table, table->rejections.items[number].part) : 0;
+}
+
+/* False: an asked plugin failed. */
+static bool ballot_rows(struct ballot *ballot, struct class_table *source, struct cycle *cycle,
+                        const struct asked *asked, uint32_t start, uint32_t enough, uint64_t *taken,
+                        uint32_t *ret_examined)
+{
+    const struct groups *groups = &source->groups;
+    struct tally *tallies = tally_groups(source, cycle->arena);
+    uint32_t len, examined = 0, found = 0;
     const uint32_t *order = cluster_order(cycle->cluster, &len);
-    for (uint32_t i = 1; i < groups->items.len; i++)
-        tallies[i].refused = !groups->items.items[i].rows ||
-                             group_refused_by(&source->table, group_inputs(groups, i), &detail);
-    for (; examined < len && found < enough; examined++) {
-        uint32_t row = order[(start + examined) % len], number = groups->group_of[row];
+    for (uint32_t at = start % len; examined < len && found < enough; examined++, at = at + 1 < len ? at + 1 : 0) {
+        uint32_t row = order[at], number = groups->group_of[row];
         struct tally *tally = &tallies[number];
-        if (!number || tally->refused)
+        uint32_t place = number ? tally->place : 0;
+        if (place != PLACE_LAST && asked->filters_last)
+            continue;
+        if (asked->filters_len) {
+            struct status status =
+                asked_row(asked, cycle, row, number ? place : row_place(&source->table, row));
+            if (!status_ok(status) && !status_rejected(status))
+                return false;
+            if (!status_ok(status))
+                continue;
+        }
+        if (place != PLACE_LAST)
             continue;
         int32_t local = source->table.local[row];
         found++;
@@ -111,7 +146,8 @@ static uint32_t ballot_some(struct ballot *ballot, struct class_table *source, s
     for (uint32_t i = 1; i < groups->items.len; i++)
         if (tallies[i].rows)
             ballot_add(ballot, i, tallies[i].rows, tallies[i].best, tallies[i].best_rows);
-    return examined;
+    *ret_examined = examined;
+    return true;
 }
 
 /* ---- scores ---- */
@@ -195,6 +231,52 @@ static void choose(struct engine *engine, struct cycle *cycle, struct ballot *ba
                    : nth_by_rows(ballot, cycle->arena, ret->total, skip, taken);
 }
 
+/* ---- totals of single rows, where somebody was asked for scores ---- */
+static struct row_list list_taken(const struct ballot *ballot, const uint64_t *taken, struct arena *arena)
+{
+    uint32_t *rows = arena_alloc(arena, arena_bytes(ballot->feasible, sizeof(*rows))), len = 0;
+    for (uint32_t word = 0; word < bitmap_words(ballot->source->table.rows); word++)
+        bitmap_for_word(taken[word], bit)
+            rows[len++] = word * 64 + (uint32_t)bit;
+    return (struct row_list){ rows, len };
+}
+
+/* What a row's group gives it, and its own local score. */
+static int64_t *row_totals(const struct ballot *ballot, struct row_list rows, struct arena *arena)
+{
+    const struct groups *groups = &ballot->source->groups;
+    int64_t *totals = arena_alloc(arena, arena_bytes(rows.len, sizeof(*totals)));
+    int64_t *by_group = arena_alloc(arena, arena_bytes(groups->items.len, sizeof(*by_group)));
+    for (uint32_t i = 0; i < ballot->len; i++)
+        by_group[ballot->numbers[i]] = ballot->totals[i] - ballot->best[i];
+    for (uint32_t i = 0; i < rows.len; i++)
+        totals[i] = by_group[groups->group_of[rows.items[i]]] + ballot->source->table.local[rows.items[i]];
+    return totals;
+}
+
+/* False: an asked plugin failed. */
+static bool choose_row(struct engine *engine, struct cycle *cycle, const struct ballot *ballot,
+                       const struct asked *asked, const uint64_t *taken, struct choice *ret)
+{
+    struct row_list rows = list_taken(ballot, taken, cycle->arena);
+    int64_t *totals = row_totals(ballot, rows, cycle->arena);
+    if (!asked_scores(asked, cycle, rows, totals))
+        return false;
+    ret->total = INT64_MIN;
+    for (uint32_t i = 0; i < rows.len; i++) {
+        if (totals[i] > ret->total) {
+            ret->total = totals[i];
+            ret->ties = 0;
+        }
+        ret->ties += totals[i] == ret->total;
+    }
+    uint32_t skip = draw(engine, ret->ties), at = 0;
+    while (totals[at] != ret->total || skip-- > 0)
+        at++;
+    ret->row = rows.items[at];
+    return true;
+}
+
 /* ---- nobody fits ---- */
 /* Rows are judged before groups. Where a profile has it the other way round, the first to refuse is not known here. */
 static bool rows_come_first(const struct table *table)
@@ -215,6 +297,7 @@ static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
     const struct cluster *cluster = cycle->cluster;
     struct node_names names;
     uint64_t blamed;
+    cycle_reset(cycle);
     (void)run_pre_filter(cycle, &names, &blamed);
     for (uint32_t row = 0; row < cluster->nodes.len; row++) {
         if (!cluster->nodes.items[row].api || !row_has_rivals(cluster, row, cycle->info))

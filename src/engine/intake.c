@@ -58,6 +58,15 @@ static bool same_nomination(const struct pod *a, const struct pod *b)
     return str_eq(a->status.nominated_node_name, b->status.nominated_node_name);
 }
 
+/* Room that was promised to a pod is not needed any more, or not there: who matters no more than it may have it. */
+static void tell_promise_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
+{
+    queue_event(
+        &engine->queue,
+        &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = before->api },
+        &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority }, now_ns);
+}
+
 /* A nomination made here stays while the API server does not know any. One that it has taken back leaves room. */
 static void update_waiting(struct engine *engine, struct pod_info *before, struct pod_info *after,
                            uint32_t nominated, int64_t now_ns)
@@ -68,11 +77,7 @@ static void update_waiting(struct engine *engine, struct pod_info *before, struc
         cluster_nominate(engine->cluster, after, nominated);
     queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
     if (old->status.nominated_node_name.len && !same_nomination(old, after->api))
-        queue_event(&engine->queue,
-                    &(struct cluster_event){
-                        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = old },
-                    &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority },
-                    now_ns);
+        tell_promise_over(engine, before, now_ns);
 }
 
 static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *pod,
@@ -93,6 +98,9 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         if (binding)
             binding_seen(binding, after, now_ns);
         engine_pod_bound(engine, after, now_ns);
+        struct str promised = before->api->status.nominated_node_name;
+        if (promised.len && !str_eq(promised, pod->spec.node_name))
+            tell_promise_over(engine, before, now_ns);
     } else if (row != ROW_NONE) {
         update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
     } else {
@@ -155,6 +163,7 @@ static const struct {
     [KIND_CSI_STORAGE_CAPACITY] = { true, EVENT_CSI_STORAGE_CAPACITY },
     [KIND_VOLUME_ATTACHMENT] = { true, EVENT_VOLUME_ATTACHMENT },
     [KIND_RESOURCE_CLAIM] = { true, EVENT_RESOURCE_CLAIM },
+    [KIND_RESOURCE_SLICE] = { true, EVENT_RESOURCE_SLICE },
     [KIND_DEVICE_CLASS] = { true, EVENT_DEVICE_CLASS },
 };
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/decide.h"
+#include "framework/extender.h"
 
 /* Node numbers in ascending order: every path counts equal nodes in that order. */
 static int by_row(const void *a, const void *b)
@@ -53,7 +54,9 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
         struct score_table scores;
         struct row_list rows = { evaluation->feasible, evaluation->feasible_len };
         ret->error = run_scores(cycle, rows, &scores);
-        if (status_ok(ret->error))
+        if (status_ok(ret->error)) {
+            extenders_score(cycle, &scores);
             choose_best(engine, &scores, ret);
+        }
     }
 }

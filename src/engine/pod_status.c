@@ -17,6 +17,7 @@ struct status_record {
     struct arena texts;
     int64_t generation;
     struct opt_time since; /* when the condition that was sent got its status */
+    int64_t version;       /* of the pod with what was sent; 0: not known */
 };
 
 struct str pod_key(const struct pod *pod, struct strbuf *scratch)
@@ -163,6 +164,8 @@ static void answered(void *context, const struct write *write, const struct answ
     (void)write;
     record->write = NULL;
     bool fine = answer->kind == ANSWER_DONE;
+    if (!fine || !str_to_int64(answer->resource_version, &record->version))
+        record->version = 0;
     if (record->has_next && answer->kind != ANSWER_GONE) {
         record->has_next = false;
         if (!fine || !same_change(&record->next, &record->sent)) {
@@ -236,10 +239,13 @@ bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod)
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod)
 {
     struct status_record *record = find(statuses, pod);
-    if (record && !record->write)
+    int64_t version;
+    if (!record)
+        return;
+    record->generation = pod->meta.generation;
+    bool is_behind = record->version && str_to_int64(pod->meta.resource_version, &version) && version < record->version;
+    if (!record->write && !is_behind) /* else what was sent is newer than what is seen */
         drop(statuses, record);
-    else if (record)
-        record->generation = pod->meta.generation;
 }
 
 void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod)

@@ -74,8 +74,8 @@ void report_skipped(struct engine *engine, const struct profile *profile, const 
         emit_text(engine, &failed_line, profile, &about, message);
 }
 
-static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding, struct str message,
-                   int64_t now_ns)
+static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding, bool rejected,
+                   struct str message, int64_t now_ns)
 {
     if (engine->host.notice)
         engine->host.notice(engine->host.context,
@@ -84,6 +84,8 @@ static void notify(struct engine *engine, enum notice_kind kind, const struct po
                                               .profile = binding->cycle.profile,
                                               .node = binding->node,
                                               .message = message,
+                                              .rejected = rejected,
+                                              .now_ns = now_ns,
                                               .entry = binding->entry,
                                               .decision = &binding->decision,
                                               .took_ns = now_ns - binding->started_ns });
@@ -98,7 +100,7 @@ void report_bound(struct engine *engine, const struct pod_binding *binding, int6
         emit(engine, &scheduled_line, binding->cycle.profile, &about, NULL,
              arena_printf(&arena, "Successfully assigned " STR_FMT "/" STR_FMT " to " STR_FMT,
                           STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(binding->node)));
-    notify(engine, NOTICE_BOUND, binding, STR(""), now_ns);
+    notify(engine, NOTICE_BOUND, binding, false, STR(""), now_ns);
     arena_release(&arena);
 }
 
@@ -113,7 +115,7 @@ void report_binding_failure(struct engine *engine, const struct pod_binding *bin
     if (binding->entry->pod) /* else it is gone, or has a node */
         report_failure(engine, binding->cycle.profile, pod, message, !status_rejected(status), NOMINATION_CLEAR,
                        STR(""), now_ns);
-    notify(engine, NOTICE_BINDING_FAILED, binding, message, now_ns);
+    notify(engine, NOTICE_BINDING_FAILED, binding, status_rejected(status), message, now_ns);
     arena_release(&arena);
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "framework/extender.h"
+
 /* The first try again comes soon, since a connection that was cut is often there again at once; the last ones are
  * close enough together that an API server's return is noticed within a second. */
 enum { RETRY_MS_MIN = 25, RETRY_MS_MAX = 800, RETRY_AFTER_MS_MAX = 10000, NS_PER_MS = 1000000 };
@@ -72,9 +74,13 @@ static void copy_effect(struct write *write, const struct effect *from)
 
 static void attempt(struct writes *writes, struct write *write)
 {
+    struct extender *by = write->effect.by;
     write->in_flight = true;
     write->attempts++;
-    writes->emit(writes->host, &write->effect);
+    if (by)
+        by->calls->bind(by, &write->effect);
+    else
+        writes->emit(writes->host, &write->effect);
 }
 
 struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,

@@ -35,6 +35,11 @@ uint32_t diagnosis_verdict(struct diagnosis *diagnosis, struct status status)
     for (size_t i = diagnosis->verdicts.len; i-- > 1;)
         if (same_status(diagnosis->verdicts.items[i].status, status))
             return (uint32_t)i;
+    return diagnosis_add(diagnosis, status);
+}
+
+uint32_t diagnosis_add(struct diagnosis *diagnosis, struct status status)
+{
     *vec_push(&diagnosis->verdicts) = (struct verdict){ .status = status };
     return (uint32_t)diagnosis->verdicts.len - 1;
 }
@@ -83,41 +88,48 @@ struct reason_count {
     uint32_t nodes;
 };
 
-typedef VEC(struct reason_count) reason_vec;
+/* Every node may have a reason of its own. */
+struct histogram {
+    VEC(struct reason_count) items;
+    struct strmap numbers; /* of the items by reason, from 1 */
+};
 
-static void count_reasons(reason_vec *counts, struct status status, uint32_t nodes)
+static void count_reasons(struct histogram *counts, struct status status, uint32_t nodes)
 {
     for (uint32_t i = 0; i < status.len && nodes; i++) {
-        size_t at = 0;
-        while (at < counts->len && !str_eq(counts->items[at].reason, status.reasons[i]))
-            at++;
-        if (at == counts->len)
-            *vec_push(counts) = (struct reason_count){ .reason = status.reasons[i] };
-        counts->items[at].nodes += nodes;
+        uintptr_t number = (uintptr_t)strmap_get(&counts->numbers, status.reasons[i]);
+        if (!number) {
+            *vec_push(&counts->items) = (struct reason_count){ .reason = status.reasons[i] };
+            number = counts->items.len;
+            strmap_put(&counts->numbers, status.reasons[i], (void *)number);
+        }
+        counts->items.items[number - 1].nodes += nodes;
     }
 }
 
 /* "3 Insufficient cpu, 1 node(s) were unschedulable", sorted as text. */
 static void add_histogram(const struct diagnosis *diagnosis, uint32_t all_nodes, struct strbuf *out)
 {
-    reason_vec counts = { 0 };
+    struct histogram counts = { 0 };
     for (size_t i = 1; i < diagnosis->verdicts.len; i++)
         count_reasons(&counts, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
     if (diagnosis->explicit_nodes < all_nodes)
         count_reasons(&counts, diagnosis->absent, all_nodes - diagnosis->explicit_nodes);
-    struct str *lines = arena_array(diagnosis->arena, struct str, counts.len);
-    for (size_t i = 0; i < counts.len; i++)
-        lines[i] = arena_printf(diagnosis->arena, "%u " STR_FMT, counts.items[i].nodes,
-                                STR_ARG(counts.items[i].reason));
-    if (counts.len)
-        qsort(lines, counts.len, sizeof(*lines), str_qsort_cmp);
-    for (size_t i = 0; i < counts.len; i++) {
+    size_t len = counts.items.len;
+    struct str *lines = arena_array(diagnosis->arena, struct str, len);
+    for (size_t i = 0; i < len; i++)
+        lines[i] = arena_printf(diagnosis->arena, "%u " STR_FMT, counts.items.items[i].nodes,
+                                STR_ARG(counts.items.items[i].reason));
+    if (len)
+        qsort(lines, len, sizeof(*lines), str_qsort_cmp);
+    for (size_t i = 0; i < len; i++) {
         strbuf_puts(out, i ? ", " : " ");
         strbuf_str(out, lines[i]);
     }
-    if (counts.len)
+    if (len)
         strbuf_putc(out, '.');
-    vec_release(&counts);
+    vec_release(&counts.items);
+    strmap_release(&counts.numbers);
 }
 
 struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nodes)

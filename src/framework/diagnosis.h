@@ -31,6 +31,8 @@ void diagnosis_release(struct diagnosis *diagnosis);
 void diagnosis_set(struct diagnosis *diagnosis, uint32_t row, struct status status);
 /* Adds a verdict that many nodes will share, and gives one to a row; for those who count themselves. */
 uint32_t diagnosis_verdict(struct diagnosis *diagnosis, struct status status);
+/* The same where the caller knows that there is none like it yet. */
+uint32_t diagnosis_add(struct diagnosis *diagnosis, struct status status);
 void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t verdict);
 /* The status of a row: its verdict, else the absent status. */
 struct status diagnosis_get(const struct diagnosis *diagnosis, uint32_t row);

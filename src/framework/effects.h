@@ -36,6 +36,8 @@ struct wanted_condition {
     struct opt_int64 observed_generation; /* not set: not sent */
 };
 
+struct extender;
+
 /* Who an event is about. */
 struct event_subject {
     struct str namespace, name, uid, resource_version; /* of a pod */
@@ -47,6 +49,7 @@ struct effect {
     uint64_t ticket; /* comes back with the answer; 0: no answer is wanted */
     struct str namespace, name, uid, resource_version; /* of the object; an empty version matches any */
     struct str node;
+    struct extender *by; /* BIND: who does it, instead of the host; NULL: the host */
     const struct wanted_condition *condition; /* POD_STATUS; NULL: conditions stay */
     bool sets_nomination;                     /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
     struct event_subject claim;               /* PV_CLAIM: the claim that gets the volume */

@@ -1,5 +1,6 @@
 /* evaluate.c: which nodes can take the pod? PreFilter once, then the filters node after node, in the order and with the
  * stopping rule of the reference. */
+#include "framework/extender.h"
 #include "framework/run.h"
 
 enum { NODES_ENOUGH_MIN = 100, PERCENTAGE_MIN = 5 };
@@ -8,7 +9,7 @@ uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t
 {
     if (percentage == EVERY_NODE)
         return all_nodes;
-    if (!profile->points[POINT_SCORE].len)
+    if (!profile->points[POINT_SCORE].len && !extenders_choose(profile))
         return 1;
     if (all_nodes < NODES_ENOUGH_MIN)
         return all_nodes;
@@ -62,7 +63,9 @@ static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
         return;
     struct status status = run_filters_nominated(cycle, row);
     if (status_ok(status)) {
-        ret->own_nomination = row;
+        uint32_t rows[] = { row }, len = 1;
+        if (status_ok(extenders_filter(cycle, rows, &len, &ret->diagnosis)) && len)
+            ret->own_nomination = row;
     } else if (status.code != STATUS_ERROR) {
         diagnosis_set(&ret->diagnosis, row, status);
         diagnosis_blame(&ret->diagnosis, cycle->profile, status);
@@ -88,6 +91,20 @@ static void set_absent(struct cycle *cycle, uint64_t blamed, struct diagnosis *d
     diagnosis->absent = status_printf(cycle->arena, STATUS_UNRESOLVABLE,
                                       "node(s) didn't satisfy plugin(s) [" STR_FMT "]", STR_ARG(names));
     diagnosis->unschedulable_plugins |= blamed;
+}
+
+/* Extenders see what the filters left. */
+static void pass_extenders(struct cycle *cycle, struct evaluation *ret)
+{
+    uint32_t before = ret->feasible_len;
+    struct status status = extenders_filter(cycle, ret->feasible, &ret->feasible_len, &ret->diagnosis);
+    if (!status_ok(status)) {
+        note_error(ret, status);
+        ret->feasible_len = 0;
+    }
+    if (ret->feasible_len != before)
+        diagnosis_blame(&ret->diagnosis, cycle->profile,
+                        (struct status){ .code = STATUS_UNSCHEDULABLE, .plugin = &plugin_extender });
 }
 
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret)
@@ -116,4 +133,6 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
     for (uint32_t i = 0; i < len && ret->feasible_len < enough; i++)
         check_row(cycle, rows[(start + i) % len], ret);
     ret->examined = ret->feasible_len + ret->diagnosis.explicit_nodes;
+    if (status_ok(ret->error))
+        pass_extenders(cycle, ret);
 }

@@ -19,7 +19,9 @@
 enum { SCORE_MAX = 100, PLUGINS_MAX = 64 };
 
 struct profile;
+struct plugin_args;
 struct cycle;
+struct cycle_work;
 struct diagnosis;
 struct row_forms;
 
@@ -44,9 +46,11 @@ struct post_filter_result {
 };
 
 struct plugin_env {
+    const struct plugin *plugin;
     struct cluster *cluster;
     struct arena *arena; /* lives as long as the profile */
     const void *args;    /* the decoded arguments struct of config/plugin_args.h, or NULL */
+    const struct plugin_args *written_args; /* as the configuration has them, or NULL */
     struct profile *profile;
 };
 
@@ -99,6 +103,8 @@ struct plugin {
     void (*post_bind)(struct cycle *cycle, uint32_t row);
 
     const struct row_forms *rows;
+    /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. */
+    bool is_moody;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
     const struct event_rule *events;
@@ -131,6 +137,7 @@ struct cycle {
     struct cycle_writer *writer;      /* NULL: every write is done at once */
     int64_t now_ns;                   /* while binding: the time of the call */
     int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
+    struct cycle_work *work;          /* blocking work that is under way; see host_work.h */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)

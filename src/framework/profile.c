@@ -60,9 +60,11 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
     if (!plugin->init)
         return 0;
     struct plugin_env env = {
+        .plugin = plugin,
         .cluster = cluster,
         .arena = &profile->arena,
         .args = profile_args(config, plugin->name),
+        .written_args = profile_plugin_args(config, str_from(plugin->name)),
         .profile = profile,
     };
     int r = plugin->init(&env, &instance->self, err);
@@ -108,8 +110,9 @@ int profile_init(struct profile *profile, const struct registry *registry,
 void profile_release(struct profile *profile)
 {
     for (uint32_t i = 0; i < profile->plugins_len; i++)
-        if (profile->plugins[i].plugin->release)
+        if (profile->plugins[i].plugin->release && profile->plugins[i].self)
             profile->plugins[i].plugin->release(profile->plugins[i].self);
+    mailbox_release(&profile->mailbox);
     arena_release(&profile->arena);
     *profile = (struct profile){ 0 };
 }

@@ -3,7 +3,10 @@
 #define FRAMEWORK_PROFILE_H
 
 #include "config/config.h"
+#include "framework/host_mail.h"
 #include "framework/plugin.h"
+
+struct extenders;
 
 struct plugin_order {
     struct plugin_instance **items;
@@ -16,6 +19,8 @@ struct profile {
     uint32_t plugins_len;
     struct plugin_order points[POINT_COUNT]; /* by enum extension_point */
     struct opt_int32 percentage;             /* percentageOfNodesToScore of this profile */
+    const struct extenders *extenders;       /* NULL: none; see extender.h */
+    struct mailbox mailbox;                  /* what threads of its plugins have to say */
     struct arena arena;
 };
 

@@ -76,7 +76,7 @@ static const uint8_t *domain_table(const struct requirement *req, struct table *
                                    const struct topology *topo)
 {
     size_t domains = topo->domains.len;
-    uint8_t *holds = arena_alloc(&table->arena, domains);
+    uint8_t *holds = arena_alloc(table_scratch(table), domains);
     bool listed = req->op == OP_IN || req->op == OP_NOT_IN;
     memset(holds, req->op == OP_NOT_IN || req->op == OP_EXISTS, domains);
     holds[0] = requirement_holds(req, SYM_NONE, &table->cluster->syms);
@@ -133,7 +133,7 @@ void row_term_match_all(const struct row_term *term, struct table *table, uint32
 void row_selector_match_all(const struct row_selector *sel, struct table *table, uint32_t len, uint8_t *ok)
 {
     memset(ok, !sel->has_terms, len);
-    uint8_t *one = sel->terms_len ? arena_alloc(&table->arena, len) : NULL;
+    uint8_t *one = sel->terms_len ? arena_alloc(table_scratch(table), len) : NULL;
     for (uint32_t i = 0; i < sel->terms_len; i++) {
         row_term_match_all(&sel->terms[i], table, len, one);
         for (uint32_t row = 0; row < len; row++)

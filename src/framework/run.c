@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framework/host_work.h"
+
 void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,
                 struct pod_info *pod, struct arena *arena)
 {
@@ -20,6 +22,7 @@ void cycle_release(struct cycle *cycle)
             plugin->forget(cycle->states[i]);
         cycle->states[i] = NULL;
     }
+    work_release(cycle);
 }
 
 void cycle_reset(struct cycle *cycle)

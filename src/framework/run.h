@@ -70,7 +70,7 @@ struct evaluation {
  * whose own nominated node is feasible needs no other, unless every node is asked for. */
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
 /* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A
- * profile without scorers needs one. */
+ * profile without scorers needs one, unless an extender looks at them. */
 uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t percentage);
 #define EVERY_NODE (-1)
 

@@ -31,12 +31,14 @@ static void release_parts(struct table *table)
     table->parts_len = 0;
 }
 
-/* A plugin without forms is no hindrance where it has nothing to say about the pod. */
+/* A plugin without forms need not be asked where it has nothing to say about pods of the class. */
 static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *instance)
 {
     const struct plugin *plugin = instance->plugin;
     struct node_names names = { .all = true };
     cycle->current = instance;
+    if (plugin->pre_filter && !plugin->filter)
+        return false;
     if (plugin->filter && (!plugin->pre_filter || plugin->pre_filter(cycle, &names).code != STATUS_SKIP))
         return false;
     if (plugin->score &&
@@ -56,13 +58,17 @@ static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instan
     return names.all && (status_ok(status) || status.code == STATUS_SKIP);
 }
 
-static bool prepare_part(struct table *table, struct cycle *cycle, const struct plugin_instance *instance)
+static bool prepare_part(struct table *table, struct cycle *cycle, const struct plugin_instance *instance,
+                         bool joins_all)
 {
     struct table_part *part = &table->parts[table->parts_len++];
     *part = (struct table_part){ .instance = instance, .forms = instance->plugin->rows };
-    if (!part->forms)
-        return plugin_is_idle(cycle, instance);
-    if (!prefilter_is_neutral(cycle, instance))
+    if (!part->forms) {
+        if (instance->plugin->is_moody || !joins_all || !plugin_is_idle(cycle, instance))
+            table->asked |= (uint64_t)1 << instance->index;
+        return true;
+    }
+    if (!joins_all || !prefilter_is_neutral(cycle, instance))
         return false;
     return part->forms->prepare(table, part);
 }
@@ -116,7 +122,7 @@ static bool prepare_parts(struct table *table, struct cycle *cycle)
         const struct plugin_instance *instance = &profile->plugins[i];
         bool any, all;
         how_it_joins(profile, instance, &any, &all);
-        if (any && (!all || !prepare_part(table, cycle, instance)))
+        if (any && !prepare_part(table, cycle, instance, all))
             return false;
     }
     order_parts(table, &profile->points[POINT_FILTER], table->filter_order, &table->filter_len);
@@ -144,11 +150,12 @@ bool table_prepare(struct table *table, struct cluster *cluster, const struct pr
     table->profile = profile;
     table->pod = pod;
     table->inputs_len = 0;
+    table->asked = 0;
     table->must_rebuild = false;
     vec_clear(&table->rejections);
     *vec_push(&table->rejections) = (struct rejection){ 0 };
     struct cycle cycle;
-    cycle_init(&cycle, profile, cluster, pod, &table->arena);
+    cycle_init(&cycle, profile, cluster, pod, table_scratch(table));
     bool ok = prepare_parts(table, &cycle);
     cycle_release(&cycle);
     if (!ok)

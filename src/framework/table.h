@@ -9,7 +9,8 @@
  * nodes are functions of the inputs: rows with the same inputs form a group and are judged together, once.
  *
  * A plugin joins with a struct row_forms. Forms fill the columns for all rows (a scan) or for the few that changed (a
- * repair); both must give what the plugin's plain callbacks give. tests/property holds them to it. */
+ * repair); both must give what the plugin's plain callbacks give. tests/property holds them to it. A plugin that joins
+ * without forms is asked row by row, in each decision anew, unless it has nothing to say about pods of this class. */
 #ifndef FRAMEWORK_TABLE_H
 #define FRAMEWORK_TABLE_H
 
@@ -49,6 +50,7 @@ struct table {
     const struct profile *profile;
     struct pod_info *pod; /* one of the class */
     struct arena arena;
+    struct arena *scratch; /* for what is needed only while the table is made; NULL: its own */
     uint32_t rows_cap, rows; /* size of the columns; rows in use */
     uint32_t *verdict;
     int32_t *local;
@@ -59,6 +61,7 @@ struct table {
     uint32_t parts_len;
     uint32_t filter_order[PLUGINS_MAX], filter_len; /* parts in the order of the Filter point */
     uint32_t score_order[PLUGINS_MAX], score_len;
+    uint64_t asked; /* plugins without forms that must be asked, by index in the profile */
     uint64_t version;
     owner_vec owners; /* scratch for forms that look pods up, kept so that they allocate nothing */
     term_vec terms;
@@ -105,6 +108,12 @@ bool table_is_current(const struct table *table);
 /* False: the pod needs the plain path after all. */
 bool table_fill(struct table *table, struct row_span span);
 void table_release(struct table *table);
+
+/* Memory that lasts until the table has been filled. */
+static inline struct arena *table_scratch(struct table *table)
+{
+    return table->scratch ? table->scratch : &table->arena;
+}
 
 uint32_t table_rejection(struct table *table, struct table_part *part, uint32_t detail);
 

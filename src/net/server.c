@@ -179,8 +179,8 @@ static void message_free(struct message *message)
     free(message);
 }
 
-static void answer(struct server *server, uint64_t id, int status, struct str headers, struct str body, bool close,
-                   bool run)
+static void answer(struct server *server, uint64_t id, int status, struct str headers, struct str body,
+                   bool close, bool run)
 {
     uint32_t slot = (uint32_t)(id & 0xffff);
     struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
@@ -374,7 +374,8 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
     for (size_t i = 0; i < response->header_count; i++) {
         const struct server_header *header = &response->headers[i];
         if (is_clean(header->name) && is_clean(header->value))
-            strbuf_printf(&headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(header->name), STR_ARG(header->value));
+            strbuf_printf(&headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(header->name),
+                          STR_ARG(header->value));
     }
     if (here == server) {
         answer(server, id, response->status, strbuf_slice(&headers), response->body, response->close, false);
@@ -494,7 +495,8 @@ static int prepare(struct server *server, struct error *err)
         *vec_push(&server->free_slots) = i - 1;
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     server->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (server->epoll_fd < 0 || server->wake_fd < 0 || watch(server, server->listen_fd, &server->listen_fd) < 0 ||
+    if (server->epoll_fd < 0 || server->wake_fd < 0 ||
+        watch(server, server->listen_fd, &server->listen_fd) < 0 ||
         watch(server, server->wake_fd, &server->wake_fd) < 0)
         return error_set(err, -errno, "cannot start the server: %s", strerror(errno));
     server->reload_ns = server_now_ns() + server->options.reload_ms * NS_PER_MS;

@@ -25,17 +25,17 @@ struct server;
 
 /* Zero takes the default in brackets. */
 struct server_limits {
-    uint32_t connections_max;    /* [1024] at most 65535 */
-    size_t header_bytes_max;     /* request line and headers [65536] */
-    size_t body_bytes_max;       /* [65536] */
-    size_t response_bytes_max;   /* all answers that wait to be read by their clients [256 MiB] */
-    int64_t handshake_ms;        /* [10000] */
-    int64_t header_ms;           /* from a request's first byte to the end of its headers [32000] */
-    int64_t body_ms;             /* and from there to the end of its body [30000] */
-    int64_t answer_ms;           /* until server_respond(); then the client gets a 504 [60000] */
-    int64_t write_ms;            /* for the client to take the whole answer [60000] */
-    int64_t idle_ms;             /* between two requests [90000] */
-    int64_t linger_ms;           /* for the client to read the end of a connection that we close [500] */
+    uint32_t connections_max;  /* [1024] at most 65535 */
+    size_t header_bytes_max;   /* request line and headers [65536] */
+    size_t body_bytes_max;     /* [65536] */
+    size_t response_bytes_max; /* all answers that wait to be read by their clients [256 MiB] */
+    int64_t handshake_ms;      /* [10000] */
+    int64_t header_ms;         /* from a request's first byte to the end of its headers [32000] */
+    int64_t body_ms;           /* and from there to the end of its body [30000] */
+    int64_t answer_ms;         /* until server_respond(); then the client gets a 504 [60000] */
+    int64_t write_ms;          /* for the client to take the whole answer [60000] */
+    int64_t idle_ms;           /* between two requests [90000] */
+    int64_t linger_ms;         /* for the client to read the end of a connection that we close [500] */
 };
 
 struct server_header {
@@ -52,9 +52,10 @@ struct server_request {
     const struct server_header *headers;
     size_t header_count;
     struct str body;
-    struct str remote;        /* "127.0.0.1:4711" */
-    const struct peer *peer;  /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
-    int64_t received_ns;      /* by server_now_ns() */
+    struct str remote; /* "127.0.0.1:4711" */
+    const struct peer
+        *peer; /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
+    int64_t received_ns; /* by server_now_ns() */
 };
 
 /* Copied by server_respond(). Date, Content-Length and Connection are added. */

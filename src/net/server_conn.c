@@ -213,7 +213,8 @@ void conn_answer(struct conn *conn, int status, struct str headers, struct str b
 {
     struct server *server = conn->server;
     size_t waiting = atomic_load(&server->response_bytes);
-    if (body.len > server->limits.response_bytes_max || waiting > server->limits.response_bytes_max - body.len) {
+    if (body.len > server->limits.response_bytes_max ||
+        waiting > server->limits.response_bytes_max - body.len) {
         status = 503;
         headers = STR("Content-Type: text/plain; charset=utf-8\r\n");
         body = STR("too many answers wait to be read\n");
@@ -254,7 +255,8 @@ static enum step refuse(struct conn *conn, int status)
 /* Somebody speaks plain HTTP where TLS is spoken: one plain sentence helps. */
 static void explain_tls(struct conn *conn, unsigned long why)
 {
-    static const char sentence[] = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+    static const char sentence[] =
+        "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
     if (ERR_GET_LIB(why) == ERR_LIB_SSL && ERR_GET_REASON(why) == SSL_R_HTTP_REQUEST)
         (void)!send(conn->fd, sentence, sizeof(sentence) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -416,7 +418,8 @@ static enum step step_body(struct conn *conn)
         return refuse(conn, r);
     const struct server_limits *limits = &conn->server->limits;
     /* The coding of chunks takes room of its own, but not without end. */
-    size_t bytes_max = conn->parsed->head_len + limits->body_bytes_max * (conn->parsed->chunked ? 2 : 1) + READ_BYTES;
+    size_t bytes_max =
+        conn->parsed->head_len + limits->body_bytes_max * (conn->parsed->chunked ? 2 : 1) + READ_BYTES;
     if (conn->in.len >= bytes_max)
         return refuse(conn, 413);
     int n = read_more(conn, bytes_max);
@@ -491,7 +494,8 @@ void conn_expire(struct conn *conn)
         conn_run(conn);
         return;
     }
-    if (conn->state == CONN_HANDSHAKE || conn->state == CONN_BODY || (conn->state == CONN_HEAD && conn->in.len))
+    if (conn->state == CONN_HANDSHAKE || conn->state == CONN_BODY ||
+        (conn->state == CONN_HEAD && conn->in.len))
         atomic_fetch_add(&conn->server->refused, 1);
     conn_close(conn);
 }

@@ -18,7 +18,15 @@
 #include "net/server.h"
 #include "net/server_parse.h"
 
-enum conn_state { CONN_HANDSHAKE, CONN_HEAD, CONN_BODY, CONN_ANSWERING, CONN_WRITING, CONN_LINGER, CONN_CLOSED };
+enum conn_state {
+    CONN_HANDSHAKE,
+    CONN_HEAD,
+    CONN_BODY,
+    CONN_ANSWERING,
+    CONN_WRITING,
+    CONN_LINGER,
+    CONN_CLOSED
+};
 
 struct conn {
     struct server *server;
@@ -75,8 +83,8 @@ struct server {
     struct conn *closed;
     VEC(struct conn *) again; /* have more to do without waiting for the network */
     uint64_t last_id;
-    int64_t wake_ns;      /* no deadline is before */
-    int64_t reload_ns;    /* when to look at the certificates */
+    int64_t wake_ns;   /* no deadline is before */
+    int64_t reload_ns; /* when to look at the certificates */
     struct error last_problem;
 
     pthread_mutex_t lock;

@@ -167,7 +167,8 @@ struct framing {
 static int parse_length(struct str value, struct framing *framing, struct parsed *ret)
 {
     int64_t length;
-    if (!value.len || value.len > 18 || value.ptr[0] < '0' || value.ptr[0] > '9' || !str_to_int64(value, &length))
+    if (!value.len || value.len > 18 || value.ptr[0] < '0' || value.ptr[0] > '9' ||
+        !str_to_int64(value, &length))
         return BAD_REQUEST;
     if (framing->has_length && ret->content_length != (uint64_t)length)
         return BAD_REQUEST;

@@ -16,7 +16,7 @@ static const char uid_oid[] = "1.3.6.1.4.1.57683.2";
 struct peer {
     atomic_uint references;
     X509 *leaf;
-    STACK_OF(X509) *chain; /* with the leaf, as the client sent it */
+    STACK_OF(X509) * chain; /* with the leaf, as the client sent it */
 };
 
 struct ca_pool {

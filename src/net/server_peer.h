@@ -29,7 +29,7 @@ struct peer_subject {
     struct str common_name; /* the last one, as Go takes it */
     struct str organisations[PEER_ORGANISATIONS_MAX];
     size_t organisation_count;
-    struct str uid; /* of Kubernetes' attribute 1.3.6.1.4.1.57683.2 */
+    struct str uid;       /* of Kubernetes' attribute 1.3.6.1.4.1.57683.2 */
     char fingerprint[65]; /* SHA-256 of the certificate, in hexadecimal */
 };
 /* Strings live in the arena. -EINVAL: more organisations than fit, or a UID that is empty or not the only one. */

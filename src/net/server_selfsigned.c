@@ -53,8 +53,8 @@ static X509 *make(EVP_PKEY *key, const char *name, X509 *issuer, EVP_PKEY *issue
     bool ok = cert && X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert) &&
               X509_gmtime_adj(X509_getm_notBefore(cert), -HOUR_S) &&
               X509_gmtime_adj(X509_getm_notAfter(cert), YEAR_S - HOUR_S) && X509_set_pubkey(cert, key) == 1 &&
-              X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, (const unsigned char *)name, -1, -1,
-                                         0) == 1 &&
+              X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, (const unsigned char *)name,
+                                         -1, -1, 0) == 1 &&
               X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer) : subject) == 1 &&
               add_extensions(cert, issuer ? issuer : cert, extensions, len) &&
               X509_sign(cert, issuer ? issuer_key : key, EVP_sha256()) > 0;
@@ -97,7 +97,8 @@ static bool write_pem(X509 *cert, X509 *ca, EVP_PKEY *key, struct strbuf *ret_ce
     return ok;
 }
 
-int server_selfsigned(const char *bind_address, struct strbuf *ret_cert, struct strbuf *ret_key, struct error *err)
+int server_selfsigned(const char *bind_address, struct strbuf *ret_cert, struct strbuf *ret_key,
+                      struct error *err)
 {
     char names[256], ca_name[64], name[64];
     long long now = (long long)time(NULL);
@@ -128,15 +129,17 @@ int server_selfsigned(const char *bind_address, struct strbuf *ret_cert, struct 
     EVP_PKEY_free(key);
     EVP_PKEY_free(ca_key);
     ERR_clear_error();
-    return ok ? 0 : error_set(err, -EINVAL, "unable to generate self signed cert for address \"%s\"",
-                              bind_address ? bind_address : "");
+    return ok ? 0
+              : error_set(err, -EINVAL, "unable to generate self signed cert for address \"%s\"",
+                          bind_address ? bind_address : "");
 }
 
 /* The folders above a file. */
 static int make_folders(const char *path, struct error *err)
 {
-    char *copy = xmalloc(strlen(path) + 1);
-    strcpy(copy, path);
+    size_t size = strlen(path) + 1;
+    char *copy = xmalloc(size);
+    memcpy(copy, path, size);
     int r = 0;
     for (char *at = strchr(copy + 1, '/'); at && r == 0; at = strchr(at + 1, '/')) {
         *at = '\0';

@@ -171,7 +171,8 @@ static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct e
         bool known;
         const char *name = find_curve(ids[i], &known);
         if (ids[i] <= 0 || ids[i] > UINT16_MAX)
-            r = error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", ids[i], UINT16_MAX);
+            r = error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", ids[i],
+                          UINT16_MAX);
         else if (!known)
             r = error_set(err, -EINVAL, "curve preference %d is not supported", ids[i]);
         for (size_t j = 0; j < i && r == 0; j++)
@@ -261,7 +262,8 @@ static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
     ptrdiff_t dot = str_find(name, '.');
     char pattern[256];
     if (!context && dot >= 0 && name.len - (size_t)dot + 1 < sizeof(pattern)) {
-        int len = snprintf(pattern, sizeof(pattern), "*" STR_FMT, (int)(name.len - (size_t)dot), name.ptr + dot);
+        int len =
+            snprintf(pattern, sizeof(pattern), "*" STR_FMT, (int)(name.len - (size_t)dot), name.ptr + dot);
         context = find_name(tls, (struct str){ pattern, (uint32_t)len });
     }
     if (context)

@@ -234,7 +234,7 @@ static void rows_release(struct table *table, struct table_part *part)
 static void rows_refuse(struct table *table, struct table_part *part, const struct row_selector *sel,
                         uint32_t detail, struct row_span span)
 {
-    uint8_t *ok = span.rows ? NULL : arena_alloc(&table->arena, span.len);
+    uint8_t *ok = span.rows ? NULL : arena_alloc(table_scratch(table), span.len);
     if (ok)
         row_selector_match_all(sel, table, span.len, ok);
     for (uint32_t i = 0; i < span.len; i++) {
@@ -257,7 +257,7 @@ static void rows_input(struct table *table, struct table_part *part, struct row_
 {
     const struct rows_state *state = part->state;
     uint32_t *column = table->inputs[part->first_input];
-    uint8_t *ok = span.rows ? NULL : arena_alloc(&table->arena, span.len);
+    uint8_t *ok = span.rows ? NULL : arena_alloc(table_scratch(table), span.len);
     for (uint32_t i = 0; i < span.len; i++)
         column[span_row(span, i)] = 0;
     for (uint32_t p = 0; p < state->preferences_len; p++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "preempt/dry_run.h"
+#include "preempt/second_opinion.h"
 
 /* ---- may it? ---- */
 static bool leaves_for_preemption(const struct pod_info *pod)
@@ -188,8 +189,14 @@ static void conclude(struct search *search, struct preemption *ret)
         ret->candidates[i] =
             i < search->clean_len ? search->clean[i] : search->violating[i - search->clean_len];
     ret->candidates_len = len;
-    ret->status = STATUS_OK;
-    preempt_rank(search->cycle->cluster, arena, ret);
+    ret->status = second_opinion(search->cycle, &ret->candidates, &ret->candidates_len);
+    if (!status_ok(ret->status))
+        ret->candidates_len = 0;
+    if (ret->candidates_len)
+        preempt_rank(search->cycle->cluster, arena, ret);
+    else
+        refuse(ret, arena, status_ok(ret->status) ? STATUS_UNSCHEDULABLE : STATUS_ERROR,
+               status_ok(ret->status) ? STR("no candidate node for preemption") : ret->status.reasons[0]);
 }
 
 void preempt_find(struct cycle *cycle, const struct diagnosis *diagnosis, struct preempt_options options,

@@ -290,9 +290,11 @@ static bool send(struct queue *queue, struct queued_pod *entry, enum strategy st
     bool waits = strategy == STRATEGY_AFTER_BACKOFF && is_backing_off(queue, entry, now_ns);
     if (strategy == STRATEGY_SKIP || is_gated(queue, entry, &gate)) {
         entry->was_flushed &= strategy == STRATEGY_SKIP;
+        entry->missed |= strategy != STRATEGY_SKIP;
         enter_room(queue, entry, why);
         return false;
     }
+    entry->missed = false;
     if (waits)
         enter_backoff(queue, entry, why);
     else
@@ -426,7 +428,7 @@ void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unsch
     entry->rejections += (unschedulable | pending) != 0;
     entry->backoff_until_ns = 0;
     entry->flushed_ns = 0;
-    entry->was_flushed = false;
+    entry->was_flushed = entry->missed = false;
     refresh_age(queue, entry, now_ns);
     send(queue, entry, flight_worth(entry), LABEL_ATTEMPT_FAILURE, now_ns);
 }
@@ -475,6 +477,15 @@ void queue_event(struct queue *queue, const struct cluster_event *event, const s
                     *vec_push(&queue->woken) = *entry;
         }
     wake(queue, event, now_ns);
+}
+
+void queue_gate_opened(struct queue *queue, struct pod_info *pod, int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (!entry || entry->place != QUEUE_GATED || !entry->missed)
+        return;
+    take_out(queue, entry);
+    send(queue, entry, STRATEGY_AFTER_BACKOFF, label_of_pod(ACTION_UPDATE), now_ns);
 }
 
 void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)

@@ -75,6 +75,7 @@ struct queued_pod {
     uint64_t unschedulable, pending; /* who rejected it: bits by plugin index in the profile */
     int32_t gate;                    /* index of the plugin that holds it back, or GATE_NONE */
     bool was_flushed;                /* nothing woke it but its long wait */
+    bool missed; /* something that may help happened while its gate held it back */
 
     /* in flight */
     struct queued_pod *previous, *next;
@@ -152,6 +153,8 @@ struct queue_filter {
 /* Something happened: whoever it may help is tried again. `only` may be NULL. */
 void queue_event(struct queue *queue, const struct cluster_event *event, const struct queue_filter *only,
                  int64_t now_ns);
+/* Who holds the pod back has changed its mind: what the pod missed meanwhile counts now. */
+void queue_gate_opened(struct queue *queue, struct pod_info *pod, int64_t now_ns);
 /* The pod is tried at once, wherever it waits. */
 void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns);
 /* Time has passed: ends backoffs, and the wait of those who waited for very long. */

@@ -72,7 +72,8 @@ static struct str header_of(const struct server_request *request, const struct s
     return (struct str){ 0 };
 }
 
-static void take_groups(struct attempt *attempt, const struct server_request *request, const struct str_list *names)
+static void take_groups(struct attempt *attempt, const struct server_request *request,
+                        const struct str_list *names)
 {
     for (uint32_t i = 0; i < names->len; i++)
         for (size_t j = 0; j < request->header_count; j++)
@@ -175,7 +176,8 @@ static enum verdict by_certificate(struct attempt *attempt, const struct server_
     *attempt->user = (struct user){ .name = subject.common_name, .uid = subject.uid };
     for (size_t i = 0; i < subject.organisation_count; i++)
         str_list_add(attempt->arena, &attempt->user->groups, subject.organisations[i]);
-    add_extra(attempt, STR(CREDENTIAL_ID), arena_printf(attempt->arena, "X509SHA256=%s", subject.fingerprint));
+    add_extra(attempt, STR(CREDENTIAL_ID),
+              arena_printf(attempt->arena, "X509SHA256=%s", subject.fingerprint));
     return KNOWN;
 }
 
@@ -213,8 +215,8 @@ static void on_review(void *context, const struct review *review)
     finish_unknown(attempt);
 }
 
-void authn_run(const struct authn *authn, const struct server_request *request, struct arena *arena, struct user *ret,
-               authn_done done, void *context)
+void authn_run(const struct authn *authn, const struct server_request *request, struct arena *arena,
+               struct user *ret, authn_done done, void *context)
 {
     struct attempt *attempt = arena_new(arena, struct attempt);
     *attempt = (struct attempt){ .arena = arena, .user = ret, .done = done, .context = context };

@@ -14,7 +14,8 @@ static struct str without_slash(struct str path)
     return path.len && path.ptr[0] == '/' ? str_slice(path, 1, path.len) : path;
 }
 
-int authz_init(struct authz *authz, const struct str_list *allowed_paths, struct arena *arena, struct error *err)
+int authz_init(struct authz *authz, const struct str_list *allowed_paths, struct arena *arena,
+               struct error *err)
 {
     authz->allowed_paths.len = 0;
     authz->allowed_paths.items = arena_array(arena, struct str, (size_t)allowed_paths->len + 1);
@@ -33,8 +34,9 @@ static bool is_open(const struct authz *authz, struct str path)
     path = without_slash(path);
     for (uint32_t i = 0; i < authz->allowed_paths.len; i++) {
         struct str open = authz->allowed_paths.items[i];
-        if (open.len && open.ptr[open.len - 1] == '*' ? str_starts_with(path, str_slice(open, 0, open.len - 1))
-                                                      : str_eq(path, open))
+        if (open.len && open.ptr[open.len - 1] == '*'
+                ? str_starts_with(path, str_slice(open, 0, open.len - 1))
+                : str_eq(path, open))
             return true;
     }
     return false;

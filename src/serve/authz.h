@@ -8,8 +8,9 @@
 #include "serve/user.h"
 
 struct authz {
-    struct str_list allowed_paths; /* without the slash at their beginning; "*" at the end: everything below */
-    struct reviews *reviews;       /* NULL: nobody can be asked */
+    struct str_list
+        allowed_paths;       /* without the slash at their beginning; "*" at the end: everything below */
+    struct reviews *reviews; /* NULL: nobody can be asked */
 };
 
 enum authz_decision { AUTHZ_ALLOWED, AUTHZ_FORBIDDEN, AUTHZ_FAILED };
@@ -18,7 +19,8 @@ enum authz_decision { AUTHZ_ALLOWED, AUTHZ_FORBIDDEN, AUTHZ_FAILED };
 typedef void (*authz_done)(void *context, enum authz_decision decision, struct str why);
 
 /* Copies the paths to the arena. -EINVAL: a star that is not at the end. */
-int authz_init(struct authz *authz, const struct str_list *allowed_paths, struct arena *arena, struct error *err);
+int authz_init(struct authz *authz, const struct str_list *allowed_paths, struct arena *arena,
+               struct error *err);
 /* `done` may come before this returns. */
 void authz_run(const struct authz *authz, const struct user *user, struct str verb, struct str path,
                struct arena *arena, authz_done done, void *context);

@@ -100,7 +100,8 @@ static void put_cert_keys(const void *value, struct strbuf *out)
     strbuf_putc(out, '[');
     for (uint32_t i = 0; i < list->len; i++) {
         const struct flag_cert_key *pair = &list->items[i];
-        strbuf_printf(out, "%s" STR_FMT "," STR_FMT, i ? ";" : "", STR_ARG(pair->cert_file), STR_ARG(pair->key_file));
+        strbuf_printf(out, "%s" STR_FMT "," STR_FMT, i ? ";" : "", STR_ARG(pair->cert_file),
+                      STR_ARG(pair->key_file));
         for (uint32_t j = 0; j < pair->names.len; j++)
             strbuf_printf(out, "%c" STR_FMT, j ? ',' : ':', STR_ARG(pair->names.items[j]));
     }

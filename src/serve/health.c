@@ -113,11 +113,10 @@ static void warn_unused(struct excluded *excluded, struct strbuf *out)
 }
 
 /* One line per check; what is wrong is for the log and those who may see more. */
-static void run_checks(struct page *page, struct excluded *excluded, struct strbuf *out, struct strbuf *failed,
-                       struct strbuf *failed_log)
+static void run_checks(struct page *page, struct excluded *excluded, struct strbuf *out,
+                       struct strbuf *failed, struct strbuf *failed_log)
 {
-    vec_for(&page->checks, counted)
-    {
+    vec_for(&page->checks, counted) {
         const char *name = counted->check->name;
         struct error err = { 0 };
         if (is_excluded(excluded, name)) {
@@ -147,8 +146,8 @@ static void reply_page(struct health *health, size_t index, struct str query, st
     run_checks(&health->pages[index], &excluded, &out, &failed, &failed_log);
     warn_unused(&excluded, &out);
     if (failed.len) {
-        log_info(2, "Health check failed", log_str("checks", strbuf_slice(&failed)), log_str("page", str_from(name)),
-                 log_str("output", strbuf_slice(&failed_log)));
+        log_info(2, "Health check failed", log_str("checks", strbuf_slice(&failed)),
+                 log_str("page", str_from(name)), log_str("output", strbuf_slice(&failed_log)));
         strbuf_printf(&out, "%s check failed", name);
         serve_reply_error(reply, 500, out.text);
     } else {
@@ -192,8 +191,7 @@ bool health_reply(struct health *health, struct str path, struct str query, stru
             reply_page(health, p, query, reply);
             return true;
         }
-        vec_for(&health->pages[p].checks, counted)
-        {
+        vec_for(&health->pages[p].checks, counted) {
             if (rest.ptr[0] == '/' && str_is(str_slice(rest, 1, rest.len), counted->check->name)) {
                 reply_check(counted->check, reply);
                 return true;
@@ -223,16 +221,15 @@ static void print_totals(const struct row *row, struct strbuf *out)
     } totals[] = { { "error", row->counted->bad }, { "success", row->counted->good } };
     for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
         if (totals[i].count)
-            strbuf_printf(out, "kubernetes_healthchecks_total{name=\"%s\",status=\"%s\",type=\"%s\"} %llu\n", row->name,
-                          totals[i].status, row->page, (unsigned long long)totals[i].count);
+            strbuf_printf(out, "kubernetes_healthchecks_total{name=\"%s\",status=\"%s\",type=\"%s\"} %llu\n",
+                          row->name, totals[i].status, row->page, (unsigned long long)totals[i].count);
 }
 
 void health_metrics(const struct health *health, struct strbuf *out)
 {
     VEC(struct row) rows = { 0 };
     for (size_t p = 0; p < PAGES; p++)
-        vec_for(&health->pages[p].checks, counted)
-        {
+        vec_for(&health->pages[p].checks, counted) {
             if (counted->good || counted->bad)
                 *vec_push(&rows) = (struct row){ counted->check->name, page_infos[p].name, counted };
         }
@@ -243,8 +240,9 @@ void health_metrics(const struct health *health, struct strbuf *out)
         vec_for(&rows, row)
             strbuf_printf(out, "kubernetes_healthcheck{name=\"%s\",type=\"%s\"} %d\n", row->name, row->page,
                           row->counted->last_good);
-        strbuf_puts(out, "# HELP kubernetes_healthchecks_total [STABLE] This metric records the results of all "
-                         "healthcheck.\n# TYPE kubernetes_healthchecks_total counter\n");
+        strbuf_puts(out,
+                    "# HELP kubernetes_healthchecks_total [STABLE] This metric records the results of all "
+                    "healthcheck.\n# TYPE kubernetes_healthchecks_total counter\n");
         vec_for(&rows, row)
             print_totals(row, out);
     }

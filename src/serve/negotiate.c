@@ -126,8 +126,8 @@ static bool is_for_people(struct str query, struct str user_agent)
     struct arena arena = { 0 };
     struct str pretty;
     bool said = serve_query(query, "pretty", &arena, &pretty) && pretty.len;
-    bool yes = said && (str_is(pretty, "1") || str_is(pretty, "t") || str_is(pretty, "T") || str_is(pretty, "true") ||
-                        str_is(pretty, "TRUE") || str_is(pretty, "True"));
+    bool yes = said && (str_is(pretty, "1") || str_is(pretty, "t") || str_is(pretty, "T") ||
+                        str_is(pretty, "true") || str_is(pretty, "TRUE") || str_is(pretty, "True"));
     arena_release(&arena);
     if (said)
         return yes;
@@ -135,8 +135,8 @@ static bool is_for_people(struct str query, struct str user_agent)
            str_starts_with(user_agent, STR("Mozilla/5.0"));
 }
 
-struct negotiated negotiate(struct str accept, struct str query, struct str user_agent, const enum media *offered,
-                            size_t count, media_allows allows, void *user)
+struct negotiated negotiate(struct str accept, struct str query, struct str user_agent,
+                            const enum media *offered, size_t count, media_allows allows, void *user)
 {
     bool pretty = is_for_people(query, user_agent);
     if (!accept.len)
@@ -164,7 +164,6 @@ static void escape_html(struct strbuf *out, const char *text, size_t len)
     }
 }
 
-
 void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc)
 {
     if (how->media == MEDIA_YAML) {
@@ -185,8 +184,8 @@ void reply_status(struct serve_reply *reply, const struct asker *asker, int code
                   struct str message, bool details)
 {
     static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML };
-    struct negotiated how = negotiate(asker->accept, asker->query, asker->user_agent, offered, ARRAY_SIZE(offered),
-                                      negotiate_plainly, NULL);
+    struct negotiated how = negotiate(asker->accept, asker->query, asker->user_agent, offered,
+                                      ARRAY_SIZE(offered), negotiate_plainly, NULL);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_doc_set_root(doc, root);

@@ -24,8 +24,8 @@ struct negotiated {
 
 /* The best form of `offered` (first is best among equals) that the client takes and `allows` takes. No Accept at all:
  * the first one. MEDIA_NONE: there is none. `user_agent` and the query decide about indentation. */
-struct negotiated negotiate(struct str accept, struct str query, struct str user_agent, const enum media *offered,
-                            size_t count, media_allows allows, void *user);
+struct negotiated negotiate(struct str accept, struct str query, struct str user_agent,
+                            const enum media *offered, size_t count, media_allows allows, void *user);
 /* Takes no conversions. */
 bool negotiate_plainly(void *user, enum media media, const struct convert *convert);
 

@@ -96,9 +96,10 @@ static int page_statusz(struct visit *visit)
 static int page_flags(struct visit *visit)
 {
     serve_reply_header(visit->reply, "Content-Type", STR("text/html; charset=utf-8"));
-    strbuf_puts(&visit->reply->body, "<html>\n<head>\n<title>/debug/flags/</title>\n</head>\n<body>\n/debug/flags/<br>\n"
-                                     "<br>\nflags:<br>\n<table>\n<tr>v<br>\n</table>\n<br>\n"
-                                     "full flags configurable<br>\n</body>\n</html>\n");
+    strbuf_puts(&visit->reply->body,
+                "<html>\n<head>\n<title>/debug/flags/</title>\n</head>\n<body>\n/debug/flags/<br>\n"
+                "<br>\nflags:<br>\n<table>\n<tr>v<br>\n</table>\n<br>\n"
+                "full flags configurable<br>\n</body>\n</html>\n");
     return 0;
 }
 
@@ -275,8 +276,8 @@ void pages_init(struct pages *pages, const struct serve_options *options)
     zpages->started_s = (int64_t)time(NULL);
     pages->started = arena_printf(&pages->arena, "%lld", (long long)zpages->started_s);
     struct str version = flags_reported_version(options->flags);
-    zpages->version = arena_str(&pages->arena, str_starts_with(version, STR("v")) ? str_slice(version, 1, version.len)
-                                                                                  : version);
+    zpages->version = arena_str(
+        &pages->arena, str_starts_with(version, STR("v")) ? str_slice(version, 1, version.len) : version);
     zpages->emulated = STR(KUBERNETES_MAJOR "." KUBERNETES_MINOR);
 }
 

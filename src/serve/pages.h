@@ -6,7 +6,8 @@
 #include "serve/zpages.h"
 
 struct pages {
-    struct serve_options options; /* its views are copied to the arena, its flags and checks are not needed any more */
+    struct serve_options
+        options; /* its views are copied to the arena, its flags and checks are not needed any more */
     struct arena arena;
     struct health *health;
     struct zpages zpages;

@@ -110,7 +110,7 @@ void reviews_free(struct reviews *reviews)
 {
     if (!reviews)
         return;
-    map_for (&reviews->entries, slot)
+    map_for(&reviews->entries, slot)
         entry_free(slot->value);
     strmap_release(&reviews->entries);
     OPENSSL_cleanse(reviews->secret, sizeof(reviews->secret));
@@ -159,8 +159,7 @@ static void decode_list(yyjson_val *val, struct arena *arena, struct str_list *r
     size_t count = MIN(yyjson_arr_size(val), (size_t)USER_GROUPS_MAX), index, total;
     yyjson_val *item;
     *ret = (struct str_list){ .items = count ? arena_array(arena, struct str, count) : NULL };
-    yyjson_arr_foreach(val, index, total, item)
-    {
+    yyjson_arr_foreach(val, index, total, item) {
         if (ret->len < count)
             ret->items[ret->len++] = arena_str(arena, val_text(item));
     }
@@ -174,8 +173,7 @@ static void decode_user(yyjson_val *val, struct arena *arena, struct user *ret)
     yyjson_val *extra = yyjson_obj_get(val, "extra"), *key, *values;
     size_t count = MIN(yyjson_obj_size(extra), (size_t)USER_EXTRAS_MAX), index, total;
     ret->extra.items = count ? arena_array(arena, struct user_extra, count) : NULL;
-    yyjson_obj_foreach(extra, index, total, key, values)
-    {
+    yyjson_obj_foreach(extra, index, total, key, values) {
         if (ret->extra.len == count)
             break;
         struct user_extra *to = &ret->extra.items[ret->extra.len++];
@@ -214,7 +212,8 @@ static void remember(struct entry *entry)
     entry->pending = false;
     link_newest(reviews, entry);
     entry->until_ns = http_now_ns() + ttl;
-    if (!entry->remember || !review->answered || is_error || ttl <= 0 || entry->arena.total_bytes > KEPT_BYTES_MAX)
+    if (!entry->remember || !review->answered || is_error || ttl <= 0 ||
+        entry->arena.total_bytes > KEPT_BYTES_MAX)
         forget(reviews, entry);
     else if (reviews->remembered > REMEMBERED_MAX)
         forget(reviews, reviews->oldest);
@@ -279,7 +278,8 @@ static void on_letter(void *context)
     struct letter *letter = context;
     struct entry *entry = letter->entry;
     bool yes = letter->failure == HTTP_FAILURE_NONE && letter->status >= 200 && letter->status < 300;
-    if (yes && decode(entry->reviews->options.kind, strbuf_slice(&letter->body), &entry->arena, &entry->review))
+    if (yes &&
+        decode(entry->reviews->options.kind, strbuf_slice(&letter->body), &entry->arena, &entry->review))
         finish(entry);
     else if (yes)
         fail(entry, STR("the answer is not a review"));
@@ -314,7 +314,8 @@ static const struct http_callbacks callbacks = { .on_done = on_done };
 static void send_question(struct entry *entry, int64_t delay_ms)
 {
     const struct reviews_options *options = &entry->reviews->options;
-    int64_t left_ms = entry->deadline_ns ? (entry->deadline_ns - http_now_ns()) / NS_PER_MS - delay_ms : TRY_MS;
+    int64_t left_ms =
+        entry->deadline_ns ? (entry->deadline_ns - http_now_ns()) / NS_PER_MS - delay_ms : TRY_MS;
     struct api_request request = {
         .method = "POST",
         .path = kinds[options->kind].path,
@@ -339,13 +340,13 @@ static void make_key(const struct reviews *reviews, struct str question, char re
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = { 0 };
     unsigned int len = 0;
-    HMAC(EVP_sha256(), reviews->secret, sizeof(reviews->secret), (const unsigned char *)question.ptr, question.len,
-         digest, &len);
+    HMAC(EVP_sha256(), reviews->secret, sizeof(reviews->secret), (const unsigned char *)question.ptr,
+         question.len, digest, &len);
     memcpy(ret, digest, KEY_BYTES);
 }
 
-void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember_it, review_done done,
-                 void *context)
+void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember_it,
+                 review_done done, void *context)
 {
     char key[KEY_BYTES];
     make_key(reviews, question, key);

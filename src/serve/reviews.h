@@ -43,8 +43,8 @@ void reviews_stop(struct reviews *reviews);
 void reviews_free(struct reviews *reviews);
 /* `question` is what a remembered answer is found by; `body` the JSON to send. `remember` false: neither looked up nor
  * kept. `done` may be called before this returns. */
-void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember, review_done done,
-                 void *context);
+void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember,
+                 review_done done, void *context);
 
 /* The JSON of the two questions. */
 void review_token_body(struct strbuf *out, struct str token);

@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "net/server_parse.h"
 #include "serve/authn.h"
 #include "serve/authz.h"
 #include "serve/delegate.h"
-#include "net/server_parse.h"
 #include "serve/pages.h"
 
 /* Requests whose client may be gone already, and that wait for the API server or a view. */
@@ -231,7 +231,8 @@ static void on_known(void *context, bool known, const struct error *err)
     } else if (call->serve->stopping) {
         finish_unavailable(call);
     } else {
-        authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena, on_decided, call);
+        authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena,
+                  on_decided, call);
     }
 }
 
@@ -336,7 +337,8 @@ static int open_delegates(struct serve *serve, const struct scheduler_flags *fla
                     "configmap/extension-apiserver-authentication in kube-system, so client certificate "
                     "authentication won't work");
     if (!(serve->one_delegate ? serve->for_authn.api : serve->for_authz.api))
-        log_warning("No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work");
+        log_warning("No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens "
+                    "won't work");
     return r;
 }
 
@@ -369,7 +371,8 @@ static const char *const *texts_of(struct arena *arena, const struct str_list *l
     return texts;
 }
 
-static struct server_tls_options tls_options(struct arena *arena, const struct scheduler_flags *flags, bool ask)
+static struct server_tls_options tls_options(struct arena *arena, const struct scheduler_flags *flags,
+                                             bool ask)
 {
     struct server_sni *snis = arena_array(arena, struct server_sni, (size_t)flags->tls_sni_cert_key.len + 1);
     for (uint32_t i = 0; i < flags->tls_sni_cert_key.len; i++) {
@@ -445,9 +448,10 @@ int serve_start(const struct serve_options *options, struct serve **ret, struct 
     if (!options->any_port && options->flags->secure_port == 0)
         return 0;
     if (options->flags->secure_port < 0 || options->flags->secure_port > UINT16_MAX)
-        return error_set(err, -EINVAL,
-                         "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
-                         (long long)options->flags->secure_port);
+        return error_set(
+            err, -EINVAL,
+            "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
+            (long long)options->flags->secure_port);
     struct serve *serve = xcalloc(1, sizeof(*serve));
     int r = start(serve, options, err);
     if (r < 0)
@@ -512,7 +516,7 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
         delegate_close(&serve->for_authz);
     server_free(serve->server);
     /* Views that have not answered will not: nobody listens. */
-    map_for (&serve->awaited, slot) {
+    map_for(&serve->awaited, slot) {
         struct call *call = slot->value;
         peer_unref(call->peer);
         arena_release(&call->arena);

@@ -104,7 +104,8 @@ static struct str settle_pem(struct arena *arena, struct str pem, struct str old
 }
 
 /* Under the lock: a new snapshot. `lists` go with the proxies' authority. */
-static void publish(struct trust *trust, struct str client_pem, struct str proxy_pem, const struct trust_now *lists)
+static void publish(struct trust *trust, struct str client_pem, struct str proxy_pem,
+                    const struct trust_now *lists)
 {
     struct snapshot *old = trust->newest, *made = xcalloc(1, sizeof(*made));
     atomic_init(&made->references, 1);
@@ -128,8 +129,7 @@ static bool read_list(yyjson_val *data, const char *key, struct arena *arena, st
     bool ok = yyjson_is_null(list) || (yyjson_is_arr(list) && yyjson_arr_size(list) <= NAMES_MAX);
     if (ok && yyjson_is_arr(list)) {
         ret->items = arena_array(arena, struct str, yyjson_arr_size(list) + 1);
-        yyjson_arr_foreach(list, index, count, item)
-        {
+        yyjson_arr_foreach(list, index, count, item) {
             ok = ok && yyjson_is_str(item);
             struct str name = { yyjson_get_str(item), (uint32_t)yyjson_get_len(item) };
             ret->items[ret->len++] = arena_str(arena, name);
@@ -162,7 +162,8 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
         pthread_mutex_lock(&trust->lock);
         struct snapshot *old = trust->newest;
         struct str client = trust->client_file ? old->client_pem : data_text(data, "client-ca-file");
-        struct str proxy = trust->proxy_file ? old->proxy_pem : data_text(data, "requestheader-client-ca-file");
+        struct str proxy =
+            trust->proxy_file ? old->proxy_pem : data_text(data, "requestheader-client-ca-file");
         publish(trust, client, proxy, trust->proxy_file ? &trust->by_flags : &lists);
         pthread_mutex_unlock(&trust->lock);
     }
@@ -336,9 +337,11 @@ static int await_first(struct trust *trust, struct error *err)
     while (!trust->first_done && r == 0)
         r = pthread_cond_timedwait(&trust->looked, &trust->lock, &until);
     if (!trust->first_done)
-        r = error_set(err, -ETIMEDOUT, "unable to load configmap based request-header-client-ca-file: no answer");
+        r = error_set(err, -ETIMEDOUT,
+                      "unable to load configmap based request-header-client-ca-file: no answer");
     else if (trust->first_result < 0)
-        r = error_set(err, trust->first_result, "unable to load configmap based request-header-client-ca-file: %s",
+        r = error_set(err, trust->first_result,
+                      "unable to load configmap based request-header-client-ca-file: %s",
                       trust->first_error.text);
     pthread_mutex_unlock(&trust->lock);
     return r;
@@ -381,7 +384,8 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct trust
     if (r == 0 && ((trust->client_file && !trust->newest->now.client) ||
                    (trust->proxy_file && !trust->newest->now.proxy)))
         r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form",
-                      trust->client_file && !trust->newest->now.client ? trust->client_file : trust->proxy_file);
+                      trust->client_file && !trust->newest->now.client ? trust->client_file
+                                                                       : trust->proxy_file);
     bool wants = !flags->authentication_skip_lookup && (!trust->client_file || !trust->proxy_file);
     if (r < 0) {
         trust_free(trust);

@@ -1,4 +1,4 @@
-/* zpages.c: the same facts as plain text for people, or as an object of config.k8s.io for those who ask for its kind. */
+/* zpages.c: the same facts as plain text for people, or as an object of config.k8s.io for those who ask for one. */
 #include "serve/zpages.h"
 
 #include <stdio.h>
@@ -22,13 +22,15 @@ static void begin_text(struct serve_reply *reply, const char *page)
 {
     serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
     strbuf_printf(&reply->body,
-                  "\n" COMPONENT " %s\nWarning: This endpoint is not meant to be machine parseable, has no formatting "
+                  "\n" COMPONENT
+                  " %s\nWarning: This endpoint is not meant to be machine parseable, has no formatting "
                   "compatibility guarantees and is for debugging purposes only.\n",
                   page);
 }
 
 /* Settles on a form. False: the reply says that there is none. */
-static bool settle(const struct asker *asker, const char *kind, struct serve_reply *reply, struct negotiated *ret)
+static bool settle(const struct asker *asker, const char *kind, struct serve_reply *reply,
+                   struct negotiated *ret)
 {
     *ret = negotiate(asker->accept, asker->query, asker->user_agent, offered, ARRAY_SIZE(offered), allows,
                      (void *)kind);
@@ -36,9 +38,10 @@ static bool settle(const struct asker *asker, const char *kind, struct serve_rep
         ret->media = MEDIA_TEXT;
     if (ret->media != MEDIA_NONE)
         return true;
-    reply_status(reply, asker, 406, "NotAcceptable",
-                 STR("only the following media types are accepted: application/json, application/yaml, text/plain"),
-                 false);
+    reply_status(
+        reply, asker, 406, "NotAcceptable",
+        STR("only the following media types are accepted: application/json, application/yaml, text/plain"),
+        false);
     return false;
 }
 
@@ -51,8 +54,9 @@ static yyjson_mut_doc *begin_object(const struct negotiated *how, const char *pa
     serve_reply_header(reply, "Content-Type", type);
     if (str_is(how->convert.version, "v1alpha1"))
         serve_reply_header(reply, "Warning",
-                           arena_printf(arena, "299 - \"This version of the %s endpoint is deprecated. Please use a "
-                                               "newer version.\"",
+                           arena_printf(arena,
+                                        "299 - \"This version of the %s endpoint is deprecated. Please use a "
+                                        "newer version.\"",
                                         page));
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc), *metadata = yyjson_mut_obj(doc);

@@ -5,9 +5,9 @@
 #include "serve/negotiate.h"
 
 struct zpages {
-    struct str_map flags;      /* by name */
-    struct str_list paths;     /* sorted */
-    int64_t started_s;         /* since 1970 */
+    struct str_map flags;         /* by name */
+    struct str_list paths;        /* sorted */
+    int64_t started_s;            /* since 1970 */
     struct str version, emulated; /* "1.36.4", "1.36" */
 };
 

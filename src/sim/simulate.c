@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "plugins/registry.h"
-
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
@@ -245,7 +243,7 @@ int simulate(struct simulation *simulation, struct world *world, const struct si
     *simulation = (struct simulation){ .world = world };
     const struct engine_options engine_options = {
         .config = &world->config,
-        .registry = &builtin_plugins,
+        .registry = world->registry,
         .seed = options->seed,
         .percentage = options->percentage,
         .slowest = PATH_INDEX,

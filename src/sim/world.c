@@ -9,7 +9,7 @@
 
 static int load_config(struct world *world, const char *path, struct error *err)
 {
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &world->config_arena);
+    struct plugin_catalog catalog = registry_catalog(world->registry, &world->config_arena);
     const struct config_env env = { .catalog = &catalog };
     struct warnings warnings = { 0 };
     int r = path ? config_load(path, &env, &world->config_arena, &world->config, &warnings, err)
@@ -56,7 +56,7 @@ static void add_others(struct world *world)
 
 int world_open(struct world *world, const struct world_options *options, struct error *err)
 {
-    *world = (struct world){ 0 };
+    *world = (struct world){ .registry = options->registry ? options->registry : &builtin_plugins };
     load_init(&world->load);
     int r = load_config(world, options->config, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)

@@ -11,6 +11,7 @@ struct world {
     struct expansion expansion;
     struct arena config_arena;
     struct scheduler_config config;
+    const struct registry *registry;
     struct cluster cluster;
     bool cluster_ready, expansion_ready, config_ready;
     size_t running; /* pods that occupy a node */
@@ -19,7 +20,8 @@ struct world {
 struct world_options {
     const char *const *paths;
     size_t paths_len;
-    const char *config; /* NULL: the defaults */
+    const char *config;              /* NULL: the defaults */
+    const struct registry *registry; /* NULL: the built-in plugins */
 };
 
 /* Reads everything and builds the model with nodes, running pods, claims and all else but pending pods. Warnings go to

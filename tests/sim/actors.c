@@ -7,7 +7,10 @@
 #include "server.h"
 #include "watch.h"
 
-enum { CALM_GATES_OPEN = 500 }; /* of 1000 */
+enum {
+    CALM_GATES_OPEN = 500,   /* of 1000 */
+    CLOCK_BEHIND_S_MAX = 60, /* whoever waits until a time waits for that much longer */
+};
 
 /* ---- choosing ---- */
 /* Any object of the kind, or NULL. */
@@ -132,7 +135,7 @@ void actors_random_pod(struct sim *sim, struct pod_facts *ret)
     ret->asks[AMOUNT_MEMORY] = (int64_t)roll(sim, 3) << 30;
     ret->asks[AMOUNT_GPU] = chance(sim, 100);
     ret->app = (int)roll(sim, APPS);
-    ret->repels = chance(sim, 100);
+    ret->repels = knobs->terms_used && chance(sim, 200);
     ret->finalizer = chance(sim, 50);
     ret->tolerates = chance(sim, 300) ? (uint8_t)roll(sim, 1 << TAINTS) : 0;
     if (chance(sim, 150))
@@ -143,7 +146,9 @@ void actors_random_pod(struct sim *sim, struct pod_facts *ret)
     ret->gated = knobs->gates_used && chance(sim, 150);
     if (knobs->ports_used && chance(sim, 200))
         ret->host_port = 8000 + (int)roll(sim, 2);
-    if (knobs->claims_used && chance(sim, 300))
+    /* A pod that never preempts keeps its nomination for ever, as with the reference, if a scheduler dies while it
+     * waits for its volume: nobody else may then have the room. */
+    if (knobs->claims_used && !ret->never_preempts && chance(sim, 300))
         ret->claim = (int)roll(sim, knobs->claims);
 }
 
@@ -229,7 +234,8 @@ static void relabel_pod(struct sim *sim)
     struct stored *pod = any(sim, SIM_PODS);
     if (!pod || pod->facts.pod.finished)
         return;
-    if (!pod->facts.pod.repels) /* its term would no longer be about its own label */
+    /* The term of one that repels would no longer be about its own label. */
+    if (sim->knobs.labels_change && !pod->facts.pod.repels)
         pod->facts.pod.app = (int)roll(sim, APPS);
     store_commit(&sim->store, SIM_PODS, pod);
 }
@@ -300,6 +306,7 @@ static void jump_clock(struct sim *sim)
         return;
     int64_t seconds = chance(sim, 500) ? 1 + roll(sim, 5) : 1 + roll(sim, 90);
     sim->clock_offset_ns += chance(sim, 500) ? seconds * SIM_S : -seconds * SIM_S;
+    sim->clock_offset_ns = MAX(sim->clock_offset_ns, CLOCK_BEHIND_S_MAX * -SIM_S);
     sim_trace(sim, "the clock jumps: %lld s off", (long long)(sim->clock_offset_ns / SIM_S));
 }
 

@@ -4,9 +4,10 @@
  * has promised by its own decisions (intents). */
 #include "check.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "fit.h"
+#include "render.h"
 
 /* What the core was told about a pod of that number and uid; NULL: nothing, or that it is gone. */
 static const struct pod_facts *known_pod(const struct sim *sim, uint32_t number, uint64_t uid)
@@ -247,11 +248,11 @@ static bool waits(const struct stored *pod)
     return pod->exists && !facts->finished && !facts->foreign && facts->node == NONE && !facts->terminating;
 }
 
-static const char *place_of(const struct sim *sim, const struct stored *pod)
+static const char *place_of(const struct sim *sim, uint32_t number)
 {
-    struct version *version = sim->core.known[SIM_PODS][pod->facts.number];
-    const struct meta *meta = version ? version_meta(version) : NULL;
-    const struct pod_info *info = meta ? cluster_find_pod(&sim->core.cluster, meta->namespace, meta->name) : NULL;
+    char name[16];
+    snprintf(name, sizeof(name), "p%u", number);
+    const struct pod_info *info = cluster_find_pod(&sim->core.cluster, STR(SIM_NAMESPACE), str_from(name));
     const struct queued_pod *entry = info ? queue_find(&sim->core.engine.queue, info) : NULL;
     return info ? queue_place_names[entry ? entry->place : QUEUE_NOWHERE] : "unknown";
 }
@@ -259,8 +260,9 @@ static const char *place_of(const struct sim *sim, const struct stored *pod)
 /* Who is on a node, for whoever looks into a failure. */
 static void trace_node(const struct sim *sim, uint32_t number)
 {
-    struct version *known = sim->core.known[SIM_NODES][number];
-    uint32_t row = known ? cluster_row(&sim->core.cluster, version_meta(known)->name) : ROW_NONE;
+    char name[16];
+    snprintf(name, sizeof(name), "n%u", number);
+    uint32_t row = cluster_row(&sim->core.cluster, str_from(name));
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
     for (uint32_t i = 0; i < pods->len; i++)
         if (pods->items[i].exists && !pods->items[i].facts.pod.finished && pods->items[i].facts.pod.node == (int)number)
@@ -285,10 +287,10 @@ static void check_waiting(struct sim *sim, const struct stored *pod, const place
             continue;
         trace_node(sim, i);
         if (fits_among(placed, facts, (int)i, node, INT32_MIN))
-            sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number, place_of(sim, pod), i);
+            sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number, place_of(sim, pod->facts.number), i);
         else
             sim_fail(sim, "pod p%u waits (%s), and could have preempted others on n%u", pod->facts.number,
-                     place_of(sim, pod), i);
+                     place_of(sim, pod->facts.number), i);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "engine/intake.h"
 #include "network.h"
 #include "plugins/registry.h"
 #include "render.h"
@@ -13,12 +12,6 @@
 enum { PUMPS_IN_PLACE_MAX = 1000, STEPS_MAX = 10000 };
 
 /* ---- life ---- */
-static void pod_free(void *context, const struct pod *pod)
-{
-    (void)context;
-    version_unref(container_of(pod, struct version, object.pod));
-}
-
 static void on_notice(void *context, const struct notice *notice)
 {
     check_notice(context, notice);
@@ -31,7 +24,6 @@ void core_start(struct sim *sim)
     struct error err;
     *core = (struct core){ .alive = true, .life = life };
     cluster_init(&core->cluster);
-    core->cluster.pod_free = pod_free;
     const struct engine_options options = {
         .config = &sim->config,
         .registry = &builtin_plugins,
@@ -45,6 +37,7 @@ void core_start(struct sim *sim)
     };
     if (engine_init(&core->engine, &core->cluster, &options, &err) < 0)
         sim_fail(sim, "the engine does not start: %s", err.text);
+    mirror_init(&core->mirror, &core->engine);
     for (int kind = 0; kind < SIM_KIND_COUNT; kind++) {
         core->known[kind] = xcalloc(sim->store.kinds[kind].len, sizeof(*core->known[kind]));
         watch_start(sim, kind);
@@ -61,6 +54,7 @@ void core_stop(struct sim *sim)
         return;
     sim_trace(sim, "the scheduler dies");
     engine_release(&core->engine);
+    mirror_release(&core->mirror);
     cluster_release(&core->cluster);
     for (int kind = 0; kind < SIM_KIND_COUNT; kind++) {
         for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
@@ -75,50 +69,54 @@ void core_stop(struct sim *sim)
 }
 
 /* ---- objects ---- */
-static void set_pod(struct sim *sim, struct version *version)
+static void post(struct sim *sim, enum letter_kind kind, enum sim_kind object_kind, const struct version *version)
 {
-    version_ref(version); /* the model's */
-    if (!engine_set_pod(&sim->core.engine, &version->object.pod, clock_ns(sim)))
-        version_unref(version);
+    struct letter *letter = letter_new(kind);
+    letter->api_kind = sim_api_kinds[object_kind];
+    letter->object = version ? render(version) : NULL;
+    mirror_apply(&sim->core.mirror, letter, clock_ns(sim));
+    letter_free(letter);
+}
+
+/* What the core should know after that, by the rules of a watch. */
+static void know(struct sim *sim, enum sim_kind kind, uint32_t number, struct version *version)
+{
+    struct version **known = &sim->core.known[kind][number];
+    version_unref(*known);
+    *known = version ? version_ref(version) : NULL;
+    check_told(sim, kind, number);
 }
 
 void core_set(struct sim *sim, struct version *version)
 {
-    struct core *core = &sim->core;
-    struct version **known = &core->known[version->kind][version->facts.number], *before = *known;
-    if (before && before->facts.uid == version->facts.uid && before->facts.version > version->facts.version)
-        return; /* from before what is known */
-    *known = version_ref(version);
-    if (version->kind == SIM_PODS)
-        set_pod(sim, version);
-    else if (version->kind == SIM_NODES)
-        engine_set_node(&core->engine, &version->object.node, clock_ns(sim));
-    else
-        engine_set_object(&core->engine, sim_api_kinds[version->kind], &version->object, version_meta(version),
-                          clock_ns(sim));
-    version_unref(before);
-    check_told(sim, version->kind, version->facts.number);
+    const struct version *known = sim->core.known[version->kind][version->facts.number];
+    bool is_straggler =
+        known && known->facts.uid == version->facts.uid && known->facts.version > version->facts.version;
+    version_ref(version);
+    if (!is_straggler)
+        know(sim, version->kind, version->facts.number, version);
+    post(sim, LETTER_SET, version->kind, version);
+    version_unref(version);
 }
 
-void core_remove(struct sim *sim, enum sim_kind kind, uint32_t number)
+void core_remove(struct sim *sim, struct version *version)
 {
-    struct core *core = &sim->core;
-    struct version *known = core->known[kind][number];
-    if (!known)
-        return;
-    const struct meta *meta = version_meta(known);
-    core->known[kind][number] = NULL;
-    if (kind == SIM_PODS) {
-        struct pod_info *pod = cluster_find_pod(&core->cluster, meta->namespace, meta->name);
-        if (pod)
-            engine_remove_pod(&core->engine, pod, clock_ns(sim));
-    } else if (kind == SIM_NODES) {
-        engine_remove_node(&core->engine, meta->name, clock_ns(sim));
-    } else {
-        engine_remove_object(&core->engine, sim_api_kinds[kind], meta->namespace, meta->name, clock_ns(sim));
-    }
-    version_unref(known);
-    check_told(sim, kind, number);
+    know(sim, version->kind, version->facts.number, NULL);
+    post(sim, LETTER_REMOVE, version->kind, version);
+}
+
+void core_list(struct sim *sim, enum sim_kind kind)
+{
+    post(sim, LETTER_LIST_BEGIN, kind, NULL);
+}
+
+void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
+{
+    for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
+        if (!listed[i] && sim->core.known[kind][i])
+            know(sim, kind, i, NULL);
+    post(sim, LETTER_LIST_END, kind, NULL);
+    sim->core.running = mirror_synced(&sim->core.mirror, sim_api_kinds, SIM_KIND_COUNT);
 }
 
 /* ---- running ---- */

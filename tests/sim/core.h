@@ -1,7 +1,5 @@
-/* core.h: the scheduler's process: its engine, and the host around it as the live scheduler has one.
- *
- * Objects are handed over as they come; one that is older than what is known of the same object is ignored. At the end
- * of a list, what was not in it is gone. The engine decides when every kind was listed. */
+/* core.h: the scheduler's process: its engine, and the mirror that feeds it, as in the live scheduler. The engine decides
+ * when every kind was listed. */
 #ifndef SIM_CORE_H
 #define SIM_CORE_H
 
@@ -14,7 +12,11 @@ void core_stop(struct sim *sim);
 void core_pump(struct sim *sim);
 void core_answer(struct sim *sim, uint64_t ticket, const struct answer *answer);
 
+/* ---- what the watches bring ---- */
 void core_set(struct sim *sim, struct version *version);
-void core_remove(struct sim *sim, enum sim_kind kind, uint32_t number);
+void core_remove(struct sim *sim, struct version *version);
+void core_list(struct sim *sim, enum sim_kind kind);
+/* `listed` by number: what was in the list. */
+void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed);
 
 #endif

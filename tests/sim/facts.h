@@ -12,16 +12,16 @@ enum { NONE = -1, APPS = 3, ZONES = 3, TAINTS = 2 };
 
 /* Kinds that are watched. */
 #define SIM_KINDS(X) \
-    /* enum, API kind, letter of the name, member of the union below */ \
-    X(NODES, NODE, 'n', node) \
-    X(PODS, POD, 'p', pod) \
-    X(CLAIMS, PVC, 'c', pvc) \
-    X(VOLUMES, PV, 'v', pv) \
-    X(BUDGETS, PDB, 'b', pdb) \
-    X(CLASSES, STORAGE_CLASS, 's', storage_class)
+    /* enum, API kind, letter of the names */ \
+    X(NODES, NODE, 'n') \
+    X(PODS, POD, 'p') \
+    X(CLAIMS, PVC, 'c') \
+    X(VOLUMES, PV, 'v') \
+    X(BUDGETS, PDB, 'b') \
+    X(CLASSES, STORAGE_CLASS, 's')
 
 enum sim_kind {
-#define X(name, kind, letter, member) SIM_##name,
+#define X(name, kind, letter) SIM_##name,
     SIM_KINDS(X)
 #undef X
         SIM_KIND_COUNT

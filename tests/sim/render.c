@@ -1,22 +1,17 @@
-/* render.c: one function per kind; everything lives in the version's arena. */
-#include "sim/render.h"
+/* render.c: one function per kind; everything lives in the object's arena. */
+#include "render.h"
 
 #include <stdio.h>
 
 #include "cluster/volumes.h"
 
-const char sim_kind_letters[SIM_KIND_COUNT] = {
-#define X(name, kind, letter, member) [SIM_##name] = letter,
-    SIM_KINDS(X)
-#undef X
-};
-
 const enum api_kind sim_api_kinds[SIM_KIND_COUNT] = {
-#define X(name, kind, letter, member) [SIM_##name] = KIND_##kind,
+#define X(name, kind, letter) [SIM_##name] = KIND_##kind,
     SIM_KINDS(X)
 #undef X
 };
 
+enum { OTHER_BYTES = 1200 }; /* that an object usually points to */
 static const char *const class_names[CLASS_COUNT] = { "made", "found", "immediate" };
 
 static struct str name_of(struct arena *arena, enum sim_kind kind, int number)
@@ -24,14 +19,14 @@ static struct str name_of(struct arena *arena, enum sim_kind kind, int number)
     return number == NONE ? (struct str){ 0 } : arena_printf(arena, "%c%d", sim_kind_letters[kind], number);
 }
 
-static void render_meta(struct version *version, struct meta *meta, bool namespaced)
+static void render_meta(struct arena *arena, const struct version *version, struct meta *meta, bool namespaced)
 {
     const struct facts *facts = &version->facts;
     *meta = (struct meta){
-        .name = name_of(&version->arena, version->kind, (int)facts->number),
+        .name = name_of(arena, version->kind, (int)facts->number),
         .namespace = namespaced ? STR(SIM_NAMESPACE) : (struct str){ 0 },
-        .uid = arena_printf(&version->arena, "u%llu", (unsigned long long)facts->uid),
-        .resource_version = arena_printf(&version->arena, "%llu", (unsigned long long)facts->version),
+        .uid = arena_printf(arena, "u%llu", (unsigned long long)facts->uid),
+        .resource_version = arena_printf(arena, "%llu", (unsigned long long)facts->version),
         .creation_time = { .set = true, .seconds = facts->created_s },
     };
 }
@@ -58,13 +53,12 @@ static struct resource_list render_amounts(struct arena *arena, const int64_t am
     return list;
 }
 
-static void render_node(struct version *version)
+static void render_node(struct arena *arena, const struct version *version, void *object)
 {
     static const char *const keys[TAINTS] = { "t0", "t1" };
     const struct node_facts *facts = &version->facts.node;
-    struct arena *arena = &version->arena;
-    struct node *node = &version->object.node;
-    render_meta(version, &node->meta, false);
+    struct node *node = object;
+    render_meta(arena, version, &node->meta, false);
     put_pair(arena, &node->meta.labels, "kubernetes.io/hostname", node->meta.name);
     put_pair(arena, &node->meta.labels, SIM_ZONE_KEY, arena_printf(arena, "z%d", facts->zone));
     node->spec.unschedulable = facts->cordoned;
@@ -144,9 +138,9 @@ static void render_spec(struct arena *arena, const struct pod_facts *facts, stru
     render_constraints(arena, facts, spec);
 }
 
-static void render_status(struct arena *arena, const struct pod_facts *facts, const struct stored *stored,
-                          struct pod_status *status)
+static void render_status(struct arena *arena, const struct version *version, struct pod_status *status)
 {
+    const struct pod_facts *facts = &version->facts.pod;
     status->phase = facts->running ? STR("Running") : STR("Pending");
     status->nominated_node_name = name_of(arena, SIM_NODES, facts->nominated);
     status->conditions.items = arena_array(arena, struct pod_condition, 2);
@@ -154,8 +148,8 @@ static void render_status(struct arena *arena, const struct pod_facts *facts, co
         status->conditions.items[status->conditions.len++] = (struct pod_condition){
             .type = STR("PodScheduled"),
             .status = facts->scheduled == SCHEDULED_TRUE ? STR("True") : STR("False"),
-            .reason = arena_str(arena, strbuf_slice(&stored->reason)),
-            .message = arena_str(arena, strbuf_slice(&stored->message)),
+            .reason = arena_str(arena, version->reason),
+            .message = arena_str(arena, version->message),
             .last_transition_time = { .set = true, .seconds = facts->condition_since_s },
             .observed_generation = facts->condition_generation,
         };
@@ -169,18 +163,17 @@ static void render_status(struct arena *arena, const struct pod_facts *facts, co
                                     .observed_generation = facts->generation };
 }
 
-static void render_pod(struct version *version, const struct stored *stored)
+static void render_pod(struct arena *arena, const struct version *version, void *object)
 {
     const struct pod_facts *facts = &version->facts.pod;
-    struct pod *pod = &version->object.pod;
-    arena_reserve(&version->arena, 2048);
-    render_meta(version, &pod->meta, true);
-    put_pair(&version->arena, &pod->meta.labels, "app", arena_printf(&version->arena, "a%d", facts->app));
+    struct pod *pod = object;
+    render_meta(arena, version, &pod->meta, true);
+    put_pair(arena, &pod->meta.labels, "app", arena_printf(arena, "a%d", facts->app));
     pod->meta.generation = facts->generation;
     if (facts->terminating)
         pod->meta.deletion_time = (struct opt_time){ .set = true, .seconds = version->facts.created_s + 1 };
-    render_spec(&version->arena, facts, &pod->spec);
-    render_status(&version->arena, facts, stored, &pod->status);
+    render_spec(arena, facts, &pod->spec);
+    render_status(arena, version, &pod->status);
 }
 
 /* ---- storage ---- */
@@ -198,12 +191,11 @@ static struct resource_list storage(struct arena *arena)
     return list;
 }
 
-static void render_claim(struct version *version)
+static void render_claim(struct arena *arena, const struct version *version, void *object)
 {
     const struct claim_facts *facts = &version->facts.claim;
-    struct arena *arena = &version->arena;
-    struct pvc *pvc = &version->object.pvc;
-    render_meta(version, &pvc->meta, true);
+    struct pvc *pvc = object;
+    render_meta(arena, version, &pvc->meta, true);
     put_pair(arena, &pvc->meta.annotations, "example.com/kept", STR("yes"));
     if (facts->volume != NONE)
         put_pair(arena, &pvc->meta.annotations, ANNOTATION_BIND_COMPLETED, STR("yes"));
@@ -234,12 +226,11 @@ static struct node_selector *in_zone(struct arena *arena, int zone)
     return selector;
 }
 
-static void render_volume(struct version *version)
+static void render_volume(struct arena *arena, const struct version *version, void *object)
 {
     const struct volume_facts *facts = &version->facts.volume;
-    struct arena *arena = &version->arena;
-    struct pv *pv = &version->object.pv;
-    render_meta(version, &pv->meta, false);
+    struct pv *pv = object;
+    render_meta(arena, version, &pv->meta, false);
     pv->spec.capacity = storage(arena);
     pv->spec.access_modes = access_modes(arena);
     pv->spec.storage_class_name = str_from(class_names[facts->class]);
@@ -258,7 +249,7 @@ static void render_volume(struct version *version)
     pv->phase = facts->claim != NONE ? STR("Bound") : STR("Available");
 }
 
-static void render_class(struct version *version)
+static void render_class(struct arena *arena, const struct version *version, void *object)
 {
     static const struct {
         const char *provisioner, *mode;
@@ -267,46 +258,38 @@ static void render_class(struct version *version)
         [CLASS_FOUND] = { "kubernetes.io/no-provisioner", "WaitForFirstConsumer" },
         [CLASS_IMMEDIATE] = { "example.com/maker", "Immediate" },
     };
-    struct storage_class *class = &version->object.storage_class;
-    render_meta(version, &class->meta, false);
+    struct storage_class *class = object;
+    render_meta(arena, version, &class->meta, false);
     class->meta.name = str_from(class_names[version->facts.number]);
     class->provisioner = str_from(rows[version->facts.number].provisioner);
     class->binding_mode = str_from(rows[version->facts.number].mode);
 }
 
-static void render_budget(struct version *version)
+static void render_budget(struct arena *arena, const struct version *version, void *object)
 {
-    struct pdb *pdb = &version->object.pdb;
-    render_meta(version, &pdb->meta, true);
-    pdb->selector = select_app(&version->arena, version->facts.budget.app);
+    struct pdb *pdb = object;
+    render_meta(arena, version, &pdb->meta, true);
+    pdb->selector = select_app(arena, version->facts.budget.app);
     pdb->disruptions_allowed = version->facts.budget.allowed;
 }
 
-struct version *render(enum sim_kind kind, const struct stored *stored)
+struct live_object *render(const struct version *version)
 {
-    struct version *version = xcalloc(1, sizeof(*version));
-    version->refs = 1;
-    version->kind = kind;
-    version->facts = stored->facts;
-    switch (kind) {
-    case SIM_NODES:
-        render_node(version);
-        break;
-    case SIM_PODS:
-        render_pod(version, stored);
-        break;
-    case SIM_CLAIMS:
-        render_claim(version);
-        break;
-    case SIM_VOLUMES:
-        render_volume(version);
-        break;
-    case SIM_BUDGETS:
-        render_budget(version);
-        break;
-    default:
-        render_class(version);
-        break;
-    }
-    return version;
+    static const struct {
+        void (*render)(struct arena *arena, const struct version *version, void *object);
+        size_t size;
+    } rows[SIM_KIND_COUNT] = {
+        [SIM_NODES] = { render_node, sizeof(struct node) },
+        [SIM_PODS] = { render_pod, sizeof(struct pod) },
+        [SIM_CLAIMS] = { render_claim, sizeof(struct pvc) },
+        [SIM_VOLUMES] = { render_volume, sizeof(struct pv) },
+        [SIM_BUDGETS] = { render_budget, sizeof(struct pdb) },
+        [SIM_CLASSES] = { render_class, sizeof(struct storage_class) },
+    };
+    struct live_object *live = live_object_new();
+    arena_reserve(&live->arena, rows[version->kind].size + OTHER_BYTES);
+    void *object = arena_zalloc(&live->arena, rows[version->kind].size);
+    rows[version->kind].render(&live->arena, version, object);
+    live->object = (struct object){ .kind = sim_api_kinds[version->kind], .ptr = object, .meta = object };
+    return live;
 }

@@ -2,10 +2,8 @@
 #ifndef SIM_RENDER_H
 #define SIM_RENDER_H
 
-#include "sim/store.h"
-
-extern const char sim_kind_letters[SIM_KIND_COUNT];
-extern const enum api_kind sim_api_kinds[SIM_KIND_COUNT];
+#include "client/inbox.h"
+#include "store.h"
 
 #define SIM_NAMESPACE "default"
 #define SIM_SCHEDULER "default-scheduler"
@@ -13,6 +11,9 @@ extern const enum api_kind sim_api_kinds[SIM_KIND_COUNT];
 #define SIM_GPU "example.com/gpu"
 enum { VOLUME_BYTES = 1 << 30 };
 
-struct version *render(enum sim_kind kind, const struct stored *stored);
+extern const enum api_kind sim_api_kinds[SIM_KIND_COUNT];
+
+/* The caller's, until somebody takes it over. */
+struct live_object *render(const struct version *version);
 
 #endif

@@ -91,10 +91,8 @@ static void set_condition(struct sim *sim, struct stored *pod, const struct want
 static bool is_same(const struct version *before, const struct stored *pod)
 {
     const struct pod_facts *was = &before->facts.pod, *is = &pod->facts.pod;
-    list_for(&before->object.pod.status.conditions, condition)
-        if (str_is(condition->type, "PodScheduled") && (!str_eq(condition->reason, strbuf_slice(&pod->reason)) ||
-                                                        !str_eq(condition->message, strbuf_slice(&pod->message))))
-            return false;
+    if (!str_eq(before->reason, strbuf_slice(&pod->reason)) || !str_eq(before->message, strbuf_slice(&pod->message)))
+        return false;
     return was->scheduled == is->scheduled && was->condition_since_s == is->condition_since_s &&
            was->condition_generation == is->condition_generation && was->disrupted == is->disrupted &&
            was->nominated == is->nominated;

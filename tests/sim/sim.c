@@ -121,6 +121,8 @@ static void choose_knobs(struct sim *sim)
     knobs->ports_used = chance(sim, 500);
     knobs->priorities_used = chance(sim, 600);
     knobs->gates_used = chance(sim, 500);
+    knobs->terms_used = chance(sim, 500);
+    knobs->labels_change = chance(sim, 500);
 }
 
 void sim_init(struct sim *sim, uint64_t seed)
@@ -129,7 +131,8 @@ void sim_init(struct sim *sim, uint64_t seed)
     sim->seed = seed;
     sim->storm = true;
     sim->agenda.before = comes_before;
-    choose_knobs(sim);
+    if (!sim->has_knobs)
+        choose_knobs(sim);
     const uint32_t lens[SIM_KIND_COUNT] = {
         [SIM_NODES] = sim->knobs.nodes,     [SIM_PODS] = sim->knobs.pods,       [SIM_CLAIMS] = sim->knobs.claims,
         [SIM_VOLUMES] = sim->knobs.volumes, [SIM_BUDGETS] = sim->knobs.budgets, [SIM_CLASSES] = CLASS_COUNT,
@@ -164,6 +167,15 @@ void sim_release(struct sim *sim)
     free(sim->node_most);
 }
 
+/* Where the reference's rules for waking pods have gaps, so have ours, and only the look at leftovers finds them: what
+ * preemption ran into on a node is not among the reasons why a pod waits, unless it is what kept the pod off the node in
+ * the first place; and a pod that is held back while its victims are asked to leave hears of nothing but pods that
+ * go. */
+static bool hints_suffice(const struct knobs *knobs)
+{
+    return !knobs->priorities_used || !(knobs->claims_used || knobs->ports_used || knobs->terms_used);
+}
+
 static void live(struct sim *sim)
 {
     actors_begin(sim);
@@ -171,7 +183,7 @@ static void live(struct sim *sim)
     sim_until(sim, sim->knobs.storm_s * SIM_S);
     actors_calm(sim);
     sim_until(sim, sim->now_ns + LATE_MS_MAX * SIM_MS + SETTLE_S * SIM_S);
-    if (!sim->failed)
+    if (!sim->failed && hints_suffice(&sim->knobs))
         check_nobody_waits_in_vain(sim);
     sim_until(sim, sim->now_ns + LEFTOVERS_S * SIM_S);
     if (!sim->failed)

@@ -16,6 +16,7 @@
 
 #include "base/heap.h"
 #include "base/rng.h"
+#include "client/mirror.h"
 #include "engine/engine.h"
 #include "store.h"
 
@@ -48,7 +49,7 @@ struct knobs {
     uint32_t storm_s;
     int64_t action_ms; /* between two actions, at most twice that */
     bool clock_jumps, leader_changes, outages;
-    bool claims_used, ports_used, priorities_used, gates_used;
+    bool claims_used, ports_used, priorities_used, gates_used, terms_used, labels_change;
 };
 
 struct sim;
@@ -70,7 +71,6 @@ struct watch {
     bool listing;
     uint32_t list_at;  /* how far the list was handed over */
     VEC(struct version *) list;
-    bool synced;
 };
 
 /* One life of the scheduler's process. */
@@ -79,6 +79,7 @@ struct core {
     uint64_t life;
     struct cluster cluster;
     struct engine engine;
+    struct mirror mirror;
     struct watch watches[SIM_KIND_COUNT];
     struct version **known[SIM_KIND_COUNT]; /* what it was told of each object, by number */
 };
@@ -93,6 +94,7 @@ struct sim {
     uint64_t seed;
     struct rng rng;
     bool verbose, storm, failed;
+    bool has_knobs; /* they are given, else the seed chooses */
     struct knobs knobs;
     int64_t now_ns, clock_offset_ns; /* true time; what the clock shows besides */
     int64_t outage_until_ns;

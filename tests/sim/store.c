@@ -1,9 +1,7 @@
 /* store.c: objects by number, and every change of them in order. */
-#include "sim/store.h"
+#include "store.h"
 
 #include <stdlib.h>
-
-#include "sim/render.h"
 
 /* ---- versions ---- */
 struct version *version_ref(struct version *version)
@@ -20,17 +18,26 @@ void version_unref(struct version *version)
     free(version);
 }
 
-struct meta *version_meta(struct version *version)
+static struct version *version_of(enum sim_kind kind, const struct stored *stored)
 {
-    return &version->object.node.meta; /* all objects begin with it */
+    struct version *version = xcalloc(1, sizeof(*version));
+    version->refs = 1;
+    version->kind = kind;
+    version->facts = stored->facts;
+    if (stored->reason.len)
+        version->reason = arena_str(&version->arena, strbuf_slice(&stored->reason));
+    if (stored->message.len)
+        version->message = arena_str(&version->arena, strbuf_slice(&stored->message));
+    return version;
 }
 
-#define X(name, kind, letter, member) \
-    static_assert(offsetof(struct member, meta) == 0, "metadata comes first");
-SIM_KINDS(X)
-#undef X
-
 /* ---- names ---- */
+const char sim_kind_letters[SIM_KIND_COUNT] = {
+#define X(name, kind, letter) [SIM_##name] = letter,
+    SIM_KINDS(X)
+#undef X
+};
+
 uint64_t uid_of(struct str text)
 {
     int64_t number;
@@ -80,7 +87,7 @@ static void hide(struct store *store, enum sim_kind kind, struct stored *stored)
     if (!stored->shown)
         return;
     stored->facts.version = ++store->last_version;
-    struct version *last = render(kind, stored);
+    struct version *last = version_of(kind, stored);
     tell(store, kind, last, true);
     version_unref(last);
     version_unref(stored->shown);
@@ -106,7 +113,7 @@ void store_commit(struct store *store, enum sim_kind kind, struct stored *stored
     }
     stored->facts.version = ++store->last_version;
     version_unref(stored->shown);
-    stored->shown = render(kind, stored);
+    stored->shown = version_of(kind, stored);
     tell(store, kind, stored->shown, false);
 }
 

@@ -1,39 +1,33 @@
 /* store.h: the simulated API server's objects, and the history that watches read.
  *
- *     store_commit() ──▶ version: the facts, and the object made of them ──▶ current[], history
+ *     store_commit() ──▶ version: the facts of the moment ──▶ shown, history
  *
  * Objects that kube-scheduler's watch does not select (pods that have finished) are not in the history: to a watch
  * they are gone. Versions are immutable and counted. */
 #ifndef SIM_STORE_H
 #define SIM_STORE_H
 
-#include "api/types.h"
 #include "base/arena.h"
 #include "base/vec.h"
-#include "sim/facts.h"
+#include "facts.h"
 
 struct version {
     uint32_t refs;
     enum sim_kind kind;
     struct facts facts;
-    struct arena arena; /* of what the object points to */
-    union {
-#define X(name, kind, letter, member) struct member member;
-        SIM_KINDS(X)
-#undef X
-    } object;
+    struct arena arena;
+    struct str reason, message; /* of a pod's condition PodScheduled */
 };
 
 struct version *version_ref(struct version *version);
 void version_unref(struct version *version);
-struct meta *version_meta(struct version *version);
 
 /* An object as it is now. */
 struct stored {
     bool exists;
     struct facts facts;
-    struct strbuf reason, message;          /* of a pod's condition PodScheduled */
-    struct version *shown;                  /* what watches see; NULL: nothing */
+    struct strbuf reason, message; /* of a pod's condition PodScheduled */
+    struct version *shown;         /* what watches see; NULL: nothing */
 };
 
 struct change {
@@ -89,5 +83,6 @@ void store_trim(struct store *store, enum sim_kind kind, uint64_t number);
 uint64_t uid_of(struct str text);
 /* The number in a name such as "n12", or NONE. */
 int number_of(struct str name);
+extern const char sim_kind_letters[SIM_KIND_COUNT];
 
 #endif

@@ -22,8 +22,6 @@ static void read_later(struct sim *sim, struct watch *watch)
 static void begin_list(struct sim *sim, struct watch *watch)
 {
     const struct kind_store *store = &sim->store.kinds[watch->kind];
-    vec_clear(&watch->list);
-    watch->list_at = 0;
     watch->listing = true;
     watch->next = store_head(&sim->store, watch->kind);
     for (uint32_t i = 0; i < store->len; i++)
@@ -32,38 +30,31 @@ static void begin_list(struct sim *sim, struct watch *watch)
     sim->relists++;
 }
 
-static bool all_synced(const struct core *core)
+static void forget_list(struct watch *watch)
 {
-    for (int kind = 0; kind < SIM_KIND_COUNT; kind++)
-        if (!core->watches[kind].synced)
-            return false;
-    return true;
-}
-
-/* What was not in the list is gone. */
-static void end_list(struct sim *sim, struct watch *watch)
-{
-    uint32_t len = sim->store.kinds[watch->kind].len;
-    bool *listed = xcalloc(len, sizeof(*listed));
-    for (size_t i = 0; i < watch->list.len; i++)
-        listed[watch->list.items[i]->facts.number] = true;
-    for (uint32_t i = 0; i < len; i++)
-        if (!listed[i])
-            core_remove(sim, watch->kind, i);
     for (size_t i = 0; i < watch->list.len; i++)
         version_unref(watch->list.items[i]);
-    free(listed);
     vec_release(&watch->list);
-    watch->listing = false;
     watch->list_at = 0;
-    watch->synced = true;
-    sim->core.running = all_synced(&sim->core);
-    sim_trace(sim, "listed kind %d", watch->kind);
+}
+
+static void end_list(struct sim *sim, struct watch *watch)
+{
+    bool *listed = xcalloc(sim->store.kinds[watch->kind].len, sizeof(*listed));
+    for (size_t i = 0; i < watch->list.len; i++)
+        listed[watch->list.items[i]->facts.number] = true;
+    core_listed(sim, watch->kind, listed);
+    free(listed);
+    forget_list(watch);
+    watch->listing = false;
+    sim_trace(sim, "listed kind %c", sim_kind_letters[watch->kind]);
 }
 
 static void read_list(struct sim *sim, struct watch *watch)
 {
     uint32_t count = sim->storm ? 1 + roll(sim, 8) : UINT32_MAX;
+    if (!watch->list_at)
+        core_list(sim, watch->kind);
     for (; count && watch->list_at < watch->list.len; count--)
         core_set(sim, watch->list.items[watch->list_at++]);
     if (watch->list_at == watch->list.len)
@@ -73,10 +64,11 @@ static void read_list(struct sim *sim, struct watch *watch)
 /* ---- changes ---- */
 static void take(struct sim *sim, const struct change *change)
 {
-    sim_trace(sim, "told: " STR_FMT " %s (version %llu)", STR_ARG(version_meta(change->version)->name),
-              change->removed ? "is gone" : "is there", (unsigned long long)change->version->facts.version);
+    const struct version *version = change->version;
+    sim_trace(sim, "told: %c%u %s (version %llu)", sim_kind_letters[version->kind], version->facts.number,
+              change->removed ? "is gone" : "is there", (unsigned long long)version->facts.version);
     if (change->removed)
-        core_remove(sim, change->version->kind, change->version->facts.number);
+        core_remove(sim, change->version);
     else
         core_set(sim, change->version);
 }
@@ -95,7 +87,9 @@ static void take_again(struct sim *sim, const struct watch *watch, const struct 
 
 static void read_changes(struct sim *sim, struct watch *watch)
 {
-    for (uint32_t count = 1 + roll(sim, 4); count && watch->next < store_head(&sim->store, watch->kind); count--) {
+    uint64_t behind = store_head(&sim->store, watch->kind) - watch->next;
+    uint32_t count = 1 + roll(sim, (uint32_t)(4 + behind / 2)); /* whoever is far behind reads more at once */
+    for (; count && watch->next < store_head(&sim->store, watch->kind); count--) {
         const struct change change = *store_change(&sim->store, watch->kind, watch->next++);
         version_ref(change.version);
         take(sim, &change);
@@ -140,10 +134,8 @@ void watch_start(struct sim *sim, enum sim_kind kind)
 void watch_break(struct sim *sim, enum sim_kind kind)
 {
     struct watch *watch = &sim->core.watches[kind];
-    sim_trace(sim, "the watch of kind %d breaks", kind);
-    for (size_t i = 0; i < watch->list.len; i++)
-        version_unref(watch->list.items[i]);
-    vec_clear(&watch->list);
+    sim_trace(sim, "the watch of kind %c breaks", sim_kind_letters[kind]);
+    forget_list(watch);
     begin_list(sim, watch);
     if (watch->asleep)
         read_later(sim, watch);

@@ -215,7 +215,7 @@ static void add_everywhere(struct table *table, struct key_counter *item, const 
                            size_t len, int32_t value)
 {
     if (!item->values)
-        item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
+        item->values = arena_array(table_scratch(table), int32_t, table->cluster->rows_cap);
     for (size_t i = 0; i < len; i++)
         if (table->cluster->col.live[pods[i].row])
             item->values[pods[i].row] += value;
@@ -270,13 +270,14 @@ static void count_all(struct table *table, struct rows_state *state, uint32_t le
         count_selecting(table, state);
     vec_for(&state->counters, item) {
         if (!item->values)
-            item->values = arena_array(&table->arena, int32_t, table->cluster->rows_cap);
+            item->values = arena_array(table_scratch(table), int32_t, table->cluster->rows_cap);
         domain_counter_fill(&item->counter, NULL, item->values, len);
+        item->values = NULL; /* scratch */
     }
 }
 
 /* A memo that has seen too many labels and terms come and go starts over. */
-enum { MEMO_MAX = 1 << 20 };
+enum { MEMO_MAX = 1 << 16 };
 
 static void rows_count(struct table *table, struct table_part *part, struct row_span span)
 {

@@ -230,7 +230,6 @@ struct rows_state {
     struct want wants[WANTS_MAX]; /* what can be short */
     uint32_t wants_len;
     int64_t requests[SCORER_RESOURCES_MAX];
-    uint8_t *shorts; /* a flag per row */
 };
 
 static bool rows_prepare(struct table *table, struct table_part *part)
@@ -285,13 +284,13 @@ static void rows_filter(struct table *table, struct table_part *part, struct row
         }
         return;
     }
-    state->shorts = arena_array(&table->arena, uint8_t, span.len);
-    mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, state->shorts);
+    uint8_t *shorts = arena_array(table_scratch(table), uint8_t, span.len); /* a flag per row */
+    mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, shorts);
     for (uint32_t i = 0; i < state->wants_len; i++)
         mark_short(col->alloc[state->wants[i].resource], col->used[state->wants[i].resource],
-                   state->wants[i].value, span.len, state->shorts);
+                   state->wants[i].value, span.len, shorts);
     for (uint32_t row = 0; row < span.len; row++)
-        if (state->shorts[row] && !table->verdict[row])
+        if (shorts[row] && !table->verdict[row])
             table_reject(table, part, row, rows_shortage(state, col, row));
 }
 
@@ -336,7 +335,7 @@ static bool score_by_columns(struct table *table, struct table_part *part, uint3
     if (fit->strategy == SCORING_REQUESTED_TO_CAPACITY ||
         !scorer_columns(&fit->scorer, table->cluster, state->requests, columns, &columns_len) || !columns_len)
         return false;
-    double *sums = arena_array(&table->arena, double, len), weights = 0;
+    double *sums = arena_array(table_scratch(table), double, len), weights = 0;
     for (uint32_t i = 0; i < columns_len; i++) {
         (fit->strategy == SCORING_LEAST_ALLOCATED ? add_least : add_most)(&columns[i], len, sums);
         weights += columns[i].weight;

@@ -197,7 +197,7 @@ struct row_masks {
 
 static uint8_t *keys_mask(struct table *table, const struct counted *items, uint32_t len, uint32_t rows)
 {
-    uint8_t *mask = arena_alloc(&table->arena, rows);
+    uint8_t *mask = arena_alloc(table_scratch(table), rows);
     memcpy(mask, table->cluster->col.live, rows);
     for (uint32_t i = 0; i < len; i++) {
         const uint32_t *domain_of = items[i].topo->domain_of;
@@ -210,7 +210,7 @@ static uint8_t *keys_mask(struct table *table, const struct counted *items, uint
 static uint8_t *open_mask(struct table *table, uint32_t rows)
 {
     const struct cluster *cluster = table->cluster;
-    uint8_t *open = arena_alloc(&table->arena, rows);
+    uint8_t *open = arena_alloc(table_scratch(table), rows);
     for (uint32_t row = 0; row < rows; row++)
         open[row] =
             !cluster->col.taints[row] || !node_repels_pod(cluster->nodes.items[row].api, table->pod->api);
@@ -224,7 +224,7 @@ static struct row_masks row_masks(struct table *table, const struct rows_state *
     masks.hard = keys_mask(table, state->items, state->hard.len, rows);
     masks.soft = keys_mask(table, soft, state->soft.require_all_keys ? state->soft.len : 0, rows);
     if (state->honor_affinity) {
-        masks.wanted = arena_alloc(&table->arena, rows);
+        masks.wanted = arena_alloc(table_scratch(table), rows);
         row_selector_match_all(&state->wanted, table, rows, masks.wanted);
     }
     if (state->honor_taints && table->cluster->tainted_nodes)
@@ -243,7 +243,7 @@ static const uint8_t *counts_mask(struct table *table, const struct rows_state *
         return table->cluster->col.live;
     if (!wanted && !open)
         return keys;
-    uint8_t *mask = arena_alloc(&table->arena, rows);
+    uint8_t *mask = arena_alloc(table_scratch(table), rows);
     for (uint32_t row = 0; row < rows; row++)
         mask[row] = keys[row] & (wanted ? wanted[row] : 1) & (open ? open[row] : 1);
     return mask;
@@ -253,7 +253,7 @@ static const uint8_t *counts_mask(struct table *table, const struct rows_state *
 static int32_t *count_all_pods(struct table *table, const struct counted *item, uint32_t len)
 {
     owner_vec *owners = &table->owners;
-    int32_t *values = arena_array(&table->arena, int32_t, len);
+    int32_t *values = arena_array(table_scratch(table), int32_t, len);
     sym namespace = table->pod->class->labels->namespace;
     vec_clear(owners);
     if (!item->counts_nothing)

@@ -105,6 +105,45 @@ static void test_reserve_what_was_used(void **state)
     assert_int_equal(exact.total_bytes, 5304);
 }
 
+/* Texts take their length and no more, whatever comes between them; they fit what was measured as well. */
+static void test_texts_are_packed(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena measured = { 0 }, exact = { 0 };
+    arena_reserve(&measured, 1 << 12);
+    arena_reserve(&exact, 10 * (8 + 6));
+    for (int i = 0; i < 10; i++) {
+        uint64_t *number = arena_new(&measured, uint64_t), *again = arena_new(&exact, uint64_t);
+        assert_int_equal((uintptr_t)number % 8, 0);
+        assert_int_equal((uintptr_t)again % 8, 0);
+        assert_str(arena_str(&measured, STR("seven")), "seven");
+        assert_str(arena_str(&exact, STR("seven")), "seven");
+        *again = UINT64_MAX;
+    }
+    assert_int_equal(arena_used(&measured), 10 * (8 + 6));
+    assert_int_equal(exact.total_bytes, 10 * (8 + 6));
+    assert_str(arena_str(&exact, STR("one more")), "one more");
+}
+
+/* Something large takes a chunk of its own size; small things go on where they were. */
+static void test_large_apart(void **state)
+{
+    (void)state;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    char *before = arena_alloc(&arena, 8);
+    size_t small = arena.total_bytes;
+    memset(arena_alloc(&arena, 100000), 1, 100000);
+    assert_int_equal(arena.total_bytes, small + 100000);
+    assert_ptr_equal(arena_alloc(&arena, 8), before + 8);
+    char text[20000];
+    memset(text, 'a', sizeof(text));
+    assert_int_equal(strlen(arena_strndup(&arena, text, sizeof(text))), sizeof(text));
+    assert_ptr_equal(arena_alloc(&arena, 8), before + 16);
+    arena_reset(&arena);
+    assert_true(arena.total_bytes >= small + 120000);
+    assert_int_equal(arena_used(&arena), 0);
+}
+
 static void test_bytes_saturate(void **state)
 {
     (void)state;
@@ -121,6 +160,8 @@ int main(void)
         cmocka_unit_test(test_reset_keeps_room),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_reserve_what_was_used),
+        cmocka_unit_test(test_texts_are_packed),
+        cmocka_unit_test(test_large_apart),
         cmocka_unit_test(test_bytes_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

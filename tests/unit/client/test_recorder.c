@@ -311,6 +311,66 @@ static void test_patch_of_what_is_gone(void **state _unused_)
     stop(&f);
 }
 
+/* Noticed only when its count is written: then the next one of its kind brings the texts. */
+static void test_refresh_of_what_is_gone(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    for (int i = 0; i < 3; i++)
+        say_yes(&f);
+    say_status(&f, 404, NULL);
+    for (int minute = 0; minute < 31; minute++) {
+        record(&f, STR("web"), STR("7"));
+        settle(&f, MIN(minute + 1, 2));
+        pass(&f, MINUTE);
+    }
+    assert_string_equal(scripted_wait(&f.server, 4)->method, "PATCH");
+    sleep_ms(50);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 3);
+    const struct asked *asked = scripted_wait(&f.server, 5);
+    check(asked, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(asked, &arena);
+    assert_str(event->meta.name, NAME);
+    assert_str(event->note, "no room");
+    assert_int_equal(event->event_time.seconds, 1700000000);
+    assert_int_equal(event->series->count, 32);
+    arena_release(&arena);
+    /* Those after it are only counted again. */
+    record(&f, STR("web"), STR("7"));
+    sleep_ms(30);
+    assert_int_equal(scripted_count(&f.server), 5);
+    stop(&f);
+}
+
+/* What the server has costs little to remember. */
+static void test_memory(void **state _unused_)
+{
+    enum { COUNT = 500, BYTES_MAX = 160 };
+    static struct fixture f;
+    static char note[1000];
+    start(&f, (struct recorder_options){ 0 });
+    memset(note, 'n', sizeof(note));
+    for (int i = 0; i < COUNT; i++) {
+        char version[16];
+        snprintf(version, sizeof(version), "%d", i);
+        struct effect effect = effect_about(STR("web-5b8f6cd7c4-x2v9q"), str_from(version));
+        effect.namespace = STR("production-2");
+        effect.event.note = (struct str){ note, sizeof(note) };
+        recorder_effect(f.recorder, &effect);
+        settle(&f, (uint64_t)i + 1);
+    }
+    for (int i = 0; i < 400 && recorder_stats(f.recorder).bytes > COUNT * BYTES_MAX; i++)
+        sleep_ms(5);
+    struct recorder_stats stats = recorder_stats(f.recorder);
+    assert_int_equal(stats.series, COUNT);
+    assert_in_range(stats.bytes, COUNT * 50, COUNT * BYTES_MAX);
+    pass(&f, 13 * MINUTE);
+    assert_int_equal(recorder_stats(f.recorder).bytes, 0);
+    stop(&f);
+}
+
 static const struct {
     const char *name;
     int status; /* of the first answer */
@@ -584,6 +644,8 @@ int main(void)
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_repeated_at_once),
         cmocka_unit_test(test_patch_of_what_is_gone),
+        cmocka_unit_test(test_refresh_of_what_is_gone),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_given_up),

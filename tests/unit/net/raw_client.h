@@ -105,8 +105,8 @@ static inline bool raw_tls(struct raw *raw, const struct raw_tls *how)
 static inline bool raw_send_bytes(struct raw *raw, const char *bytes, size_t len)
 {
     while (len) {
-        int n = raw->ssl ? SSL_write(raw->ssl, bytes, (int)len)
-                         : (int)send(raw->fd, bytes, len, MSG_NOSIGNAL);
+        int n =
+            raw->ssl ? SSL_write(raw->ssl, bytes, (int)len) : (int)send(raw->fd, bytes, len, MSG_NOSIGNAL);
         ERR_clear_error();
         if (n <= 0)
             return false;

@@ -1,0 +1,190 @@
+/* plugins.c: opens shared objects; see plugins.h. */
+#include "cmd/plugins.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/trial.h"
+#include "framework/host.h"
+#include "framework/loaded.h"
+#include "plugins/registry.h"
+
+/* One for the process, as what dlopen() brings in is. */
+static struct loaded loaded;
+static bool loaded_ready;
+
+static void prepare(void)
+{
+    if (!loaded_ready)
+        loaded_init(&loaded, &builtin_plugins);
+    loaded_ready = true;
+}
+
+const struct registry *plugins_registry(void)
+{
+    prepare();
+    return &loaded.registry;
+}
+
+/* ---- files ---- */
+/* What dlopen() says, without the path that it begins with more often than not. */
+static int open_failed(const char *file, const char *opened, struct error *err)
+{
+    const char *why = dlerror();
+    size_t len = strlen(opened);
+    if (why && strncmp(why, opened, len) == 0 && strncmp(why + len, ": ", 2) == 0)
+        why += len + 2;
+    return error_set(err, -EINVAL, "%s: can not be loaded: %s", file, why ? why : "no reason is given");
+}
+
+static int open_file(const char *file, struct trial *trial, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    trial_note(trial, "%s: crashed while it was loaded", file);
+    /* A name without a slash would be looked for in the system's folders. */
+    strbuf_printf(&path, "%s%s", strchr(file, '/') ? "" : "./", file);
+    if (access(path.text, R_OK) < 0)
+        return error_set(err, -errno, "%s: can not be read: %s", file, strerror(errno));
+    void *handle = dlopen(path.text, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return open_failed(file, path.text, err);
+    const struct berth_module *module = dlsym(handle, "berth_module");
+    if (!module)
+        return error_set(err, -EINVAL, "%s: has no symbol berth_module: no BERTH_PLUGINS() in it", file);
+    return loaded_add(&loaded, module, file, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+typedef VEC(char *) name_vec;
+
+static int list_dir(const char *dir, name_vec *ret, struct error *err)
+{
+    DIR *opened = opendir(dir);
+    if (!opened)
+        return error_set(err, -errno, "%s: can not be read: %s", dir, strerror(errno));
+    for (struct dirent *entry = readdir(opened); entry; entry = readdir(opened)) {
+        _cleanup_(strbuf_release) struct strbuf path = { 0 };
+        if (!str_ends_with(str_from(entry->d_name), STR(".so")))
+            continue;
+        strbuf_printf(&path, "%s/%s", dir, entry->d_name);
+        *vec_push(ret) = strdup(path.text);
+    }
+    closedir(opened);
+    if (ret->len)
+        qsort(ret->items, ret->len, sizeof(*ret->items), by_name);
+    return 0;
+}
+
+static int open_dir(const char *dir, struct trial *trial, struct error *err)
+{
+    name_vec names = { 0 };
+    int r = list_dir(dir, &names, err);
+    for (size_t i = 0; i < names.len && r == 0; i++)
+        r = open_file(names.items[i], trial, err);
+    vec_for(&names, name)
+        free(*name);
+    vec_release(&names);
+    return r;
+}
+
+static int open_all(const struct plugin_settings *settings, struct trial *trial, struct error *err)
+{
+    int r = 0;
+    prepare();
+    for (size_t i = 0; i < settings->files.list.len && r == 0; i++)
+        r = open_file(settings->files.list.items[i], trial, err);
+    for (size_t i = 0; i < settings->dirs.list.len && r == 0; i++)
+        r = open_dir(settings->dirs.list.items[i], trial, err);
+    return r;
+}
+
+/* ---- the trial ---- */
+static bool is_enabled(const struct profile_config *profile, uint32_t plugin)
+{
+    for (int point = 0; point < POINT_COUNT; point++)
+        for (uint32_t i = 0; i < profile->points[point].len; i++)
+            if (profile->points[point].items[i].index == plugin)
+                return true;
+    return false;
+}
+
+static void try_profile(const struct profile_config *config, struct trial *trial)
+{
+    struct cluster cluster;
+    struct profile profile = { .scheduler_name = config->scheduler_name };
+    cluster_init(&cluster);
+    for (uint32_t i = 0; i < loaded.plugins.len; i++) {
+        const struct plugin *plugin = loaded.plugins.items[i];
+        void *self = NULL;
+        struct error ignored;
+        if (!loaded.files.items[i] || !is_enabled(config, i))
+            continue;
+        trial_note(trial, "%s: plugin \"%s\" crashed in init()", loaded.files.items[i], plugin->name);
+        const struct plugin_env env = {
+            .plugin = plugin,
+            .cluster = &cluster,
+            .arena = &profile.arena,
+            .written_args = profile_plugin_args(config, str_from(plugin->name)),
+            .profile = &profile,
+        };
+        (void)plugin->init(&env, &self, &ignored);
+    }
+}
+
+struct rehearsal {
+    const struct plugin_settings *settings;
+    const char *config;
+};
+
+/* In the child. What is wrong in other ways than a crash is found again here, by the parent. */
+static void rehearse(struct trial *trial, void *context)
+{
+    const struct rehearsal *rehearsal = context;
+    struct arena arena = { 0 };
+    struct scheduler_config config;
+    struct error ignored;
+    if (open_all(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config ||
+        strcmp(rehearsal->config, "-") == 0)
+        return;
+    struct plugin_catalog catalog = registry_catalog(&loaded.registry, &arena);
+    const struct config_env env = { .catalog = &catalog };
+    if (config_load(rehearsal->config, &env, &arena, &config, NULL, &ignored) < 0)
+        return;
+    list_for(&config.profiles, profile)
+        try_profile(profile, trial);
+}
+
+int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err)
+{
+    struct rehearsal rehearsal = { settings, config };
+    if (!settings->files.list.len && !settings->dirs.list.len)
+        return 0;
+    int r = trial_run(rehearse, &rehearsal, err);
+    return r < 0 ? r : open_all(settings, NULL, err);
+}
+
+void plugins_warn(const struct scheduler_config *config, struct arena *arena, struct warnings *warnings)
+{
+    prepare();
+    for (uint32_t i = 0; i < loaded.plugins.len; i++) {
+        bool enabled = false;
+        list_for(&config->profiles, profile)
+            enabled |= is_enabled(profile, i);
+        if (loaded.files.items[i] && !enabled)
+            *vec_push(&warnings->list) =
+                arena_printf(arena, "plugin \"%s\" of %s is loaded, but no profile enables it",
+                             loaded.plugins.items[i]->name, loaded.files.items[i]);
+    }
+}
+
+void plugin_settings_release(struct plugin_settings *settings)
+{
+    texts_release(&settings->files);
+    texts_release(&settings->dirs);
+}

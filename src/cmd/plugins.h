@@ -1,0 +1,35 @@
+/* plugins.h: plugins from shared objects: --plugin FILE.so and --plugin-dir DIR.
+ *
+ *     trial in a child process: open all, read the configuration, call each init() ──▶ a crash is a sentence
+ *     then the same here, for good
+ *
+ * What is loaded stays until the process ends. Before other threads start. */
+#ifndef CMD_PLUGINS_H
+#define CMD_PLUGINS_H
+
+#include "cmd/options.h"
+#include "config/config.h"
+#include "framework/profile.h"
+
+struct plugin_settings {
+    struct texts files, dirs;
+};
+
+/* The rows of a plugin_settings, which is the member `plugins` of `member` of the command's settings. */
+#define PLUGIN_OPTIONS(settings, member) \
+    { 0, "plugin", "FILE.so", OPTION_TEXTS, offsetof(settings, member.files), \
+      "Load the plugins of a shared object; the configuration enables\nthem. May be given again." }, \
+    { \
+        0, "plugin-dir", "DIR", OPTION_TEXTS, offsetof(settings, member.dirs), \
+            "The same for every .so file of a folder." \
+    }
+
+/* Loads what the settings name, after a trial with the configuration at `config` (NULL or "-": without one). */
+int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
+/* The built-in plugins, and what was loaded. */
+const struct registry *plugins_registry(void);
+/* Sentences about plugins that were loaded and that no profile enables. */
+void plugins_warn(const struct scheduler_config *config, struct arena *arena, struct warnings *warnings);
+void plugin_settings_release(struct plugin_settings *settings);
+
+#endif

@@ -1,0 +1,119 @@
+/* ask.c: see ask.h. */
+#include "extender/ask.h"
+
+#include "extender/whole.h"
+
+static void put_null(struct json_writer *json, const char *key)
+{
+    json_key(json, str_from(key));
+    json_null(json);
+}
+
+static int put_pod(struct json_writer *json, const struct cycle *cycle, struct error *err)
+{
+    json_key(json, STR("Pod"));
+    return whole_pod(json, cycle->pod, err);
+}
+
+/* ---- nodes ---- */
+static void put_names(struct json_writer *json, const struct cycle *cycle, struct row_list nodes)
+{
+    json_key(json, STR("NodeNames"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < nodes.len; i++)
+        json_str(json, cluster_node_name(cycle->cluster, nodes.items[i]));
+    json_end_array(json);
+}
+
+/* A NodeList. */
+static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct row_list nodes, struct error *err)
+{
+    int r = 0;
+    json_key(json, STR("Nodes"));
+    json_begin_object(json);
+    json_key(json, STR("metadata"));
+    json_begin_object(json);
+    json_end_object(json);
+    json_key(json, STR("items"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < nodes.len && r == 0; i++)
+        r = whole_node(json, cluster_node(cycle->cluster, nodes.items[i])->api, err);
+    json_end_array(json);
+    json_end_object(json);
+    return r;
+}
+
+int ask_nodes(struct strbuf *out, const struct cycle *cycle, struct row_list nodes, bool node_names,
+              struct error *err)
+{
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    json_begin_object(&json);
+    int r = put_pod(&json, cycle, err);
+    if (r < 0)
+        return r;
+    if (node_names) {
+        put_null(&json, "Nodes");
+        put_names(&json, cycle, nodes);
+    } else {
+        r = put_nodes(&json, cycle, nodes, err);
+        put_null(&json, "NodeNames");
+    }
+    json_end_object(&json);
+    return r;
+}
+
+/* ---- victims ---- */
+static int put_victims(struct json_writer *json, const struct preempt_candidate *candidate, bool node_names,
+                       struct error *err)
+{
+    int r = 0;
+    json_begin_object(json);
+    json_key(json, STR("Pods"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < candidate->victims_len && r == 0; i++) {
+        const struct pod *pod = candidate->victims[i]->api;
+        if (!node_names) {
+            r = whole_pod(json, pod, err);
+            continue;
+        }
+        json_begin_object(json);
+        json_member_str(json, "UID", pod->meta.uid);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_member_int(json, "NumPDBViolations", candidate->pdb_violations);
+    json_end_object(json);
+    return r;
+}
+
+int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct preempt_candidate *candidates,
+                uint32_t len, bool node_names, struct error *err)
+{
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    json_begin_object(&json);
+    int r = put_pod(&json, cycle, err);
+    if (r < 0)
+        return r;
+    put_null(&json, node_names ? "NodeNameToVictims" : "NodeNameToMetaVictims");
+    json_key(&json, node_names ? STR("NodeNameToMetaVictims") : STR("NodeNameToVictims"));
+    json_begin_object(&json);
+    for (uint32_t i = 0; i < len && r == 0; i++) {
+        json_key(&json, cluster_node_name(cycle->cluster, candidates[i].row));
+        r = put_victims(&json, &candidates[i], node_names, err);
+    }
+    json_end_object(&json);
+    json_end_object(&json);
+    return r;
+}
+
+/* ---- bind ---- */
+void ask_bind(struct strbuf *out, const struct effect *bind)
+{
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    json_begin_object(&json);
+    json_member_str(&json, "PodName", bind->name);
+    json_member_str(&json, "PodNamespace", bind->namespace);
+    json_member_str(&json, "PodUID", bind->uid);
+    json_member_str(&json, "Node", bind->node);
+    json_end_object(&json);
+}

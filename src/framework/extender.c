@@ -1,0 +1,189 @@
+/* extender.c: asks the extenders of a profile, in the order and with the consequences of the reference. */
+#include "framework/extender.h"
+
+#include "base/log.h"
+
+/* What an extender's best score is worth beside the plugins' 100. */
+enum { EXTENDER_SCORE_MAX = 10 };
+
+const struct plugin plugin_extender = {
+    .name = "Extender",
+    .doc = "Stands for the extenders of the configuration where they reject a pod.",
+};
+
+void profile_extend(struct profile *profile, const struct extenders *extenders)
+{
+    if (!extenders || !extenders->len)
+        return;
+    assert(profile->plugins_len < PLUGINS_MAX);
+    profile->extenders = extenders;
+    profile->plugins[profile->plugins_len] =
+        (struct plugin_instance){ .plugin = &plugin_extender, .index = profile->plugins_len };
+    profile->plugins_len++;
+}
+
+/* ---- who is asked ---- */
+#define for_extenders(profile, extender) \
+    for (uint32_t i_ = 0; (profile)->extenders && i_ < (profile)->extenders->len; i_++) \
+        for (struct extender *extender = (profile)->extenders->items[i_]; extender; extender = NULL)
+
+static bool manages(const struct extender *extender, const struct resource_list *list)
+{
+    list_for(list, resource)
+        for (uint32_t i = 0; i < extender->managed_len; i++)
+            if (str_eq(resource->name, extender->managed[i].name))
+                return true;
+    return false;
+}
+
+static bool container_wants(const struct extender *extender, const struct container *container)
+{
+    return manages(extender, &container->resources.requests) || manages(extender, &container->resources.limits);
+}
+
+bool extender_wants(const struct extender *extender, const struct pod *pod)
+{
+    if (!extender->managed_len)
+        return true;
+    list_for(&pod->spec.containers, container)
+        if (container_wants(extender, container))
+            return true;
+    list_for(&pod->spec.init_containers, container)
+        if (container_wants(extender, container))
+            return true;
+    return false;
+}
+
+bool extenders_decide(const struct profile *profile, const struct pod *pod)
+{
+    for_extenders(profile, extender)
+        if ((extender->filters || extender->prioritizes) && extender_wants(extender, pod))
+            return true;
+    return false;
+}
+
+bool extenders_choose(const struct profile *profile)
+{
+    for_extenders(profile, extender)
+        if (extender->filters || extender->prioritizes)
+            return true;
+    return false;
+}
+
+struct extender *extenders_binder(const struct profile *profile, const struct pod *pod)
+{
+    for_extenders(profile, extender)
+        if (extender->binds && extender_wants(extender, pod))
+            return extender;
+    return NULL;
+}
+
+struct status extender_failed(const struct extender *extender, struct cycle *cycle, const struct error *err)
+{
+    if (!extender->ignorable)
+        return status_printf(cycle->arena, STATUS_ERROR, "%s", err->text);
+    log_info(0, "Skipping extender as it returned error and has ignorable flag set",
+             log_str("extender", extender->name), log_str("err", str_from(err->text)));
+    return STATUS_OK;
+}
+
+/* ---- filter ---- */
+static void note_refusals(struct cycle *cycle, const struct extender_filtered *filtered,
+                          struct diagnosis *diagnosis)
+{
+    struct strmap known = { 0 }; /* messages of one kind to verdicts: there may be one per node */
+    for (int unresolvable = 0; unresolvable <= 1; unresolvable++) {
+        for (uint32_t i = 0; i < filtered->refusals_len; i++) {
+            const struct extender_refusal *refusal = &filtered->refusals[i];
+            if (refusal->unresolvable != (bool)unresolvable)
+                continue;
+            uintptr_t verdict = (uintptr_t)strmap_get(&known, refusal->message);
+            if (!verdict) {
+                verdict = diagnosis_add(diagnosis, status_printf(cycle->arena,
+                                                                 unresolvable ? STATUS_UNRESOLVABLE
+                                                                              : STATUS_UNSCHEDULABLE,
+                                                                 STR_FMT, STR_ARG(refusal->message)));
+                strmap_put(&known, refusal->message, (void *)verdict);
+            }
+            diagnosis_assign(diagnosis, refusal->row, (uint32_t)verdict);
+        }
+        strmap_release(&known);
+        known = (struct strmap){ 0 };
+    }
+}
+
+struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len, struct diagnosis *diagnosis)
+{
+    for_extenders(cycle->profile, extender) {
+        struct extender_filtered filtered;
+        struct error err;
+        if (!*len)
+            return STATUS_OK;
+        if (!extender->filters || !extender_wants(extender, cycle->pod))
+            continue;
+        struct row_list nodes = { rows, *len };
+        if (extender->calls->filter(extender, cycle, nodes, &filtered, &err) < 0) {
+            struct status status = extender_failed(extender, cycle, &err);
+            if (!status_ok(status))
+                return status;
+            continue;
+        }
+        note_refusals(cycle, &filtered, diagnosis);
+        /* A node that was dropped without a word is out of reach for eviction as well. */
+        if (filtered.len < *len && status_ok(diagnosis->absent))
+            diagnosis->absent = (struct status){ .code = STATUS_UNRESOLVABLE };
+        assert(filtered.len <= *len);
+        memcpy(rows, filtered.rows, filtered.len * sizeof(*rows));
+        *len = filtered.len;
+    }
+    return STATUS_OK;
+}
+
+/* ---- score ---- */
+/* Go's numbers wrap around, and an extender may give any. */
+static int64_t weighted(int64_t score, int64_t weight)
+{
+    return (int64_t)((uint64_t)score * (uint64_t)weight * (SCORE_MAX / EXTENDER_SCORE_MAX));
+}
+
+static void add_scores(const struct extender *extender, const struct extender_scores *given,
+                       struct score_table *scores, const uint32_t *index_of)
+{
+    for (uint32_t i = 0; i < given->len; i++) {
+        uint32_t index = index_of[given->items[i].row];
+        if (index)
+            scores->totals[index - 1] = (int64_t)((uint64_t)scores->totals[index - 1] +
+                                                  (uint64_t)weighted(given->items[i].score, extender->weight));
+    }
+}
+
+static bool scores_pod(const struct extender *extender, const struct pod *pod)
+{
+    return extender->prioritizes && extender_wants(extender, pod);
+}
+
+void extenders_score(struct cycle *cycle, struct score_table *scores)
+{
+    uint32_t *index_of = NULL; /* by row: number in the table, from 1 */
+    for_extenders(cycle->profile, extender)
+        if (scores_pod(extender, cycle->pod)) {
+            if (!index_of)
+                index_of = arena_array(cycle->arena, uint32_t, cycle->cluster->nodes.len);
+            extender->calls->begin_score(extender, cycle, scores->rows);
+        }
+    for (uint32_t i = 0; index_of && i < scores->rows.len; i++)
+        index_of[scores->rows.items[i]] = i + 1;
+    for_extenders(cycle->profile, extender) {
+        struct extender_scores given;
+        struct error err;
+        if (!scores_pod(extender, cycle->pod))
+            continue;
+        if (extender->calls->end_score(extender, cycle, scores->rows, &given, &err) == 0)
+            add_scores(extender, &given, scores, index_of);
+        else
+            log_info(5, "Failed to run extender's priority function. No score given by this extender.",
+                     log_str("error", str_from(err.text)),
+                     log_ref("pod", cycle->pod->meta.namespace, cycle->pod->meta.name),
+                     log_str("extender", extender->name));
+    }
+}

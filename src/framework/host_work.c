@@ -1,0 +1,129 @@
+/* host_work.c: a job of the worker pool that carries a copy of the cycle; see host_work.h. */
+#include "framework/host_work.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/workers.h"
+#include "framework/profile.h"
+
+struct cycle_work {
+    struct worker_job job;
+    struct mail mail;
+    struct cycle cycle; /* the copy */
+    struct arena arena; /* of the copy */
+    struct cycle *origin;
+    struct mailbox *mailbox;
+    work_call call;
+    struct str node;
+    struct status status;
+    bool done; /* core thread only: the mail was read */
+    atomic_bool cancelled;
+};
+
+static void work(struct worker_job *job)
+{
+    struct cycle_work *work = container_of(job, struct cycle_work, job);
+    work->status = work->call(&work->cycle, work->node);
+    mailbox_post(work->mailbox, &work->mail);
+}
+
+/* A plugin there sees the pod and its own things only. */
+static struct cycle detached(const struct cycle *cycle, struct arena *arena)
+{
+    struct cycle copy = *cycle;
+    copy.cluster = NULL;
+    copy.info = NULL;
+    copy.writer = NULL;
+    copy.work = NULL;
+    copy.arena = arena;
+    return copy;
+}
+
+static struct status never_waits(struct cycle *cycle, struct status status)
+{
+    if (status.code != STATUS_WAIT)
+        return status;
+    return status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here: it may take its time instead");
+}
+
+static struct status run_now(struct cycle *cycle, struct str node, work_call call)
+{
+    struct cycle copy = detached(cycle, cycle->arena);
+    struct status status = call(&copy, node);
+    *cycle_state(cycle) = *cycle_state(&copy);
+    return never_waits(cycle, status);
+}
+
+static void start(struct cycle *cycle, struct str node, work_call call)
+{
+    struct cycle_work *started = xcalloc(1, sizeof(*started));
+    struct mailbox *mailbox = (struct mailbox *)&cycle->profile->mailbox; /* the one part that others write */
+    started->job.run = work;
+    started->mail = (struct mail){ .kind = MAIL_WORK_DONE, .plugin = cycle->current->plugin, .work = started };
+    started->cycle = detached(cycle, &started->arena);
+    started->cycle.work = started;
+    started->origin = cycle;
+    started->mailbox = mailbox;
+    started->call = call;
+    started->node = arena_str(&started->arena, node);
+    cycle->work = started;
+    workers_submit(&started->job);
+}
+
+/* The verdict, with its texts where the cycle lives. */
+static struct status finish(struct cycle *cycle)
+{
+    struct cycle_work *work = cycle->work;
+    struct status status = work->status;
+    struct str *reasons = arena_array(cycle->arena, struct str, status.len);
+    for (uint32_t i = 0; i < status.len; i++)
+        reasons[i] = arena_str(cycle->arena, status.reasons[i]);
+    status.reasons = reasons;
+    *cycle_state(cycle) = *cycle_state(&work->cycle);
+    work_release(cycle);
+    return never_waits(cycle, status);
+}
+
+struct status work_run(struct cycle *cycle, uint32_t row, work_call call)
+{
+    struct str node = cluster_node_name(cycle->cluster, row);
+    if (!cycle->writer)
+        return run_now(cycle, node, call);
+    if (!cycle->work)
+        start(cycle, node, call);
+    else if (cycle->work->done)
+        return finish(cycle);
+    return (struct status){ .code = STATUS_WAIT };
+}
+
+struct cycle *work_done(struct cycle_work *done)
+{
+    done->done = true;
+    return done->origin;
+}
+
+bool work_busy(const struct cycle *cycle)
+{
+    return cycle->work && !cycle->work->done;
+}
+
+void work_cancel(struct cycle *cycle)
+{
+    if (cycle->work)
+        atomic_store_explicit(&cycle->work->cancelled, true, memory_order_relaxed);
+}
+
+bool work_cancelled(const struct cycle *cycle)
+{
+    return cycle->work && atomic_load_explicit(&cycle->work->cancelled, memory_order_relaxed);
+}
+
+void work_release(struct cycle *cycle)
+{
+    if (!cycle->work)
+        return;
+    arena_release(&cycle->work->arena);
+    free(cycle->work);
+    cycle->work = NULL;
+}
