@@ -36,9 +36,10 @@ build/.with-tests: | deps-test build/build.ninja
 	meson configure build -Dtests=true
 	@touch $@
 
-test: build/.with-tests ## Build, and run every test: units, golden cases, properties, layers, command line
+test: build/.with-tests ## Build, and run every test: units, golden cases, properties, faults, layers, command line, and (with Go) e2e-quick
 	@ninja -C build
 	meson test -C build --no-rebuild --print-errorlogs
+	$(E2E) quick
 
 demo: all ## Show the program at work on the example cluster
 	@examples/demo build/berth

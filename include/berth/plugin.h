@@ -288,8 +288,8 @@ struct berth_plugin {
     struct berth_status (*post_filter)(struct berth_cycle *cycle, struct berth_diagnosis *diagnosis,
                                        struct berth_post_filter_result *ret);
 
-    /* PreScore. Skip: the plugin's score is not asked in this cycle. */
-    struct berth_status (*pre_score)(struct berth_cycle *cycle, struct berth_rows feasible);
+    /* PreScore. Skip: the plugin's score is not asked in this cycle. berth_feasible() lists the nodes. */
+    struct berth_status (*pre_score)(struct berth_cycle *cycle);
     struct berth_status (*score)(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret);
     /* NormalizeScore: from any range to 0..BERTH_SCORE_MAX; depends on the values only. NULL: they are in range. */
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
@@ -359,6 +359,7 @@ struct berth_metric_info {
     F(struct berth_status, fits_without, \
       (struct berth_cycle *cycle, uint32_t row, const struct berth_pod_info *const *gone, uint32_t len), \
       (cycle, row, gone, len)) /* PostFilter: all filters, on the node as it would be without these pods */ \
+    F(struct berth_rows, feasible, (struct berth_cycle *cycle), (cycle)) /* PreScore: the nodes to be scored */ \
     F(struct berth_status, diagnosis_of, (const struct berth_diagnosis *diagnosis, uint32_t row), (diagnosis, row)) \
     /* nodes */ \
     F(struct berth_rows, nodes, (const struct berth_cluster *cluster), (cluster)) /* in the order of the search */ \

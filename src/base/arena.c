@@ -15,7 +15,12 @@ struct arena_chunk {
     char data[];
 };
 
-enum { CHUNK_BYTES_MIN = 512, CHUNK_BYTES_MAX = 1 << 20, APART_BYTES_MIN = 8 << 10, RESET_BYTES_MAX = 64 << 20 };
+enum {
+    CHUNK_BYTES_MIN = 512,
+    CHUNK_BYTES_MAX = 1 << 20,
+    APART_BYTES_MIN = 8 << 10,
+    RESET_BYTES_MAX = 64 << 20
+};
 
 static struct arena_chunk *chunk_new(struct arena *arena, size_t size, struct arena_chunk *older)
 {

@@ -12,6 +12,8 @@ struct cel_overload;
 struct cel_regex;
 struct cel_type;
 
+enum { CEL_ARGS_MAX = 4 };
+
 enum cel_node_kind { NODE_LITERAL, NODE_IDENT, NODE_SELECT, NODE_CALL, NODE_LIST, NODE_MAP, NODE_FOLD };
 
 /* What evaluation treats apart from calls of functions. */
@@ -25,17 +27,22 @@ enum cel_op {
     OP_INDEX,
     OP_OPT_INDEX,
     OP_OPT_SELECT, /* the field is a literal, the second argument */
-    OP_IN,
     OP_IN_SET, /* a list of constants: membership costs nothing */
     OP_NOT_STRICTLY_FALSE,
     OP_OPTIONAL_OR,
     OP_OPTIONAL_OR_VALUE,
 };
 
+/* An overload that the types of the arguments allow, and the kinds of value that it takes (CEL_KINDS: any). */
+struct cel_candidate {
+    const struct cel_overload *overload;
+    uint8_t kinds[CEL_ARGS_MAX];
+};
+
 struct cel_call {
     struct str function;
     struct cel_node **args; /* the target is the first */
-    const struct cel_overload **candidates; /* in the order of the table */
+    const struct cel_candidate *candidates; /* in the order of the tables */
     const struct cel_regex *regex;          /* of a constant pattern */
     uint32_t len, candidates_len;
     enum cel_op op;

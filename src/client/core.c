@@ -85,6 +85,16 @@ static void emit(void *context, const struct effect *effect)
     writer_emit(((struct core *)context)->options.writer, effect);
 }
 
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+static void wake(void *context)
+{
+    core_call(context, nothing, NULL);
+}
+
 static void list_kinds(struct core *core)
 {
     core->kinds_len = watched_kind_count;
@@ -103,15 +113,17 @@ int core_new(const struct core_options *options, struct core **ret, struct error
     atomic_init(&core->leading, !options->elected);
     list_kinds(core);
     cluster_init(&core->cluster);
+    int64_t now_ns = core_now(core);
+    journal_head(options->journal, options->config, options->seed, now_ns);
     int r = engine_init(&core->engine, &core->cluster,
                         &(struct engine_options){
                             .config = options->config,
                             .registry = options->registry,
                             .seed = options->seed,
-                            .now_ns = core_now(core),
+                            .now_ns = now_ns,
                             .slowest = PATH_INDEX,
-                            .extenders = options->extenders,
-                            .host = { .emit = emit, .notice = on_notice, .context = core },
+                            .extenders = journal_extenders(options->journal, options->extenders),
+                            .host = { .emit = emit, .notice = on_notice, .wake = wake, .context = core },
                         },
                         err);
     if (r < 0) {
@@ -142,6 +154,7 @@ static void read_letters(struct core *core, struct letter *letter)
     while (letter) {
         struct letter *next = letter->next;
         int64_t now_ns = core_now(core);
+        journal_letter(core->options.journal, letter, now_ns);
         if (letter->kind == LETTER_ANSWER)
             engine_answer(&core->engine, letter->ticket, &letter->answer, now_ns);
         else if (letter->kind == LETTER_CALL)
@@ -177,7 +190,11 @@ static bool decide_some(struct core *core)
     int64_t start_ns = core_now(core), now_ns = start_ns;
     for (int i = 0; i < DECISIONS_PER_ROUND && now_ns - start_ns < ROUND_NS; i++) {
         struct decision decision;
-        if (!may_decide(core) || !engine_step(&core->engine, now_ns, &decision))
+        if (!may_decide(core))
+            return false;
+        bool decided = engine_step(&core->engine, now_ns, &decision);
+        journal_step(core->options.journal, &core->cluster, decided ? &decision : NULL, now_ns);
+        if (!decided)
             return false;
         log_decision(core, &decision);
         int64_t then_ns = now_ns;
@@ -210,23 +227,31 @@ static int64_t next_due(const struct core *core)
     return due_ns == INT64_MAX ? INT64_MAX : due_ns - core->epoch_ns;
 }
 
+static void tick(struct core *core)
+{
+    int64_t now_ns = core_now(core);
+    journal_tick(core->options.journal, now_ns);
+    engine_tick(&core->engine, now_ns);
+}
+
 void core_run(struct core *core)
 {
-    int64_t recorder_due_ns = 0;
+    int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
     bool more = false;
     core->reflectors =
         reflectors_start(core->options.api, core->options.inbox,
                          &(struct reflector_options){ .whole_kinds = core->options.whole_kinds });
     while (!drained(core, core_now(core))) {
-        int64_t until_ns = more ? 0 : MIN(next_due(core), recorder_due_ns);
+        int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
         read_letters(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
         look_at_sync(core);
-        engine_tick(&core->engine, core_now(core));
+        tick(core);
         more = decide_some(core);
         if (core->options.on_round)
             core->options.on_round(core->options.user, &core->engine, core_now(core));
         if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
             recorder_due_ns = recorder_tick(core->options.recorder);
+        journal_due_ns = journal_round(core->options.journal, clock_ns(CLOCK_MONOTONIC));
     }
     reflectors_stop(core->reflectors);
     core->reflectors = NULL;
@@ -241,15 +266,10 @@ void core_call(struct core *core, void (*call)(void *context), void *context)
     inbox_post(core->options.inbox, letter);
 }
 
-static void nothing(void *context)
-{
-    (void)context;
-}
-
 void core_stop(struct core *core)
 {
     atomic_store(&core->stopping, true);
-    core_call(core, nothing, NULL); /* wakes it */
+    wake(core);
 }
 
 static void now_leads(void *context)

@@ -9,6 +9,7 @@
 #ifndef CLIENT_CORE_H
 #define CLIENT_CORE_H
 
+#include "client/journal.h"
 #include "client/mirror.h"
 #include "client/reflector.h"
 #include "client/writer.h"
@@ -25,6 +26,7 @@ struct core_options {
     const struct extenders *extenders; /* NULL: none */
     uint64_t whole_kinds;              /* see reflector_options */
     uint64_t seed;
+    struct journal *journal; /* NULL: nothing is recorded */
     bool elected; /* there is an election: core_lead() says when to begin */
     int64_t drain_ms; /* for what is on its way when it is to stop [5000] */
     /* For metrics and logs of others; on the core thread. May be NULL. */

@@ -12,6 +12,7 @@ struct inbox {
     pthread_cond_t filled;
     struct letter *first, **end;
     bool sleeping;
+    void (*prepare)(struct letter *letter); /* may be NULL */
     atomic_size_t depth;
 };
 
@@ -54,12 +55,20 @@ void letter_free(struct letter *letter)
         return;
     live_object_free(letter->object);
     arena_release(&letter->texts);
+    strbuf_release(&letter->record);
     free(letter);
+}
+
+void inbox_prepare(struct inbox *inbox, void (*prepare)(struct letter *letter))
+{
+    inbox->prepare = prepare;
 }
 
 void inbox_post(struct inbox *inbox, struct letter *letter)
 {
     letter->next = NULL;
+    if (inbox->prepare)
+        inbox->prepare(letter);
     pthread_mutex_lock(&inbox->lock);
     *inbox->end = letter;
     inbox->end = &letter->next;

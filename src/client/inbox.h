@@ -41,6 +41,7 @@ struct letter {
     uint64_t ticket;           /* ANSWER */
     struct answer answer;      /* its texts live in `texts` */
     struct arena texts;
+    struct strbuf record;      /* what a journal keeps of it; empty without one */
     void (*call)(void *context);
     void *context;
 };
@@ -53,6 +54,9 @@ void inbox_free(struct inbox *inbox);
 struct letter *letter_new(enum letter_kind kind);
 /* Frees the letter, and its object if it still has one. */
 void letter_free(struct letter *letter);
+/* From now on each letter goes through this on the thread that posts it, before it is in the inbox. Before anybody
+ * posts. */
+void inbox_prepare(struct inbox *inbox, void (*prepare)(struct letter *letter));
 /* From any thread; takes the letter over. */
 void inbox_post(struct inbox *inbox, struct letter *letter);
 /* All letters that are there, first to last by `next`; NULL: none. Waits until until_ns (by http_now_ns()) for the

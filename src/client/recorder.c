@@ -188,8 +188,7 @@ static int64_t take_refusal(struct recorder *recorder, struct series *series,
         if (series_is_repeated(series))
             return 0;
         log_info(5, "Server rejected event (will not retry!)",
-                 log_ref("event", series_namespace(series), series_name(series)),
-                 log_str("err", sentence));
+                 log_ref("event", series_namespace(series), series_name(series)), log_str("err", sentence));
         return -1;
     }
     bool asks_for_patience = code == 429 || code >= 500;

@@ -1,9 +1,9 @@
 /* series.h: one event of the recorder, by what others are found to be of its kind, and the two requests that write it.
  *
- *     record: times, count, namespace and name ──▶ patch         for as long as it is remembered, in one piece of memory
+ *     record: times, count, namespace and name ──▶ patch         as long as it is remembered, in one piece of memory
  *     texts: whom it is about, why, the note   ──▶ creation      only until the server has it
  *
- * A record keeps a hash of its key, not the key: the seeds are random and it has 128 bits, so no two kinds share one. */
+ * A record keeps a hash of its key, not the key: with random seeds and 128 bits, no two kinds have the same one. */
 #ifndef CLIENT_SERIES_H
 #define CLIENT_SERIES_H
 

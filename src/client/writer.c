@@ -162,21 +162,39 @@ static void put_selected_node(struct strbuf *out, const struct effect *effect)
     json_end_object(&json);
 }
 
+/* The plugin knows best. */
+static void put_given(struct strbuf *out, const struct effect *effect)
+{
+    strbuf_str(out, effect->body);
+}
+
 /* ---- requests ---- */
+#define CORE "/api/v1"
+#define DEVICES "/apis/resource.k8s.io/v1"
+
 static const struct shape {
-    const char *method, *content_type, *resource, *subresource;
+    const char *method, *content_type, *group, *resource, *subresource;
     void (*put_body)(struct strbuf *out, const struct effect *effect);
     bool is_write;
     enum api_kind returns; /* KIND_UNKNOWN: nothing of interest */
 } shapes[EFFECT_KIND_COUNT] = {
-    [EFFECT_BIND] = { "POST", API_PROTOBUF, "pods", "/binding", put_binding, true, KIND_UNKNOWN },
-    [EFFECT_POD_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, "pods", "/status", put_pod_status, true,
+    [EFFECT_BIND] = { "POST", API_PROTOBUF, CORE, "pods", "/binding", put_binding, true, KIND_UNKNOWN },
+    [EFFECT_POD_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_pod_status, true,
                             KIND_POD },
-    [EFFECT_DELETE_POD] = { "DELETE", API_JSON, "pods", "", put_delete_options, true, KIND_UNKNOWN },
-    [EFFECT_READ_POD] = { "GET", NULL, "pods", "", NULL, false, KIND_POD },
-    [EFFECT_PV_CLAIM] = { "PATCH", REST_MERGE_PATCH, "persistentvolumes", "", put_claim_ref, true, KIND_PV },
-    [EFFECT_PVC_NODE] = { "PATCH", REST_MERGE_PATCH, "persistentvolumeclaims", "", put_selected_node, true,
+    [EFFECT_DELETE_POD] = { "DELETE", API_JSON, CORE, "pods", "", put_delete_options, true, KIND_UNKNOWN },
+    [EFFECT_READ_POD] = { "GET", NULL, CORE, "pods", "", NULL, false, KIND_POD },
+    [EFFECT_PV_CLAIM] = { "PATCH", REST_MERGE_PATCH, CORE, "persistentvolumes", "", put_claim_ref, true, KIND_PV },
+    [EFFECT_PVC_NODE] = { "PATCH", REST_MERGE_PATCH, CORE, "persistentvolumeclaims", "", put_selected_node, true,
                           KIND_PVC },
+    [EFFECT_CLAIM_CREATE] = { "POST", API_JSON, DEVICES, "resourceclaims", "", put_given, true,
+                              KIND_RESOURCE_CLAIM },
+    [EFFECT_CLAIM_PATCH] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, DEVICES, "resourceclaims", "", put_given, true,
+                             KIND_RESOURCE_CLAIM },
+    [EFFECT_CLAIM_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, DEVICES, "resourceclaims", "/status", put_given,
+                              true, KIND_RESOURCE_CLAIM },
+    [EFFECT_CLAIM_DELETE] = { "DELETE", API_JSON, DEVICES, "resourceclaims", "", put_delete_options, true,
+                              KIND_UNKNOWN },
+    [EFFECT_POD_CLAIM] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_given, true, KIND_POD },
 };
 
 const char *writer_method(enum effect_kind kind)
@@ -232,6 +250,10 @@ static void take_object(const struct call *call, const struct http_response *res
         return;
     }
     answer->resource_version = arena_str(texts, object.meta->resource_version);
+    if (call->kind == EFFECT_CLAIM_CREATE) {
+        answer->uid = arena_str(texts, object.meta->uid);
+        answer->name = arena_str(texts, object.meta->name);
+    }
     if (call->kind != EFFECT_READ_POD)
         return;
     const struct pod *pod = object.ptr;
@@ -310,7 +332,7 @@ static void send_request(struct writer *writer, const struct effect *effect)
     static const struct http_callbacks callbacks = { .on_done = on_done };
     const struct shape *shape = &shapes[effect->kind];
     _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
-    strbuf_puts(&path, "/api/v1");
+    strbuf_puts(&path, shape->group);
     /* Volumes are in no namespace, whatever the effect says. */
     rest_path(&path, shape->returns == KIND_PV ? (struct str){ 0 } : effect->namespace, shape->resource,
               effect->name);

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "cmd/common.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
 #include "extender/extender.h"
 #include "net/file.h"
-#include "plugins/registry.h"
 
 extern const struct command command_scheduler;
 
@@ -188,7 +188,7 @@ static int make_core(struct daemon *daemon, struct error *err)
     if (r < 0)
         return r;
     return core_new(&(struct core_options){ .config = &daemon->config,
-                                            .registry = &builtin_plugins,
+                                            .registry = plugins_registry(),
                                             .api = daemon->api,
                                             .inbox = daemon->inbox,
                                             .writer = daemon->writer,
@@ -286,11 +286,29 @@ static int read_flags(struct daemon *daemon, int argc, char **argv)
     return EXIT_DONE;
 }
 
+static int load_plugins(struct daemon *daemon, struct error *err)
+{
+    struct plugin_settings settings = { 0 };
+    list_for(&daemon->flags.plugin, file)
+        *vec_push(&settings.files.list) = file->ptr;
+    list_for(&daemon->flags.plugin_dir, dir)
+        *vec_push(&settings.dirs.list) = dir->ptr;
+    int r = plugins_load(&settings, daemon->flags.config.ptr, err);
+    plugin_settings_release(&settings);
+    return r;
+}
+
 static int load_config(struct daemon *daemon, struct error *err)
 {
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &daemon->arena);
-    return flags_load(&daemon->flags, &catalog, &daemon->features, &daemon->arena, &daemon->config,
-                      &daemon->warnings, err);
+    int r = load_plugins(daemon, err);
+    if (r < 0)
+        return r;
+    struct plugin_catalog catalog = registry_catalog(plugins_registry(), &daemon->arena);
+    r = flags_load(&daemon->flags, &catalog, &daemon->features, &daemon->arena, &daemon->config,
+                   &daemon->warnings, err);
+    if (r == 0)
+        plugins_warn(&daemon->config, &daemon->arena, &daemon->warnings);
+    return r;
 }
 
 /* --write-config-to: says what it would run with, and ends. */
@@ -326,6 +344,7 @@ static int run(int argc, char **argv)
                                                                                                      : LOG_TEXT,
                                          .verbosity = daemon->flags.v,
                                          .vmodule = daemon->flags.vmodule.ptr };
+        memory_for_daemon();
         block_signals(daemon);
         if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0)
             code = fail(EXIT_INPUT, &err);

@@ -149,7 +149,7 @@ static void rehearse(struct trial *trial, void *context)
     struct arena arena = { 0 };
     struct scheduler_config config;
     struct error ignored;
-    if (open_all(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config ||
+    if (open_all(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config || !rehearsal->config[0] ||
         strcmp(rehearsal->config, "-") == 0)
         return;
     struct plugin_catalog catalog = registry_catalog(&loaded.registry, &arena);

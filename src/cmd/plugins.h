@@ -24,7 +24,7 @@ struct plugin_settings {
             "The same for every .so file of a folder." \
     }
 
-/* Loads what the settings name, after a trial with the configuration at `config` (NULL or "-": without one). */
+/* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
 /* The built-in plugins, and what was loaded. */
 const struct registry *plugins_registry(void);

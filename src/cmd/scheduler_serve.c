@@ -3,6 +3,7 @@
 
 #include "cmd/scheduler.h"
 #include "config/write.h"
+#include "framework/host.h"
 
 /* A leader that could not renew its lease for so long after it ended is stuck. */
 enum { LEASE_TOLERATED_MS = 20000 };
@@ -27,6 +28,7 @@ static int check_sync(void *user, struct error *err)
 static void write_metrics(void *user, struct strbuf *out)
 {
     metrics_write(((struct daemon *)user)->metrics, METRICS_TEXT, out);
+    host_metrics_write(METRICS_TEXT, out);
 }
 
 static void reset_metrics(void *user)

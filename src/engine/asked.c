@@ -38,7 +38,6 @@ uint32_t asked_place(const struct table *table, const struct table_part *part)
 static bool list_filters(struct asked *asked, const struct table *table, const struct cycle *cycle)
 {
     bool groups = false, asked_behind_groups = false;
-    asked->filters_last = true;
     for (uint32_t i = 0; i < table->filter_len; i++) {
         const struct table_part *part = &table->parts[table->filter_order[i]];
         if (is_asked(asked->plugins & ~cycle->skip_filter, part->instance)) {
@@ -57,7 +56,7 @@ static bool list_filters(struct asked *asked, const struct table *table, const s
 bool asked_begin(struct asked *asked, const struct table *table, struct cycle *cycle)
 {
     const struct plugin_order *scorers = &cycle->profile->points[POINT_SCORE];
-    *asked = (struct asked){ .plugins = table->asked };
+    *asked = (struct asked){ .plugins = table->asked, .filters_last = true };
     if (!asked->plugins)
         return true;
     if (!ask_pre_filters(asked, cycle) || !list_filters(asked, table, cycle))
@@ -81,19 +80,31 @@ struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t
     return STATUS_OK;
 }
 
-static bool ask_pre_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows)
+static struct status ask_pre_score(struct cycle *cycle, const struct plugin_instance *instance)
+{
+    const struct plugin *plugin = instance->plugin;
+    cycle->current = instance;
+    return plugin->pre_score(cycle, plugin->is_moody ? (struct row_list){ 0 } : cycle_feasible(cycle));
+}
+
+bool asked_pre_scores(struct asked *asked, struct cycle *cycle, struct row_lister *lister)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_PRE_SCORE];
+    const struct plugin_order *scorers = &cycle->profile->points[POINT_SCORE];
+    cycle->feasible = (struct row_list){ 0 };
+    cycle->lister = lister;
     for (uint32_t i = 0; i < order->len; i++) {
         if (!is_asked(asked->plugins, order->items[i]))
             continue;
-        cycle->current = order->items[i];
-        struct status status = order->items[i]->plugin->pre_score(cycle, rows);
+        struct status status = ask_pre_score(cycle, order->items[i]);
         if (status.code == STATUS_SKIP)
             cycle->skip_score |= (uint64_t)1 << order->items[i]->index;
         else if (!status_ok(status))
             return false;
     }
+    asked->scores = false;
+    for (uint32_t i = 0; i < scorers->len; i++)
+        asked->scores |= is_asked(asked->plugins & ~cycle->skip_score, scorers->items[i]);
     return true;
 }
 
@@ -120,8 +131,6 @@ bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_lis
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_SCORE];
     int64_t *scores = arena_array(cycle->arena, int64_t, rows.len);
-    if (!ask_pre_scores(asked, cycle, rows))
-        return false;
     for (uint32_t i = 0; i < order->len; i++)
         if (is_asked(asked->plugins & ~cycle->skip_score, order->items[i]) &&
             !ask_scorer(cycle, order->items[i], rows, scores, totals))

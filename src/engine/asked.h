@@ -31,12 +31,10 @@ bool asked_begin(struct asked *asked, const struct table *table, struct cycle *c
 uint32_t asked_place(const struct table *table, const struct table_part *part);
 /* Asks the filters that come before `place`: Success, or the first that is not. */
 struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t row, uint32_t place);
-/* Adds what the asked give to the rows' totals. False: the pod needs the plain path. */
+/* Asks PreScore; `lister` makes the rows if anybody wants them. Clears asked->scores where nobody will score. False: the
+ * pod needs the plain path. */
+bool asked_pre_scores(struct asked *asked, struct cycle *cycle, struct row_lister *lister);
+/* Adds what the asked give to the rows' totals. False: likewise. */
 bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals);
-
-static inline bool asked_anything(const struct asked *asked)
-{
-    return asked->filters_len || asked->scores;
-}
 
 #endif

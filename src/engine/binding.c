@@ -20,6 +20,8 @@ const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 5000 };
 /* A Permit plugin cannot make a pod wait for longer. */
 #define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
+/* After that no API server will still do what it was asked to: they give up after a minute. */
+#define DOUBT_NS ((int64_t)90 * 1000 * NS_PER_MS)
 
 static void advance(struct pod_binding *binding, int64_t now_ns);
 
@@ -53,7 +55,9 @@ struct binding_write {
     struct answer answer;
     struct write *write;  /* under way; NULL: answered */
     struct effect effect; /* of a bind, to send it again; texts in the arena */
-    bool in_doubt;        /* some attempt to bind may have been done */
+    uint32_t rounds;      /* how often it was sent again after a look at the pod */
+    bool in_doubt;        /* some attempt to bind may have been done ... */
+    int64_t doubt_until_ns; /* ... or may be until then */
 };
 
 static struct answer copy_answer(struct arena *arena, const struct answer *answer)
@@ -63,6 +67,7 @@ static struct answer copy_answer(struct arena *arena, const struct answer *answe
     copy.resource_version = arena_str(arena, answer->resource_version);
     copy.node = arena_str(arena, answer->node);
     copy.uid = arena_str(arena, answer->uid);
+    copy.name = arena_str(arena, answer->name);
     return copy;
 }
 
@@ -75,7 +80,7 @@ static void answered(void *context, const struct write *write, const struct answ
     advance(own->binding, now_ns);
 }
 
-static void send_bind(struct binding_write *own, int64_t now_ns);
+static void bind_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
 
 /* Where is the pod really? `own->answer` holds what the server said to the binding, under `verdict`. */
 struct doubt {
@@ -91,8 +96,10 @@ static void read_answered(void *context, const struct write *write, const struct
     (void)write;
     own->write = NULL;
     bool found = answer->kind == ANSWER_DONE;
-    if (found && !answer->node.len && !answer->terminating && own->in_doubt) {
-        send_bind(own, now_ns); /* the lost attempt may still arrive: its room is not given away */
+    if (found && !answer->node.len && !answer->terminating && own->in_doubt && now_ns < own->doubt_until_ns) {
+        /* The lost attempt may still arrive: its room is not given away. */
+        own->write = writes_send_later(&binding->engine->writes, &own->effect, bind_answered, own, ++own->rounds,
+                                       now_ns);
         return;
     }
     own->answer = doubt->verdict;
@@ -106,7 +113,10 @@ static void read_answered(void *context, const struct write *write, const struct
 static void bind_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
 {
     struct binding_write *own = context;
-    own->in_doubt |= write->in_doubt;
+    if (write->in_doubt) {
+        own->in_doubt = true;
+        own->doubt_until_ns = now_ns + DOUBT_NS;
+    }
     /* What an extender says that failed may have been done all the same: its answer may have come too late. */
     bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
     if (answer->kind == ANSWER_DONE || is_fact) {
@@ -131,7 +141,10 @@ static const struct binding_write *begin_write(struct pod_binding *binding, cons
     struct binding_write *own = arena_new(&binding->arena, struct binding_write);
     *own = (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
     binding->writes = own;
-    if (effect->kind == EFFECT_BIND) {
+    if (effect->kind == EFFECT_EVENT) { /* nobody answers */
+        binding->engine->host.emit(binding->engine->host.context, effect);
+        own->answer.kind = ANSWER_DONE;
+    } else if (effect->kind == EFFECT_BIND) {
         own->effect = (struct effect){ .kind = EFFECT_BIND,
                                        .namespace = arena_str(&binding->arena, effect->namespace),
                                        .name = arena_str(&binding->arena, effect->name),

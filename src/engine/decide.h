@@ -12,6 +12,9 @@ struct choice {
     struct status error;         /* of a plugin that failed, else Success */
     struct diagnosis *diagnosis; /* where no node is feasible */
     enum decision_path path;
+    /* For the probe: the table that it was made from, and when the feasible nodes were known (0: not told). */
+    const struct table *table;
+    int64_t filtered_ns;
 };
 
 /* Asks every plugin about every node. Never fails to answer. */

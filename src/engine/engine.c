@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/account.h"
 #include "engine/binding.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
@@ -11,6 +12,7 @@
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
 #include "framework/extender.h"
+#include "framework/probe.h"
 #include "preempt/default_preemption.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
@@ -181,7 +183,13 @@ void engine_event(struct engine *engine, const struct cluster_event *event, int6
 static void decide(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     bool plain = engine->slowest == PATH_PLAIN || extenders_decide(cycle->profile, cycle->pod);
-    if (plain || !decide_fast(engine, cycle, ret)) {
+    int64_t begun_ns = probe_now(engine->probe);
+    cycle->probe = NULL; /* whom a fast path asks is its own business */
+    plain = plain || !decide_fast(engine, cycle, ret);
+    cycle->probe = engine->probe;
+    if (!plain) {
+        account_fast(cycle, ret, begun_ns);
+    } else {
         cycle_reset(cycle);
         decide_plain(engine, cycle, ret);
     }
@@ -206,7 +214,9 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
         if (choice->path != PATH_PLAIN) { /* what-if needs the state that PreFilter leaves */
             struct node_names names;
             uint64_t blamed;
+            cycle->probe = NULL; /* that it ran was told */
             (void)run_pre_filter(cycle, &names, &blamed);
+            cycle->probe = engine->probe;
         }
         result.clear_nomination = false;
         ret->preemption_tried = true;
@@ -303,6 +313,7 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     }
     struct cycle cycle;
     cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
+    cycle.is_sampled = engine->probe && engine->probe->sample(engine->probe->context);
     attempt(engine, &cycle, entry, now_ns, ret);
     cycle_release(&cycle);
     if (ret->row == ROW_NONE)

@@ -116,6 +116,7 @@ struct engine {
     struct arena arena; /* of the current cycle */
     struct engine_stats stats;
     struct class_cache *classes;
+    const struct probe *probe; /* account.h; NULL: nobody looks */
 
     /* after the decision */
     struct engine_host host;

@@ -11,6 +11,7 @@
 #include "engine/asked.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
+#include "framework/probe.h"
 
 /* The groups of one decision. */
 struct ballot {
@@ -232,12 +233,35 @@ static void choose(struct engine *engine, struct cycle *cycle, struct ballot *ba
 }
 
 /* ---- totals of single rows, where somebody was asked for scores ---- */
-static struct row_list list_taken(const struct ballot *ballot, const uint64_t *taken, struct arena *arena)
+struct ballot_lister {
+    struct row_lister lister;
+    const struct ballot *ballot;
+    const uint64_t *taken; /* NULL: all rows of the ballot's groups */
+    struct arena *arena;
+};
+
+static struct row_list list_taken(const struct ballot_lister *own)
 {
-    uint32_t *rows = arena_alloc(arena, arena_bytes(ballot->feasible, sizeof(*rows))), len = 0;
-    for (uint32_t word = 0; word < bitmap_words(ballot->source->table.rows); word++)
-        bitmap_for_word(taken[word], bit)
+    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->ballot->feasible, sizeof(*rows))), len = 0;
+    for (uint32_t word = 0; word < bitmap_words(own->ballot->source->table.rows); word++)
+        bitmap_for_word(own->taken[word], bit)
             rows[len++] = word * 64 + (uint32_t)bit;
+    return (struct row_list){ rows, len };
+}
+
+static struct row_list list_feasible(struct row_lister *lister)
+{
+    const struct ballot_lister *own = container_of(lister, struct ballot_lister, lister);
+    const struct groups *groups = &own->ballot->source->groups;
+    if (own->taken)
+        return list_taken(own);
+    bool *takes_part = arena_array(own->arena, bool, groups->items.len);
+    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->ballot->feasible, sizeof(*rows))), len = 0;
+    for (uint32_t i = 0; i < own->ballot->len; i++)
+        takes_part[own->ballot->numbers[i]] = true;
+    for (uint32_t row = 0; row < own->ballot->source->table.rows; row++)
+        if (takes_part[groups->group_of[row]])
+            rows[len++] = row;
     return (struct row_list){ rows, len };
 }
 
@@ -256,9 +280,9 @@ static int64_t *row_totals(const struct ballot *ballot, struct row_list rows, st
 
 /* False: an asked plugin failed. */
 static bool choose_row(struct engine *engine, struct cycle *cycle, const struct ballot *ballot,
-                       const struct asked *asked, const uint64_t *taken, struct choice *ret)
+                       const struct asked *asked, struct choice *ret)
 {
-    struct row_list rows = list_taken(ballot, taken, cycle->arena);
+    struct row_list rows = cycle_feasible(cycle);
     int64_t *totals = row_totals(ballot, rows, cycle->arena);
     if (!asked_scores(asked, cycle, rows, totals))
         return false;
@@ -309,67 +333,105 @@ static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
     cycle_reset(cycle);
 }
 
-static void diagnose(struct class_table *source, struct cycle *cycle, struct diagnosis *diagnosis)
+/* The status that forms give a row, as a verdict; found once for all rows that are refused alike. */
+static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, uint32_t row, uint32_t *verdict,
+                              struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
+    uint32_t number = table->verdict[row], detail;
+    if (*verdict)
+        return *verdict;
+    struct table_part *part =
+        number ? table->rejections.items[number].part
+               : group_refused_by(table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
+    detail = number ? table->rejections.items[number].detail : detail;
+    struct status status = part->forms->explain(table, part, cycle, row, detail);
+    status.plugin = part->instance->plugin;
+    diagnosis_blame(diagnosis, cycle->profile, status);
+    *verdict = diagnosis_verdict(diagnosis, status);
+    return *verdict;
+}
+
+static void diagnose(struct class_table *source, struct cycle *cycle, struct asked *asked,
+                     struct diagnosis *diagnosis)
+{
+    struct table *table = &source->table;
+    const uint32_t *group_of = source->groups.group_of;
     uint32_t *verdicts =
         arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
     uint32_t *by_group = verdicts + table->rejections.len;
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
-    if (cycle->cluster->nominations)
+    if (cycle->cluster->nominations) {
         diagnose_rivals(cycle, diagnosis);
+        (void)asked_begin(asked, table, cycle);
+    }
+    struct tally *tallies = asked->filters_len ? tally_groups(source, cycle->arena) : NULL;
     for (uint32_t row = 0; row < table->rows; row++) {
-        uint32_t number = table->verdict[row], detail;
-        struct table_part *part;
-        uint32_t *verdict;
+        uint32_t number = table->verdict[row];
         if (number == VERDICT_ABSENT || diagnosis->verdict_of[row])
             continue;
-        verdict = number ? &verdicts[number] : &by_group[source->groups.group_of[row]];
-        if (!*verdict) {
-            part = number ? table->rejections.items[number].part
-                          : group_refused_by(
-                                table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
-            detail = number ? table->rejections.items[number].detail : detail;
-            struct status status = part->forms->explain(table, part, cycle, row, detail);
-            status.plugin = part->instance->plugin;
-            diagnosis_blame(diagnosis, cycle->profile, status);
-            *verdict = diagnosis_verdict(diagnosis, status);
+        if (tallies) {
+            struct status status = asked_row(asked, cycle, row,
+                                             number ? row_place(table, row) : tallies[group_of[row]].place);
+            if (!status_ok(status)) {
+                diagnosis_blame(diagnosis, cycle->profile, status);
+                diagnosis_set(diagnosis, row, status);
+                continue;
+            }
         }
-        diagnosis_assign(diagnosis, row, *verdict);
+        uint32_t *verdict = number ? &verdicts[number] : &by_group[group_of[row]];
+        diagnosis_assign(diagnosis, row, forms_verdict(source, cycle, row, verdict, diagnosis));
     }
 }
 
 /* ---- nodes with nominated pods ----
  * Such a node must also fit the pod beside them. Rows that do not are taken out for this decision. */
-static uint32_t exclude_rivals(struct engine *engine, struct cycle *cycle, struct class_table *source,
-                               uint32_t **ret_rows)
+struct excluded {
+    uint32_t *rows; /* NULL: nobody was asked */
+    uint32_t len;
+    bool failed; /* a plugin did */
+};
+
+static void exclude_rivals(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                           struct excluded *ret)
 {
     struct cluster *cluster = engine->cluster;
     struct node_names names;
     uint64_t blamed;
-    uint32_t len = 0;
-    *ret_rows = NULL;
+    *ret = (struct excluded){ 0 };
     if (!cluster->nominations)
-        return 0;
+        return;
     for (uint32_t row = 0; row < cluster->nodes.len; row++) {
         if (!cluster->nodes.items[row].nominated.len || !source->groups.group_of[row] ||
             !row_has_rivals(cluster, row, cycle->info))
             continue;
-        if (!*ret_rows) {
-            *ret_rows = arena_array(cycle->arena, uint32_t, cluster->nominations);
+        if (!ret->rows) {
+            ret->rows = arena_array(cycle->arena, uint32_t, cluster->nominations);
+            cycle_reset(cycle);
             (void)run_pre_filter(cycle, &names, &blamed);
         }
-        if (!status_ok(run_filters_nominated(cycle, row)))
-            (*ret_rows)[len++] = row;
+        struct status status = run_filters_nominated(cycle, row);
+        ret->failed |= status.code == STATUS_ERROR;
+        if (!status_ok(status))
+            ret->rows[ret->len++] = row;
     }
-    if (*ret_rows)
+    if (ret->rows)
         cycle_reset(cycle);
-    for (uint32_t i = 0; i < len; i++)
-        groups_remove(&source->groups, &source->table, (*ret_rows)[i]);
-    return len;
+    for (uint32_t i = 0; i < ret->len; i++)
+        groups_remove(&source->groups, &source->table, ret->rows[i]);
 }
 
-static bool vote(struct engine *engine, struct cycle *cycle, struct class_table *source, struct choice *ret)
+static void include_again(struct class_table *source, const struct excluded *excluded)
+{
+    for (uint32_t i = 0; i < excluded->len; i++)
+        groups_insert(&source->groups, &source->table, excluded->rows[i]);
+}
+
+/* ---- the decision ---- */
+enum vote { VOTE_FOUND, VOTE_NONE, VOTE_PLAIN };
+
+static enum vote vote(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                      struct asked *asked, struct choice *ret)
 {
     uint32_t all = engine->cluster->live_nodes;
     uint32_t enough = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile));
@@ -377,28 +439,52 @@ static bool vote(struct engine *engine, struct cycle *cycle, struct class_table 
     struct ballot ballot;
     ballot_init(&ballot, source, cycle->arena);
     ret->examined = all;
-    if (enough < all) {
+    if (enough < all || asked->filters_len) {
         taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
-        ret->examined = ballot_some(&ballot, source, cycle, engine->next_start, enough, taken);
+        if (!ballot_rows(&ballot, source, cycle, asked, engine->next_start, enough, taken, &ret->examined))
+            return VOTE_PLAIN;
     } else {
         ballot_all(&ballot, source);
     }
     ret->feasible = ballot.feasible;
     engine->next_start = (engine->next_start + ret->examined) % all;
     engine->stats.groups_seen += ballot.len;
+    ret->filtered_ns = probe_now(engine->probe);
     if (!ballot.len)
-        return false;
-    if (ballot.feasible > 1) /* a single node is taken unseen */
+        return VOTE_NONE;
+    ballot.totals[0] = 0;
+    if (ballot.feasible > 1) { /* a single node is taken unseen */
+        struct ballot_lister lister = { { list_feasible }, &ballot, taken, cycle->arena };
         ballot_score(&ballot, cycle);
-    else
-        ballot.totals[0] = 0;
+        if (asked->scores && !asked_pre_scores(asked, cycle, &lister.lister))
+            return VOTE_PLAIN;
+        if (asked->scores)
+            return choose_row(engine, cycle, &ballot, asked, ret) ? VOTE_FOUND : VOTE_PLAIN;
+    }
     choose(engine, cycle, &ballot, taken, ret);
-    return true;
+    return VOTE_FOUND;
+}
+
+/* Both ask PreFilter of those who have to be asked; who was asked about nominated pods starts over. */
+static enum vote hold_vote(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                           struct asked *asked, struct choice *ret)
+{
+    struct excluded excluded;
+    if (!asked_begin(asked, &source->table, cycle))
+        return VOTE_PLAIN;
+    exclude_rivals(engine, cycle, source, &excluded);
+    enum vote result = VOTE_PLAIN;
+    if (!excluded.failed && (!excluded.rows || asked_begin(asked, &source->table, cycle)))
+        result = vote(engine, cycle, source, asked, ret);
+    include_again(source, &excluded);
+    /* Rows and groups are judged in an order of their own: where the profile has another, the plain path says why. */
+    return result == VOTE_NONE && !rows_come_first(&source->table) ? VOTE_PLAIN : result;
 }
 
 bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
-    uint32_t *excluded, start = engine->next_start;
+    uint32_t start = engine->next_start;
+    struct asked asked;
     if (needs_plain(engine, cycle->info))
         return false;
     /* Rows can leave and join ranked groups only. */
@@ -411,17 +497,16 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
         return false;
     *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;
-    uint32_t excluded_len = exclude_rivals(engine, cycle, source, &excluded);
-    bool found = vote(engine, cycle, source, ret);
-    for (uint32_t i = 0; i < excluded_len; i++)
-        groups_insert(&source->groups, &source->table, excluded[i]);
-    if (found)
-        return true;
-    if (!rows_come_first(&source->table)) { /* the plain path says why */
+    ret->table = &source->table;
+    enum vote result = hold_vote(engine, cycle, source, &asked, ret);
+    if (result == VOTE_PLAIN) {
         engine->next_start = start;
         return false;
     }
-    ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
-    diagnose(source, cycle, ret->diagnosis);
+    if (result == VOTE_NONE) {
+        ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
+        diagnose(source, cycle, &asked, ret->diagnosis);
+        cycle_reset(cycle); /* preemption asks PreFilter of everybody */
+    }
     return true;
 }

@@ -61,6 +61,7 @@ static void copy_effect(struct write *write, const struct effect *from)
     to->uid = arena_str(arena, from->uid);
     to->resource_version = arena_str(arena, from->resource_version);
     to->node = arena_str(arena, from->node);
+    to->body = arena_str(arena, from->body);
     to->claim = copy_subject(arena, &from->claim);
     if (!from->condition)
         return;
@@ -83,16 +84,22 @@ static void attempt(struct writes *writes, struct write *write)
         writes->emit(writes->host, &write->effect);
 }
 
-struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,
-                          int64_t now_ns)
+static struct write *write_new(struct writes *writes, const struct effect *effect, write_done done, void *context)
 {
     struct write *write = xcalloc(1, sizeof(*write));
     copy_effect(write, effect);
     write->effect.ticket = ++writes->last_ticket;
     write->done = done;
     write->context = context;
-    write->due_ns = now_ns;
     idmap_put(&writes->by_ticket, write->effect.ticket, write);
+    return write;
+}
+
+struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,
+                          int64_t now_ns)
+{
+    struct write *write = write_new(writes, effect, done, context);
+    write->due_ns = now_ns;
     attempt(writes, write);
     return write;
 }
@@ -125,6 +132,22 @@ static bool says_something(const struct write *write, const struct answer *answe
            !(write->effect.kind == EFFECT_READ_POD && answer->kind == ANSWER_REFUSED);
 }
 
+static void put_off(struct writes *writes, struct write *write, int64_t retry_after_ms, int64_t now_ns)
+{
+    write->in_flight = false;
+    write->due_ns = now_ns + patience_ns(writes, write, retry_after_ms);
+    heap_push(&writes->waiting, write);
+}
+
+struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done, void *context,
+                                uint32_t attempts, int64_t now_ns)
+{
+    struct write *write = write_new(writes, effect, done, context);
+    write->attempts = MAX(attempts, 1u);
+    put_off(writes, write, 0, now_ns);
+    return write;
+}
+
 void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns)
 {
     struct write *write = ticket ? idmap_get(&writes->by_ticket, ticket) : NULL;
@@ -137,9 +160,7 @@ void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *
         return;
     }
     write->in_doubt |= answer->kind == ANSWER_UNKNOWN;
-    write->in_flight = false;
-    write->due_ns = now_ns + patience_ns(writes, write, answer->retry_after_ms);
-    heap_push(&writes->waiting, write);
+    put_off(writes, write, answer->retry_after_ms, now_ns);
     writes->repeated++;
 }
 

@@ -33,7 +33,7 @@ static const struct http_callbacks callbacks = { .on_done = on_done };
 static void send_question(struct call *call)
 {
     static const struct http_header headers[] = { { "Content-Type", "application/json" } };
-    int64_t left_ms = (call->until_ns - http_now_ns()) / NS_PER_MS;
+    int64_t left_ms = (call->until_ns - http_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
     const struct http_request request = {
         .method = "POST",
         .url = call->url.text,

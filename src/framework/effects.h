@@ -19,6 +19,11 @@
     X(READ_POD, "read") /* which node has it, is it being deleted? */ \
     X(PV_CLAIM, "bind volume") /* the volume is held for `claim`; the resource version must match */ \
     X(PVC_NODE, "provision volume") /* a volume is to be made for the claim on `node`; likewise */ \
+    X(CLAIM_CREATE, "create claim") /* a claim for devices, as `body` has it; the effect has no name */ \
+    X(CLAIM_PATCH, "patch claim") /* `body` is merged into the claim; it has the version that must match */ \
+    X(CLAIM_STATUS, "patch claim status") /* likewise into its status */ \
+    X(CLAIM_DELETE, "delete claim") /* the uid must match */ \
+    X(POD_CLAIM, "patch pod claim") /* `body` is merged into the pod's status */ \
     X(EVENT, "event") /* a line for people: nobody waits for an answer */
 
 enum effect_kind {
@@ -53,6 +58,7 @@ struct effect {
     const struct wanted_condition *condition; /* POD_STATUS; NULL: conditions stay */
     bool sets_nomination;                     /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
     struct event_subject claim;               /* PV_CLAIM: the claim that gets the volume */
+    struct str body; /* CLAIM_CREATE, CLAIM_PATCH, CLAIM_STATUS, POD_CLAIM: JSON */
     bool prebound; /* PV_CLAIM: the volume named the claim before, so it does not count as bound by a controller */
     struct {                                  /* EVENT; regarding the object above */
         struct str type, reason, action, note, scheduler_name;
@@ -83,7 +89,8 @@ struct answer {
     int64_t retry_after_ms;      /* the server asks for this much patience; 0: it does not */
     struct str resource_version; /* DONE: of the object after the change, if known */
     struct str node;             /* READ_POD: spec.nodeName */
-    struct str uid;              /* READ_POD */
+    struct str uid;              /* READ_POD, CLAIM_CREATE */
+    struct str name;             /* CLAIM_CREATE: that it got */
     bool terminating;            /* READ_POD */
 };
 

@@ -1,6 +1,7 @@
 /* evaluate.c: which nodes can take the pod? PreFilter once, then the filters node after node, in the order and with the
  * stopping rule of the reference. */
 #include "framework/extender.h"
+#include "framework/probe.h"
 #include "framework/run.h"
 
 enum { NODES_ENOUGH_MIN = 100, PERCENTAGE_MIN = 5 };
@@ -53,6 +54,12 @@ static void check_row(struct cycle *cycle, uint32_t row, struct evaluation *ret)
         diagnosis_blame(&ret->diagnosis, cycle->profile, status);
 }
 
+static void filters_over(const struct cycle *cycle, bool failed, int64_t begun_ns)
+{
+    if (cycle->profile->points[POINT_FILTER].len)
+        probe_point(cycle->probe, cycle->profile, PROBE_FILTER, failed ? STATUS_ERROR : STATUS_SUCCESS, begun_ns);
+}
+
 /* A pod that preempted others goes to the node that it made room on, if that still fits. */
 static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
 {
@@ -61,7 +68,9 @@ static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
         row = cycle->info->nominated_row;
     if (row == ROW_NONE || !cycle->cluster->nodes.items[row].api)
         return;
+    int64_t begun_ns = probe_now(cycle->probe);
     struct status status = run_filters_nominated(cycle, row);
+    filters_over(cycle, status.code == STATUS_ERROR, begun_ns);
     if (status_ok(status)) {
         uint32_t rows[] = { row }, len = 1;
         if (status_ok(extenders_filter(cycle, rows, &len, &ret->diagnosis)) && len)
@@ -113,7 +122,9 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
     uint64_t blamed;
     *ret = (struct evaluation){ .own_nomination = ROW_NONE };
     diagnosis_init(&ret->diagnosis, cluster, cycle->arena);
+    int64_t begun_ns = probe_now(cycle->probe);
     ret->pre_filter = run_pre_filter(cycle, &ret->names, &blamed);
+    probe_point(cycle->probe, cycle->profile, PROBE_PRE_FILTER, ret->pre_filter.code, begun_ns);
     if (!status_ok(ret->pre_filter)) {
         ret->diagnosis.unschedulable_plugins = blamed;
         reject_all(cycle, ret);
@@ -130,8 +141,10 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
     }
     ret->feasible = arena_array(cycle->arena, uint32_t, len);
     uint32_t enough = enough_nodes(cycle->profile, len, percentage);
+    begun_ns = probe_now(cycle->probe);
     for (uint32_t i = 0; i < len && ret->feasible_len < enough; i++)
         check_row(cycle, rows[(start + i) % len], ret);
+    filters_over(cycle, !status_ok(ret->error), begun_ns);
     ret->examined = ret->feasible_len + ret->diagnosis.explicit_nodes;
     if (status_ok(ret->error))
         pass_extenders(cycle, ret);

@@ -9,6 +9,7 @@ enum { EXTENDER_SCORE_MAX = 10 };
 const struct plugin plugin_extender = {
     .name = "Extender",
     .doc = "Stands for the extenders of the configuration where they reject a pod.",
+    .silent_points = POINT_BIT(POINT_FILTER),
 };
 
 void profile_extend(struct profile *profile, const struct extenders *extenders)

@@ -173,6 +173,12 @@ static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
     return out_status(status);
 }
 
+static struct berth_rows feasible(struct berth_cycle *cycle)
+{
+    struct row_list rows = cycle_feasible((struct cycle *)cycle);
+    return (struct berth_rows){ rows.items, rows.len };
+}
+
 static struct berth_status diagnosis_of(const struct berth_diagnosis *diagnosis, uint32_t row)
 {
     return out_status(diagnosis_get((const struct diagnosis *)diagnosis, row));
@@ -437,6 +443,7 @@ const struct berth_host host_table = {
     .reason = reason,
     .narrow = narrow,
     .fits_without = fits_without,
+    .feasible = feasible,
     .diagnosis_of = diagnosis_of,
     .nodes = nodes,
     .node = node,

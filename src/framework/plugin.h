@@ -24,6 +24,7 @@ struct cycle;
 struct cycle_work;
 struct diagnosis;
 struct row_forms;
+struct probe;
 
 /* A set of node names, sorted; `all` means every node. */
 struct node_names {
@@ -103,7 +104,8 @@ struct plugin {
     void (*post_bind)(struct cycle *cycle, uint32_t row);
 
     const struct row_forms *rows;
-    /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. */
+    /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. Its pre_score
+     * gets no rows: it asks for them, where it wants them, with cycle_feasible(). */
     bool is_moody;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
@@ -123,6 +125,11 @@ struct cycle_writer {
     const struct answer *(*write)(struct cycle_writer *writer, const struct effect *effect);
 };
 
+/* Who can list the feasible rows, in ascending order, when somebody asks. */
+struct row_lister {
+    struct row_list (*list)(struct row_lister *lister);
+};
+
 /* One attempt to schedule one pod. */
 struct cycle {
     const struct profile *profile;
@@ -138,6 +145,11 @@ struct cycle {
     int64_t now_ns;                   /* while binding: the time of the call */
     int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
     struct cycle_work *work;          /* blocking work that is under way; see host_work.h */
+    const struct probe *probe;        /* NULL: nobody looks */
+    bool is_sampled;                  /* the probe wants to know how long each plugin takes */
+    int64_t called_ns;                /* by the probe's clock: when the plugin was called that is waited for; 0: none */
+    struct row_list feasible;         /* at PreScore: cycle_feasible() */
+    struct row_lister *lister;        /* makes the list where it is not there yet; may be NULL */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)
@@ -148,6 +160,14 @@ static inline void *cycle_self(const struct cycle *cycle)
 static inline void **cycle_state(struct cycle *cycle)
 {
     return &cycle->states[cycle->current->index];
+}
+
+/* At PreScore: the rows that will be scored. */
+static inline struct row_list cycle_feasible(struct cycle *cycle)
+{
+    if (!cycle->feasible.items && cycle->lister)
+        cycle->feasible = cycle->lister->list(cycle->lister);
+    return cycle->feasible;
 }
 
 /* For PreBind and Bind: something to be done in the cluster. The answer is ANSWER_PENDING until it is known, then a

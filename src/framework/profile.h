@@ -21,6 +21,7 @@ struct profile {
     struct opt_int32 percentage;             /* percentageOfNodesToScore of this profile */
     const struct extenders *extenders;       /* NULL: none; see extender.h */
     struct mailbox mailbox;                  /* what threads of its plugins have to say */
+    const struct probe *probe;               /* of the engine; see probe.h */
     struct arena arena;
 };
 

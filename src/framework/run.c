@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "framework/host_work.h"
+#include "framework/probe.h"
 
 void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,
                 struct pod_info *pod, struct arena *arena)
 {
-    *cycle = (struct cycle){
-        .profile = profile, .cluster = cluster, .info = pod, .pod = pod->api, .arena = arena
-    };
+    *cycle = (struct cycle){ .profile = profile,
+                             .cluster = cluster,
+                             .info = pod,
+                             .pod = pod->api,
+                             .arena = arena,
+                             .probe = profile->probe };
 }
 
 void cycle_release(struct cycle *cycle)
@@ -94,11 +98,14 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
     for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
         struct node_names names = { .all = true };
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->pre_filter(cycle, &names);
+        probe_called(cycle, instance, PROBE_PRE_FILTER, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_filter |= bit_of(instance);
             continue;
         }
+        probe_evaluated(cycle, instance, PROBE_PRE_FILTER, 1);
         status.plugin = instance->plugin;
         if (status.code == STATUS_UNRESOLVABLE) {
             *ret_blamed = 0;
@@ -133,7 +140,10 @@ struct status run_filters(struct cycle *cycle, struct node_view node)
         if (cycle->skip_filter & bit_of(instance))
             continue;
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->filter(cycle, node);
+        probe_called(cycle, instance, PROBE_FILTER, status.code, 1, called_ns);
+        probe_evaluated(cycle, instance, PROBE_FILTER, 1);
         if (status_ok(status))
             continue;
         if (!status_rejected(status)) {
@@ -215,8 +225,8 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
-struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
-                              struct post_filter_result *ret)
+static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *diagnosis,
+                                      struct post_filter_result *ret)
 {
     *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
     VEC(struct str) reasons = { 0 };
@@ -224,7 +234,9 @@ struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
     for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
         struct post_filter_result result = { .nominated_row = ROW_NONE };
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->post_filter(cycle, diagnosis, &result);
+        probe_called(cycle, instance, PROBE_POST_FILTER, status.code, 1, called_ns);
         status.plugin = instance->plugin;
         bool final = status_ok(status) || !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
         if (final || result.clear_nomination)
@@ -247,15 +259,30 @@ struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
     return verdict;
 }
 
+struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                              struct post_filter_result *ret)
+{
+    int64_t begun_ns = probe_now(cycle->probe);
+    struct status status = ask_post_filters(cycle, diagnosis, ret);
+    probe_point(cycle->probe, cycle->profile, PROBE_POST_FILTER, status.code, begun_ns);
+    return status;
+}
+
 /* ---- Score ---- */
 static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
 {
+    cycle->feasible = rows;
     for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->pre_score(cycle, rows);
+        probe_called(cycle, instance, PROBE_PRE_SCORE, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_score |= bit_of(instance);
-        } else if (!status_ok(status)) {
+            continue;
+        }
+        probe_evaluated(cycle, instance, PROBE_PRE_SCORE, 1);
+        if (!status_ok(status)) {
             struct str text = status_message(status, cycle->arena);
             return status_printf(cycle->arena, STATUS_ERROR, "running PreScore plugin \"%s\": " STR_FMT,
                                  instance->plugin->name, STR_ARG(text));
@@ -270,16 +297,20 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
 {
     const struct plugin *plugin = instance->plugin;
     cycle->current = instance;
+    int64_t called_ns = probe_call(cycle);
+    probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
         struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
         struct status status = plugin->score(cycle, node, &column[i]);
         if (!status_ok(status)) {
+            probe_called(cycle, instance, PROBE_SCORE, status.code, 1, called_ns);
             struct str text = status_message(status, cycle->arena);
             return status_printf(cycle->arena, STATUS_ERROR,
                                  "running Score plugins: plugin \"%s\" failed with: " STR_FMT, plugin->name,
                                  STR_ARG(text));
         }
     }
+    probe_called(cycle, instance, PROBE_SCORE, STATUS_SUCCESS, table->rows.len, called_ns);
     if (plugin->normalize)
         plugin->normalize(cycle, column, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
@@ -291,6 +322,21 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
                 plugin->name, (long long)column[i], SCORE_MAX);
         table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
         table->totals[i] += column[i] * instance->weight;
+    }
+    return STATUS_OK;
+}
+
+static struct status ask_scorers(struct cycle *cycle, struct score_table *ret)
+{
+    int64_t *column = arena_array(cycle->arena, int64_t, ret->rows.len);
+    uint32_t p = 0;
+    for_plugins(cycle->profile, POINT_SCORE, instance) {
+        if (!(cycle->skip_score & bit_of(instance))) {
+            struct status status = run_score_plugin(cycle, instance, p, ret, column);
+            if (!status_ok(status))
+                return status;
+        }
+        p++;
     }
     return STATUS_OK;
 }
@@ -309,20 +355,15 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
             ret->totals[i] = 1;
         return STATUS_OK;
     }
+    int64_t begun_ns = probe_now(cycle->probe);
     struct status status = run_pre_score(cycle, rows);
+    probe_point(cycle->probe, cycle->profile, PROBE_PRE_SCORE, status.code, begun_ns);
     if (!status_ok(status))
         return status;
-    int64_t *column = arena_array(cycle->arena, int64_t, rows.len);
-    uint32_t p = 0;
-    for_plugins(cycle->profile, POINT_SCORE, instance) {
-        if (!(cycle->skip_score & bit_of(instance))) {
-            status = run_score_plugin(cycle, instance, p, ret, column);
-            if (!status_ok(status))
-                return status;
-        }
-        p++;
-    }
-    return STATUS_OK;
+    begun_ns = probe_now(cycle->probe);
+    status = ask_scorers(cycle, ret);
+    probe_point(cycle->probe, cycle->profile, PROBE_SCORE, status.code, begun_ns);
+    return status;
 }
 
 /* ---- Reserve to PostBind ---- */
@@ -341,38 +382,54 @@ static struct status verdict_of(struct cycle *cycle, struct status status, const
     return status;
 }
 
-struct status run_reserve(struct cycle *cycle, uint32_t row)
+static struct status ask_reserve(struct cycle *cycle, uint32_t row)
 {
     for_plugins(cycle->profile, POINT_RESERVE, instance) {
         if (!instance->plugin->reserve)
             continue;
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->reserve(cycle, row);
+        probe_called(cycle, instance, PROBE_RESERVE, status.code, 1, called_ns);
         if (!status_ok(status) && status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "Reserve");
     }
     return STATUS_OK;
 }
 
+struct status run_reserve(struct cycle *cycle, uint32_t row)
+{
+    int64_t begun_ns = probe_now(cycle->probe);
+    struct status status = ask_reserve(cycle, row);
+    probe_point(cycle->probe, cycle->profile, PROBE_RESERVE, status.code, begun_ns);
+    return status;
+}
+
 /* In the opposite order of Reserve. */
 void run_unreserve(struct cycle *cycle, uint32_t row)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_RESERVE];
+    int64_t begun_ns = probe_now(cycle->probe);
     for (uint32_t i = order->len; i-- > 0;) {
         cycle->current = order->items[i];
+        int64_t called_ns = probe_call(cycle);
         if (order->items[i]->plugin->unreserve)
             order->items[i]->plugin->unreserve(cycle, row);
+        probe_called(cycle, order->items[i], PROBE_UNRESERVE, STATUS_SUCCESS, 1, called_ns);
     }
+    probe_point(cycle->probe, cycle->profile, PROBE_UNRESERVE, STATUS_SUCCESS, begun_ns);
 }
 
-struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
+static struct status ask_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
 {
     struct status verdict = STATUS_OK;
     ret->plugins = 0;
     for_plugins(cycle->profile, POINT_PERMIT, instance) {
         cycle->current = instance;
         ret->timeout_ms[instance->index] = 0;
+        int64_t called_ns = probe_call(cycle);
         struct status status = instance->plugin->permit(cycle, row, &ret->timeout_ms[instance->index]);
+        probe_called(cycle, instance, PROBE_PERMIT, status.code, 1, called_ns);
         if (status.code == STATUS_WAIT) {
             ret->plugins |= (uint64_t)1 << instance->index;
             status.plugin = instance->plugin;
@@ -384,14 +441,24 @@ struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *
     return verdict;
 }
 
-struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
+struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
+{
+    int64_t begun_ns = cycle->profile->points[POINT_PERMIT].len ? probe_now(cycle->probe) : 0;
+    struct status status = ask_permit(cycle, row, ret);
+    probe_point(cycle->probe, cycle->profile, PROBE_PERMIT, status.code, begun_ns);
+    return status;
+}
+
+static struct status ask_pre_flights(struct cycle *cycle, uint32_t row)
 {
     struct status verdict = STATUS_SKIPPED;
     for_plugins(cycle->profile, POINT_PRE_BIND, instance) {
         struct status status = STATUS_OK;
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         if (instance->plugin->pre_bind_pre_flight)
             status = instance->plugin->pre_bind_pre_flight(cycle, row);
+        probe_called(cycle, instance, PROBE_PRE_BIND_PRE_FLIGHT, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP)
             cycle->skip_pre_bind |= (uint64_t)1 << instance->index;
         else if (status_ok(status))
@@ -402,6 +469,29 @@ struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
     return verdict;
 }
 
+struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
+{
+    int64_t begun_ns = probe_now(cycle->probe);
+    struct status status = ask_pre_flights(cycle, row);
+    probe_point(cycle->probe, cycle->profile, PROBE_PRE_BIND_PRE_FLIGHT, status.code, begun_ns);
+    return status;
+}
+
+/* A plugin that waits is called several times: its time is that from the first call to its verdict. */
+static void call_begins(struct cycle *cycle)
+{
+    if (!cycle->called_ns)
+        cycle->called_ns = probe_call(cycle);
+}
+
+static void call_ends(struct cycle *cycle, enum probe_point point, enum status_code code)
+{
+    if (code == STATUS_WAIT)
+        return;
+    probe_called(cycle, cycle->current, point, code, 1, cycle->called_ns);
+    cycle->called_ns = 0;
+}
+
 struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_PRE_BIND];
@@ -410,7 +500,9 @@ struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
         if (cycle->skip_pre_bind >> instance->index & 1)
             continue;
         cycle->current = instance;
+        call_begins(cycle);
         struct status status = instance->plugin->pre_bind(cycle, row);
+        call_ends(cycle, PROBE_PRE_BIND, status.code);
         if (!status_ok(status) && status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "PreBind");
     }
@@ -423,7 +515,9 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
     const struct plugin_order *order = &cycle->profile->points[POINT_BIND];
     for (; *resume < order->len; (*resume)++) {
         cycle->current = order->items[*resume];
+        call_begins(cycle);
         struct status status = order->items[*resume]->plugin->bind(cycle, row);
+        call_ends(cycle, PROBE_BIND, status.code);
         if (status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "Bind");
     }
@@ -432,8 +526,12 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
 
 void run_post_bind(struct cycle *cycle, uint32_t row)
 {
+    int64_t begun_ns = cycle->profile->points[POINT_POST_BIND].len ? probe_now(cycle->probe) : 0;
     for_plugins(cycle->profile, POINT_POST_BIND, instance) {
         cycle->current = instance;
+        int64_t called_ns = probe_call(cycle);
         instance->plugin->post_bind(cycle, row);
+        probe_called(cycle, instance, PROBE_POST_BIND, STATUS_SUCCESS, 1, called_ns);
     }
+    probe_point(cycle->probe, cycle->profile, PROBE_POST_BIND, STATUS_SUCCESS, begun_ns);
 }

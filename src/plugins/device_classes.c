@@ -1,20 +1,41 @@
-/* device_classes.c: which resources do device classes provide? */
+/* device_classes.c: which class stands for a resource? */
 #include "plugins/device_classes.h"
+
+bool resource_may_be_devices(struct str resource)
+{
+    return str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) || resource_is_extended(resource);
+}
+
+static bool is_preferred(const struct device_class *class, const struct device_class *over)
+{
+    const struct opt_time *a = &class->meta.creation_time, *b = &over->meta.creation_time;
+    if (a->seconds != b->seconds)
+        return a->seconds > b->seconds;
+    if (a->nanos != b->nanos)
+        return a->nanos > b->nanos;
+    return str_cmp(class->meta.name, over->meta.name) < 0;
+}
+
+const struct device_class *device_class_of(const struct cluster *cluster, struct str resource)
+{
+    const struct device_class *found = NULL;
+    if (!cluster->device_classes.len)
+        return NULL;
+    if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)))
+        found = cluster_get(&cluster->device_classes, (struct str){ 0 },
+                            str_slice(resource, sizeof(DEVICE_CLASS_PREFIX) - 1, resource.len));
+    if (found || !resource_is_extended(resource))
+        return found;
+    map_for(&cluster->device_classes, slot) {
+        const struct device_class *class = stored_object(slot);
+        if (class->extended_resource_name.ptr && str_eq(class->extended_resource_name, resource) &&
+            (!found || is_preferred(class, found)))
+            found = class;
+    }
+    return found;
+}
 
 bool device_class_provides(const struct cluster *cluster, struct str resource)
 {
-    if (!cluster->device_classes.len)
-        return false;
-    if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) &&
-        cluster_get(&cluster->device_classes, (struct str){ 0 },
-                    str_slice(resource, sizeof(DEVICE_CLASS_PREFIX) - 1, resource.len)))
-        return true;
-    if (!resource_is_extended(resource))
-        return false;
-    map_for(&cluster->device_classes, slot) {
-        const struct device_class *class = stored_object(slot);
-        if (str_eq(class->extended_resource_name, resource))
-            return true;
-    }
-    return false;
+    return device_class_of(cluster, resource);
 }

@@ -1,6 +1,7 @@
 /* bench.c: how many decisions per second, by kind of pod and number of nodes?
  *
  *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--load MB] [--file PATH]
+ *           [--plugins 0|1]
  *
  * Each row is a process of its own, so that its peak of memory is its own. It builds a cluster in memory and decides
  * pods in rounds: a thousand pods come, are decided one after another and placed, and leave again together. Only
@@ -16,6 +17,7 @@
 
 #include "bench/load_bench.h"
 #include "bench/measure.h"
+#include "bench/plugin_bench.h"
 #include "bench/setting.h"
 #include "plugins/registry.h"
 #include "sim/world.h"
@@ -28,7 +30,8 @@ static struct options {
     double seconds;
     int64_t load_mb;
     bool has_load;
-} options = { .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100 };
+    int64_t plugins; /* 1: only them; 0: not them; -1: with all else */
+} options = { .plugins = -1, .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100 };
 
 static void die(const char *what)
 {
@@ -43,17 +46,30 @@ struct bench_engine {
     struct arena arena;
 };
 
+static struct plugin_setup setup; /* what the next engine is made with */
+
+static int load_config(struct bench_engine *bench, const struct config_env *env, struct error *err)
+{
+    if (!setup.config)
+        return config_default(env, &bench->arena, &bench->config, err);
+    size_t len = strlen(setup.config);
+    char *text = xcalloc(1, len + YYJSON_PADDING_SIZE + 1);
+    memcpy(text, setup.config, len);
+    return config_load_text("bench", text, len, env, &bench->arena, &bench->config, NULL, err);
+}
+
 static void engine_open(struct bench_engine *bench, struct cluster *cluster)
 {
     struct error err;
+    const struct registry *registry = setup.registry ? setup.registry : &builtin_plugins;
     *bench = (struct bench_engine){ 0 };
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &bench->arena);
+    struct plugin_catalog catalog = registry_catalog(registry, &bench->arena);
     const struct config_env env = { .catalog = &catalog };
-    if (config_default(&env, &bench->arena, &bench->config, &err) < 0)
+    if (load_config(bench, &env, &err) < 0)
         die(err.text);
     const struct engine_options engine_options = {
         .config = &bench->config,
-        .registry = &builtin_plugins,
+        .registry = registry,
         .seed = 1,
         .percentage = { true, 100 },
         .slowest = PATH_INDEX,
@@ -208,6 +224,14 @@ static bool measure_row(const struct setting *setting, uint32_t nodes, bool diff
     return waitpid(child, &status, 0) == child && status == 0 && ok;
 }
 
+static bool measure_plugin(const struct plugin_setup *with, uint32_t nodes, struct figures *ret)
+{
+    setup = *with;
+    bool ok = measure_row(&settings[0], nodes, false, ret);
+    setup = (struct plugin_setup){ 0 };
+    return ok;
+}
+
 static int measure_workload(const struct setting *setting, bool different)
 {
     double before = 0;
@@ -270,6 +294,8 @@ static bool parse_option(const char *name, const char *value)
         options.has_load = str_to_int64(str_from(value), &options.load_mb) && options.load_mb > 0;
         return (options.has_load || options.load_mb == 0) && options.load_mb < 2000;
     }
+    if (strcmp(name, "--plugins") == 0)
+        return str_to_int64(str_from(value), &options.plugins) && (options.plugins & ~1) == 0;
     if (strcmp(name, "--file") == 0) {
         options.file = value;
         return true;
@@ -281,7 +307,7 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S]\n"
-            "             [--load MB] [--file PATH]\nworkloads:\n");
+            "             [--load MB] [--file PATH] [--plugins 0|1]\nworkloads:\n");
     for (uint32_t i = 0; i < settings_len; i++)
         fprintf(stderr, "  %-16s %s\n", settings[i].name, settings[i].doc);
     return 2;
@@ -292,6 +318,8 @@ static int usage(void)
 static int measure_all(void)
 {
     int failed = 0;
+    if (options.plugins == 1)
+        return plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
     if (!options.has_load || options.workload) {
         printf("All nodes scored, one thread. x ref: against kube-scheduler v1.36.4 (parallelism 16) "
                "measured on 2 cores at "
@@ -308,6 +336,8 @@ static int measure_all(void)
     }
     if (options.load_mb && (options.has_load || !options.workload))
         failed |= load_bench((unsigned)options.load_mb);
+    if (options.plugins && !options.has_load && !options.workload)
+        failed |= plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
     return failed;
 }
 

@@ -9,6 +9,7 @@
  * for each letter.
  *
  *     live_churn --nodes 5000 --pods 5000 --events 100000      figures
+ *     live_churn --malloc                                      with malloc as it is, not as the scheduler sets it
  *     live_churn --check                                       small, and fails when memory grows */
 #include <getopt.h>
 #include <malloc.h>
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "bench/live_server.h"
 #include "client/mirror.h"
 #include "client/wire.h"
@@ -145,7 +147,8 @@ static int what_next(struct journey *journey)
 {
     pthread_mutex_lock(&journey->lock);
     bool goes_on = journey->server.events < journey->until;
-    if (!journey->wishes.len && !journey->over && (!goes_on || inbox_depth(journey->inbox) > LETTERS_AHEAD_MAX)) {
+    if (!journey->wishes.len && !journey->over &&
+        (!goes_on || inbox_depth(journey->inbox) > LETTERS_AHEAD_MAX)) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += MS_NS;
@@ -226,8 +229,8 @@ static bool core_round(struct journey *journey)
 
 static bool is_quiet(const struct journey *journey)
 {
-    return atomic_load(&journey->rests) && !inbox_depth(journey->inbox) && !engine_bindings(&journey->engine) &&
-           !journey->engine.writes.by_ticket.len;
+    return atomic_load(&journey->rests) && !inbox_depth(journey->inbox) &&
+           !engine_bindings(&journey->engine) && !journey->engine.writes.by_ticket.len;
 }
 
 /* Until the server has told of so many more events, and all that follows from them is done. */
@@ -258,10 +261,11 @@ static struct memory memory_now(void)
 {
     struct mallinfo2 info = mallinfo2();
     struct memory memory = { .in_use = info.uordblks + info.hblkhd, .free = info.fordblks };
-    unsigned long pages = 0;
+    char line[128] = "", *at = line;
     FILE *file = fopen("/proc/self/statm", "re");
-    if (!file || fscanf(file, "%*u %lu", &pages) != 1)
-        pages = 0;
+    if (file && fgets(line, sizeof(line), file))
+        strtoul(line, &at, 10);
+    unsigned long pages = strtoul(at, NULL, 10);
     if (file)
         fclose(file);
     memory.resident = pages * (size_t)sysconf(_SC_PAGESIZE);
@@ -273,8 +277,8 @@ static struct memory memory_now(void)
 static struct memory show(const struct journey *journey, const char *when)
 {
     struct memory memory = memory_now();
-    printf("%-12s %10zu %10zu %10zu %8u %8zu %8zu %8llu %8llu\n", when, memory.in_use / KIB, memory.free / KIB,
-           memory.resident / KIB, journey->cluster.live_nodes, journey->cluster.pods.len,
+    printf("%-12s %10zu %10zu %10zu %8u %8zu %8zu %8llu %8llu\n", when, memory.in_use / KIB,
+           memory.free / KIB, memory.resident / KIB, journey->cluster.live_nodes, journey->cluster.pods.len,
            class_cache_len(journey->engine.classes), (unsigned long long)journey->server.events,
            (unsigned long long)journey->decisions);
     fflush(stdout);
@@ -295,7 +299,8 @@ static void begin(struct journey *journey)
     pthread_cond_init(&journey->changed, NULL);
     journey->inbox = inbox_new();
     journey->now_ns = INT64_C(1767225600) * 1000 * MS_NS;
-    if (config_default(&(struct config_env){ .catalog = &catalog }, &journey->arena, &journey->config, &err) < 0)
+    if (config_default(&(struct config_env){ .catalog = &catalog }, &journey->arena, &journey->config, &err) <
+        0)
         die(&err);
     cluster_init(&journey->cluster);
     const struct engine_options options = { .config = &journey->config,
@@ -383,7 +388,8 @@ static int travel(struct journey *journey, const struct plan *plan)
     struct memory fixed = show(journey, "engine"), nodes = list(journey, "nodes listed", list_all),
                   pods = list(journey, "pods listed", list_pods);
     uint32_t pod_count = MAX(journey->server.pods, 1u);
-    printf("per node %zu bytes, per pod %zu bytes\n", (nodes.in_use - fixed.in_use) / MAX(journey->server.nodes, 1u),
+    printf("per node %zu bytes, per pod %zu bytes\n",
+           (nodes.in_use - fixed.in_use) / MAX(journey->server.nodes, 1u),
            (pods.in_use - nodes.in_use) / pod_count);
     pthread_create(&journey->thread, NULL, serve, journey);
     go_on(journey, plan->warm);
@@ -404,28 +410,44 @@ static int travel(struct journey *journey, const struct plan *plan)
 int main(int argc, char **argv)
 {
     static struct journey journey = { .server = { .nodes = 200, .pods = 1000, .images = 10 } };
-    static const struct option options[] = { { "nodes", required_argument, NULL, 'n' },
-                                             { "pods", required_argument, NULL, 'p' },
-                                             { "images", required_argument, NULL, 'i' },
-                                             { "events", required_argument, NULL, 'e' },
-                                             { "warm", required_argument, NULL, 'w' },
-                                             { "arenas", required_argument, NULL, 'a' },
-                                             { "check", no_argument, NULL, 'c' },
-                                             { 0 } };
+    static const struct option options[] = {
+        { "nodes", required_argument, NULL, 'n' },  { "pods", required_argument, NULL, 'p' },
+        { "images", required_argument, NULL, 'i' }, { "events", required_argument, NULL, 'e' },
+        { "warm", required_argument, NULL, 'w' },   { "malloc", no_argument, NULL, 'm' },
+        { "check", no_argument, NULL, 'c' },        { 0 }
+    };
+    bool as_it_is = false;
     struct plan plan = { .events = 20000, .warm = 20000 };
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         unsigned long value = optarg ? strtoul(optarg, NULL, 10) : 0;
         switch (option) {
-        case 'n': journey.server.nodes = (uint32_t)MAX(value, 1u); break;
-        case 'p': journey.server.pods = (uint32_t)MAX(value, 1u); break;
-        case 'i': journey.server.images = (uint32_t)value; break;
-        case 'e': plan.events = value; break;
-        case 'w': plan.warm = value; break;
-        case 'a': mallopt(M_ARENA_MAX, (int)value); break;
-        case 'c': plan.check = true; break;
-        default: return 2;
+        case 'n':
+            journey.server.nodes = (uint32_t)MAX(value, 1u);
+            break;
+        case 'p':
+            journey.server.pods = (uint32_t)MAX(value, 1u);
+            break;
+        case 'i':
+            journey.server.images = (uint32_t)value;
+            break;
+        case 'e':
+            plan.events = value;
+            break;
+        case 'w':
+            plan.warm = value;
+            break;
+        case 'm':
+            as_it_is = true;
+            break;
+        case 'c':
+            plan.check = true;
+            break;
+        default:
+            return 2;
         }
     }
+    if (!as_it_is)
+        memory_for_daemon();
     int code = travel(&journey, &plan);
     end(&journey);
     return code;

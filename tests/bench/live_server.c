@@ -18,34 +18,48 @@ static const char *const pod_texts[] = {
     "", /* nothing special */
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: "
     "DoNotSchedule, labelSelector: {matchLabels: {app: web}}}],",
-    "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: "
+    "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, "
+    "podAffinityTerm: "
     "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}}]}},",
     "nodeSelector: {disk: none-has-it},",
 };
 
 static const char pod_text[] =
     "{apiVersion: v1, kind: Pod, metadata: {name: t, namespace: production, creationTimestamp: "
-    "'2026-01-01T00:00:00Z', generateName: web-7d4b9c6f5d-, labels: {app: web, pod-template-hash: x, tier: front}, "
-    "annotations: {kubernetes.io/config.seen: 'yes', prometheus.io/scrape: 'true'}, ownerReferences: [{apiVersion: "
-    "apps/v1, kind: ReplicaSet, name: web-7d4b9c6f5d, uid: 6b6ff1ba-8c6b-4f4c-9df7-5a2bb1f1c0de, controller: true}]}, "
-    "spec: {%s schedulerName: default-scheduler, serviceAccountName: default, restartPolicy: Always, priority: 0, "
+    "'2026-01-01T00:00:00Z', generateName: web-7d4b9c6f5d-, labels: {app: web, pod-template-hash: x, tier: "
+    "front}, "
+    "annotations: {kubernetes.io/config.seen: 'yes', prometheus.io/scrape: 'true'}, ownerReferences: "
+    "[{apiVersion: "
+    "apps/v1, kind: ReplicaSet, name: web-7d4b9c6f5d, uid: 6b6ff1ba-8c6b-4f4c-9df7-5a2bb1f1c0de, controller: "
+    "true}]}, "
+    "spec: {%s schedulerName: default-scheduler, serviceAccountName: default, restartPolicy: Always, "
+    "priority: 0, "
     "terminationGracePeriodSeconds: 30, preemptionPolicy: PreemptLowerPriority, tolerations: [{key: "
     "node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}, {key: "
-    "node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}], volumes: [{name: "
+    "node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}], volumes: "
+    "[{name: "
     "kube-api-access-x2v9q}], containers: [{name: app, image: 'registry.example.com/team/web:1.42.0', ports: "
-    "[{containerPort: 8080, protocol: TCP}], resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {memory: "
-    "256Mi}}}, {name: proxy, image: 'registry.example.com/mesh/proxy:2.1', resources: {requests: {cpu: 10m, memory: "
+    "[{containerPort: 8080, protocol: TCP}], resources: {requests: {cpu: 100m, memory: 128Mi}, limits: "
+    "{memory: "
+    "256Mi}}}, {name: proxy, image: 'registry.example.com/mesh/proxy:2.1', resources: {requests: {cpu: 10m, "
+    "memory: "
     "32Mi}}}]}, status: {phase: Pending}}";
 
 static const char node_text[] =
     "{apiVersion: v1, kind: Node, metadata: {name: t, creationTimestamp: '2026-01-01T00:00:00Z', labels: "
-    "{beta.kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, kubernetes.io/arch: amd64, kubernetes.io/hostname: "
-    "t, kubernetes.io/os: linux, node.kubernetes.io/instance-type: m6i.2xlarge, topology.kubernetes.io/region: west, "
+    "{beta.kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, kubernetes.io/arch: amd64, "
+    "kubernetes.io/hostname: "
+    "t, kubernetes.io/os: linux, node.kubernetes.io/instance-type: m6i.2xlarge, "
+    "topology.kubernetes.io/region: west, "
     "topology.kubernetes.io/zone: a}, annotations: {node.alpha.kubernetes.io/ttl: '0', "
-    "volumes.kubernetes.io/controller-managed-attach-detach: 'true'}}, spec: {providerID: 'aws:///west-1a/i-0abc'}, "
-    "status: {capacity: {cpu: 8, ephemeral-storage: 83873772Ki, hugepages-1Gi: 0, hugepages-2Mi: 0, memory: 32498092Ki, "
-    "pods: 110}, allocatable: {cpu: 7910m, ephemeral-storage: '76224326324', hugepages-1Gi: 0, hugepages-2Mi: 0, memory: "
-    "31482284Ki, pods: 110}, conditions: [{type: MemoryPressure, status: 'False'}, {type: DiskPressure, status: "
+    "volumes.kubernetes.io/controller-managed-attach-detach: 'true'}}, spec: {providerID: "
+    "'aws:///west-1a/i-0abc'}, "
+    "status: {capacity: {cpu: 8, ephemeral-storage: 83873772Ki, hugepages-1Gi: 0, hugepages-2Mi: 0, memory: "
+    "32498092Ki, "
+    "pods: 110}, allocatable: {cpu: 7910m, ephemeral-storage: '76224326324', hugepages-1Gi: 0, "
+    "hugepages-2Mi: 0, memory: "
+    "31482284Ki, pods: 110}, conditions: [{type: MemoryPressure, status: 'False'}, {type: DiskPressure, "
+    "status: "
     "'False'}, {type: PIDPressure, status: 'False'}, {type: Ready, status: 'True'}]}}";
 
 static const char replica_set_text[] =
@@ -64,7 +78,8 @@ static struct object decode(struct arena *arena, const char *format, const char 
     text.text = xrealloc(text.text, text.len + YYJSON_PADDING_SIZE);
     memset(text.text + text.len, 0, YYJSON_PADDING_SIZE);
     doc_stream_init(&stream, "template", text.text, text.len);
-    if (doc_stream_next(&stream, &doc, &err) <= 0 || object_decode(&doc, doc.root, arena, &object, &err) < 0) {
+    if (doc_stream_next(&stream, &doc, &err) <= 0 ||
+        object_decode(&doc, doc.root, arena, &object, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
@@ -115,7 +130,8 @@ static struct str node_name(struct live_server *server, uint64_t number)
 
 static struct str hash_of(struct live_server *server, uint64_t template)
 {
-    return arena_printf(&server->scratch, "%08llx", (unsigned long long)(template * 2654435761u % 0xffffffff));
+    return arena_printf(&server->scratch, "%08llx",
+                        (unsigned long long)(template * 2654435761u % 0xffffffff));
 }
 
 static void set_label(struct live_server *server, struct meta *meta, struct str key, struct str value)
@@ -131,8 +147,7 @@ static void set_label(struct live_server *server, struct meta *meta, struct str 
 static void set_meta(struct live_server *server, struct meta *meta, uint64_t number)
 {
     meta->uid = uid_of(server, number);
-    meta->resource_version =
-        arena_printf(&server->scratch, "%llu", (unsigned long long)++server->version);
+    meta->resource_version = arena_printf(&server->scratch, "%llu", (unsigned long long)++server->version);
     meta->creation_time = (struct opt_time){ true, 1767225600 + (int64_t)number, 0 };
 }
 
@@ -160,10 +175,11 @@ static void set_requests(struct live_server *server, struct pod *pod, uint64_t n
 
 static struct str message_of(struct live_server *server)
 {
-    return arena_printf(&server->scratch,
-                        "0/%u nodes are available: %u node(s) didn't match Pod's node affinity/selector. preemption: "
-                        "0/%u nodes are available: %u Preemption is not helpful for scheduling.",
-                        server->nodes, server->nodes, server->nodes, server->nodes);
+    return arena_printf(
+        &server->scratch,
+        "0/%u nodes are available: %u node(s) didn't match Pod's node affinity/selector. preemption: "
+        "0/%u nodes are available: %u Preemption is not helpful for scheduling.",
+        server->nodes, server->nodes, server->nodes, server->nodes);
 }
 
 static void set_status(struct live_server *server, struct pod *pod, const struct live_pod *live)
@@ -192,7 +208,8 @@ static struct object make_pod(struct live_server *server, uint64_t number)
     *pod = *server->pod_templates[fits_nowhere(number) ? 3 : template % 3];
     struct str hash = hash_of(server, template);
     set_meta(server, &pod->meta, number);
-    pod->meta.name = arena_printf(&server->scratch, "web-" STR_FMT "-%05llx", STR_ARG(hash), (unsigned long long)number);
+    pod->meta.name =
+        arena_printf(&server->scratch, "web-" STR_FMT "-%05llx", STR_ARG(hash), (unsigned long long)number);
     set_label(server, &pod->meta, STR("pod-template-hash"), hash);
     if (fits_nowhere(number) || is_urgent(number)) /* nor is it of a ReplicaSet */
         set_label(server, &pod->meta, STR("app"), STR("other"));
@@ -216,9 +233,11 @@ static void set_images(struct live_server *server, struct node *node, uint64_t n
     for (uint32_t i = 0; i < server->images; i++) {
         struct str *names = arena_array(&server->scratch, struct str, 2);
         unsigned image = (unsigned)((number + i * 7) % 400);
-        names[0] = arena_printf(&server->scratch, "registry.example.com/team/app-%u@sha256:%08x%08x%08x%08x%08x%08x%08x%08x",
+        names[0] = arena_printf(&server->scratch,
+                                "registry.example.com/team/app-%u@sha256:%08x%08x%08x%08x%08x%08x%08x%08x",
                                 image, image, image, image, image, image, image, image, image);
-        names[1] = arena_printf(&server->scratch, "registry.example.com/team/app-%u:1.%u.0", image, image % 50);
+        names[1] =
+            arena_printf(&server->scratch, "registry.example.com/team/app-%u:1.%u.0", image, image % 50);
         images[i].names.items = names;
         images[i].names.len = 2;
         images[i].size_bytes = 1000000 * (int64_t)(image + 1);
@@ -260,7 +279,8 @@ static struct str whole_of(struct live_server *server, const struct object *obje
     strbuf_clear(&server->object);
     strbuf_clear(&server->whole);
     object_encode_protobuf(object, &server->object);
-    struct protobuf_reader envelope = protobuf_reader(str_slice(strbuf_slice(&server->object), 4, server->object.len));
+    struct protobuf_reader envelope =
+        protobuf_reader(str_slice(strbuf_slice(&server->object), 4, server->object.len));
     while (protobuf_next(&envelope, &field) > 0)
         if (field.tag == 2)
             raw = field.bytes;
@@ -365,7 +385,8 @@ static void end_oldest(struct live_server *server)
 {
     while (server->first_pod < server->next_pod) {
         uint64_t number = server->first_pod++;
-        bool is_last = number % PODS_PER_TEMPLATE == PODS_PER_TEMPLATE - 1, ends = pod_at(server, number)->stage;
+        bool is_last = number % PODS_PER_TEMPLATE == PODS_PER_TEMPLATE - 1,
+             ends = pod_at(server, number)->stage;
         if (ends)
             end_pod(server, number);
         if (is_last)

@@ -143,7 +143,7 @@ static void put_moved(struct strbuf *out, struct rng *rng, const char *point)
 static void put_plugins(struct strbuf *out, struct rng *rng)
 {
     put(out, ",'plugins':{");
-    switch (roll(rng, 8)) {
+    switch (roll(rng, 12)) {
     case 0:
         put(out, "'multiPoint':{'disabled':[{'name':'%s'}]}", plugin_name(rng));
         break;
@@ -163,6 +163,23 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
     case 5:
         put(out, "'multiPoint':{'disabled':[{'name':'%s'},{'name':'InterPodAffinity'}]}",
             one_of(rng, "PodTopologySpread", "NodeResourcesFit", "TaintToleration"));
+        break;
+    case 6: /* plugins that have no row forms, behind the others */
+        put(out, "'multiPoint':{'enabled':[{'name':'Picky','weight':%d}]}", between(rng, 1, 20));
+        break;
+    case 7:
+        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Picky'}]}", between(rng, 1, 20));
+        break;
+    case 8: /* ... before them, and at some points only */
+        put(out, "'filter':{'enabled':[{'name':'%s'}]}", one_of(rng, "Picky", "Terse", "Terse"));
+        if (chance(rng, 50))
+            put(out, ",'score':{'enabled':[{'name':'Terse','weight':2}]}");
+        break;
+    case 9: /* ... and among them */
+        put(out,
+            "'filter':{'enabled':[{'name':'%s'},{'name':'Terse'},{'name':'%s'}]},"
+            "'multiPoint':{'enabled':[{'name':'Picky','weight':3}]}",
+            one_of(rng, "NodeResourcesFit", "PodTopologySpread"), one_of(rng, "NodePorts", "InterPodAffinity"));
         break;
     default:
         break;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "api/defaults.h"
-#include "plugins/registry.h"
+#include "property/picky.h"
 
 static void give_up(const struct stage *stage, const char *why)
 {
@@ -120,7 +120,7 @@ static void change_pod(struct stage *stage)
 static void start_engine(struct stage *stage, uint64_t seed)
 {
     uint32_t profiles = 1 + roll(&stage->rng, PROFILES_MAX);
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &stage->arena);
+    struct plugin_catalog catalog = registry_catalog(picky_registry(), &stage->arena);
     const struct config_env env = { .catalog = &catalog };
     struct error err;
     write_config(&stage->text, &stage->rng, profiles);
@@ -128,7 +128,7 @@ static void start_engine(struct stage *stage, uint64_t seed)
                          &stage->config, NULL, &err) < 0)
         give_up(stage, err.text);
     const struct engine_options options = {
-        .config = &stage->config, .registry = &builtin_plugins, .seed = seed, .slowest = PATH_INDEX
+        .config = &stage->config, .registry = picky_registry(), .seed = seed, .slowest = PATH_INDEX
     };
     if (engine_init(&stage->engine, &stage->cluster, &options, &err) < 0)
         give_up(stage, err.text);

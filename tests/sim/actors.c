@@ -338,6 +338,14 @@ static void cut_network(struct sim *sim)
     sim_trace(sim, "the network is cut");
 }
 
+static void refuse_bindings(struct sim *sim)
+{
+    if (!sim->knobs.refusals)
+        return;
+    sim->no_binding_until_ns = sim->now_ns + SIM_S * (1 + roll(sim, 30));
+    sim_trace(sim, "nobody may bind");
+}
+
 static void break_watch(struct sim *sim)
 {
     if (sim->core.alive && sim->knobs.watch_break)
@@ -370,6 +378,7 @@ static const struct {
     { 2, "jump", jump_clock },
     { 1, "change the leader", change_leader },
     { 1, "cut the network", cut_network },
+    { 1, "refuse bindings", refuse_bindings },
     { 2, "break a watch", break_watch },
     { 2, "delete a claim", controllers_delete_claim },
 };
@@ -420,7 +429,7 @@ void actors_calm(struct sim *sim)
 {
     sim_trace(sim, "---- calm ----");
     sim->storm = false;
-    sim->outage_until_ns = sim->now_ns;
+    sim->outage_until_ns = sim->no_binding_until_ns = sim->now_ns;
     bool open = chance(sim, CALM_GATES_OPEN);
     while (open && any_pod(sim, is_gated))
         open_gate(sim);

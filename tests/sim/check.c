@@ -40,10 +40,23 @@ static void check_event(struct sim *sim, const struct effect *effect)
                  STR_ARG(effect->event.note));
 }
 
+/* However it is answered, nobody may be asked the same again and again without a rest. */
+static void check_pace(struct sim *sim, const struct effect *effect)
+{
+    enum { WINDOW_S = 10, COUNT_MAX = 60 };
+    struct pace *pace = &sim->paces[number_of(effect->name)];
+    if (pace->uid != uid_of(effect->uid) || sim->now_ns - pace->since_ns > WINDOW_S * SIM_S)
+        *pace = (struct pace){ .uid = uid_of(effect->uid), .since_ns = sim->now_ns };
+    if (++pace->count > COUNT_MAX)
+        sim_fail(sim, "pod " STR_FMT " is bound more than %d times in %d seconds", STR_ARG(effect->name), COUNT_MAX,
+                 WINDOW_S);
+}
+
 static void check_bind(struct sim *sim, const struct effect *effect)
 {
     uint64_t uid = uid_of(effect->uid);
     int node = number_of(effect->node);
+    check_pace(sim, effect);
     const struct intent *intent = intent_find(sim, uid);
     if (!intent && sim->deciding)
         sim->early = (struct intent){ .uid = uid, .node = node };

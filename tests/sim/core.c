@@ -112,10 +112,10 @@ void core_list(struct sim *sim, enum sim_kind kind)
 
 void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
 {
+    post(sim, LETTER_LIST_END, kind, NULL); /* they go one after the other: until then the engine may not know */
     for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
         if (!listed[i] && sim->core.known[kind][i])
             know(sim, kind, i, NULL);
-    post(sim, LETTER_LIST_END, kind, NULL);
     sim->core.running = mirror_synced(&sim->core.mirror, sim_api_kinds, SIM_KIND_COUNT);
 }
 

@@ -67,6 +67,8 @@ static enum fate fate_of(struct sim *sim, const struct effect *effect)
     const struct knobs *knobs = &sim->knobs;
     if (sim->now_ns < sim->outage_until_ns)
         return FATE_UNSENT;
+    if (effect->kind == EFFECT_BIND && sim->now_ns < sim->no_binding_until_ns)
+        return chance(sim, 300) ? FATE_LATE : FATE_REFUSED; /* a lost one leaves a doubt behind */
     if (!sim->storm)
         return FATE_NORMAL;
     const uint32_t chances[] = { 0,          knobs->unsent,  knobs->lost,    knobs->half_lost,

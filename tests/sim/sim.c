@@ -117,6 +117,7 @@ static void choose_knobs(struct sim *sim)
     knobs->clock_jumps = !quiet && chance(sim, 300);
     knobs->leader_changes = !quiet && chance(sim, 300);
     knobs->outages = !quiet && chance(sim, 300);
+    knobs->refusals = !quiet && chance(sim, 200);
     knobs->claims_used = chance(sim, 400);
     knobs->ports_used = chance(sim, 500);
     knobs->priorities_used = chance(sim, 600);
@@ -139,6 +140,7 @@ void sim_init(struct sim *sim, uint64_t seed)
     };
     store_init(&sim->store, lens);
     sim->node_most = xcalloc(sim->knobs.nodes, sizeof(*sim->node_most));
+    sim->paces = xcalloc(sim->knobs.pods, sizeof(*sim->paces));
     struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &sim->arena);
     const struct config_env env = { .catalog = &catalog };
     struct error err;
@@ -165,6 +167,7 @@ void sim_release(struct sim *sim)
     vec_release(&sim->victims);
     vec_release(&sim->early_deletions);
     free(sim->node_most);
+    free(sim->paces);
 }
 
 /* Where the reference's rules for waking pods have gaps, so have ours, and only the look at leftovers finds them: what

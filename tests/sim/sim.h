@@ -48,7 +48,7 @@ struct knobs {
     uint32_t pods_at_first;
     uint32_t storm_s;
     int64_t action_ms; /* between two actions, at most twice that */
-    bool clock_jumps, leader_changes, outages;
+    bool clock_jumps, leader_changes, outages, refusals;
     bool claims_used, ports_used, priorities_used, gates_used, terms_used, labels_change;
 };
 
@@ -90,6 +90,12 @@ struct intent {
     int node;
 };
 
+struct pace {
+    uint64_t uid;
+    int64_t since_ns;
+    uint32_t count;
+};
+
 struct sim {
     uint64_t seed;
     struct rng rng;
@@ -98,6 +104,7 @@ struct sim {
     struct knobs knobs;
     int64_t now_ns, clock_offset_ns; /* true time; what the clock shows besides */
     int64_t outage_until_ns;
+    int64_t no_binding_until_ns; /* every one is refused */
     struct heap agenda;
     uint64_t happenings;
     struct store store;
@@ -115,6 +122,7 @@ struct sim {
     bool deciding;
     VEC(struct intent) bindings_out; /* requests to bind that may still be done */
     VEC(uint64_t) victims;           /* uids of pods that may be asked to leave */
+    struct pace *paces; /* by pod: how often it is bound */
     int64_t (*node_most)[AMOUNTS + 1]; /* by node: the most it ever had, with pods */
     uint32_t unanswered;
 

@@ -51,12 +51,15 @@ int number_of(struct str name)
 }
 
 /* ---- life ---- */
+enum { HISTORY_LEN = 4096 }; /* so that it does not grow where memory is measured */
+
 void store_init(struct store *store, const uint32_t lens[SIM_KIND_COUNT])
 {
     *store = (struct store){ 0 };
     for (int kind = 0; kind < SIM_KIND_COUNT; kind++) {
         store->kinds[kind].items = xcalloc(lens[kind], sizeof(struct stored));
         store->kinds[kind].len = lens[kind];
+        vec_reserve(&store->kinds[kind].history, HISTORY_LEN);
     }
 }
 
@@ -121,6 +124,8 @@ void store_remove(struct store *store, enum sim_kind kind, struct stored *stored
 {
     hide(store, kind, stored);
     stored->exists = false;
+    strbuf_release(&stored->reason);
+    strbuf_release(&stored->message);
 }
 
 /* ---- looking ---- */
@@ -148,7 +153,7 @@ int store_free_number(const struct store *store, enum sim_kind kind, uint32_t fr
 
 void store_trim(struct store *store, enum sim_kind kind, uint64_t number)
 {
-    enum { KEPT = 8, BULK = 256 };
+    enum { KEPT = 8, BULK = 32 };
     struct kind_store *items = &store->kinds[kind];
     if (number < items->history_from + KEPT + BULK)
         return;

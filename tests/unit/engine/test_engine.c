@@ -369,7 +369,7 @@ static void test_failing_reserve(void **state)
         bool is_error;
         const char *message;
     } cases[] = {
-        { STATUS_UNSCHEDULABLE, false, "taken" },
+        { STATUS_UNSCHEDULABLE, false, "0/1 nodes are available: 1 taken." },
         { STATUS_ERROR, true, "running Reserve plugin \"Reserver\": taken" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -1,0 +1,153 @@
+/* print.c: values in messages, and numbers as Go writes them. */
+#include "cel/lib.h"
+#include "cel/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TEXT_BYTES_MAX = 200, DEPTH_MAX = 8 };
+
+/* The fewest digits that read back as the same number, and the power of ten of the first: 0.0123 is "123", -2. */
+static int shortest(double value, char digits[static 24])
+{
+    char text[40];
+    for (int precision = 0; precision < 17; precision++) {
+        snprintf(text, sizeof(text), "%.*e", precision, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    size_t len = 0;
+    const char *p = text;
+    for (; *p && *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9')
+            digits[len++] = *p;
+    while (len > 1 && digits[len - 1] == '0')
+        len--;
+    digits[len] = '\0';
+    return atoi(p + 1);
+}
+
+static size_t put_plain(char *out, const char *digits, int exponent)
+{
+    size_t len = 0;
+    int count = (int)strlen(digits);
+    if (exponent < 0) {
+        out[len++] = '0';
+        out[len++] = '.';
+        for (int i = -1; i > exponent; i--)
+            out[len++] = '0';
+    }
+    for (int i = 0; i < count || i <= exponent; i++) {
+        if (i == exponent + 1 && exponent >= 0)
+            out[len++] = '.';
+        out[len++] = i < count ? digits[i] : '0';
+    }
+    return len;
+}
+
+struct str cel_double_text(double value, bool plain, char out[static CEL_DOUBLE_TEXT_MAX])
+{
+    enum { EXPONENT_MIN = -4, EXPONENT_MAX = 5 }; /* beyond these, %g writes one */
+    if (isnan(value))
+        return STR("NaN");
+    if (isinf(value))
+        return value > 0 ? STR("+Inf") : STR("-Inf");
+    char digits[24];
+    size_t len = 0;
+    if (signbit(value))
+        out[len++] = '-';
+    int exponent = shortest(fabs(value), digits);
+    if (plain || (exponent >= EXPONENT_MIN && exponent <= EXPONENT_MAX)) {
+        len += put_plain(out + len, digits, exponent);
+    } else {
+        out[len++] = digits[0];
+        len += (size_t)snprintf(out + len, CEL_DOUBLE_TEXT_MAX - len, "%s%se%c%02d", digits[1] ? "." : "",
+                                digits + 1, exponent < 0 ? '-' : '+', abs(exponent));
+    }
+    return (struct str){ out, (uint32_t)len };
+}
+
+static void print(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
+
+static void print_list(struct cel_run *run, struct strbuf *out, const struct cel_list *list, int depth)
+{
+    strbuf_putc(out, '[');
+    for (size_t i = 0; i < list->len && out->len < TEXT_BYTES_MAX; i++) {
+        struct cel_value item = cel_list_item(run, list, i);
+        strbuf_puts(out, i ? ", " : "");
+        print(run, out, &item, depth + 1);
+    }
+    strbuf_putc(out, ']');
+}
+
+static void print_map(struct cel_run *run, struct strbuf *out, const struct cel_map *map, int depth)
+{
+    strbuf_putc(out, '{');
+    for (size_t i = 0; i < map->len && out->len < TEXT_BYTES_MAX; i++) {
+        struct cel_value key, value;
+        map->ops->at(map, i, run->scratch, &key, &value);
+        strbuf_puts(out, i ? ", " : "");
+        print(run, out, &key, depth + 1);
+        strbuf_puts(out, ": ");
+        print(run, out, &value, depth + 1);
+    }
+    strbuf_putc(out, '}');
+}
+
+static void print(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth)
+{
+    char number[CEL_DOUBLE_TEXT_MAX];
+    if (depth > DEPTH_MAX || out->len > TEXT_BYTES_MAX)
+        return;
+    switch (value->kind) {
+    case CEL_NULL:
+        strbuf_puts(out, "null");
+        break;
+    case CEL_BOOL:
+        strbuf_puts(out, value->boolean ? "true" : "false");
+        break;
+    case CEL_INT:
+        strbuf_printf(out, "%lld", (long long)value->integer);
+        break;
+    case CEL_UINT:
+        strbuf_printf(out, "%llu", (unsigned long long)value->uinteger);
+        break;
+    case CEL_DOUBLE:
+        strbuf_str(out, cel_double_text(value->number, false, number));
+        break;
+    case CEL_STRING:
+    case CEL_BYTES:
+    case CEL_TYPE:
+        strbuf_str(out, str_slice(value->text, 0, MIN(value->text.len, (uint32_t)TEXT_BYTES_MAX)));
+        break;
+    case CEL_LIST:
+        print_list(run, out, value->list, depth);
+        break;
+    case CEL_MAP:
+        print_map(run, out, value->map, depth);
+        break;
+    case CEL_DURATION:
+        strbuf_str(out, cel_duration_text(value->duration_ns, run->scratch));
+        break;
+    case CEL_TIMESTAMP:
+        strbuf_str(out, cel_timestamp_text(value->timestamp, run->scratch));
+        break;
+    case CEL_OPTIONAL:
+        strbuf_puts(out, value->optional ? "optional(" : "optional.none()");
+        if (value->optional) {
+            print(run, out, value->optional, depth + 1);
+            strbuf_putc(out, ')');
+        }
+        break;
+    default:
+        strbuf_puts(out, cel_kind_name(value->kind));
+    }
+}
+
+struct str cel_value_text(struct cel_run *run, const struct cel_value *value)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    print(run, &out, value, 0);
+    return arena_str(run->scratch, strbuf_slice(&out));
+}

@@ -1,0 +1,118 @@
+/* run.h: one evaluation under way, and what functions are made of.
+ *
+ * A failure is a value (CEL_ERROR), because && and || may swallow it. What ends an evaluation for good is
+ * `stopped`: the cost limit, or the limits on work and memory that the reference's cost does not see. */
+#ifndef CEL_RUN_H
+#define CEL_RUN_H
+
+#include "cel/ast.h"
+
+enum cel_cost {
+    COST_ONE,
+    /* by the name of the function */
+    COST_LENGTH,       /* a tenth of the first argument's length */
+    COST_LENGTH_TWICE, /* a fifth */
+    COST_TRAVERSAL,    /* of the first argument, with all that is in it */
+    COST_RESULT_TWICE,
+    COST_FIND,
+    COST_CONTAINS_IP,
+    COST_CONTAINS_CIDR,
+    COST_VALIDATE,
+    /* by the overload: only if the checker found just one */
+    COST_BY_OVERLOAD,
+    COST_TEXT = COST_BY_OVERLOAD, /* as COST_LENGTH */
+    COST_IN_LIST,
+    COST_SHORTER, /* a tenth of the shorter argument */
+    COST_BOTH,    /* a tenth of both */
+    COST_MATCHES,
+    COST_CONTAINS,
+    COST_LIST_RESULT,
+    COST_FLATTEN,
+    COST_SELF_COMPARE,      /* the square of the list */
+    COST_SELF_COMPARE_KEYS, /* of the second argument */
+    COST_SETS,
+    COST_SETS_TWICE,
+};
+
+struct cel_slot {
+    struct cel_value value;
+    const struct cel_fold *fold; /* whose accumulator it is; its value is computed when it is asked for */
+    bool ready, grows;
+};
+
+struct cel_run {
+    const struct cel_program *program;
+    struct arena *scratch;
+    const struct cel_binding *variables;
+    size_t variables_len;
+    struct cel_slot *slots;
+    const struct cel_call *call; /* the one whose implementation runs */
+    uint64_t cost, cost_max;
+    uint64_t work;
+    size_t bytes;
+    bool stopped;
+};
+
+typedef struct cel_value cel_function(struct cel_run *run, const struct cel_value *args, size_t len);
+
+struct cel_overload {
+    const char *function, *id, *signature; /* "string, string -> bool" */
+    cel_function *call;                    /* NULL: evaluation knows it */
+    bool member;
+    bool unguarded; /* looks at the kinds of its arguments itself */
+    uint8_t cost;
+};
+
+/* Every table of overloads, ended by one without a function; library.c lists the tables. */
+extern const struct cel_overload cel_lib_operators[], cel_lib_convert[], cel_lib_text[], cel_lib_strings[],
+    cel_lib_lists[], cel_lib_optional[], cel_lib_time[], cel_lib_quantity[], cel_lib_semver[], cel_lib_net[],
+    cel_lib_url[], cel_lib_format[], cel_lib_regex[], cel_lib_authorizer[];
+/* The i-th overload of this function over all tables, NULL behind the last. */
+const struct cel_overload *cel_library_find(struct str function, size_t i);
+
+struct cel_value cel_fail(struct cel_run *run, const char *format, ...) _printf_(2, 3);
+struct cel_value cel_fail_static(const char *text);
+struct cel_value cel_no_overload(void);
+/* Ends the evaluation. */
+struct cel_value cel_stop(struct cel_run *run);
+/* False: the limit is reached and the evaluation ended. */
+bool cel_charge(struct cel_run *run, uint64_t cost);
+bool cel_work(struct cel_run *run, uint64_t steps);
+/* Memory of the evaluation; NULL as above. */
+void *cel_take(struct cel_run *run, size_t bytes);
+
+static inline bool cel_is_error(const struct cel_value *value)
+{
+    return value->kind == CEL_ERROR;
+}
+
+static inline struct cel_value cel_make_double(double value)
+{
+    return (struct cel_value){ .kind = CEL_DOUBLE, .number = value };
+}
+
+static inline struct cel_value cel_make_uint(uint64_t value)
+{
+    return (struct cel_value){ .kind = CEL_UINT, .uinteger = value };
+}
+
+static inline struct cel_value cel_make_type(const char *name)
+{
+    return (struct cel_value){ .kind = CEL_TYPE, .text = str_from(name) };
+}
+
+/* eval.c */
+struct cel_value cel_eval_node(struct cel_run *run, const struct cel_node *node);
+/* attribute.c: a name, a selection, an index, or a choice between such. */
+bool cel_is_attribute(const struct cel_node *node);
+struct cel_value cel_eval_attribute(struct cel_run *run, const struct cel_node *node);
+/* fold.c */
+struct cel_value cel_eval_fold(struct cel_run *run, const struct cel_node *node);
+struct cel_value cel_eval_slot(struct cel_run *run, int32_t slot);
+/* cost.c */
+uint64_t cel_size_of(const struct cel_value *value);
+uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const struct cel_overload *chosen,
+                       const struct cel_value *args, const struct cel_value *result);
+uint64_t cel_equality_cost(const struct cel_value *a, const struct cel_value *b, bool equals);
+
+#endif

@@ -1,0 +1,50 @@
+/* value.h: lists, maps, equality and order of values. */
+#ifndef CEL_VALUE_H
+#define CEL_VALUE_H
+
+#include "cel/run.h"
+
+enum cel_equality { CEL_DIFFERENT, CEL_EQUAL, CEL_INCOMPARABLE };
+
+const char *cel_kind_name(enum cel_kind kind);
+
+/* As ==, for values that are no errors. INCOMPARABLE: a quantity or the like with something else. */
+enum cel_equality cel_values_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);
+/* An int of -1, 0 or 1, or an error. */
+struct cel_value cel_values_compare(const struct cel_value *a, const struct cel_value *b);
+bool cel_is_ordered(enum cel_kind kind);
+
+struct cel_value cel_list_item(struct cel_run *run, const struct cel_list *list, size_t i);
+/* A list that takes over `items`. */
+struct cel_value cel_list_make(struct cel_run *run, const struct cel_value *items, size_t len);
+struct cel_value cel_list_concat(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);
+bool cel_list_contains(struct cel_run *run, const struct cel_list *list, const struct cel_value *item);
+
+/* A list that grows in place: the accumulator of map(), filter() and so on. */
+struct cel_value cel_list_grower(struct cel_run *run);
+bool cel_list_grows(const struct cel_value *value);
+struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *value);
+
+/* A map of a number of entries to come, which cel_map_put() adds and replaces. */
+struct cel_value cel_map_new(struct cel_run *run, bool grows);
+bool cel_map_grows(const struct cel_value *value);
+/* An error, or the map. */
+struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
+                             const struct cel_value *value);
+void cel_map_remove(const struct cel_value *map, const struct cel_value *key);
+/* `map` with an entry more, in place if it grows; an error if the key is there. */
+struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
+                                const struct cel_value *value);
+bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key);
+
+/* Exact conversions between numbers. */
+bool cel_double_to_int(double value, int64_t *ret);
+bool cel_double_to_uint(double value, uint64_t *ret);
+
+/* For messages: as the reference prints a value. */
+struct str cel_value_text(struct cel_run *run, const struct cel_value *value);
+/* As Go prints a float: "%g", or "%f" with the fewest digits. */
+enum { CEL_DOUBLE_TEXT_MAX = 400 };
+struct str cel_double_text(double value, bool plain, char out[static CEL_DOUBLE_TEXT_MAX]);
+
+#endif

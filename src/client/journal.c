@@ -1,0 +1,438 @@
+/* journal.c: a buffer that the core fills, and a thread that writes the ones that are full; see journal.h.
+ *
+ * `filling` belongs to the core thread alone. What is handed over goes under the lock, in order. Once `ended` is set
+ * nothing is taken any more. */
+#include "client/journal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "client/journal_extender.h"
+#include "codec/protobuf.h"
+
+enum {
+    FILE_BYTES_DEFAULT = 64 << 20,
+    BEHIND_BYTES_DEFAULT = 256 << 20,
+    BLOCK_BYTES = 256 << 10, /* handed over when there are so many, */
+    BLOCK_MS = 200,          /* or after so long */
+    NUMBERS_MAX = 999999,
+};
+#define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)
+#define NS_PER_MS ((int64_t)1000000)
+
+struct old_file {
+    char *name;
+    size_t bytes;
+};
+
+struct journal {
+    struct journal_options options;
+    /* the core's */
+    struct strbuf filling;
+    int64_t handed_ns;
+    uint64_t entries;
+    bool deaf; /* the core's copy of `ended` */
+    struct journal_extenders *extenders;
+    /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    VEC(struct strbuf) full;
+    size_t full_bytes;
+    bool closing, ended;
+    uint64_t written_bytes;
+    /* the thread's */
+    pthread_t thread;
+    char start[32]; /* names the recording */
+    uint64_t blocks;
+    uint32_t files;
+    int fd; /* -1: none */
+    size_t file_bytes, total_bytes;
+    VEC(struct old_file) old; /* oldest first */
+};
+
+/* ---- the folder ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct old_file *)a)->name, ((const struct old_file *)b)->name);
+}
+
+static void look_at(struct journal *journal, int dir, const char *name)
+{
+    struct stat stat;
+    if (!str_ends_with(str_from(name), STR(JOURNAL_SUFFIX)) || fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(stat.st_mode))
+        return;
+    *vec_push(&journal->old) = (struct old_file){ strdup(name), (size_t)stat.st_size };
+    journal->total_bytes += (size_t)stat.st_size;
+}
+
+static int read_folder(struct journal *journal, struct error *err)
+{
+    const char *path = journal->options.dir;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return error_set(err, -errno, "--record: can not make the folder %s: %s", path, strerror(errno));
+    DIR *dir = opendir(path);
+    if (!dir)
+        return error_set(err, -errno, "--record: can not open the folder %s: %s", path, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        look_at(journal, dirfd(dir), entry->d_name);
+    closedir(dir);
+    if (journal->old.len)
+        qsort(journal->old.items, journal->old.len, sizeof(*journal->old.items), by_name);
+    return 0;
+}
+
+static char *path_of(const struct journal *journal, const char *name)
+{
+    struct strbuf path = { 0 };
+    strbuf_printf(&path, "%s/%s", journal->options.dir, name);
+    return path.text;
+}
+
+/* Recordings of earlier processes make room; the present one is kept whole, or ends. */
+static bool make_room(struct journal *journal, size_t bytes)
+{
+    while (journal->old.len && journal->total_bytes + bytes > journal->options.total_bytes) {
+        struct old_file oldest = journal->old.items[0];
+        _cleanup_(freep) char *path = path_of(journal, oldest.name);
+        if (unlink(path) < 0 && errno != ENOENT)
+            log_warning("An old file of a recording can not be removed", log_str("file", str_from(path)));
+        else
+            journal->total_bytes -= MIN(oldest.bytes, journal->total_bytes);
+        free(oldest.name);
+        memmove(journal->old.items, journal->old.items + 1, --journal->old.len * sizeof(oldest));
+    }
+    return journal->total_bytes + bytes <= journal->options.total_bytes;
+}
+
+/* ---- files ---- */
+
+static int write_all(int fd, const char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t r = write(fd, bytes, len);
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r > 0) {
+            bytes += r;
+            len -= (size_t)r;
+        }
+    }
+    return 0;
+}
+
+static void close_file(struct journal *journal)
+{
+    if (journal->fd >= 0)
+        close(journal->fd);
+    journal->fd = -1;
+}
+
+static int next_file(struct journal *journal, struct error *err)
+{
+    char name[64];
+    close_file(journal);
+    if (journal->files == NUMBERS_MAX)
+        return error_set(err, -EFBIG, "the recording has %d files", NUMBERS_MAX);
+    snprintf(name, sizeof(name), "%s-%06u" JOURNAL_SUFFIX, journal->start, ++journal->files);
+    _cleanup_(freep) char *path = path_of(journal, name);
+    journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (journal->fd < 0)
+        return error_set(err, -errno, "can not make %s: %s", path, strerror(errno));
+    journal->file_bytes = JOURNAL_MAGIC_LEN;
+    journal->total_bytes += JOURNAL_MAGIC_LEN;
+    int r = write_all(journal->fd, JOURNAL_MAGIC, JOURNAL_MAGIC_LEN);
+    return r < 0 ? error_set(err, r, "can not write to %s: %s", path, strerror(-r)) : 0;
+}
+
+static void put_fixed(char *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        at[i] = (char)(value >> 8 * i);
+}
+
+static int write_block(struct journal *journal, struct str payload, struct error *err)
+{
+    char head[JOURNAL_BLOCK_HEAD_LEN];
+    size_t bytes = sizeof(head) + payload.len;
+    int r = 0;
+    if (!make_room(journal, bytes))
+        return error_set(err, -EFBIG, "the recording has reached its bound of %zu MiB",
+                         journal->options.total_bytes >> 20);
+    if (journal->fd < 0 || journal->file_bytes > journal->options.file_bytes)
+        r = next_file(journal, err);
+    if (r < 0)
+        return r;
+    put_fixed(head, payload.len, 4);
+    put_fixed(head + 4, journal->blocks, 8);
+    put_fixed(head + 12, journal_checksum(payload, journal->blocks), 8);
+    journal->blocks++;
+    r = write_all(journal->fd, head, sizeof(head));
+    if (r == 0)
+        r = write_all(journal->fd, payload.ptr, payload.len);
+    if (r < 0)
+        return error_set(err, r, "can not write: %s", strerror(-r));
+    journal->file_bytes += bytes;
+    journal->total_bytes += bytes;
+    return 0;
+}
+
+/* ---- the thread ---- */
+
+/* Under the lock. */
+static void end_recording(struct journal *journal, const struct error *err)
+{
+    if (!journal->ended)
+        log_error(err, "The recording ends here; scheduling goes on", log_str("dir", str_from(journal->options.dir)));
+    journal->ended = true;
+}
+
+static void drop_full(struct journal *journal)
+{
+    vec_for(&journal->full, block)
+        strbuf_release(block);
+    vec_clear(&journal->full);
+    journal->full_bytes = 0;
+}
+
+/* What is behind trouble is not written. */
+static void write_blocks(struct journal *journal, struct strbuf *blocks, size_t len)
+{
+    struct error err;
+    int r = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (r == 0)
+            r = write_block(journal, strbuf_slice(&blocks[i]), &err);
+        strbuf_release(&blocks[i]);
+    }
+    if (r == 0)
+        return;
+    pthread_mutex_lock(&journal->lock);
+    end_recording(journal, &err);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+static void *run(void *context)
+{
+    struct journal *journal = context;
+    pthread_mutex_lock(&journal->lock);
+    while (!journal->closing || journal->full.len) {
+        if (!journal->full.len) {
+            pthread_cond_wait(&journal->changed, &journal->lock);
+            continue;
+        }
+        if (journal->ended) {
+            drop_full(journal);
+            continue;
+        }
+        struct strbuf *blocks = journal->full.items;
+        size_t len = journal->full.len, bytes = journal->full_bytes;
+        journal->full.items = NULL;
+        journal->full.len = journal->full.cap = 0;
+        pthread_mutex_unlock(&journal->lock);
+        write_blocks(journal, blocks, len);
+        free(blocks);
+        pthread_mutex_lock(&journal->lock);
+        journal->full_bytes -= MIN(bytes, journal->full_bytes);
+        journal->written_bytes += journal->ended ? 0 : bytes;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+/* ---- the core's side ---- */
+
+static void hand_over(struct journal *journal)
+{
+    if (!journal->filling.len)
+        return;
+    pthread_mutex_lock(&journal->lock);
+    if (!journal->ended && journal->full_bytes > journal->options.behind_bytes) {
+        struct error err;
+        error_set(&err, -EAGAIN, "the disk is too slow: %zu MiB wait to be written", journal->full_bytes >> 20);
+        end_recording(journal, &err);
+    }
+    journal->deaf = journal->ended;
+    if (!journal->deaf) {
+        *vec_push(&journal->full) = journal->filling;
+        journal->full_bytes += journal->filling.len;
+        journal->filling = (struct strbuf){ 0 };
+        pthread_cond_signal(&journal->changed);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    if (journal->deaf)
+        strbuf_release(&journal->filling);
+}
+
+static void noted(struct journal *journal)
+{
+    journal->entries++;
+    if (journal->filling.len >= BLOCK_BYTES)
+        hand_over(journal);
+}
+
+struct strbuf *journal_write(struct journal *journal)
+{
+    return journal && !journal->deaf ? &journal->filling : NULL;
+}
+
+void journal_wrote(struct journal *journal)
+{
+    noted(journal);
+}
+
+void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed, int64_t now_ns)
+{
+    struct features by_default;
+    struct strbuf *out = journal_write(journal);
+    if (!out)
+        return;
+    features_default(&by_default);
+    journal_put_head(out, config, journal->options.features ? journal->options.features : &by_default, seed, now_ns);
+    noted(journal);
+}
+
+void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (!out)
+        return;
+    journal_put_letter(out, letter, now_ns);
+    noted(journal);
+}
+
+static void put_moment(struct journal *journal, enum journal_entry_kind kind, int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (!out)
+        return;
+    size_t begun = protobuf_begin(out, kind);
+    protobuf_put_number(out, JOURNAL_TIME, (uint64_t)now_ns);
+    protobuf_end(out, begun);
+    noted(journal);
+}
+
+void journal_tick(struct journal *journal, int64_t now_ns)
+{
+    put_moment(journal, JOURNAL_TICK, now_ns);
+}
+
+void journal_step(struct journal *journal, const struct cluster *cluster, const struct decision *decision,
+                  int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (!decision) {
+        put_moment(journal, JOURNAL_IDLE, now_ns);
+    } else if (out) {
+        journal_put_decision(out, cluster, decision, now_ns);
+        noted(journal);
+    }
+}
+
+int64_t journal_round(struct journal *journal, int64_t now_ns)
+{
+    if (!journal || !journal->filling.len)
+        return INT64_MAX;
+    int64_t due_ns = journal->handed_ns + BLOCK_MS * NS_PER_MS;
+    if (now_ns < due_ns)
+        return due_ns;
+    journal->handed_ns = now_ns;
+    hand_over(journal);
+    return INT64_MAX;
+}
+
+const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders)
+{
+    if (!journal || !extenders || !extenders->len)
+        return extenders;
+    journal->extenders = journal_extenders_new(journal, extenders);
+    return journal_extenders_table(journal->extenders);
+}
+
+struct journal_stats journal_stats(const struct journal *journal)
+{
+    if (!journal)
+        return (struct journal_stats){ 0 };
+    struct journal *open = (struct journal *)journal; /* for its lock */
+    pthread_mutex_lock(&open->lock);
+    struct journal_stats stats = { journal->entries, journal->written_bytes, journal->ended };
+    pthread_mutex_unlock(&open->lock);
+    return stats;
+}
+
+/* ---- life ---- */
+
+static size_t or_default(size_t value, size_t by_default)
+{
+    return value ? value : by_default;
+}
+
+static void journal_free(struct journal *journal)
+{
+    vec_for(&journal->old, file)
+        free(file->name);
+    vec_release(&journal->old);
+    drop_full(journal);
+    vec_release(&journal->full);
+    strbuf_release(&journal->filling);
+    journal_extenders_free(journal->extenders);
+    pthread_cond_destroy(&journal->changed);
+    pthread_mutex_destroy(&journal->lock);
+    free(journal);
+}
+
+static void name_recording(struct journal *journal)
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t len = strftime(journal->start, sizeof(journal->start), "%Y%m%dT%H%M%S", &utc);
+    snprintf(journal->start + len, sizeof(journal->start) - len, ".%03dZ", (int)(now.tv_nsec / NS_PER_MS));
+}
+
+int journal_open(const struct journal_options *options, struct journal **ret, struct error *err)
+{
+    struct journal *journal = xcalloc(1, sizeof(*journal));
+    journal->options = *options;
+    journal->options.file_bytes = or_default(options->file_bytes, FILE_BYTES_DEFAULT);
+    journal->options.total_bytes = or_default(options->total_bytes, TOTAL_BYTES_DEFAULT);
+    journal->options.behind_bytes = or_default(options->behind_bytes, BEHIND_BYTES_DEFAULT);
+    journal->fd = -1;
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_cond_init(&journal->changed, NULL);
+    name_recording(journal);
+    int r = read_folder(journal, err);
+    if (r == 0)
+        r = next_file(journal, err); /* trouble with the folder is seen at once */
+    if (r == 0 && pthread_create(&journal->thread, NULL, run, journal) != 0)
+        r = error_set(err, -EAGAIN, "--record: no thread for it");
+    if (r < 0) {
+        close_file(journal);
+        journal_free(journal);
+        return r;
+    }
+    *ret = journal;
+    return 0;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (!journal)
+        return;
+    hand_over(journal);
+    pthread_mutex_lock(&journal->lock);
+    journal->closing = true;
+    pthread_cond_signal(&journal->changed);
+    pthread_mutex_unlock(&journal->lock);
+    pthread_join(journal->thread, NULL);
+    close_file(journal);
+    journal_free(journal);
+}

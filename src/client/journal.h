@@ -1,0 +1,156 @@
+/* journal.h: every input of the engine, written to files as it comes: what `berth replay` repeats.
+ *
+ *     I/O threads: journal_prepare() encodes objects ──▶ inbox ──▶ core: journal_letter(), _tick(), _step()
+ *                                                                    │ bytes, a buffer at a time
+ *                                                                    ▼
+ *                                              journal's thread: blocks with checksums ──▶ files
+ *
+ * The core copies bytes into memory and nothing else: it waits for no disk. What can not be written (a full disk, a
+ * disk that is too slow, the bound of the recording) ends the recording with a line in the log, never the scheduling: a
+ * recording with a hole would be worth nothing.
+ *
+ * Objects are recorded as the tables of api/ know them, which is what the engine sees of them. Values of environment
+ * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are.
+ *
+ * A recording is the life of one process, from its start: files DIR/<start>-<number>.berth. Each begins with
+ * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording (8),
+ * checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
+ * (JOURNAL_ENTRIES). Older recordings in the folder go, oldest first, when all of them together are over the bound. */
+#ifndef CLIENT_JOURNAL_H
+#define CLIENT_JOURNAL_H
+
+#include "client/inbox.h"
+#include "engine/engine.h"
+
+#define JOURNAL_MAGIC "berth recording 1\n"
+#define JOURNAL_SUFFIX ".berth"
+enum { JOURNAL_MAGIC_LEN = sizeof(JOURNAL_MAGIC) - 1, JOURNAL_BLOCK_HEAD_LEN = 20 };
+enum { JOURNAL_BLOCK_BYTES_MAX = 1 << 30 };
+
+/* Tags of entries; the order is the format. Every entry has its time as JOURNAL_TIME. */
+#define JOURNAL_ENTRIES(X) \
+    X(HEAD)       /* first of all: what the engine began with */ \
+    X(SET)        /* the letters of the same names: */ \
+    X(REMOVE) \
+    X(LIST_BEGIN) \
+    X(LIST_END) \
+    X(DOUBT) \
+    X(ABSENT) \
+    X(ANSWER) \
+    X(TICK)     /* engine_tick() */ \
+    X(IDLE)     /* engine_step(), which decided nothing */ \
+    X(DECISION) /* engine_step(), and what it decided */ \
+    X(OPINION)  /* what an extender said, in the order of the calls, before the decision that they were part of */
+
+enum journal_entry_kind {
+    JOURNAL_NONE,
+#define X(name) JOURNAL_##name,
+    JOURNAL_ENTRIES(X)
+#undef X
+        JOURNAL_ENTRY_KINDS
+};
+
+/* Fields of entries. */
+enum {
+    JOURNAL_TIME = 1, /* nanoseconds since 1970 */
+
+    HEAD_VERSION = 2,
+    HEAD_SEED,
+    HEAD_CONFIG,  /* JSON */
+    HEAD_FEATURE, /* "Name=true", one for each */
+
+    LETTER_API_KIND = 2, /* "Pod" */
+    LETTER_OBJECT,       /* protobuf with its envelope */
+
+    ANSWER_TICKET = 2,
+    ANSWER_RESULT, /* enum answer_kind */
+    ANSWER_MESSAGE,
+    ANSWER_RETRY_AFTER_MS,
+    ANSWER_VERSION,
+    ANSWER_NODE,
+    ANSWER_UID,
+    ANSWER_TERMINATING,
+
+    DECISION_NAMESPACE = 2,
+    DECISION_NAME,
+    DECISION_UID,
+    DECISION_NODE,
+    DECISION_MESSAGE,
+    DECISION_FLAGS, /* DECISION_IS_... */
+    DECISION_NOMINATED,
+    DECISION_VICTIM, /* "namespace/name", one for each */
+    DECISION_EXAMINED,
+    DECISION_FEASIBLE,
+    DECISION_TOTAL,
+    DECISION_TIES,
+
+    OPINION_FAILURE = 2, /* the sentence */
+    OPINION_ROW,         /* filter, one for each: a node that is left */
+    OPINION_REFUSAL,     /* filter: REFUSAL_... */
+    OPINION_SCORE,       /* prioritize: SCORE_... */
+    OPINION_CANDIDATE,   /* preempt: CANDIDATE_... */
+
+    REFUSAL_ROW = 1,
+    REFUSAL_UNRESOLVABLE,
+    REFUSAL_MESSAGE,
+
+    SCORE_ROW = 1,
+    SCORE_VALUE,
+
+    CANDIDATE_ROW = 1,
+    CANDIDATE_VIOLATIONS,
+    CANDIDATE_VICTIM_NAMESPACE, /* one for each, in front of its name */
+    CANDIDATE_VICTIM_NAME,
+};
+enum { DECISION_IS_ERROR = 1, DECISION_IS_DELETED = 2, DECISION_RETRIES = 4, DECISION_CLEARS_NOMINATION = 8 };
+
+struct journal;
+
+/* Zero takes the default in brackets. */
+struct journal_options {
+    const char *dir;     /* made if it is not there */
+    const struct features *features; /* in effect */
+    size_t file_bytes;   /* a file is followed by the next at about this size [64 MiB] */
+    size_t total_bytes;  /* of all files of the folder [4 GiB] */
+    size_t behind_bytes; /* that may wait for the disk [256 MiB] */
+};
+
+int journal_open(const struct journal_options *options, struct journal **ret, struct error *err);
+/* Writes what is left. After the core and the inbox; NULL is fine, as for every call of the core below. */
+void journal_close(struct journal *journal);
+
+/* On the thread that posts the letter, before it does: encodes what the journal wants to know of it. For
+ * inbox_prepare(). */
+void journal_prepare(struct letter *letter);
+
+/* ---- on the core thread ---- */
+void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed, int64_t now_ns);
+/* Before it is applied. */
+void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns);
+void journal_tick(struct journal *journal, int64_t now_ns);
+/* After the step; NULL: nothing was decided. */
+void journal_step(struct journal *journal, const struct cluster *cluster, const struct decision *decision,
+                  int64_t now_ns);
+/* The extenders, with all that they say written down; the same ones where nothing is recorded. They live as long as the
+ * journal. */
+const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders);
+/* Hands over what was collected a while ago. Returns when it wants to be called again; INT64_MAX: after the next entry. */
+int64_t journal_round(struct journal *journal, int64_t now_ns);
+
+struct journal_stats {
+    uint64_t entries, bytes; /* handed over; written */
+    bool ended;              /* because of trouble */
+};
+/* On the core thread. */
+struct journal_stats journal_stats(const struct journal *journal);
+
+/* ---- for who writes or compares entries; journal_entry.c ---- */
+void journal_put_decision(struct strbuf *out, const struct cluster *cluster, const struct decision *decision,
+                          int64_t now_ns);
+void journal_put_head(struct strbuf *out, const struct scheduler_config *config, const struct features *features,
+                      uint64_t seed, int64_t now_ns);
+void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns);
+/* Of a block with this number. */
+uint64_t journal_checksum(struct str payload, uint64_t number);
+
+#endif

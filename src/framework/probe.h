@@ -1,0 +1,106 @@
+/* probe.h: what an observer may want to know of the engine's work, for metrics and nothing else.
+ *
+ *     engine, queue ──▶ struct probe ──▶ serve/observer
+ *
+ * No decision depends on a probe: it is told, never asked. Without one (a simulation, a benchmark) no clock is read and
+ * nothing is called. Everything is called on the thread of the engine.
+ *
+ * The points are reported as the reference reports them, the same number of times with the same status. Their times are
+ * what is known:
+ *     plain path      each point has its own
+ *     other paths     judging classes of pods and groups of nodes has no PreFilter or PreScore of its own: Filter is all
+ *                     the time until the feasible nodes are known, Score all the time until one is chosen, the other
+ *                     two are reported with no time
+ *     PreBind, Bind   from the first call of a plugin to the answer, with all that was waited for
+ *     no plugins      a point without plugins is reported with no time
+ * Plugins are timed in a sample of the cycles, and only where they are called one by one. */
+#ifndef FRAMEWORK_PROBE_H
+#define FRAMEWORK_PROBE_H
+
+#include "framework/profile.h"
+
+#define PROBE_POINTS(X) \
+    X(PRE_ENQUEUE, "PreEnqueue") \
+    X(PRE_FILTER, "PreFilter") \
+    X(FILTER, "Filter") \
+    X(POST_FILTER, "PostFilter") \
+    X(PRE_SCORE, "PreScore") \
+    X(SCORE, "Score") \
+    X(RESERVE, "Reserve") \
+    X(UNRESERVE, "Unreserve") \
+    X(PERMIT, "Permit") \
+    X(PRE_BIND_PRE_FLIGHT, "PreBindPreFlight") \
+    X(PRE_BIND, "PreBind") \
+    X(BIND, "Bind") \
+    X(POST_BIND, "PostBind")
+
+enum probe_point {
+#define X(name, text) PROBE_##name,
+    PROBE_POINTS(X)
+#undef X
+        PROBE_POINT_COUNT
+};
+
+/* All must be there. */
+struct probe {
+    void *context;
+    int64_t (*now_ns)(void *context); /* never goes back */
+    /* Are the plugins of this cycle timed? */
+    bool (*sample)(void *context);
+    void (*point)(void *context, const struct profile *profile, enum probe_point point, enum status_code code,
+                  int64_t ns);
+    /* One plugin was called `count` times and took that long altogether. */
+    void (*plugin)(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                   enum probe_point point, enum status_code code, uint32_t count, int64_t ns);
+    /* PreFilter, Filter, PreScore and Score: the plugin had something to say, so many times. */
+    void (*evaluated)(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                      enum probe_point point, uint32_t count);
+    void (*hint)(void *context, const struct profile *profile, uint32_t plugin, enum event_label label,
+                 enum hint hint, int64_t ns);
+    void (*event)(void *context, enum event_label label, int64_t ns);
+    void (*permit_wait)(void *context, enum status_code code, int64_t ns);
+    /* All victims of a pod were asked to leave, or that failed. */
+    void (*preemption)(void *context, bool failed, int64_t ns);
+};
+
+static inline int64_t probe_now(const struct probe *probe)
+{
+    return probe ? probe->now_ns(probe->context) : 0;
+}
+
+/* The point is over that began at `begun_ns`; 0: it took no time. */
+static inline void probe_point(const struct probe *probe, const struct profile *profile, enum probe_point point,
+                               enum status_code code, int64_t begun_ns)
+{
+    if (probe)
+        probe->point(probe->context, profile, point, code, begun_ns ? probe_now(probe) - begun_ns : 0);
+}
+
+static inline void probe_evaluated(const struct cycle *cycle, const struct plugin_instance *instance,
+                                   enum probe_point point, uint32_t count)
+{
+    if (cycle->probe)
+        cycle->probe->evaluated(cycle->probe->context, cycle->profile, instance, point, count);
+}
+
+/* When a plugin is called; 0: it is not timed. */
+static inline int64_t probe_call(const struct cycle *cycle)
+{
+    return cycle->probe && cycle->is_sampled ? probe_now(cycle->probe) : 0;
+}
+
+static inline void probe_called(const struct cycle *cycle, const struct plugin_instance *instance,
+                                enum probe_point point, enum status_code code, uint32_t count, int64_t begun_ns)
+{
+    if (begun_ns)
+        cycle->probe->plugin(cycle->probe->context, cycle->profile, instance, point, code, count,
+                             probe_now(cycle->probe) - begun_ns);
+}
+
+static inline void probe_event(const struct probe *probe, enum event_label label, int64_t begun_ns)
+{
+    if (probe)
+        probe->event(probe->context, label, probe_now(probe) - begun_ns);
+}
+
+#endif

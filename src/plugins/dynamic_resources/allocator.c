@@ -1,0 +1,337 @@
+/* allocator.c: the search itself; see allocator.h.
+ *
+ * A step picks one device for one request and goes on with the next; when that leads nowhere, the device is put back
+ * and the next one is tried. Devices of one request are picked in ascending order, so that no set is tried twice. */
+#include <time.h>
+
+#include "plugins/dynamic_resources/capacity.h"
+#include "plugins/dynamic_resources/search.h"
+
+enum found {
+    FOUND_NOTHING,
+    FOUND_ALL,
+    FOUND_TOO_MANY, /* a claim would have more than RESULTS_MAX devices */
+    FOUND_FAILURE,
+};
+
+/* Which device is looked for. */
+struct step {
+    uint32_t claim, request, alternative;
+    int64_t device;      /* how many of the request are there */
+    bool in_alternative; /* the alternative is settled */
+    uint32_t first;      /* candidates before this one were tried */
+};
+
+/* What picking a device changed. */
+struct traces {
+    bool counters, marked, shared, added;
+    uint32_t constraints;
+};
+
+static enum found take_step(struct search *search, struct step step);
+
+/* ---- is a device in use? ---- */
+static bool is_picked_by(const struct candidate *candidate, uint32_t claim)
+{
+    return candidate->claims && (candidate->claims[claim / 64] >> claim % 64 & 1);
+}
+
+static bool is_in_use(const struct search *search, struct candidate *candidate)
+{
+    const struct device_use *use = candidate_use(candidate, search->input->cluster);
+    return (use && use->whole) || candidate->claims_len;
+}
+
+static void mark(const struct search *search, struct candidate *candidate, uint32_t claim)
+{
+    if (!candidate->claims)
+        candidate->claims =
+            arena_array(search->input->scratch, uint64_t, ((size_t)search->input->len + 63) / 64);
+    candidate->claims_len += !is_picked_by(candidate, claim);
+    candidate->claims[claim / 64] |= (uint64_t)1 << claim % 64;
+}
+
+static void unmark(struct candidate *candidate, uint32_t claim)
+{
+    candidate->claims_len -= is_picked_by(candidate, claim);
+    candidate->claims[claim / 64] &= ~((uint64_t)1 << claim % 64);
+}
+
+/* ---- taints ---- */
+static bool tolerates(const struct device_toleration *toleration, const struct device_taint *taint)
+{
+    if (toleration->effect.len && !str_eq(toleration->effect, taint->effect))
+        return false;
+    if (toleration->key.len && !str_eq(toleration->key, taint->key))
+        return false;
+    if (!toleration->operator.len || str_is(toleration->operator, "Equal"))
+        return str_eq(toleration->value, taint->value);
+    return str_is(toleration->operator, "Exists");
+}
+
+static bool is_kept_off(const struct device *device, const struct device_subrequest *request)
+{
+    list_for(&device->taints, taint) {
+        if (!str_is(taint->effect, "NoSchedule") && !str_is(taint->effect, "NoExecute"))
+            continue;
+        bool tolerated = false;
+        list_for(&request->tolerations, toleration)
+            tolerated |= tolerates(toleration, taint);
+        if (!tolerated)
+            return true;
+    }
+    return false;
+}
+
+/* ---- one device ---- */
+static struct alternative *alternative_of(const struct search *search, const struct step *step)
+{
+    return &search->claims[step->claim].requests[step->request].alternatives[step->alternative];
+}
+
+static struct picked_for picked_for(const struct search *search, const struct step *step)
+{
+    const struct wanted_request *request = &search->claims[step->claim].requests[step->request];
+    const struct alternative *alternative = &request->alternatives[step->alternative];
+    return (struct picked_for){ .request = step->request,
+                                .name = request->api->name,
+                                .subrequest = alternative->has_parent ? alternative->name : STR("") };
+}
+
+static void put_back(struct search *search, const struct step *step, struct candidate *candidate,
+                     const struct traces *traces)
+{
+    struct wanted_claim *claim = &search->claims[step->claim];
+    struct picked_for who = picked_for(search, step);
+    claim->picked_len -= traces->added;
+    if (traces->shared)
+        capacity_return(alternative_of(search, step)->api->capacity, candidate);
+    if (traces->marked)
+        unmark(candidate, step->claim);
+    for (uint32_t i = traces->constraints; i-- > 0;)
+        constraint_remove(&claim->constraints[i], &who);
+    if (traces->counters)
+        candidate_return_counters(candidate);
+}
+
+/* A device of which a share is taken already has its counters. */
+static bool has_its_counters(const struct search *search, struct candidate *candidate)
+{
+    const struct device_use *use = candidate_use(candidate, search->input->cluster);
+    return is_shareable(candidate) && ((use && use->measured) || candidate->shares);
+}
+
+static bool meets_constraints(struct search *search, const struct step *step,
+                              const struct candidate *candidate, struct traces *traces)
+{
+    struct wanted_claim *claim = &search->claims[step->claim];
+    struct picked_for who = picked_for(search, step);
+    for (; traces->constraints < claim->api->spec.constraints.len; traces->constraints++)
+        if (!constraint_add(&claim->constraints[traces->constraints], &who, candidate))
+            return false;
+    return true;
+}
+
+static void note_picked(struct search *search, const struct step *step, struct candidate *candidate,
+                        struct traces *traces)
+{
+    struct wanted_claim *claim = &search->claims[step->claim];
+    const struct alternative *alternative = alternative_of(search, step);
+    traces->shared = is_shareable(candidate);
+    traces->marked = !traces->shared;
+    if (traces->shared)
+        capacity_take(alternative->api->capacity, candidate, search->input->scratch);
+    else
+        mark(search, candidate, step->claim);
+    claim->picked[claim->picked_len++] = (struct picked){ .candidate = candidate,
+                                                          .request = &claim->requests[step->request],
+                                                          .alternative = alternative };
+    traces->added = true;
+}
+
+/* The device is in use already, by the search or by claims. Whoever has admin access may look at any device, once. */
+static bool is_taken(const struct search *search, const struct step *step, struct candidate *candidate)
+{
+    const struct device_subrequest *request = alternative_of(search, step)->api;
+    return request->admin_access.value ? is_picked_by(candidate, step->claim) : is_in_use(search, candidate);
+}
+
+/* Picks a device that matches, if it can be had. *ret_traces is for put_back(). */
+static bool pick(struct search *search, const struct step *step, struct candidate *candidate,
+                 struct traces *ret_traces, bool *ret_unsuitable)
+{
+    const struct device_subrequest *request = alternative_of(search, step)->api;
+    const struct cluster *cluster = search->input->cluster;
+    struct traces traces = { 0 };
+    *ret_unsuitable = false;
+    if (is_taken(search, step, candidate))
+        return false;
+    if (candidate->device->consumes_counters.len && !has_its_counters(search, candidate)) {
+        if (!candidate_take_counters(candidate, cluster, search->input->scratch))
+            return false;
+        traces.counters = true;
+    }
+    bool kept_off = is_kept_off(candidate->device, request);
+    *ret_unsuitable = !kept_off && !meets_constraints(search, step, candidate, &traces);
+    if (kept_off || *ret_unsuitable || !capacity_suffices(request->capacity, candidate, cluster)) {
+        put_back(search, step, candidate, &traces);
+        return false;
+    }
+    note_picked(search, step, candidate, &traces);
+    *ret_traces = traces;
+    return true;
+}
+
+/* ---- steps ---- */
+/* All devices are wanted: the next of them or none. */
+static enum found take_given(struct search *search, struct step step)
+{
+    struct wanted_claim *claim = &search->claims[step.claim];
+    const struct alternative *alternative = alternative_of(search, &step);
+    struct candidate *candidate = alternative->all[step.device];
+    struct traces traces;
+    bool unsuitable;
+    if (!pick(search, &step, candidate, &traces, &unsuitable)) {
+        if (!unsuitable)
+            return FOUND_NOTHING;
+        search_fails(search,
+                     "claim " CLAIM_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
+                     "/" STR_FMT " because a claim constraint would not be satisfied",
+                     CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(candidate->pool->driver),
+                     STR_ARG(candidate->pool->name), STR_ARG(candidate->device->name));
+        return FOUND_FAILURE;
+    }
+    struct step next = step;
+    next.device++;
+    enum found found = take_step(search, next);
+    if (found != FOUND_ALL)
+        put_back(search, &step, candidate, &traces);
+    return found;
+}
+
+static enum found take_any(struct search *search, struct step step)
+{
+    struct wanted_claim *claim = &search->claims[step.claim];
+    struct alternative *alternative = alternative_of(search, &step);
+    for (uint32_t i = step.first; i < search->pools.candidates_len; i++) {
+        struct candidate *candidate = &search->pools.candidates[i];
+        struct traces traces;
+        bool unsuitable;
+        if (is_taken(search, &step, candidate))
+            continue;
+        int matches = search_matches(search, claim, alternative, candidate);
+        if (matches < 0)
+            return FOUND_FAILURE;
+        if (!matches || !pick(search, &step, candidate, &traces, &unsuitable))
+            continue;
+        struct step next = step;
+        next.device++;
+        next.first = i + 1;
+        enum found found = take_step(search, next);
+        if (found == FOUND_ALL)
+            return found;
+        put_back(search, &step, candidate, &traces);
+        if (found != FOUND_NOTHING)
+            return found;
+    }
+    return FOUND_NOTHING;
+}
+
+/* One alternative after the other. Too many devices with one of them may be few enough with the next. */
+static enum found take_alternatives(struct search *search, struct step step)
+{
+    struct wanted_request *request = &search->claims[step.claim].requests[step.request];
+    bool always_too_many = true;
+    step.in_alternative = true;
+    for (step.alternative = 0; step.alternative < request->len; step.alternative++) {
+        enum found found = take_step(search, step);
+        if (found == FOUND_TOO_MANY)
+            continue;
+        always_too_many = false;
+        if (found == FOUND_ALL)
+            request->chosen = step.alternative;
+        if (found != FOUND_NOTHING)
+            return found;
+    }
+    return always_too_many ? FOUND_TOO_MANY : FOUND_NOTHING;
+}
+
+static enum found take_next_claim(struct search *search, struct step step)
+{
+    enum found found = take_step(search, (struct step){ .claim = step.claim + 1 });
+    /* Another choice for an earlier claim may still help. */
+    return found == FOUND_TOO_MANY ? FOUND_NOTHING : found;
+}
+
+static enum found take_step(struct search *search, struct step step)
+{
+    if (search_is_late(search))
+        return FOUND_FAILURE;
+    if (step.claim >= search->input->len)
+        return FOUND_ALL;
+    struct wanted_claim *claim = &search->claims[step.claim];
+    if (step.request >= claim->api->spec.requests.len)
+        return take_next_claim(search, step);
+    if (!step.in_alternative && claim->requests[step.request].alternatives[0].has_parent)
+        return take_alternatives(search, step);
+    const struct alternative *alternative = alternative_of(search, &step);
+    if (alternative->wants_all && !alternative->devices)
+        return FOUND_NOTHING;
+    if (step.device >= alternative->devices)
+        return take_step(search, (struct step){ .claim = step.claim, .request = step.request + 1 });
+    if (claim->picked_len + alternative->devices - step.device > RESULTS_MAX)
+        return FOUND_TOO_MANY;
+    return alternative->wants_all ? take_given(search, step) : take_any(search, step);
+}
+
+/* ---- all of it ---- */
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool search_is_late(struct search *search)
+{
+    if (search->deadline_ns && now_ns() >= search->deadline_ns)
+        search->failure = ALLOCATE_TIMED_OUT;
+    return search->failure == ALLOCATE_TIMED_OUT;
+}
+
+/* Nothing was found. Where a pool is broken, that may be why. */
+static void found_nothing(const struct search *search, struct allocate_result *ret)
+{
+    ret->outcome = ALLOCATE_NOTHING;
+    for (uint32_t i = 0; i < search->pools.len; i++)
+        if (search->pools.items[i]->invalid) {
+            ret->outcome = ALLOCATE_NOT_HERE;
+            ret->why = STR("invalid resource pools were encountered");
+        }
+}
+
+void allocate(const struct allocate_input *input, struct allocate_result *ret)
+{
+    struct search search = { .input = input };
+    *ret = (struct allocate_result){ .outcome = ALLOCATE_ERROR };
+    if (input->timeout_ns && __builtin_add_overflow(now_ns(), input->timeout_ns, &search.deadline_ns))
+        search.deadline_ns = 0;
+    if (!pools_gather(input->cluster, input->node, input->scratch, &search.pools, &ret->why))
+        return;
+    enum found found = search_prepare(&search) ? take_step(&search, (struct step){ 0 }) : FOUND_FAILURE;
+    if (found == FOUND_ALL) {
+        ret->allocations = arena_array(input->arena, struct allocation_result, input->len);
+        ret->outcome = ALLOCATE_FOUND;
+        for (uint32_t i = 0; i < input->len && found == FOUND_ALL; i++)
+            if (!search_describe(&search, &search.claims[i], &ret->allocations[i]))
+                found = FOUND_FAILURE;
+    }
+    if (found == FOUND_FAILURE) {
+        ret->outcome = search.failure;
+        ret->why = search.why;
+    } else if (found == FOUND_TOO_MANY) {
+        ret->why = STR("allocation max size exceeded");
+    } else if (found == FOUND_NOTHING) {
+        found_nothing(&search, ret);
+    }
+}

@@ -1,0 +1,257 @@
+/* outcome.c: what a search picked, as the status of a claim says it: devices, their configuration, and the nodes that
+ * they can be used from. */
+#include <stdio.h>
+
+#include "plugins/dynamic_resources/capacity.h"
+#include "plugins/dynamic_resources/search.h"
+
+#define FIELD_NODE_NAME "metadata.name"
+
+/* "request", or "request/subrequest". */
+static struct str request_name(const struct wanted_request *request, const struct alternative *alternative,
+                               struct arena *arena)
+{
+    if (!alternative->has_parent)
+        return alternative->name;
+    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(request->api->name), STR_ARG(alternative->name));
+}
+
+/* ---- devices ---- */
+/* A name for a share of a device, of the form of a UUID. It follows from what it is a share of and for whom, so that
+ * the same decision gives the same name; nobody else can get it. */
+static struct str share_id(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
+                           struct arena *arena)
+{
+    const struct candidate *candidate = picked->candidate;
+    struct str parts[] = { claim->meta.uid,       claim->meta.namespace,  claim->meta.name,
+                           candidate->pool->driver, candidate->pool->name, candidate->device->name };
+    uint64_t high = place, low = ~(uint64_t)place;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        high = hash_bytes(parts[i].ptr, parts[i].len, high + i);
+        low = hash_bytes(parts[i].ptr, parts[i].len, low ^ high);
+    }
+    return arena_printf(arena, "%08x-%04x-4%03x-%04x-%012llx", (unsigned)(high >> 32),
+                        (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xfff),
+                        (unsigned)(low >> 48 & 0x3fff) | 0x8000, (unsigned long long)low & 0xffffffffffff);
+}
+
+static void describe_share(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
+                           struct arena *arena, struct device_result *ret)
+{
+    const struct device *device = picked->candidate->device;
+    ret->share_id = share_id(claim, picked, place, arena);
+    ret->consumed_capacity.items = arena_array(arena, struct resource, device->capacity.len);
+    list_for(&device->capacity, capacity)
+        ret->consumed_capacity.items[ret->consumed_capacity.len++] =
+            (struct resource){ capacity->key, capacity_consumed(picked->alternative->api->capacity, capacity) };
+}
+
+static void describe_device(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
+                            struct arena *arena, struct device_result *ret)
+{
+    const struct candidate *candidate = picked->candidate;
+    const struct device_subrequest *request = picked->alternative->api;
+    *ret = (struct device_result){
+        .request = request_name(picked->request, picked->alternative, arena),
+        .driver = candidate->pool->driver,
+        .pool = candidate->pool->name,
+        .device = candidate->device->name,
+        .admin_access = { request->admin_access.value, request->admin_access.value },
+        .binding_conditions = candidate->device->binding_conditions,
+        .binding_failure_conditions = candidate->device->binding_failure_conditions,
+    };
+    ret->tolerations.items = request->tolerations.items;
+    ret->tolerations.len = request->tolerations.len;
+    if (is_shareable(candidate))
+        describe_share(claim, picked, place, arena, ret);
+}
+
+/* ---- configuration ---- */
+static void add_config(struct allocation_result *ret, struct str source, struct str_list requests,
+                       struct device_config config)
+{
+    ret->devices.config.items[ret->devices.config.len++] =
+        (struct allocated_config){ .source = source, .requests = requests, .config = config };
+}
+
+/* The requests that were answered with this class so far: each class is listed once, with all of them. */
+static bool add_to_listed(struct allocation_result *ret, const struct wanted_claim *claim, uint32_t number,
+                          const uint32_t *starts, struct str name)
+{
+    const struct wanted_request *requests = claim->requests;
+    const struct device_class *class = requests[number].alternatives[requests[number].chosen].class;
+    for (uint32_t i = 0; i < number; i++) {
+        if (requests[i].alternatives[requests[i].chosen].class != class)
+            continue;
+        for (uint32_t c = 0; c < class->config.len; c++) {
+            struct str_list *names = &ret->devices.config.items[starts[i] + c].requests;
+            names->items[names->len++] = name;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void add_class_configs(struct search *search, const struct wanted_claim *claim,
+                              struct allocation_result *ret)
+{
+    struct arena *arena = search->input->arena;
+    uint32_t len = claim->api->spec.requests.len;
+    uint32_t *starts = arena_array(search->input->scratch, uint32_t, len);
+    for (uint32_t i = 0; i < len; i++) {
+        const struct wanted_request *request = &claim->requests[i];
+        const struct alternative *alternative = &request->alternatives[request->chosen];
+        struct str name = request_name(request, alternative, arena);
+        starts[i] = ret->devices.config.len;
+        if (add_to_listed(ret, claim, i, starts, name))
+            continue;
+        list_for(&alternative->class->config, config) {
+            struct str_list names = { arena_array(arena, struct str, len), 1 };
+            names.items[0] = name;
+            add_config(ret, STR("FromClass"), names, *config);
+        }
+    }
+}
+
+static bool str_list_has(const struct str_list *list, struct str text)
+{
+    list_for(list, item)
+        if (str_eq(*item, text))
+            return true;
+    return false;
+}
+
+/* A configuration that names several requests is listed for each of them. */
+static void add_claim_configs(struct search *search, const struct wanted_claim *claim,
+                              struct allocation_result *ret)
+{
+    list_for(&claim->api->spec.config, config) {
+        if (!config->requests.len)
+            add_config(ret, STR("FromClaim"), config->requests, config->config);
+        for (uint32_t i = 0; i < claim->api->spec.requests.len && config->requests.len; i++) {
+            const struct wanted_request *request = &claim->requests[i];
+            const struct alternative *alternative = &request->alternatives[request->chosen];
+            struct str name = request_name(request, alternative, search->input->scratch);
+            if (str_list_has(&config->requests, request->api->name) || str_list_has(&config->requests, name))
+                add_config(ret, STR("FromClaim"), config->requests, config->config);
+        }
+    }
+}
+
+static size_t configs_most(const struct wanted_claim *claim)
+{
+    size_t len = 0;
+    for (uint32_t i = 0; i < claim->api->spec.requests.len; i++) {
+        const struct wanted_request *request = &claim->requests[i];
+        len += request->alternatives[request->chosen].class->config.len + claim->api->spec.config.len;
+    }
+    return len + claim->api->spec.config.len;
+}
+
+/* ---- nodes ---- */
+static bool has_same_values(const struct str_list *a, const struct str_list *b)
+{
+    list_for(a, value)
+        if (!str_list_has(b, *value))
+            return false;
+    list_for(b, value)
+        if (!str_list_has(a, *value))
+            return false;
+    return true;
+}
+
+struct requirements {
+    struct selector_requirement *items;
+    uint32_t len, cap;
+};
+
+static void add_requirements(struct requirements *to, const struct selector_requirement *from, uint32_t len,
+                             struct arena *arena)
+{
+    for (uint32_t i = 0; i < len; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < to->len && !known; k++)
+            known = str_eq(to->items[k].key, from[i].key) &&
+                    str_eq(to->items[k].operator, from[i].operator) &&
+                    has_same_values(&to->items[k].values, &from[i].values);
+        if (known)
+            continue;
+        if (to->len == to->cap) {
+            struct selector_requirement *more =
+                arena_array(arena, struct selector_requirement, (size_t)to->cap * 2 + 4);
+            if (to->len)
+                memcpy(more, to->items, to->len * sizeof(*more));
+            to->items = more;
+            to->cap = to->cap * 2 + 4;
+        }
+        to->items[to->len++] = from[i];
+    }
+}
+
+static struct node_selector *selector_new(struct requirements expressions, struct requirements fields,
+                                          struct arena *arena)
+{
+    struct node_selector *ret = arena_new(arena, struct node_selector);
+    ret->terms.items = arena_new(arena, struct node_selector_term);
+    ret->terms.len = 1;
+    ret->terms.items->match_expressions.items = expressions.items;
+    ret->terms.items->match_expressions.len = expressions.len;
+    ret->terms.items->match_fields.items = fields.items;
+    ret->terms.items->match_fields.len = fields.len;
+    return ret;
+}
+
+static struct node_selector *only_node(struct str name, struct arena *arena)
+{
+    struct selector_requirement *field = arena_new(arena, struct selector_requirement);
+    struct str *value = arena_new(arena, struct str);
+    *value = name;
+    *field = (struct selector_requirement){
+        .key = STR(FIELD_NODE_NAME), .operator = STR("In"), .op = OP_IN, .values = { value, 1 }
+    };
+    return selector_new((struct requirements){ 0 }, (struct requirements){ field, 1, 1 }, arena);
+}
+
+/* Where the devices can be used: on this node, where all of their selectors say, or anywhere (NULL). */
+static bool describe_nodes(struct search *search, const struct wanted_claim *claim, struct node_selector **ret)
+{
+    struct arena *arena = search->input->arena;
+    struct requirements expressions = { 0 }, fields = { 0 };
+    for (uint32_t i = 0; i < claim->picked_len; i++) {
+        const struct device *device = claim->picked[i].candidate->device;
+        const struct resource_slice *slice = claim->picked[i].candidate->slice;
+        bool per_device = slice->per_device_node_selection.value;
+        struct str node_name = per_device ? device->node_name : slice->node_name;
+        const struct node_selector *selector = per_device ? device->node_selector : slice->node_selector;
+        if (node_name.ptr || device->binds_to_node.value) {
+            *ret = only_node(search->input->node->meta.name, arena);
+            return true;
+        }
+        if (!selector || !selector->terms.len)
+            continue;
+        if (selector->terms.len > 1)
+            return search_fails(search,
+                                "create NodeSelector for claim " STR_FMT
+                                ": unsupported ResourceSlice.NodeSelector with %u terms",
+                                STR_ARG(claim->api->meta.name), selector->terms.len);
+        const struct node_selector_term *term = &selector->terms.items[0];
+        add_requirements(&fields, term->match_fields.items, term->match_fields.len, arena);
+        add_requirements(&expressions, term->match_expressions.items, term->match_expressions.len, arena);
+    }
+    *ret = fields.len || expressions.len ? selector_new(expressions, fields, arena) : NULL;
+    return true;
+}
+
+bool search_describe(struct search *search, const struct wanted_claim *claim, struct allocation_result *ret)
+{
+    struct arena *arena = search->input->arena;
+    *ret = (struct allocation_result){ 0 };
+    ret->devices.results.items = arena_array(arena, struct device_result, claim->picked_len);
+    ret->devices.results.len = claim->picked_len;
+    for (uint32_t i = 0; i < claim->picked_len; i++)
+        describe_device(claim->api, &claim->picked[i], i, arena, &ret->devices.results.items[i]);
+    ret->devices.config.items = arena_array(arena, struct allocated_config, configs_most(claim));
+    add_class_configs(search, claim, ret);
+    add_claim_configs(search, claim, ret);
+    return describe_nodes(search, claim, &ret->node_selector);
+}

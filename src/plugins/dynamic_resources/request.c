@@ -1,0 +1,226 @@
+/* request.c: what claims want, checked before the search, and which devices would do; see search.h. */
+#include "plugins/dynamic_resources/capacity.h"
+#include "plugins/dynamic_resources/search.h"
+
+#define MODE_ALL "All"
+#define MODE_EXACT_COUNT "ExactCount"
+
+bool search_fails(struct search *search, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    search->failure = ALLOCATE_ERROR;
+    search->why = arena_vprintf(search->input->scratch, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- matching ---- */
+/* All selectors must match. `class`: whose they are; NULL: the request's. */
+static int selectors_all_match(struct search *search, const struct wanted_claim *claim,
+                               const struct device_class *class, const struct device_selector *selectors,
+                               uint32_t len, struct candidate *candidate)
+{
+    struct arena *scratch = search->input->scratch;
+    struct str why = { 0 };
+    for (uint32_t i = 0; i < len; i++) {
+        if (search_is_late(search))
+            return -1;
+        /* A selector of a kind that nobody knows is no expression. */
+        struct str expression = selectors[i].cel ? selectors[i].cel->expression : STR("");
+        int r = -1;
+        if (!candidate->seen)
+            candidate->seen = selectors_device(candidate->device, candidate->pool->driver, scratch, &why);
+        if (candidate->seen)
+            r = selectors_match(search->input->selectors, expression, candidate->seen, scratch, &why);
+        else
+            why = arena_printf(scratch, "CEL runtime error: " STR_FMT, STR_ARG(why));
+        if (r < 0 && class)
+            search_fails(search, "class " STR_FMT ": selector #%u: " STR_FMT, STR_ARG(class->meta.name), i,
+                         STR_ARG(why));
+        else if (r < 0)
+            search_fails(search, "claim " CLAIM_FMT ": selector #%u: " STR_FMT, CLAIM_ARG(claim->api), i,
+                         STR_ARG(why));
+        if (r <= 0)
+            return r;
+    }
+    return 1;
+}
+
+/* Devices of a slice may be on nodes of their own. */
+static int is_on_node(struct search *search, const struct candidate *candidate)
+{
+    const struct device *device = candidate->device;
+    if (!candidate->slice->per_device_node_selection.value)
+        return 1;
+    struct str why;
+    int r = pools_node_matches(search->input->node, device->node_name, device->all_nodes.value,
+                               device->node_selector, search->input->scratch, &why);
+    if (r < 0)
+        search_fails(search, STR_FMT, STR_ARG(why));
+    return r;
+}
+
+static int look_closer(struct search *search, const struct wanted_claim *claim,
+                       const struct alternative *alternative, struct candidate *candidate)
+{
+    const struct device_class *class = alternative->class;
+    int r = selectors_all_match(search, claim, class, class->selectors.items, class->selectors.len, candidate);
+    if (r > 0)
+        r = selectors_all_match(search, claim, NULL, alternative->api->selectors.items,
+                                alternative->api->selectors.len, candidate);
+    return r > 0 ? is_on_node(search, candidate) : r;
+}
+
+int search_matches(struct search *search, const struct wanted_claim *claim, struct alternative *alternative,
+                   struct candidate *candidate)
+{
+    size_t number = (size_t)(candidate - search->pools.candidates);
+    if (!alternative->matches)
+        alternative->matches = arena_array(search->input->scratch, uint8_t, search->pools.candidates_len);
+    if (alternative->matches[number] == MATCH_UNKNOWN) {
+        int r = look_closer(search, claim, alternative, candidate);
+        if (r < 0)
+            return r;
+        alternative->matches[number] = r ? MATCH_YES : MATCH_NO;
+    }
+    /* How much is left is looked at again when the device is picked. */
+    return alternative->matches[number] == MATCH_YES;
+}
+
+/* ---- preparing ---- */
+/* Which devices are "all"? While a pool is being updated or is broken, nobody can say. */
+static bool find_all(struct search *search, const struct wanted_claim *claim, struct alternative *alternative)
+{
+    struct pools *pools = &search->pools;
+    for (uint32_t i = 0; i < pools->len; i++) {
+        const struct pool *pool = pools->items[i];
+        if (pool->incomplete || pool->invalid)
+            return search_fails(search,
+                                "claim " CLAIM_FMT ", request " STR_FMT
+                                ": asks for all devices, but resource pool " STR_FMT "/" STR_FMT
+                                " is currently %s",
+                                CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(pool->driver),
+                                STR_ARG(pool->name), pool->incomplete ? "being updated" : "invalid");
+    }
+    alternative->all = arena_array(search->input->scratch, struct candidate *, pools->candidates_len);
+    for (uint32_t i = 0; i < pools->candidates_len; i++) {
+        struct candidate *candidate = &pools->candidates[i];
+        int r = search_matches(search, claim, alternative, candidate);
+        if (r < 0)
+            return false;
+        if (r && capacity_suffices(alternative->api->capacity, candidate, search->input->cluster))
+            alternative->all[alternative->devices++] = candidate;
+    }
+    return true;
+}
+
+static bool check_selectors(struct search *search, const struct wanted_claim *claim,
+                            const struct alternative *alternative)
+{
+    for (uint32_t i = 0; i < alternative->api->selectors.len; i++)
+        if (!alternative->api->selectors.items[i].cel)
+            return search_fails(search,
+                                "claim " CLAIM_FMT ", request " STR_FMT
+                                ", selector #%u: CEL expression empty (unsupported selector type?)",
+                                CLAIM_ARG(claim->api), STR_ARG(alternative->name), i);
+    return true;
+}
+
+static bool prepare_alternative(struct search *search, const struct wanted_claim *claim,
+                                struct alternative *alternative)
+{
+    const struct device_subrequest *api = alternative->api;
+    if (!check_selectors(search, claim, alternative))
+        return false;
+    if (!api->device_class_name.len)
+        return search_fails(search,
+                            "claim " CLAIM_FMT ", request " STR_FMT
+                            ": missing device class name (unsupported request type?)",
+                            CLAIM_ARG(claim->api), STR_ARG(alternative->name));
+    alternative->class =
+        cluster_get(&search->input->cluster->device_classes, (struct str){ 0 }, api->device_class_name);
+    if (!alternative->class)
+        return search_fails(search,
+                            "claim " CLAIM_FMT ", request " STR_FMT ": could not retrieve device class " STR_FMT
+                            ": deviceclass.resource.k8s.io \"" STR_FMT "\" not found",
+                            CLAIM_ARG(claim->api), STR_ARG(alternative->name),
+                            STR_ARG(api->device_class_name), STR_ARG(api->device_class_name));
+    if (str_is(api->allocation_mode, MODE_EXACT_COUNT)) {
+        alternative->devices = api->count;
+        return true;
+    }
+    alternative->wants_all = str_is(api->allocation_mode, MODE_ALL);
+    if (alternative->wants_all)
+        return find_all(search, claim, alternative);
+    return search_fails(search, "claim " CLAIM_FMT ", request " STR_FMT ": unsupported count mode " STR_FMT,
+                        CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(api->allocation_mode));
+}
+
+/* *ret_devices: it needs at least so many. */
+static bool prepare_request(struct search *search, struct wanted_claim *claim, uint32_t number,
+                            int64_t *ret_devices)
+{
+    struct wanted_request *request = &claim->requests[number];
+    const struct device_request *api = &claim->api->spec.requests.items[number];
+    uint32_t alternatives = api->first_available.len;
+    *request = (struct wanted_request){ .api = api, .len = MAX(alternatives, 1u) };
+    request->alternatives = arena_array(search->input->scratch, struct alternative, request->len);
+    *ret_devices = INT64_MAX;
+    for (uint32_t i = 0; i < request->len; i++) {
+        const struct device_subrequest *sub = alternatives ? &api->first_available.items[i] : api->exactly;
+        struct alternative *alternative = &request->alternatives[i];
+        *alternative = (struct alternative){ .api = sub,
+                                             .name = alternatives ? sub->name : api->name,
+                                             .has_parent = alternatives };
+        if (!prepare_alternative(search, claim, alternative))
+            return false;
+        *ret_devices = MIN(*ret_devices, alternative->devices);
+    }
+    return true;
+}
+
+static bool prepare_constraints(struct search *search, struct wanted_claim *claim)
+{
+    const struct resource_claim *api = claim->api;
+    claim->constraints = arena_array(search->input->scratch, struct constraint, api->spec.constraints.len);
+    for (uint32_t i = 0; i < api->spec.constraints.len; i++)
+        if (!constraint_init(&claim->constraints[i], &api->spec.constraints.items[i], api->spec.requests.len,
+                             search->input->scratch))
+            return search_fails(search,
+                                "claim " CLAIM_FMT
+                                ", constraint #%u: empty constraint (unsupported constraint type?)",
+                                CLAIM_ARG(api), i);
+    return true;
+}
+
+static bool prepare_claim(struct search *search, struct wanted_claim *claim)
+{
+    const struct resource_claim *api = claim->api;
+    int64_t total = 0, devices;
+    claim->requests = arena_array(search->input->scratch, struct wanted_request, api->spec.requests.len);
+    for (uint32_t i = 0; i < api->spec.requests.len; i++) {
+        if (!prepare_request(search, claim, i, &devices))
+            return false;
+        if (__builtin_add_overflow(total, devices, &total))
+            total = INT64_MAX;
+    }
+    if (total > RESULTS_MAX)
+        return search_fails(search,
+                            "claim " CLAIM_FMT
+                            ": number of requested devices %lld exceeds the claim limit of %d",
+                            CLAIM_ARG(api), (long long)total, RESULTS_MAX);
+    return prepare_constraints(search, claim);
+}
+
+bool search_prepare(struct search *search)
+{
+    const struct allocate_input *input = search->input;
+    search->claims = arena_array(input->scratch, struct wanted_claim, input->len);
+    for (uint32_t i = 0; i < input->len; i++) {
+        search->claims[i].api = input->claims[i];
+        if (!prepare_claim(search, &search->claims[i]))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,53 @@
+/* recording.h: reads what client/journal.h wrote: the entries of one recording, first to last.
+ *
+ * A recording is trusted as far as its checksums go: behind a block that is damaged, cut off, or not the next one,
+ * nothing is read, and `cut` says so in a sentence. Entries are slices of the files, which stay mapped until
+ * recording_close(). */
+#ifndef SIM_RECORDING_H
+#define SIM_RECORDING_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "client/journal.h"
+#include "codec/protobuf.h"
+
+struct recording_file {
+    struct str name, path; /* terminated */
+    const char *bytes;     /* NULL: not mapped yet */
+    size_t len;
+};
+
+struct recording {
+    struct arena arena;
+    struct str name;  /* "20261115T105945.123Z" */
+    struct str older; /* names of other recordings that are there, with commas; empty: none */
+    VEC(struct recording_file) files;
+    size_t file, at; /* the next block */
+    uint64_t blocks, entries, bytes;
+    struct protobuf_reader rest; /* of the present block */
+    bool over;
+    struct error cut; /* what was left out, and why; empty: nothing */
+};
+
+struct recording_entry {
+    enum journal_entry_kind kind; /* one that this program does not know is left out */
+    int64_t now_ns;               /* 0: it has none */
+    struct str body;              /* its fields */
+};
+
+/* `path` is a folder, of which the newest recording is read, or one file of the recording that is wanted. */
+int recording_open(struct recording *recording, const char *path, struct error *err);
+/* False: there is no more. */
+bool recording_next(struct recording *recording, struct recording_entry *ret);
+void recording_close(struct recording *recording);
+
+/* The fields of an entry, by tag; numbers beyond and unknown tags are left out. Of a tag that comes again, the last
+ * one counts. */
+enum { ENTRY_TAGS = 16 };
+struct entry_fields {
+    struct str texts[ENTRY_TAGS];
+    uint64_t numbers[ENTRY_TAGS];
+};
+int entry_read(struct str body, struct entry_fields *ret, struct error *err);
+
+#endif

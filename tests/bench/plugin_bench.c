@@ -1,0 +1,52 @@
+/* plugin_bench.c: see plugin_bench.h. The median is compared: a decision that was disturbed does not count. */
+#include "bench/plugin_bench.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "framework/loaded.h"
+#include "plugins/registry.h"
+
+#define CONFIG(plugin) \
+    "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\",\"kind\":\"KubeSchedulerConfiguration\"," \
+    "\"profiles\":[{\"plugins\":{\"multiPoint\":{\"enabled\":[{\"name\":\"" plugin "\"}]}}}]}"
+
+static const struct {
+    const char *what, *config;
+} rows[] = {
+    { "loaded only", NULL },
+    { "idle (Skip)", CONFIG("Idle") },
+    { "no-op filter", CONFIG("Noop") },
+    { "no-op scorer", CONFIG("NoopScore") },
+};
+
+int plugin_bench(const char *file, plugin_measure measure, const uint32_t *nodes, uint32_t len)
+{
+    struct loaded loaded;
+    struct error err;
+    loaded_init(&loaded, &builtin_plugins);
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const struct berth_module *module = handle ? dlsym(handle, "berth_module") : NULL;
+    if (!module || loaded_add(&loaded, module, file, &err) < 0) {
+        printf("plugins: %s\n", module ? err.text : dlerror());
+        return 1;
+    }
+    printf("\n%-16s %7s %9s %9s %9s   (goals: nothing for an idle plugin, 20 ns for a no-op filter)\n",
+           "plugin", "nodes", "p50 us", "more us", "ns/node");
+    for (uint32_t i = 0; i < len; i++) {
+        struct figures without, with;
+        if (!measure(&(struct plugin_setup){ 0 }, nodes[i], &without))
+            return 1;
+        printf("%-16s %7u %9.2f\n", "none", nodes[i], without.p50_us);
+        for (size_t k = 0; k < ARRAY_SIZE(rows); k++) {
+            if (!measure(&(struct plugin_setup){ &loaded.registry, rows[k].config }, nodes[i], &with))
+                return 1;
+            double more = with.p50_us - without.p50_us;
+            printf("%-16s %7u %9.2f %9.2f %9.2f\n", rows[k].what, nodes[i], with.p50_us, more,
+                   more * 1000 / nodes[i]);
+            fflush(stdout);
+        }
+    }
+    loaded_release(&loaded);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* plugin_bench.h: what plugins from a shared object cost, against the same decisions without them. */
+#ifndef BENCH_PLUGIN_BENCH_H
+#define BENCH_PLUGIN_BENCH_H
+
+#include "bench/measure.h"
+
+/* What an engine is made with; the defaults where it is NULL. */
+struct plugin_setup {
+    const struct registry *registry;
+    const char *config; /* a KubeSchedulerConfiguration */
+};
+
+typedef bool (*plugin_measure)(const struct plugin_setup *setup, uint32_t nodes, struct figures *ret);
+
+/* Prints a row for each plugin of tests/plugins/noop.c and each number of nodes. */
+int plugin_bench(const char *file, plugin_measure measure, const uint32_t *nodes, uint32_t len);
+
+#endif

@@ -1,0 +1,10 @@
+/* picky.h: plugins without row forms, as loaded ones are, that take part in random profiles. */
+#ifndef PROPERTY_PICKY_H
+#define PROPERTY_PICKY_H
+
+#include "framework/profile.h"
+
+/* The built-in plugins, and "Picky" (all of PreFilter, Filter, PreScore, Score) and "Terse" (Filter and Score alone). */
+const struct registry *picky_registry(void);
+
+#endif
