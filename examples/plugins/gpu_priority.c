@@ -8,8 +8,9 @@
  *         models: [NVIDIA-H100, NVIDIA-A100]   # best first
  *         strict: false                 # true: other pods never run on GPU nodes
  *
- * Filter: a GPU pod fits only where so many GPUs are free. Score: for a GPU pod the better model, then the node that it
- * fills (so that whole nodes stay free for large jobs); for any other pod 100 on nodes without a GPU, 0 on those with. */
+ * That a GPU pod fits only where enough GPUs are free is NodeResourcesFit's affair. Here: Filter keeps other pods off if
+ * it is strict. Score: for a GPU pod the better model, then the node that it fills (so that whole nodes stay free for
+ * large jobs); for any other pod 100 on nodes without a GPU, 0 on those with. */
 #include <berth/plugin.h>
 
 struct args {
@@ -56,15 +57,18 @@ static int64_t wanted(struct berth_cycle *cycle, const struct self *self)
     return berth_pod_request(berth_cycle_info(cycle), self->gpu);
 }
 
+/* Nothing to filter for GPU pods, or where others may share their nodes. */
+static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
+{
+    const struct self *self = berth_cycle_self(cycle);
+    (void)narrow;
+    return self->args->strict && !wanted(cycle, self) ? BERTH_OK : berth_verdict(BERTH_SKIP);
+}
+
 static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
 {
     const struct self *self = berth_cycle_self(cycle);
-    int64_t want = wanted(cycle, self), has = berth_node_allocatable(node, self->gpu);
-    if (want && has < want) /* evicting others does not make a node larger */
-        return BERTH_REJECT(BERTH_UNRESOLVABLE, "node(s) had too few GPUs");
-    if (want && has - berth_node_used(node, self->gpu) < want)
-        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "node(s) had no free GPU");
-    if (!want && has && self->args->strict)
+    if (berth_node_allocatable(node, self->gpu))
         return BERTH_REJECT(BERTH_UNRESOLVABLE, "node(s) were kept for GPU pods");
     return BERTH_OK;
 }
@@ -93,22 +97,20 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
     return BERTH_OK;
 }
 
-/* Only more GPUs on a node, a new node, or a pod that gives some back can help. */
-static enum berth_hint_answer gpus_appeared(const struct berth_hint *hint, const struct berth_pod *pod,
-                                            const struct berth_event *event)
+/* A pod that was kept off may run on a node without GPUs. */
+static enum berth_hint_answer node_changed(const struct berth_hint *hint, const struct berth_pod *pod,
+                                           const struct berth_event *event)
 {
     const struct self *self = berth_hint_self(hint);
-    const void *node = berth_event_after(event);
+    const struct berth_cluster *cluster = berth_hint_cluster(hint);
+    uint32_t row = berth_node_row(cluster, berth_object_name(berth_event_after(event)));
     (void)pod;
-    uint32_t row = berth_node_row(berth_hint_cluster(hint), berth_object_name(node));
-    bool has = row != BERTH_ROW_NONE &&
-               berth_node_allocatable(berth_node(berth_hint_cluster(hint), row), self->gpu) > 0;
-    return has || self->args->strict ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;
+    bool open = row != BERTH_ROW_NONE && !berth_node_allocatable(berth_node(cluster, row), self->gpu);
+    return open ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;
 }
 
 static const struct berth_event_rule events[] = {
-    { BERTH_EVENT_NODE, BERTH_ADD | BERTH_NODE_ALLOCATABLE, gpus_appeared },
-    { BERTH_EVENT_ASSIGNED_POD, BERTH_DELETE, NULL },
+    { BERTH_EVENT_NODE, BERTH_ADD | BERTH_NODE_ALLOCATABLE, node_changed },
     { 0 },
 };
 
@@ -119,6 +121,7 @@ static const struct berth_plugin gpu_priority = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
+    .pre_filter = pre_filter,
     .filter = filter,
     .score = score,
     .events = events,

@@ -107,8 +107,8 @@ enum berth_code {
     BERTH_UNSCHEDULABLE = 2, /* not here; evicting others may help */
     BERTH_UNRESOLVABLE = 3,  /* not here, and evicting others does not help: UnschedulableAndUnresolvable */
     BERTH_WAIT = 4,          /* Permit only */
-    BERTH_SKIP = 5,          /* PreFilter, PreScore: do not ask my Filter, my Score. Bind: the next plugin shall */
-    BERTH_PENDING = 6,       /* as UNSCHEDULABLE; something outside of the cluster has to happen first */
+    BERTH_SKIP = 5,    /* PreFilter, PreScore: do not ask my Filter, my Score. Bind: the next plugin shall */
+    BERTH_PENDING = 6, /* as UNSCHEDULABLE; something outside of the cluster has to happen first */
 };
 
 /* Passed by value; owns nothing. Reasons are static, or in an arena that lives for as long as the attempt. */
@@ -348,21 +348,28 @@ struct berth_metric_info {
     F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_cluster *, cycle_cluster, (const struct berth_cycle *cycle), (cycle)) \
     F(void *, cycle_self, (const struct berth_cycle *cycle), (cycle)) /* what init() made */ \
-    F(void **, cycle_state, (struct berth_cycle *cycle), (cycle))     /* the plugin's own; starts as NULL */ \
-    F(struct berth_arena *, cycle_arena, (struct berth_cycle *cycle), (cycle)) \
-    F(bool, cycle_cancelled, (const struct berth_cycle *cycle), (cycle)) /* PreBind, Bind: nobody waits any more */ \
-    F(void *, alloc, (struct berth_arena *arena, size_t size), (arena, size)) /* cleared */ \
-    F(struct berth_status, reason, (struct berth_arena *arena, enum berth_code code, struct berth_str reason), \
+    F(void **, cycle_state, (struct berth_cycle * cycle), (cycle))    /* the plugin's own; starts as NULL */ \
+    F(struct berth_arena *, cycle_arena, (struct berth_cycle * cycle), (cycle)) \
+    F(bool, cycle_cancelled, (const struct berth_cycle *cycle), \
+      (cycle)) /* PreBind, Bind: nobody waits any more */ \
+    F(void *, alloc, (struct berth_arena * arena, size_t size), (arena, size)) /* cleared */ \
+    F(struct berth_status, reason, \
+      (struct berth_arena * arena, enum berth_code code, struct berth_str reason), \
       (arena, code, reason)) /* copies the reason */ \
-    V(narrow, (struct berth_cycle *cycle, struct berth_node_names *names, const struct berth_str *items, uint32_t len), \
+    V(narrow, \
+      (struct berth_cycle * cycle, struct berth_node_names * names, const struct berth_str *items, \
+       uint32_t len), \
       (cycle, names, items, len)) /* PreFilter: only these */ \
     F(struct berth_status, fits_without, \
-      (struct berth_cycle *cycle, uint32_t row, const struct berth_pod_info *const *gone, uint32_t len), \
+      (struct berth_cycle * cycle, uint32_t row, const struct berth_pod_info *const *gone, uint32_t len), \
       (cycle, row, gone, len)) /* PostFilter: all filters, on the node as it would be without these pods */ \
-    F(struct berth_rows, feasible, (struct berth_cycle *cycle), (cycle)) /* PreScore: the nodes to be scored */ \
-    F(struct berth_status, diagnosis_of, (const struct berth_diagnosis *diagnosis, uint32_t row), (diagnosis, row)) \
+    F(struct berth_rows, feasible, (struct berth_cycle * cycle), \
+      (cycle)) /* PreScore: the nodes to be scored */ \
+    F(struct berth_status, diagnosis_of, (const struct berth_diagnosis *diagnosis, uint32_t row), \
+      (diagnosis, row)) \
     /* nodes */ \
-    F(struct berth_rows, nodes, (const struct berth_cluster *cluster), (cluster)) /* in the order of the search */ \
+    F(struct berth_rows, nodes, (const struct berth_cluster *cluster), \
+      (cluster)) /* in the order of the search */ \
     F(struct berth_node_view, node, (const struct berth_cluster *cluster, uint32_t row), (cluster, row)) \
     F(uint32_t, node_row, (const struct berth_cluster *cluster, struct berth_str name), (cluster, name)) \
     F(struct berth_str, node_name, (struct berth_node_view node), (node)) \
@@ -387,11 +394,15 @@ struct berth_metric_info {
     F(struct berth_str, object_uid, (const void *object), (object)) \
     F(struct berth_str, object_label, (const void *object, const char *key), (object, key)) \
     F(struct berth_str, object_annotation, (const void *object, const char *key), (object, key)) \
-    F(struct berth_value, read, (const char *kind, const void *object, const char *path), (kind, object, path)) \
-    F(const void *, get, (const struct berth_cluster *cluster, const char *kind, struct berth_str namespace_, \
-                          struct berth_str name), (cluster, kind, namespace_, name)) \
-    V(each, (const struct berth_cluster *cluster, const char *kind, \
-             bool (*visit)(void *context, const void *object), void *context), \
+    F(struct berth_value, read, (const char *kind, const void *object, const char *path), \
+      (kind, object, path)) \
+    F(const void *, get, \
+      (const struct berth_cluster *cluster, const char *kind, struct berth_str namespace_, \
+       struct berth_str name), \
+      (cluster, kind, namespace_, name)) \
+    V(each, \
+      (const struct berth_cluster *cluster, const char *kind, \
+       bool (*visit)(void *context, const void *object), void *context), \
       (cluster, kind, visit, context)) /* until visit says false */ \
     /* hints and events */ \
     F(void *, hint_self, (const struct berth_hint *hint), (hint)) \
@@ -399,26 +410,31 @@ struct berth_metric_info {
     F(uint32_t, event_actions, (const struct berth_event *event), (event)) \
     F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: it is new */ \
     F(const void *, event_after, (const struct berth_event *event), (event))  /* NULL: it is gone */ \
-    F(bool, same_pod, (const struct berth_pod *a, const struct berth_pod *b), (a, b)) /* of whatever version */ \
+    F(bool, same_pod, (const struct berth_pod *a, const struct berth_pod *b), \
+      (a, b)) /* of whatever version */ \
     /* any thread: what happens to other pods. A pod that is not there, or does not wait, is passed over. */ \
     V(activate, (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name), \
       (handle, namespace_, name)) \
     V(allow, (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name), \
       (handle, namespace_, name)) \
-    V(refuse, (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
-               struct berth_str reason), (handle, namespace_, name, reason)) \
+    V(refuse, \
+      (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
+       struct berth_str reason), \
+      (handle, namespace_, name, reason)) \
     /* the pods that wait for this plugin's permission; on the deciding thread */ \
-    V(each_waiting, (const struct berth_handle *handle, \
-                     bool (*visit)(void *context, const struct berth_pod_info *pod), void *context), \
+    V(each_waiting, \
+      (const struct berth_handle *handle, bool (*visit)(void *context, const struct berth_pod_info *pod), \
+       void *context), \
       (handle, visit, context)) \
     /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL: no such family is possible. */ \
-    F(struct berth_metric *, metric_get, (const struct berth_metric_info *info, const struct berth_str *labels), \
-      (info, labels)) \
-    V(metric_add, (struct berth_metric *metric, double value), (metric, value)) \
-    V(metric_set, (struct berth_metric *metric, double value), (metric, value))         /* gauges */ \
-    V(metric_observe, (struct berth_metric *metric, double value), (metric, value))     /* histograms */ \
+    F(struct berth_metric *, metric_get, \
+      (const struct berth_metric_info *info, const struct berth_str *labels), (info, labels)) \
+    V(metric_add, (struct berth_metric * metric, double value), (metric, value)) \
+    V(metric_set, (struct berth_metric * metric, double value), (metric, value))     /* gauges */ \
+    V(metric_observe, (struct berth_metric * metric, double value), (metric, value)) /* histograms */ \
     /* any thread: a line of the log, shown from -v=verbosity on; -1: an error */ \
-    V(log_text, (int32_t verbosity, const char *file, int line, const char *text), (verbosity, file, line, text))
+    V(log_text, (int32_t verbosity, const char *file, int line, const char *text), \
+      (verbosity, file, line, text))
 
 struct berth_host {
     uint32_t abi, size;
@@ -449,8 +465,8 @@ BERTH_FUNCTIONS(BERTH_F_, BERTH_V_)
 #undef BERTH_V_
 
 /* A verdict with a reason made by printf. */
-__attribute__((format(printf, 3, 4))) static inline struct berth_status
-berth_reject(struct berth_arena *arena, enum berth_code code, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline struct berth_status berth_reject(
+    struct berth_arena *arena, enum berth_code code, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -471,8 +487,9 @@ __attribute__((format(printf, 2, 3))) static inline int berth_fail(struct berth_
     return -1;
 }
 
-__attribute__((format(printf, 4, 5))) static inline void
-berth_log_printf_(int32_t verbosity, const char *file, int line, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static inline void berth_log_printf_(int32_t verbosity,
+                                                                           const char *file, int line,
+                                                                           const char *format, ...)
 {
     char text[512];
     va_list args;

@@ -199,6 +199,7 @@ int quantity_parse(struct str text, struct quantity *ret)
     wide nano = number.base == 10 ? decimal_nano(&number) : binary_nano(&number);
     *ret = from_nano(number.negative ? -nano : nano);
     ret->binary = number.base == 2;
+    ret->finer = !is_fast(&number) || (number.base == 10 && number.exponent < (int64_t)number.fraction.len);
     return 0;
 }
 
@@ -253,7 +254,10 @@ struct quantity quantity_from_milli(int64_t milli)
 
 struct quantity quantity_round_to_milli(struct quantity q)
 {
-    return from_nano(divide_away_from_zero(to_nano(q), NANO_PER_MILLI) * NANO_PER_MILLI);
+    struct quantity rounded = from_nano(divide_away_from_zero(to_nano(q), NANO_PER_MILLI) * NANO_PER_MILLI);
+    rounded.binary = q.binary;
+    rounded.finer = q.finer;
+    return rounded;
 }
 
 /* ---- writing ---- */

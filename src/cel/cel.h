@@ -72,6 +72,7 @@ struct cel_format;
 struct cel_timestamp {
     int64_t seconds; /* since 1970 */
     uint32_t nanos;
+    int32_t offset_seconds; /* of the zone that it was written in */
 };
 
 /* A number of billionths, two's complement in 128 bits: sums of quantities leave 64 bits. */
@@ -160,6 +161,8 @@ static inline struct cel_value cel_string(struct str value)
     return (struct cel_value){ .kind = CEL_STRING, .text = value };
 }
 
+/* The name of its type: "int", "google.protobuf.Duration". */
+const char *cel_value_type(const struct cel_value *value);
 struct cel_value cel_quantity(struct quantity value);
 /* A strict version (1.2.3-pre.4+build), which `arena` then holds. -EINVAL: `err` says why it is none. */
 int cel_semver(struct str text, struct arena *arena, struct cel_value *ret, struct error *err);

@@ -83,7 +83,8 @@ static struct cel_value dispatch(struct cel_run *run, const struct cel_call *cal
     return cel_fail(run, "no such overload: " STR_FMT, STR_ARG(call->function));
 }
 
-/* Arguments first, all of them up to two; of more, none behind the first that fails, and then it costs nothing. */
+/* Arguments first, all of them up to two; of more, or of a compiled pattern's, none behind the first that fails, and
+ * then it costs nothing. */
 static struct cel_value eval_call(struct cel_run *run, const struct cel_call *call)
 {
     struct cel_value args[CEL_ARGS_MAX], result = { .kind = CEL_NULL };
@@ -93,7 +94,7 @@ static struct cel_value eval_call(struct cel_run *run, const struct cel_call *ca
             return args[i];
         if (cel_is_error(&args[i]) && !cel_is_error(&result))
             result = args[i];
-        if (cel_is_error(&result) && call->len > 2)
+        if (cel_is_error(&result) && (call->len > 2 || call->regex))
             return result;
     }
     const struct cel_overload *chosen = call->candidates[0].overload;

@@ -22,11 +22,16 @@ const char *cel_url_check(struct str text, struct arena *arena);
 
 /* net.c */
 bool cel_ip_equal(const struct cel_ip *a, const struct cel_ip *b);
+/* An IPv6 address, of whatever kind. */
+bool cel_ip_is_v6(struct str text);
 size_t cel_ip_size(const struct cel_value *value);
 struct str cel_ip_text(const struct cel_value *value, struct arena *arena);
 
 /* format.c */
 uint64_t cel_format_regex_size(const struct cel_format *format);
+
+/* string_format.c */
+struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *args, size_t len);
 
 /* time.c */
 struct cel_value cel_timestamp_parse(struct str text);

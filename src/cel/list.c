@@ -113,6 +113,12 @@ static struct cel_value grow(struct cel_run *run, const struct cel_value *value,
     return *value;
 }
 
+struct cel_value cel_list_push(struct cel_run *run, const struct cel_value *grower, struct cel_value item)
+{
+    struct item_list one = { .head = { &item_ops, 1 }, .items = &item };
+    return grow(run, grower, &one.head);
+}
+
 struct cel_value cel_list_concat(struct cel_run *run, const struct cel_value *a, const struct cel_value *b)
 {
     if (cel_list_grows(a))

@@ -34,6 +34,11 @@ const char *cel_kind_name(enum cel_kind kind)
     return names[kind];
 }
 
+const char *cel_value_type(const struct cel_value *value)
+{
+    return cel_kind_name(value->kind);
+}
+
 bool cel_double_to_int(double value, int64_t *ret)
 {
     if (!(value > -0x1p63 && value < 0x1p63))

@@ -23,6 +23,8 @@ bool cel_list_contains(struct cel_run *run, const struct cel_list *list, const s
 /* A list that grows in place: the accumulator of map(), filter() and so on. */
 struct cel_value cel_list_grower(struct cel_run *run);
 bool cel_list_grows(const struct cel_value *value);
+/* An error, or the list with an item more. */
+struct cel_value cel_list_push(struct cel_run *run, const struct cel_value *grower, struct cel_value item);
 struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *value);
 
 /* A map of a number of entries to come, which cel_map_put() adds and replaces. */

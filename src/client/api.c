@@ -35,8 +35,10 @@ struct call {
     struct api_request request; /* its texts in the arena */
     const char *url;
     int64_t not_before_ns, token_ns; /* token_ns: the time that a token of the rate is for; 0: none */
+    int64_t begun_ns;                /* when it was wanted, without its delay */
     struct credential *credential;   /* that it was sent with */
     bool retried;
+    bool counted; /* a stream that was told to on_sample */
     atomic_int retry;
     bool refused; /* never to be sent: `refusal` says why */
     enum http_failure failure;
@@ -51,6 +53,7 @@ struct api {
     struct api_options options;
     struct arena arena;
     const char *server, *user_agent;
+    struct str host; /* of the server, for samples */
     struct credentials *credentials;
     struct http_client *http;
     struct rate rate;
@@ -82,6 +85,13 @@ static void report(void *user, const char *sentence)
         api->options.on_problem(api->options.user, sentence);
     else
         log_warning(sentence);
+}
+
+static void on_exec(void *user, int exit_code, const char *call_status)
+{
+    const struct api *api = user;
+    if (api->options.on_exec)
+        api->options.on_exec(api->options.user, exit_code, call_status);
 }
 
 static void drop_connections(void *user)
@@ -132,9 +142,33 @@ static bool awaits_retry(const struct call *call, int status)
     return status == 401 && !call->retried && call->credential;
 }
 
+/* `status` and `received_bytes` are of the answer; 0: there was none. */
+static void sample(struct call *call, int status, size_t received_bytes, bool is_retried)
+{
+    const struct api *api = call->api;
+    const struct api_request *r = &call->request;
+    if (!api->options.on_sample || call->counted)
+        return;
+    call->counted = r->stream && !is_retried;
+    api->options.on_sample(api->options.user, &(struct api_sample){
+                                                  .method = str_from(r->method),
+                                                  .host = api->host,
+                                                  .status = status,
+                                                  .is_stream = r->stream,
+                                                  .is_retried = is_retried,
+                                                  .is_limited = !r->unlimited,
+                                                  .took_ns = MAX(http_now_ns() - call->begun_ns, 0),
+                                                  .limited_ns = MAX(call->token_ns - call->begun_ns, 0),
+                                                  .sent_bytes = r->body.len,
+                                                  .received_bytes = received_bytes,
+                                              });
+}
+
 static void on_start(void *user, uint64_t id _unused_, int status)
 {
-    const struct call *call = user;
+    struct call *call = user;
+    if (call->request.stream && !awaits_retry(call, status))
+        sample(call, status, 0, false);
     const struct http_callbacks *callbacks = call->request.callbacks;
     if (callbacks->on_start && !awaits_retry(call, status))
         callbacks->on_start(call->request.user, call->id, status);
@@ -190,10 +224,15 @@ static void on_done(void *user, struct http_response *response)
     struct call *call = user;
     log_warnings(call->api, response);
     if (response->outcome == HTTP_ANSWERED && awaits_retry(call, response->status)) {
+        /* From here on another thread may have the call: it is told before it is known whether there is a retry. */
+        sample(call, response->status, response->body ? response->body->len : 0, true);
         if (try_again(call))
             return;
         if (call->request.callbacks->on_start)
             call->request.callbacks->on_start(call->request.user, call->id, response->status);
+    } else if (response->outcome != HTTP_UNSENT) {
+        bool answered = response->outcome == HTTP_ANSWERED;
+        sample(call, answered ? response->status : 0, response->body ? response->body->len : 0, false);
     }
     deliver(call, response);
 }
@@ -314,8 +353,9 @@ static int set_time(struct call *call, struct error *err)
 {
     const struct api_request *r = &call->request;
     int64_t now_ns = http_now_ns();
+    call->begun_ns = now_ns;
     if (r->delay_ms > 0)
-        call->not_before_ns = later(now_ns, ms_to_ns(r->delay_ms));
+        call->begun_ns = call->not_before_ns = later(now_ns, ms_to_ns(r->delay_ms));
     if (r->unlimited)
         return 0;
     int64_t wait_ns = rate_reserve(&call->api->rate, now_ns);
@@ -403,12 +443,21 @@ struct http_stats api_stats(const struct api *api)
 
 /* The life of it */
 
+/* "https://HOST:PORT/path": what is between. */
+static struct str host_of(const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme ? scheme + 3 : url;
+    return (struct str){ host, (uint32_t)strcspn(host, "/") };
+}
+
 static int open_parts(struct api *api, struct error *err)
 {
     const struct kube_access *access = api->options.access;
     const struct credentials_options credentials = {
         .on_problem = report,
         .on_new_identity = drop_connections,
+        .on_exec = on_exec,
         .user = api,
     };
     /* A server that comes back shall be used within a second: a first packet that was lost is sent again
@@ -432,6 +481,7 @@ int api_new(const struct api_options *options, struct api **ret, struct error *e
     struct api *api = xcalloc(1, sizeof(*api));
     api->options = *options;
     api->server = arena_str(&api->arena, options->access->cluster.server).ptr;
+    api->host = host_of(api->server);
     api->user_agent =
         copy_text(&api->arena, options->user_agent ? options->user_agent : "berth/" BERTH_VERSION);
     rate_init(&api->rate, options->qps, options->burst);

@@ -17,6 +17,18 @@
 
 struct api;
 
+/* A request that was sent, and what came of it. For metrics. */
+struct api_sample {
+    struct str method, host; /* "GET", "10.0.0.1:6443" */
+    int status;              /* 0: no answer */
+    bool is_stream;          /* its answer has begun; the rest is not told */
+    bool is_retried;         /* with another credential: this answer is given to nobody */
+    bool is_limited;         /* the rate had a say */
+    int64_t took_ns;         /* all of it, with the wait for the rate */
+    int64_t limited_ns;      /* that wait alone */
+    size_t sent_bytes, received_bytes; /* of the bodies */
+};
+
 struct api_options {
     const struct kube_access *access; /* who and where; its texts live as long as the api */
     double qps;                       /* negative: no limit; 0: client-go's default */
@@ -27,6 +39,10 @@ struct api_options {
     bool (*may_write)(void *user);
     /* Something is wrong that is not the end, in one sentence without secrets. May be NULL. */
     void (*on_problem)(void *user, const char *sentence);
+    /* On the I/O thread, before the callbacks of the request. May be NULL. */
+    void (*on_sample)(void *user, const struct api_sample *sample);
+    /* A credential program was called (credentials.h); any thread. May be NULL. */
+    void (*on_exec)(void *user, int exit_code, const char *call_status);
     void *user;
 };
 

@@ -24,6 +24,7 @@ struct core {
     int64_t epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
     int64_t drain_until_ns;
+    int64_t round_due_ns; /* of on_round */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -110,6 +111,7 @@ int core_new(const struct core_options *options, struct core **ret, struct error
     if (!core->options.drain_ms)
         core->options.drain_ms = DRAIN_MS_DEFAULT;
     core->epoch_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    core->round_due_ns = INT64_MAX;
     atomic_init(&core->leading, !options->elected);
     list_kinds(core);
     cluster_init(&core->cluster);
@@ -219,9 +221,16 @@ static bool drained(struct core *core, int64_t now_ns)
     return true;
 }
 
+static void round_ends(struct core *core)
+{
+    core->round_due_ns = core->options.on_round
+                             ? core->options.on_round(core->options.user, &core->engine, core_now(core))
+                             : INT64_MAX;
+}
+
 static int64_t next_due(const struct core *core)
 {
-    int64_t due_ns = engine_next_due(&core->engine);
+    int64_t due_ns = MIN(engine_next_due(&core->engine), core->round_due_ns);
     if (core->drain_until_ns)
         due_ns = MIN(due_ns, core->drain_until_ns);
     return due_ns == INT64_MAX ? INT64_MAX : due_ns - core->epoch_ns;
@@ -247,8 +256,7 @@ void core_run(struct core *core)
         look_at_sync(core);
         tick(core);
         more = decide_some(core);
-        if (core->options.on_round)
-            core->options.on_round(core->options.user, &core->engine, core_now(core));
+        round_ends(core);
         if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
             recorder_due_ns = recorder_tick(core->options.recorder);
         journal_due_ns = journal_round(core->options.journal, clock_ns(CLOCK_MONOTONIC));

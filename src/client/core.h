@@ -32,7 +32,8 @@ struct core_options {
     /* For metrics and logs of others; on the core thread. May be NULL. */
     void (*on_decision)(void *user, const struct decision *decision, int64_t took_ns);
     void (*on_notice)(void *user, const struct notice *notice);
-    void (*on_round)(void *user, const struct engine *engine, int64_t now_ns); /* after each handful of decisions */
+    /* After each handful of decisions; returns when it wants to be called although nothing happens, INT64_MAX: never. */
+    int64_t (*on_round)(void *user, const struct engine *engine, int64_t now_ns);
     void *user;
 };
 

@@ -270,6 +270,8 @@ static int ask_program(struct credentials *c, struct credential **ret, int64_t *
     struct exec_output output;
     struct tls_config *tls = NULL;
     int r = exec_run(&c->access, c->options.exec_timeout_ms, &c->stop, &output, err);
+    if (c->options.on_exec)
+        c->options.on_exec(c->options.user, output.exit_code, output.call_status);
     if (r < 0)
         return r;
     if (!fits_a_header(strbuf_slice(&output.token)))

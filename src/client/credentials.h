@@ -39,6 +39,8 @@ struct credentials_options {
     /* The client certificate or the authority is another one: connections of before should be closed
      * (http_drop_connections()); any thread, without a lock held. May be NULL. */
     void (*on_new_identity)(void *user);
+    /* A credential program was called, see struct exec_output; any thread. May be NULL. */
+    void (*on_exec)(void *user, int exit_code, const char *call_status);
     void *user;
 };
 

@@ -237,8 +237,14 @@ static int listen_to(struct child *child, const char *command, int64_t timeout_m
     return 0;
 }
 
+static void set_call(struct exec_output *output, int exit_code, const char *call_status)
+{
+    output->exit_code = exit_code;
+    output->call_status = call_status;
+}
+
 static int run(const struct kube_exec *exec, char **env, bool interactive, int64_t timeout_ms,
-               const atomic_bool *stop, struct strbuf *text, struct error *err)
+               const atomic_bool *stop, struct strbuf *text, struct exec_output *ret, struct error *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
@@ -249,6 +255,7 @@ static int run(const struct kube_exec *exec, char **env, bool interactive, int64
     int r = spawn(exec, env, ends[1], interactive, &child.pid);
     close(ends[1]);
     const char *command = exec->command.ptr;
+    set_call(ret, 1, r < 0 ? "plugin_not_found_error" : "client_internal_error");
     if (r < 0) {
         error_set(err, r, "the credential program %s does not start: %s%s%s", command, strerror(-r),
                   exec->install_hint.len ? ". " : "", exec->install_hint.len ? exec->install_hint.ptr : "");
@@ -257,6 +264,9 @@ static int run(const struct kube_exec *exec, char **env, bool interactive, int64
         kill_child(&child);
     }
     close(ends[0]);
+    int exit_code = WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -1;
+    if (r == 0)
+        set_call(ret, exit_code, exit_code ? "plugin_execution_error" : "no_error");
     if (r == 0 && WIFSIGNALED(child.status))
         r = error_set(err, -EIO, "the credential program %s was ended by signal %d", command,
                       WTERMSIG(child.status));
@@ -337,11 +347,12 @@ int exec_run(const struct kube_access *access, int64_t timeout_ms, const atomic_
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     bool interactive = false;
     *ret = (struct exec_output){ 0 };
+    set_call(ret, 1, "client_internal_error");
     int r = decide_interactive(exec, &interactive, err);
     if (r == 0)
         r = fill_variables(&variables, access, interactive, err);
     if (r == 0)
-        r = run(exec, variables.items.items, interactive, timeout_ms, stop, &text, err);
+        r = run(exec, variables.items.items, interactive, timeout_ms, stop, &text, ret, err);
     if (r < 0)
         return r;
     const char *wrong = read_output(&text, exec->api_version, ret);

@@ -20,7 +20,7 @@ enum {
     FILE_BYTES_DEFAULT = 64 << 20,
     BEHIND_BYTES_DEFAULT = 256 << 20,
     BLOCK_BYTES = 256 << 10, /* handed over when there are so many, */
-    BLOCK_MS = 200,          /* or after so long */
+    BLOCK_MS = 50,          /* or after so long */
     NUMBERS_MAX = 999999,
 };
 #define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)

@@ -211,6 +211,8 @@ static bool attempt(struct leader_lease *lease, int64_t until_ns)
         log_info(2, "Failed to update lease optimistically, falling back to slow path",
                  log_str("lock", lease->lock_name), log_str("err", str_from(err.text)));
     }
+    if (lease->state == LEASE_LEADING && lease->options.on_slow_path)
+        lease->options.on_slow_path(lease->options.user);
     return read_and_hold(lease, start_ns, until_ns);
 }
 

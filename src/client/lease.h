@@ -48,6 +48,8 @@ struct lease_options {
      * itself. */
     void (*on_lost)(void *user);
     void (*on_new_leader)(void *user, struct str identity);
+    /* The leader could not simply renew, and reads the Lease first. */
+    void (*on_slow_path)(void *user);
     /* An event of type Normal and reason LeaderElection about the Lease: "X became leader". */
     void (*on_event)(void *user, const struct event_subject *lease, struct str note);
     void *user;

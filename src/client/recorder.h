@@ -11,9 +11,9 @@
  * is tried again about every 10 seconds, 12 times in all, and holds its place in the queue meanwhile, so that an
  * outage does not burn through the others. What the server refuses is not tried again.
  *
- * What the server has is remembered without its texts: about 150 bytes each, 10 MB for all that are remembered at most
- * (27 MB if each name were as long as names may be). One that waits has its texts, about 500 bytes and up to 1024 more
- * of the note: 20 MB for all that may wait.
+ * What the server has is remembered without its texts: about 170 bytes each, 11 MB for as many as are remembered at
+ * most (27 MB if each name were as long as names may be). One that waits has its texts as well, 500 bytes to 1.5 KB: 10
+ * to 30 MB for as many as may wait.
  *
  * Servers that do not have events.k8s.io/v1 get events of the core group. From any thread. */
 #ifndef CLIENT_RECORDER_H

@@ -224,12 +224,20 @@ static void row_account(struct cluster *cluster, uint32_t row, const struct pod_
             (owner)->placed.items[(pod)->field].pod->field = (pod)->field; \
     } while (0)
 
+static void count_placed(struct cluster *cluster, const struct pod_info *pod, int sign)
+{
+    cluster->placed_pods += (uint32_t)sign;
+    if (!pod->api->spec.node_name.len)
+        cluster->assumed_pods += (uint32_t)sign;
+}
+
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
 {
     assert(pod->row == ROW_NONE);
     struct node_entry *node = &cluster->nodes.items[row];
     const struct pod_class *cls = pod->class;
     pod->row = row;
+    count_placed(cluster, pod, +1);
     pod->slot = (uint32_t)node->pods.len;
     *vec_push(&node->pods) = pod;
     cluster_denominate(cluster, pod); /* now: its nomination may be all that held the row */
@@ -262,6 +270,7 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
     uint32_t row = pod->row;
     struct node_entry *node = &cluster->nodes.items[row];
     const struct pod_class *cls = pod->class;
+    count_placed(cluster, pod, -1);
     vec_swap_remove(&node->pods, pod->slot);
     if (pod->slot < node->pods.len)
         node->pods.items[pod->slot]->slot = pod->slot;

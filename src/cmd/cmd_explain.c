@@ -183,7 +183,7 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "-f PATH... [--config FILE] [-o table|json] NAMESPACE/POD",
+    .usage = "[-f PATH...] [--config FILE] [-o table|json] NAMESPACE/POD",
     .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole\n"
                "thought: which nodes can take it and how each plugin scores them, which plugin\n"
                "rejects the others and why, and whose place it could take. POD alone means\n"

@@ -45,8 +45,29 @@ static void on_extender_answer(void *user, uint64_t ticket, const struct answer 
     inbox_post(daemon->inbox, letter);
 }
 
+static void on_sample(void *user, const struct api_sample *sample)
+{
+    struct daemon *daemon = user;
+    if (daemon->metrics)
+        rest_metrics_count(daemon->metrics, sample);
+}
+
+static void on_exec(void *user, int exit_code, const char *call_status)
+{
+    struct daemon *daemon = user;
+    if (daemon->metrics)
+        rest_metrics_exec(daemon->metrics, exit_code, call_status);
+}
+
+static void on_slow_path(void *user)
+{
+    struct daemon *daemon = user;
+    counter_add(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_SLOWPATH_TOTAL, &STR("kube-scheduler")), 1);
+}
+
 static void on_started(void *user)
 {
+    scheduler_show_lead(user, true);
     core_lead(((struct daemon *)user)->core);
 }
 
@@ -125,6 +146,8 @@ static int make_client(struct daemon *daemon, struct error *err)
                                           .burst = connection->burst,
                                           .may_write = may_write,
                                           .on_problem = on_problem,
+                                          .on_sample = on_sample,
+                                          .on_exec = on_exec,
                                           .user = daemon },
                    &daemon->api, err);
 }
@@ -145,6 +168,7 @@ static int make_lease(struct daemon *daemon, struct error *err)
                                               .on_started = on_started,
                                               .on_lost = on_lost,
                                               .on_new_leader = on_new_leader,
+                                              .on_slow_path = on_slow_path,
                                               .on_event = on_lease_event,
                                               .user = daemon },
                      &daemon->lease, err);
@@ -160,9 +184,9 @@ static void on_notice(void *user, const struct notice *notice)
     observer_notice(((struct daemon *)user)->observer, notice);
 }
 
-static void on_round(void *user, const struct engine *engine, int64_t now_ns)
+static int64_t on_round(void *user, const struct engine *engine, int64_t now_ns)
 {
-    observer_publish(((struct daemon *)user)->observer, engine, now_ns);
+    return observer_publish(((struct daemon *)user)->observer, engine, now_ns);
 }
 
 static uint64_t random_seed(void)
@@ -172,10 +196,23 @@ static uint64_t random_seed(void)
     return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^ (uint64_t)getpid();
 }
 
+static int make_journal(struct daemon *daemon, struct error *err)
+{
+    if (!daemon->flags.record.len)
+        return 0;
+    inbox_prepare(daemon->inbox, journal_prepare);
+    return journal_open(&(struct journal_options){ .dir = daemon->flags.record.ptr,
+                                                   .features = &daemon->features,
+                                                   .total_bytes = (size_t)MAX(daemon->flags.record_size, 1) },
+                        &daemon->journal, err);
+}
+
 static int make_core(struct daemon *daemon, struct error *err)
 {
     const struct client_connection_config *connection = &daemon->config.client_connection;
     daemon->inbox = inbox_new();
+    if (make_journal(daemon, err) < 0)
+        return -EINVAL;
     daemon->recorder = recorder_new(
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
     daemon->writer = writer_new(&(struct writer_options){
@@ -196,6 +233,7 @@ static int make_core(struct daemon *daemon, struct error *err)
                                             .extenders = http_extenders_table(daemon->extenders),
                                             .whole_kinds = extenders_whole_kinds(&daemon->config),
                                             .seed = random_seed(),
+                                            .journal = daemon->journal,
                                             .elected = daemon->config.leader_election.leader_elect,
                                             .on_decision = on_decision,
                                             .on_notice = on_notice,
@@ -228,6 +266,7 @@ static void daemon_release(struct daemon *daemon)
     recorder_free(daemon->recorder);
     if (daemon->inbox)
         inbox_free(daemon->inbox);
+    journal_close(daemon->journal);
     config_release(&daemon->config);
     warnings_release(&daemon->warnings);
     strbuf_release(&daemon->identity);

@@ -149,12 +149,12 @@ static int run(int argc, char **argv)
 const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules every pending pod, and reports where they go and who waits.",
-    .usage = "-f PATH... [--config FILE] [--seed N] [-o table|json]",
+    .usage = "[-f PATH...] [--config FILE] [--seed N] [-o table|json]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as\n"
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of\n"
                "the input add the pods that their controllers would still create. Pods that are\n"
                "preempted leave at once and come back where a controller would make them again.\n"
-               "Nothing is changed anywhere: the cluster is the one in the files.",
+               "Nothing is changed anywhere, in no cluster: it is only looked at.",
     .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
                 "  berth simulate -f cluster.json\n"
                 "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"

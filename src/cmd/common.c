@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "client/listing.h"
+
 int fail(int code, const struct error *err)
 {
     fprintf(stderr, "berth: %s\n", err->text);
@@ -20,23 +22,43 @@ static void warn_about_plugins(const struct world *world)
     arena_release(&arena);
 }
 
-int open_world(struct world *world, const struct command *command, const struct input_settings *input)
+/* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
+static int list_cluster(const struct command *command, const struct input_settings *input, struct listing *ret,
+                        struct error *err)
 {
-    struct error err = { "" };
-    if (input->files.list.len == 0) {
-        fprintf(stderr, "berth: %s needs the objects of a cluster: -f FILE\nTry `berth %s --help`.\n",
-                command->name, command->name);
-        return EXIT_INPUT;
-    }
-    if (plugins_load(&input->plugins, input->config, &err) < 0)
-        return fail(EXIT_INPUT, &err);
+    bool named = input->kubeconfig || input->context;
+    if (input->files.list.len && !named)
+        return 0;
+    int r = listing_read(input->kubeconfig, input->context, LISTING_MS, ret, err);
+    if (r < 0 && !named)
+        error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached", command->name);
+    return r;
+}
+
+static int open_with(struct world *world, const struct input_settings *input, const struct listing *listing,
+                     struct error *err)
+{
     const struct world_options options = {
         .paths = input->files.list.items,
         .paths_len = input->files.list.len,
+        .listing = listing,
         .config = input->config,
         .registry = plugins_registry(),
     };
-    if (world_open(world, &options, &err) < 0)
+    return world_open(world, &options, err);
+}
+
+int open_world(struct world *world, const struct command *command, const struct input_settings *input)
+{
+    struct error err = { "" };
+    struct listing listing = { 0 };
+    if (plugins_load(&input->plugins, input->config, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    if (list_cluster(command, input, &listing, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    int r = open_with(world, input, &listing, &err);
+    listing_release(&listing);
+    if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn_about_plugins(world);
     return 0;

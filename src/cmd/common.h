@@ -13,7 +13,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON };
 
 struct input_settings {
     struct texts files;
-    const char *config;
+    const char *config, *kubeconfig, *context;
     int output; /* enum output */
     struct plugin_settings plugins;
 };
@@ -26,7 +26,20 @@ struct input_settings {
       OPTION_TEXTS, \
       offsetof(settings, input.files), \
       "Objects: a file (JSON, YAML, several documents, Lists, JSON\n" \
-      "lines), a folder with such files, or - for standard input.\nMay be given again." }, \
+      "lines), a folder with such files, or - for standard input.\nMay be given again. Without it, the cluster of the " \
+      "kubeconfig." }, \
+        { 0, \
+          "kubeconfig", \
+          "FILE", \
+          OPTION_TEXT, \
+          offsetof(settings, input.kubeconfig), \
+          "How to reach the cluster; without it, $KUBECONFIG or\n~/.kube/config." }, \
+        { 0, \
+          "context", \
+          "NAME", \
+          OPTION_TEXT, \
+          offsetof(settings, input.context), \
+          "Another context than the current one of the kubeconfig." }, \
         { 0, \
           "config", \
           "FILE", \
@@ -41,6 +54,8 @@ struct input_settings {
           "How to print the answer (default: table)." }, \
         PLUGIN_OPTIONS(settings, input.plugins)
 
+/* How long a cluster may take to list what it has. */
+enum { LISTING_MS = 60 * 1000 };
 /* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_world(struct world *world, const struct command *command, const struct input_settings *input);
 void input_settings_release(struct input_settings *input);

@@ -11,6 +11,7 @@
 #include "config/flags.h"
 #include "extender/extender.h"
 #include "serve/observer.h"
+#include "serve/rest_metrics.h"
 #include "serve/serve.h"
 
 struct daemon {
@@ -24,6 +25,7 @@ struct daemon {
     struct inbox *inbox;
     struct recorder *recorder;
     struct writer *writer;
+    struct journal *journal; /* NULL: nothing is recorded */
     struct core *core;
     struct http_extenders *extenders;
     struct leader_lease *lease; /* NULL: no election */
@@ -39,5 +41,7 @@ struct daemon {
 
 /* scheduler_serve.c: health, metrics and the other pages. Needs the core, and the lease if there is one. */
 int scheduler_serve_start(struct daemon *daemon, struct error *err);
+/* For the metrics: does this process lead? */
+void scheduler_show_lead(struct daemon *daemon, bool leads);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cmd/scheduler.h"
 #include "config/write.h"
+#include "engine/account.h"
 #include "framework/host.h"
 
 /* A leader that could not renew its lease for so long after it ended is stuck. */
@@ -41,6 +42,11 @@ static void write_configz(void *user, struct strbuf *out)
     strbuf_str(out, strbuf_slice(&((struct daemon *)user)->configz));
 }
 
+void scheduler_show_lead(struct daemon *daemon, bool leads)
+{
+    gauge_set(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_MASTER_STATUS, &STR("kube-scheduler")), leads);
+}
+
 int scheduler_serve_start(struct daemon *daemon, struct error *err)
 {
     const struct serve_check checks[] = {
@@ -53,6 +59,9 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     if (!daemon->metrics)
         return -EINVAL;
     daemon->observer = observer_new(daemon->metrics, core_engine(daemon->core));
+    engine_watch(core_engine(daemon->core), observer_probe(daemon->observer));
+    if (daemon->lease)
+        scheduler_show_lead(daemon, false);
     config_write_json(&daemon->config, &daemon->configz);
     return serve_start(&(struct serve_options){ .flags = &daemon->flags,
                                                 .checks = checks + without,

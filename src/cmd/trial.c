@@ -65,7 +65,8 @@ static int judge(const struct trial *trial, bool in_time, int status, struct err
                          TRIAL_SECONDS_MAX);
     if (WIFSIGNALED(status))
         return error_set(err, -EFAULT, "%s (%s)", trial->note, strsignal(WTERMSIG(status)));
-    return error_set(err, -EFAULT, "%s: it ended the process with status %d", trial->note, WEXITSTATUS(status));
+    return error_set(err, -EFAULT, "%s: it ended the process with status %d", trial->note,
+                     WEXITSTATUS(status));
 }
 
 static int watch(struct trial *trial, pid_t child, int fd, struct error *err)
@@ -82,7 +83,8 @@ static int watch(struct trial *trial, pid_t child, int fd, struct error *err)
 int trial_run(void (*act)(struct trial *trial, void *context), void *context, struct error *err)
 {
     int ends[2];
-    struct trial *trial = mmap(NULL, sizeof(*trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct trial *trial =
+        mmap(NULL, sizeof(*trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)
         return error_set(err, -errno, "no memory for a trial process: %s", strerror(errno));
     if (pipe2(ends, O_CLOEXEC) < 0) {

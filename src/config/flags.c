@@ -11,6 +11,7 @@ const char *const flag_group_names[FLAG_GROUPS] = {
     [FLAG_GROUP_FEATURE_GATE] = "Feature gate",
     [FLAG_GROUP_METRICS] = "Metrics",
     [FLAG_GROUP_LOGS] = "Logs",
+    [FLAG_GROUP_BERTH] = "Berth",
     [FLAG_GROUP_GLOBAL] = "Global",
 };
 

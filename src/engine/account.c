@@ -5,57 +5,54 @@
 #include "engine/account.h"
 
 #include "framework/probe.h"
+#include "framework/table.h"
 
-static const struct table_part *part_of(const struct table *table, const struct plugin_instance *instance)
+/* By index in the profile. */
+struct participants {
+    uint64_t filters, scores;
+};
+
+/* Parts without forms were asked, or have nothing to do with the pod. */
+static struct participants who_takes_part(const struct cycle *cycle, const struct table *table)
 {
-    for (uint32_t i = 0; i < table->parts_len; i++)
-        if (table->parts[i].instance == instance)
-            return &table->parts[i];
-    return NULL;
+    struct participants ret = { table->asked & ~cycle->skip_filter, table->asked & ~cycle->skip_score };
+    for (uint32_t i = 0; i < table->parts_len; i++) {
+        const struct table_part *part = &table->parts[i];
+        uint64_t bit = (uint64_t)1 << part->instance->index;
+        /* Who judges groups by what pods have in common (affinity) bows out where there is nothing to count. */
+        bool judges = part->inputs || !part->filters_groups;
+        ret.filters |= part->filters || (part->filters_groups && judges) ? bit : 0;
+        ret.scores |= part->scores || (part->scores_groups && judges) ? bit : 0;
+    }
+    return ret;
 }
 
-/* A plugin with a first point (PreFilter, PreScore) may bow out there; one without is always asked. */
-static bool filters(const struct cycle *cycle, const struct table *table, const struct plugin_instance *instance)
-{
-    const struct table_part *part = part_of(table, instance);
-    if (!instance->plugin->pre_filter)
-        return true;
-    if (!part || !part->forms)
-        return (table->asked & ~cycle->skip_filter) >> instance->index & 1;
-    return part->filters || part->filters_groups;
-}
-
-static bool scores(const struct cycle *cycle, const struct table *table, const struct plugin_instance *instance)
-{
-    const struct table_part *part = part_of(table, instance);
-    if (!instance->plugin->pre_score)
-        return true;
-    if (!part || !part->forms)
-        return (table->asked & ~cycle->skip_score) >> instance->index & 1;
-    return part->scores || part->scores_groups;
-}
-
-/* The points of a decision, in their order; a stage ends with a point that all its plugins take part in. */
 static const struct {
     enum extension_point point;
     enum probe_point name;
-    bool (*takes_part)(const struct cycle *cycle, const struct table *table,
-                       const struct plugin_instance *instance);
+    bool of_scores;
     bool is_first; /* asked once, not about each node */
 } stages[] = {
-    { POINT_PRE_FILTER, PROBE_PRE_FILTER, filters, true },
-    { POINT_FILTER, PROBE_FILTER, filters, false },
-    { POINT_PRE_SCORE, PROBE_PRE_SCORE, scores, true },
-    { POINT_SCORE, PROBE_SCORE, scores, false },
+    { POINT_PRE_FILTER, PROBE_PRE_FILTER, false, true },
+    { POINT_FILTER, PROBE_FILTER, false, false },
+    { POINT_PRE_SCORE, PROBE_PRE_SCORE, true, true },
+    { POINT_SCORE, PROBE_SCORE, true, false },
 };
 
-static void count(const struct cycle *cycle, const struct choice *choice, size_t stage)
+/* A plugin with a first point (PreFilter, PreScore) may bow out there; one without is always asked. */
+static void count(const struct cycle *cycle, const struct choice *choice, const struct participants *participants,
+                  size_t stage)
 {
     const struct plugin_order *order = &cycle->profile->points[stages[stage].point];
-    uint32_t nodes = stages[stage].name == PROBE_FILTER ? choice->examined : choice->feasible;
-    for (uint32_t i = 0; i < order->len; i++)
-        if (stages[stage].takes_part(cycle, choice->table, order->items[i]))
+    bool of_scores = stages[stage].of_scores;
+    uint32_t nodes = of_scores ? choice->feasible : choice->examined;
+    uint64_t who = of_scores ? participants->scores : participants->filters;
+    for (uint32_t i = 0; i < order->len; i++) {
+        const struct plugin *plugin = order->items[i]->plugin;
+        bool may_bow_out = of_scores ? plugin->pre_score != NULL : plugin->pre_filter != NULL;
+        if (!may_bow_out || who >> order->items[i]->index & 1)
             probe_evaluated(cycle, order->items[i], stages[stage].name, stages[stage].is_first ? 1 : nodes);
+    }
 }
 
 void account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns)
@@ -68,15 +65,29 @@ void account_fast(const struct cycle *cycle, const struct choice *choice, int64_
                               [PROBE_FILTER] = filtered_ns - begun_ns,
                               [PROBE_PRE_SCORE] = 0,
                               [PROBE_SCORE] = probe_now(probe) - filtered_ns };
+    struct participants participants = who_takes_part(cycle, choice->table);
     bool scored = choice->feasible > 1 && cycle->profile->points[POINT_SCORE].len;
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         enum probe_point name = stages[i].name;
-        bool of_scores = name == PROBE_PRE_SCORE || name == PROBE_SCORE;
-        if ((of_scores && !scored) || (name == PROBE_FILTER && !cycle->profile->points[POINT_FILTER].len))
+        if ((stages[i].of_scores && !scored) || (name == PROBE_FILTER && !cycle->profile->points[POINT_FILTER].len))
             continue;
         probe->point(probe->context, cycle->profile, name, STATUS_SUCCESS, times[name]);
-        count(cycle, choice, i);
+        count(cycle, choice, &participants, i);
     }
+}
+
+void account_stage(const struct pod_binding *binding, enum status_code code)
+{
+    const struct probe *probe = binding->engine->probe;
+    const struct profile *profile = binding->cycle.profile;
+    if (!probe)
+        return;
+    if (binding->stage == BINDING_PRE_BIND)
+        probe_point(probe, profile, PROBE_PRE_BIND, code, binding->stage_ns);
+    else if (binding->stage == BINDING_BIND && (!binding->delegated || binding->undelegated))
+        probe_point(probe, profile, PROBE_BIND, code, binding->stage_ns);
+    else if (binding->stage == BINDING_PERMIT && binding->permit_ms)
+        probe->permit_wait(probe->context, code, probe_now(probe) - binding->stage_ns);
 }
 
 void engine_watch(struct engine *engine, const struct probe *probe)

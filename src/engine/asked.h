@@ -19,8 +19,9 @@ struct asked {
     uint64_t plugins; /* that are asked, by index in the profile */
     struct asked_filter filters[PLUGINS_MAX];
     uint32_t filters_len;
-    bool filters_last; /* behind all filters that have forms: rows that those refuse need not be asked about */
-    bool scores;       /* somebody may score */
+    bool
+        filters_last; /* behind all filters that have forms: rows that those refuse need not be asked about */
+    bool scores;      /* somebody may score */
 };
 
 #define PLACE_LAST UINT32_MAX

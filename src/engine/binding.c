@@ -6,10 +6,12 @@
 #include "base/log.h"
 #include "base/workers.h"
 #include "config/duration.h"
+#include "engine/account.h"
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
 #include "framework/extender.h"
 #include "framework/host_work.h"
+#include "framework/probe.h"
 
 const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 #define X(name, text) [BINDING_##name] = text,
@@ -173,6 +175,7 @@ static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
 {
     leave_stage(binding);
     binding->stage = stage;
+    binding->stage_ns = probe_now(binding->engine->probe);
     binding->engine->bindings_at[stage]++;
 }
 
@@ -224,6 +227,8 @@ static void free_ended(struct engine *engine)
 static void succeed(struct pod_binding *binding, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
+    if (binding->stage == BINDING_BIND)
+        account_stage(binding, STATUS_SUCCESS);
     report_bound(engine, binding, now_ns);
     run_post_bind(&binding->cycle, binding->row);
     queue_done(&engine->queue, binding->entry);
@@ -266,6 +271,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     struct pod_info *pod = binding->pod;
     bool rejected = status_rejected(status);
     struct diagnosis who = { 0 };
+    account_stage(binding, status.code);
     if (binding->elsewhere.len) {
         settle_elsewhere(binding, binding->elsewhere, now_ns);
         return;
@@ -289,6 +295,7 @@ static bool wait_permit(struct pod_binding *binding)
         poll_start(binding);
         return true;
     }
+    account_stage(binding, STATUS_SUCCESS);
     queue_settle(&binding->engine->queue, binding->entry);
     poll_stop(binding);
     enter_stage(binding, BINDING_PRE_BIND);
@@ -308,6 +315,7 @@ static bool pre_bind(struct pod_binding *binding, int64_t now_ns)
         return true;
     }
     poll_stop(binding);
+    account_stage(binding, STATUS_SUCCESS);
     enter_stage(binding, BINDING_BIND);
     binding->resume = 0;
     return false;
@@ -393,6 +401,7 @@ static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycl
     binding->node = arena_str(&binding->arena, cluster_node_name(engine->cluster, row));
     binding->started_ns = now_ns;
     binding->stage = BINDING_PERMIT;
+    binding->stage_ns = probe_now(engine->probe);
     engine->bindings_at[BINDING_PERMIT]++;
     strbuf_str(&binding->key, pod_key(entry->pod->api, &scratch));
     strmap_put(&engine->bindings, (struct str){ binding->key.text, (uint32_t)binding->key.len }, binding);
@@ -649,14 +658,10 @@ void bindings_each_waiting(const struct engine *engine, const struct plugin *plu
     }
 }
 
-/* What is still at work after a while keeps what it uses: the process is about to end. */
+/* Waits until no thread of the pool can touch anything of the engine's any more, its last word included. What is still
+ * at work after a while keeps what it uses: the process is about to end. */
 static void wait_for_work(struct engine *engine)
 {
-    bool any = false;
-    vec_for(&engine->ended, binding)
-        any |= work_busy(&(*binding)->cycle);
-    if (!any)
-        return;
     if (!workers_wait(WORK_END_MS_MAX))
         log_warning("A plugin is still busy with a pod that nobody waits for");
     plugin_mail_read(engine, 0);

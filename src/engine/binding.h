@@ -31,6 +31,7 @@ struct pod_binding {
     struct arena arena;        /* of the cycle */
     struct pod_info *origin;   /* the version that was decided; referenced */
     struct pod_info *pod;      /* the newest version */
+    int64_t stage_ns;          /* by the probe's clock: when the stage began */
     struct queued_pod *entry;  /* in flight */
     uint32_t row;
     struct str node;           /* in the arena, as `elsewhere` */

@@ -46,6 +46,20 @@ static void init_queue(struct engine *engine, const struct engine_options *optio
                });
 }
 
+/* ---- writes of plugins before there is a binding ---- */
+static void ignore_answer(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    (void)context, (void)write, (void)answer, (void)now_ns;
+}
+
+static const struct answer *write_unheard(struct cycle_writer *writer, const struct effect *effect)
+{
+    static const struct answer pending = { .kind = ANSWER_PENDING };
+    struct engine *engine = container_of(writer, struct engine, unheard);
+    writes_send(&engine->writes, effect, ignore_answer, NULL, 0);
+    return &pending;
+}
+
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
                 struct error *err)
 {
@@ -59,6 +73,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     };
     if (!engine->host.bindings_max)
         engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
+    engine->unheard.write = write_unheard;
     writes_init(&engine->writes, engine->host.emit, engine->host.context, options->seed);
     engine->statuses =
         (struct pod_statuses){ .writes = &engine->writes, .idle = bindings_idle, .context = engine };
@@ -134,6 +149,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
     };
     struct pod_binding *binding = binding_find(engine, pod->api);
+    int64_t begun_ns = probe_now(engine->probe);
     if (profile)
         preemption_end(profile, pod->api);
     queue_remove(&engine->queue, pod);
@@ -145,6 +161,8 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)
         queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
+    event.resource = pod_event_resource(pod->api);
+    probe_event(engine->probe, event_label(&event), begun_ns);
     pod_info_unref(engine->cluster, pod);
 }
 
@@ -313,6 +331,8 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     }
     struct cycle cycle;
     cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
+    cycle.now_ns = now_ns;
+    cycle.writer = engine->host.emit ? &engine->unheard : NULL;
     cycle.is_sampled = engine->probe && engine->probe->sample(engine->probe->context);
     attempt(engine, &cycle, entry, now_ns, ret);
     cycle_release(&cycle);

@@ -121,6 +121,7 @@ struct engine {
     /* after the decision */
     struct engine_host host;
     struct writes writes;
+    struct cycle_writer unheard; /* of plugins that have no pod to bind: nobody waits for answers */
     struct pod_statuses statuses;
     struct strmap bindings;          /* pod_key() to struct pod_binding */
     VEC(struct pod_binding *) waiting;   /* those that are asked again from time to time */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/report.h"
+#include "framework/probe.h"
 #include "preempt/default_preemption.h"
 
 #define PREEMPTING_PLUGIN "DefaultPreemption"
@@ -28,6 +29,7 @@ struct eviction {
     uint32_t len, open; /* not asked yet, without the last one until its turn comes */
     bool failed;
     bool last_turn;
+    int64_t begun_ns; /* by the probe's clock */
 };
 
 static struct event_subject copy_subject(struct arena *arena, const struct pod *pod)
@@ -58,6 +60,9 @@ static void finish(struct eviction *eviction, int64_t now_ns)
             vec_swap_remove(&engine->evictions, i);
             break;
         }
+    if (engine->probe)
+        engine->probe->preemption(engine->probe->context, eviction->failed,
+                                  probe_now(engine->probe) - eviction->begun_ns);
     struct pod_info *pod = find_pod(engine, &eviction->preemptor);
     if (pod)
         engine_preemption_done(engine, pod, eviction->failed, now_ns);
@@ -181,6 +186,7 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
     struct eviction *eviction = xcalloc(1, sizeof(*eviction));
     eviction->engine = engine;
     eviction->profile = profile;
+    eviction->begun_ns = probe_now(engine->probe);
     eviction->preemptor = copy_subject(&eviction->arena, decision->pod->api);
     eviction->node = arena_str(&eviction->arena, cluster_node_name(engine->cluster, decision->nominated_row));
     eviction->victims = arena_array(&eviction->arena, struct victim, decision->victims_len);

@@ -119,7 +119,8 @@ static bool ballot_rows(struct ballot *ballot, struct class_table *source, struc
     struct tally *tallies = tally_groups(source, cycle->arena);
     uint32_t len, examined = 0, found = 0;
     const uint32_t *order = cluster_order(cycle->cluster, &len);
-    for (uint32_t at = start % len; examined < len && found < enough; examined++, at = at + 1 < len ? at + 1 : 0) {
+    for (uint32_t at = start % len; examined < len && found < enough;
+         examined++, at = at + 1 < len ? at + 1 : 0) {
         uint32_t row = order[at], number = groups->group_of[row];
         struct tally *tally = &tallies[number];
         uint32_t place = number ? tally->place : 0;
@@ -334,16 +335,17 @@ static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
 }
 
 /* The status that forms give a row, as a verdict; found once for all rows that are refused alike. */
-static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, uint32_t row, uint32_t *verdict,
-                              struct diagnosis *diagnosis)
+static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, uint32_t row,
+                              uint32_t *verdict, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
     uint32_t number = table->verdict[row], detail;
     if (*verdict)
         return *verdict;
     struct table_part *part =
-        number ? table->rejections.items[number].part
-               : group_refused_by(table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
+        number
+            ? table->rejections.items[number].part
+            : group_refused_by(table, group_inputs(&source->groups, source->groups.group_of[row]), &detail);
     detail = number ? table->rejections.items[number].detail : detail;
     struct status status = part->forms->explain(table, part, cycle, row, detail);
     status.plugin = part->instance->plugin;
@@ -371,8 +373,8 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct ask
         if (number == VERDICT_ABSENT || diagnosis->verdict_of[row])
             continue;
         if (tallies) {
-            struct status status = asked_row(asked, cycle, row,
-                                             number ? row_place(table, row) : tallies[group_of[row]].place);
+            struct status status =
+                asked_row(asked, cycle, row, number ? row_place(table, row) : tallies[group_of[row]].place);
             if (!status_ok(status)) {
                 diagnosis_blame(diagnosis, cycle->profile, status);
                 diagnosis_set(diagnosis, row, status);

@@ -2,11 +2,40 @@
 #include "engine/intake.h"
 
 #include "engine/binding.h"
+#include "framework/probe.h"
+#include "queue/worth.h"
+
+/* ---- for the probe: what was handled, as the reference counts it ---- */
+static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions, int64_t begun_ns)
+{
+    if (engine->probe)
+        probe_event(engine->probe,
+                    event_label(&(struct cluster_event){ .resource = resource, .actions = actions }), begun_ns);
+}
+
+/* A plain update counts anyway, and then each special one; of an assigned pod all of them. */
+static void handled_update(const struct engine *engine, const struct pod *before, const struct pod *after,
+                           int64_t begun_ns)
+{
+    struct arena arena = { 0 };
+    bool listed_again = after->meta.resource_version.len &&
+                        str_eq(before->meta.resource_version, after->meta.resource_version);
+    if (!engine->probe || listed_again)
+        return;
+    enum event_resource resource = pod_event_resource(before);
+    struct action_list actions = pod_update_actions(before, after, &arena);
+    arena_release(&arena);
+    handled(engine, resource, ACTION_UPDATE, begun_ns);
+    for (uint32_t i = 0; i < actions.len; i++)
+        if (resource == EVENT_ASSIGNED_POD || actions.items[i] != ACTION_UPDATE)
+            handled(engine, resource, actions.items[i], begun_ns);
+}
 
 /* ---- pods ---- */
 static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     uint32_t profile = engine_profile_number(engine, pod);
+    int64_t begun_ns = probe_now(engine->probe);
     struct status gate;
     if (!pod->spec.node_name.len && profile == engine->profiles_len)
         return NULL;
@@ -15,6 +44,7 @@ static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, in
         engine_pod_bound(engine, info, now_ns);
     else
         queue_add(&engine->queue, info, profile, now_ns, &gate);
+    handled(engine, pod_event_resource(pod), ACTION_ADD, begun_ns);
     return info;
 }
 
@@ -86,6 +116,8 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     uint32_t row = before->row, nominated = before->nominated_row;
     _cleanup_(strbuf_release) struct strbuf place = { 0 };
     struct pod_binding *binding = binding_find(engine, before->api);
+    int64_t begun_ns = probe_now(engine->probe);
+    bool is_bound = !before->api->spec.node_name.len && pod->spec.node_name.len;
     if (row != ROW_NONE) /* the row may go with the old version */
         strbuf_str(&place, cluster_node_name(engine->cluster, row));
     pod_info_ref(before);
@@ -105,6 +137,12 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
     } else {
         update_waiting(engine, before, after, nominated, now_ns);
+    }
+    if (is_bound) {
+        handled(engine, EVENT_ASSIGNED_POD, ACTION_ADD, begun_ns);
+        handled(engine, EVENT_UNSCHEDULED_POD, ACTION_DELETE, begun_ns);
+    } else {
+        handled_update(engine, before->api, pod, begun_ns);
     }
     pod_info_unref(engine->cluster, before);
     return after;
@@ -126,15 +164,18 @@ void engine_set_node(struct engine *engine, const struct node *node, int64_t now
     uint32_t row = cluster_row(engine->cluster, node->meta.name);
     const struct node *before = row == ROW_NONE ? NULL : cluster_node(engine->cluster, row)->api;
     struct action_list actions = { .items = { ACTION_ADD }, .len = 1 };
+    int64_t begun_ns = probe_now(engine->probe);
     if (before)
         actions = node_update_actions(before, node);
     cluster_set_node(engine->cluster, node);
-    for (uint32_t i = 0; i < actions.len; i++)
+    for (uint32_t i = 0; i < actions.len; i++) {
         engine_event(
             engine,
             &(struct cluster_event){
                 .resource = EVENT_NODE, .actions = actions.items[i], .before = before, .after = node },
             now_ns);
+        handled(engine, EVENT_NODE, actions.items[i], begun_ns);
+    }
 }
 
 void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
@@ -145,8 +186,10 @@ void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
     struct cluster_event event = { .resource = EVENT_NODE,
                                    .actions = ACTION_DELETE,
                                    .before = cluster_node(engine->cluster, row)->api };
+    int64_t begun_ns = probe_now(engine->probe);
     cluster_remove_node(engine->cluster, name);
     engine_event(engine, &event, now_ns);
+    handled(engine, EVENT_NODE, ACTION_DELETE, begun_ns);
 }
 
 /* ---- everything else ---- */
@@ -184,15 +227,18 @@ static const void *stored(const struct cluster *cluster, enum api_kind kind, str
 static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
                  int64_t now_ns)
 {
-    if (resources[kind].wakes)
-        engine_event(engine,
-                     &(struct cluster_event){ .resource = resources[kind].resource,
-                                              .actions = !before  ? ACTION_ADD
-                                                         : !after ? ACTION_DELETE
-                                                                  : ACTION_UPDATE,
-                                              .before = before,
-                                              .after = after },
-                     now_ns);
+    struct cluster_event event = { .resource = resources[kind].resource,
+                                   .actions = !before  ? ACTION_ADD
+                                              : !after ? ACTION_DELETE
+                                                       : ACTION_UPDATE,
+                                   .before = before,
+                                   .after = after };
+    if (!resources[kind].wakes)
+        return;
+    int64_t begun_ns = probe_now(engine->probe);
+    engine_event(engine, &event, now_ns);
+    if (engine->probe && worth_looking(&engine->queue, &event)) /* others are not even heard by the reference */
+        handled(engine, event.resource, event.actions, begun_ns);
 }
 
 bool engine_set_object(struct engine *engine, enum api_kind kind, const void *object, const struct meta *meta,

@@ -19,11 +19,13 @@ static void each_waiting(void *context, const struct plugin *plugin,
 
 void plugin_mail_open(struct engine *engine, struct profile *profile)
 {
-    engine->mail_reader = (struct mail_reader){ .wake = wake, .each_waiting = each_waiting, .context = engine };
+    engine->mail_reader =
+        (struct mail_reader){ .wake = wake, .each_waiting = each_waiting, .context = engine };
     atomic_store_explicit(&profile->mailbox.reader, &engine->mail_reader, memory_order_release);
 }
 
-static void act(struct engine *engine, const struct mail *mail, int64_t now_ns)
+/* Takes the mail over. One of work that is done goes with the work, maybe at once. */
+static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
 {
     if (mail->kind == MAIL_WORK_DONE) {
         binding_work_done(work_done(mail->work), now_ns);
@@ -37,6 +39,7 @@ static void act(struct engine *engine, const struct mail *mail, int64_t now_ns)
         binding_allow(binding, mail->plugin->name, now_ns);
     else if (binding && mail->kind == MAIL_REFUSE)
         binding_reject(binding, mail->plugin->name, mail->reason, now_ns);
+    mail_free(mail);
 }
 
 void plugin_mail_read(struct engine *engine, int64_t now_ns)
@@ -47,7 +50,6 @@ void plugin_mail_read(struct engine *engine, int64_t now_ns)
         for (struct mail *mail = mailbox_take(&engine->profiles[i].mailbox), *next; mail; mail = next) {
             next = mail->next;
             act(engine, mail, now_ns);
-            mail_free(mail);
         }
     }
 }

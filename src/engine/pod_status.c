@@ -137,10 +137,14 @@ static void send(struct status_record *record, const struct status_change *chang
                                 answered, record, now_ns);
 }
 
-static bool same_change(const struct status_change *a, const struct status_change *b)
+/* Is all that the change wants part of what was sent? */
+static bool is_sent(const struct status_record *record, const struct status_change *change)
 {
-    return str_eq(a->type, b->type) && str_eq(a->status, b->status) && str_eq(a->reason, b->reason) &&
-           str_eq(a->message, b->message) && a->nomination == b->nomination && str_eq(a->node, b->node);
+    const struct status_change *sent = &record->sent;
+    bool same_condition = str_eq(sent->type, change->type) && str_eq(sent->status, change->status) &&
+                          str_eq(sent->reason, change->reason) && str_eq(sent->message, change->message);
+    bool same_nomination = sent->nomination == change->nomination && str_eq(sent->node, change->node);
+    return (same_condition || !change->type.len) && (same_nomination || change->nomination == NOMINATION_KEEP);
 }
 
 /* After what was sent, without a newer version of the pod to compare with. */
@@ -168,7 +172,7 @@ static void answered(void *context, const struct write *write, const struct answ
         record->version = 0;
     if (record->has_next && answer->kind != ANSWER_GONE) {
         record->has_next = false;
-        if (!fine || !same_change(&record->next, &record->sent)) {
+        if (!fine || !is_sent(record, &record->next)) {
             send_next(record, &record->next, now_ns);
             return;
         }
@@ -218,7 +222,7 @@ void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const 
         return;
     }
     if (record) {
-        if (!same_change(&record->sent, change))
+        if (!is_sent(record, change))
             send_next(record, change, now_ns);
         return;
     }

@@ -26,7 +26,8 @@ static void put_names(struct json_writer *json, const struct cycle *cycle, struc
 }
 
 /* A NodeList. */
-static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct row_list nodes, struct error *err)
+static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct row_list nodes,
+                     struct error *err)
 {
     int r = 0;
     json_key(json, STR("Nodes"));

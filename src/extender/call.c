@@ -54,7 +54,8 @@ static void send_question(struct call *call)
         call->outcome = HTTP_UNSENT;
 }
 
-void call_begin(struct call *call, const struct call_target *target, struct strbuf *url, struct strbuf *question)
+void call_begin(struct call *call, const struct call_target *target, struct strbuf *url,
+                struct strbuf *question)
 {
     pthread_condattr_t attributes;
     *call = (struct call){ .target = target, .url = *url, .question = *question };
@@ -98,7 +99,8 @@ int call_end(struct call *call, const char *verb, struct str *ret, struct error 
 {
     if (call->begun)
         await_answer(call);
-    if (call->begun && call->failure == HTTP_FAILURE_BROKEN && !call->status && http_now_ns() < call->until_ns) {
+    if (call->begun && call->failure == HTTP_FAILURE_BROKEN && !call->status &&
+        http_now_ns() < call->until_ns) {
         send_question(call);
         if (call->begun)
             await_answer(call);

@@ -37,7 +37,8 @@ struct call {
 };
 
 /* `url` and `question` are taken over. */
-void call_begin(struct call *call, const struct call_target *target, struct strbuf *url, struct strbuf *question);
+void call_begin(struct call *call, const struct call_target *target, struct strbuf *url,
+                struct strbuf *question);
 /* The text of the answer, which lives until call_release(). Only an answer with code 200 is one. */
 int call_end(struct call *call, const char *verb, struct str *ret, struct error *err);
 /* After call_end(). */

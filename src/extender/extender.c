@@ -80,7 +80,8 @@ static void begin_score(struct extender *extender, struct cycle *cycle, struct r
 {
     struct http_extender *self = self_of(extender);
     _cleanup_(strbuf_release) struct strbuf question = { 0 };
-    self->scoring = ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
+    self->scoring =
+        ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
     if (self->scoring)
         begin(self, &self->score, self->config->prioritize_verb, &question);
 }
@@ -147,8 +148,8 @@ static void bind_done(void *user, struct http_response *response)
     struct arena arena = { 0 };
     struct str message = STR("");
     struct error err;
-    int r = call_verdict(bind->self->config->bind_verb.ptr, bind->url.text, response->outcome, response->status,
-                         &response->error, &err);
+    int r = call_verdict(bind->self->config->bind_verb.ptr, bind->url.text, response->outcome,
+                         response->status, &response->error, &err);
     if (r == 0)
         r = reply_bind(strbuf_slice(response->body), &arena, &message, &err);
     if (r == 0 && message.len)

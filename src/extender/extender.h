@@ -5,7 +5,7 @@
  * As kube-scheduler v1.36 does it, with these differences, each for who would be harmed otherwise:
  *   - an answer has a longest length (call.h), and a redirect is an answer with a code that is not 200;
  *   - a node that was not asked about is an error in Nodes as it is in NodeNames; kube-scheduler would bind to it;
- *   - scores of plugins are those of the node as it is; kube-scheduler forgets the pods of nodes that come back in Nodes;
+ *   - plugins score a node as it is; kube-scheduler forgets the pods of nodes that come back in Nodes;
  *   - a negative httpTimeout is the default one, not none;
  *   - a bind that failed is looked after: the room is given away when the pod was read and has no node. */
 #ifndef EXTENDER_EXTENDER_H

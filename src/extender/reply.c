@@ -1,5 +1,5 @@
-/* reply.c: see reply.h. Documents are trees of yyjson, whose memory is a small multiple of the text; the text is bounded
- * by who reads it from the network. Work is linear in it: rows that were seen are marked, not searched for. */
+/* reply.c: see reply.h. Documents are trees of yyjson, whose memory is a small multiple of the text; the text is
+ * bounded by who reads it from the network. Work is linear in it: rows that were seen are marked, not searched for. */
 #include "extender/reply.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static int open_doc(struct str text, yyjson_doc **ret, struct error *err)
 
 static int wrong_type(struct error *err, const char *field, const char *expected, yyjson_val *val)
 {
-    return error_set(err, -EBADMSG, "the answer's %s: expected %s, found %s", field, expected, yyjson_get_type_desc(val));
+    return error_set(err, -EBADMSG, "the answer's %s: expected %s, found %s", field, expected,
+                     yyjson_get_type_desc(val));
 }
 
 static bool key_is(yyjson_val *key, const char *name)
@@ -66,7 +67,8 @@ static int number_of(yyjson_val *val, const char *field, int64_t *ret, struct er
 }
 
 /* A member that is a list or an object, or nothing. */
-static int container_of_kind(yyjson_val *object, const char *field, bool is_list, yyjson_val **ret, struct error *err)
+static int container_of_kind(yyjson_val *object, const char *field, bool is_list, yyjson_val **ret,
+                             struct error *err)
 {
     *ret = member(object, field);
     if (*ret && !(is_list ? yyjson_is_arr(*ret) : yyjson_is_obj(*ret)))
@@ -198,8 +200,8 @@ static int read_filter(struct filter_reply *f, yyjson_val *root, bool node_names
     return r < 0 ? r : take_refusals(f, root, "FailedAndUnresolvableNodes", true, number_of_row);
 }
 
-int reply_filter(const struct reply *reply, bool node_names, struct row_list nodes, struct extender_filtered *ret,
-                 struct error *err)
+int reply_filter(const struct reply *reply, bool node_names, struct row_list nodes,
+                 struct extender_filtered *ret, struct error *err)
 {
     struct arena *arena = reply->cycle->arena;
     struct filter_reply f = { .reply = reply, .ret = ret, .err = err };
@@ -217,7 +219,8 @@ int reply_filter(const struct reply *reply, bool node_names, struct row_list nod
 }
 
 /* ---- score ---- */
-static int read_scores(const struct reply *reply, yyjson_val *root, struct extender_scores *ret, struct error *err)
+static int read_scores(const struct reply *reply, yyjson_val *root, struct extender_scores *ret,
+                       struct error *err)
 {
     yyjson_val *val;
     size_t i, max;
@@ -269,7 +272,8 @@ static bool has_victim(const struct preempt_candidate *candidate, const struct p
 }
 
 /* A victim that is named twice is one. There are no more of them than pods on the node. */
-static int read_victims(const struct reply *reply, yyjson_val *pods, struct preempt_candidate *ret, struct error *err)
+static int read_victims(const struct reply *reply, yyjson_val *pods, struct preempt_candidate *ret,
+                        struct error *err)
 {
     const struct cluster *cluster = reply->cycle->cluster;
     yyjson_val *val;
@@ -287,8 +291,8 @@ static int read_victims(const struct reply *reply, yyjson_val *pods, struct pree
         struct pod_info *pod = pod_on(cluster, ret->row, uid);
         if (!pod)
             return error_set(err, -ENOENT,
-                             "extender: " STR_FMT " claims to preempt pod (UID: &{" STR_FMT "}) on node: " STR_FMT
-                             ", but the pod is not found on that node",
+                             "extender: " STR_FMT " claims to preempt pod (UID: &{" STR_FMT
+                             "}) on node: " STR_FMT ", but the pod is not found on that node",
                              STR_ARG(reply->extender), STR_ARG(uid),
                              STR_ARG(cluster_node_name(cluster, ret->row)));
         if (!has_victim(ret, pod))
@@ -337,7 +341,8 @@ static int read_candidates(const struct reply *reply, yyjson_val *root, struct p
     return 0;
 }
 
-int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
+int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len,
+                  struct error *err)
 {
     yyjson_doc *doc;
     yyjson_val *root;

@@ -18,11 +18,12 @@ struct reply {
 };
 
 /* `node_names`: the answer is in NodeNames where it has them, else in Nodes. `nodes` is what was asked. */
-int reply_filter(const struct reply *reply, bool node_names, struct row_list nodes, struct extender_filtered *ret,
-                 struct error *err);
+int reply_filter(const struct reply *reply, bool node_names, struct row_list nodes,
+                 struct extender_filtered *ret, struct error *err);
 /* Nodes that are not known are passed over. */
 int reply_score(const struct reply *reply, struct extender_scores *ret, struct error *err);
-int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err);
+int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len,
+                  struct error *err);
 /* `ret_message` is what the extender calls an error, empty if nothing is wrong; in `arena`. */
 int reply_bind(struct str text, struct arena *arena, struct str *ret_message, struct error *err);
 

@@ -91,25 +91,28 @@ static int find(struct str message, uint32_t tag, struct protobuf_field *ret)
     int r;
     while ((r = next_of(&reader, tag, &in)) > 0) {
         bool has_bytes = in.wire == WIRE_BYTES;
-        *ret = (struct protobuf_field){ tag, in.wire, has_bytes ? 0 : in.number, has_bytes ? in.bytes : STR("") };
+        *ret = (struct protobuf_field){ tag, in.wire, has_bytes ? 0 : in.number,
+                                        has_bytes ? in.bytes : STR("") };
         found = true;
     }
     return r < 0 ? r : found;
 }
 
 /* ---- values ---- */
-static bool is_number(enum whole_kind kind)
+static enum protobuf_wire wire_of(enum whole_kind kind)
 {
-    return kind == WHOLE_BOOL || kind == WHOLE_INT || kind == WHOLE_OPT_BOOL || kind == WHOLE_OPT_INT;
+    bool is_number = kind == WHOLE_BOOL || kind == WHOLE_INT || kind == WHOLE_OPT_BOOL ||
+                     kind == WHOLE_OPT_INT || kind == WHOLE_INTS;
+    return is_number ? WIRE_VARINT : WIRE_BYTES;
 }
 
 static void put_time(struct json_writer *json, struct str message)
 {
     struct protobuf_field seconds = { 0 };
     char text[TIMESTAMP_LEN + 1];
-    if (!message.len)
+    if (!message.len || find(message, 1, &seconds) < 0)
         json_null(json);
-    else if (find(message, 1, &seconds) >= 0)
+    else
         json_str(json, timestamp_format((int64_t)seconds.number, text));
 }
 
@@ -163,7 +166,8 @@ static int put_value(struct whole *whole, const struct whole_field *field, const
     case WHOLE_LIST: {
         json_begin_object(whole->json);
         int r = put_fields(whole, field->type, in->bytes);
-        json_end_object(whole->json);
+        if (r == 0) /* else all that was written is thrown away */
+            json_end_object(whole->json);
         return r;
     }
     default:
@@ -184,7 +188,7 @@ static int put_single(struct whole *whole, const struct whole_field *field, stru
     struct protobuf_field in = { .bytes = STR("") };
     enum whole_kind kind = (enum whole_kind)field->kind;
     int found = find(message, field->tag, &in);
-    if (found < 0 || (found && (in.wire == WIRE_VARINT) != is_number(kind)))
+    if (found < 0 || (found && in.wire != wire_of(kind)))
         return malformed(whole, found < 0 ? found : -EBADMSG, field->name);
     bool is_empty = empty_is_none(kind) ? !in.number && !in.bytes.len : !found;
     if (is_empty && !field->always)
@@ -205,8 +209,8 @@ static int put_key(struct whole *whole, const struct whole_field *field, struct 
     int r = find(entry, 1, &key);
     if (r >= 0)
         r = find(entry, 2, in);
-    if (r < 0 || key.wire == WIRE_FIXED64 || key.wire == WIRE_FIXED32)
-        return malformed(whole, r < 0 ? r : -EBADMSG, field->name);
+    if (r < 0)
+        return malformed(whole, r, field->name);
     json_key(whole->json, key.bytes);
     return 0;
 }
@@ -219,7 +223,7 @@ static int put_repeated(struct whole *whole, const struct whole_field *field, st
     bool is_map = field->kind == WHOLE_STR_MAP || field->kind == WHOLE_QUANTITY_MAP, begun = false;
     int r;
     while ((r = next_of(&reader, field->tag, &in)) > 0) {
-        if ((in.wire == WIRE_VARINT) != (field->kind == WHOLE_INTS)) {
+        if (in.wire != wire_of((enum whole_kind)field->kind)) {
             r = -EBADMSG;
             break;
         }
@@ -337,10 +341,11 @@ static int from_struct(struct json_writer *json, enum api_kind kind, const void 
     return r;
 }
 
-static int put_object(struct json_writer *json, enum api_kind kind, const struct meta *meta, const void *object,
-                      struct error *err)
+static int put_object(struct json_writer *json, enum api_kind kind, const struct meta *meta,
+                      const void *object, struct error *err)
 {
-    int r = meta->source.len ? whole_bytes(json, kind, meta->source, err) : from_struct(json, kind, object, err);
+    int r =
+        meta->source.len ? whole_bytes(json, kind, meta->source, err) : from_struct(json, kind, object, err);
     if (r < 0)
         error_prefix(err, STR_FMT " " STR_FMT, STR_ARG(meta->namespace), STR_ARG(meta->name));
     return r;

@@ -39,7 +39,8 @@ static bool manages(const struct extender *extender, const struct resource_list 
 
 static bool container_wants(const struct extender *extender, const struct container *container)
 {
-    return manages(extender, &container->resources.requests) || manages(extender, &container->resources.limits);
+    return manages(extender, &container->resources.requests) ||
+           manages(extender, &container->resources.limits);
 }
 
 bool extender_wants(const struct extender *extender, const struct pod *pod)
@@ -57,25 +58,20 @@ bool extender_wants(const struct extender *extender, const struct pod *pod)
 
 bool extenders_decide(const struct profile *profile, const struct pod *pod)
 {
-    for_extenders(profile, extender)
-        if ((extender->filters || extender->prioritizes) && extender_wants(extender, pod))
-            return true;
+    for_extenders(profile, extender) if ((extender->filters || extender->prioritizes) &&
+                                         extender_wants(extender, pod)) return true;
     return false;
 }
 
 bool extenders_choose(const struct profile *profile)
 {
-    for_extenders(profile, extender)
-        if (extender->filters || extender->prioritizes)
-            return true;
+    for_extenders(profile, extender) if (extender->filters || extender->prioritizes) return true;
     return false;
 }
 
 struct extender *extenders_binder(const struct profile *profile, const struct pod *pod)
 {
-    for_extenders(profile, extender)
-        if (extender->binds && extender_wants(extender, pod))
-            return extender;
+    for_extenders(profile, extender) if (extender->binds && extender_wants(extender, pod)) return extender;
     return NULL;
 }
 
@@ -100,10 +96,10 @@ static void note_refusals(struct cycle *cycle, const struct extender_filtered *f
                 continue;
             uintptr_t verdict = (uintptr_t)strmap_get(&known, refusal->message);
             if (!verdict) {
-                verdict = diagnosis_add(diagnosis, status_printf(cycle->arena,
-                                                                 unresolvable ? STATUS_UNRESOLVABLE
-                                                                              : STATUS_UNSCHEDULABLE,
-                                                                 STR_FMT, STR_ARG(refusal->message)));
+                verdict = diagnosis_add(
+                    diagnosis,
+                    status_printf(cycle->arena, unresolvable ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
+                                  STR_FMT, STR_ARG(refusal->message)));
                 strmap_put(&known, refusal->message, (void *)verdict);
             }
             diagnosis_assign(diagnosis, refusal->row, (uint32_t)verdict);
@@ -113,9 +109,11 @@ static void note_refusals(struct cycle *cycle, const struct extender_filtered *f
     }
 }
 
-struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len, struct diagnosis *diagnosis)
+struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
+                               struct diagnosis *diagnosis)
 {
-    for_extenders(cycle->profile, extender) {
+    for_extenders(cycle->profile, extender)
+    {
         struct extender_filtered filtered;
         struct error err;
         if (!*len)
@@ -153,8 +151,9 @@ static void add_scores(const struct extender *extender, const struct extender_sc
     for (uint32_t i = 0; i < given->len; i++) {
         uint32_t index = index_of[given->items[i].row];
         if (index)
-            scores->totals[index - 1] = (int64_t)((uint64_t)scores->totals[index - 1] +
-                                                  (uint64_t)weighted(given->items[i].score, extender->weight));
+            scores->totals[index - 1] =
+                (int64_t)((uint64_t)scores->totals[index - 1] +
+                          (uint64_t)weighted(given->items[i].score, extender->weight));
     }
 }
 
@@ -166,15 +165,16 @@ static bool scores_pod(const struct extender *extender, const struct pod *pod)
 void extenders_score(struct cycle *cycle, struct score_table *scores)
 {
     uint32_t *index_of = NULL; /* by row: number in the table, from 1 */
-    for_extenders(cycle->profile, extender)
-        if (scores_pod(extender, cycle->pod)) {
-            if (!index_of)
-                index_of = arena_array(cycle->arena, uint32_t, cycle->cluster->nodes.len);
-            extender->calls->begin_score(extender, cycle, scores->rows);
-        }
+    for_extenders(cycle->profile, extender) if (scores_pod(extender, cycle->pod))
+    {
+        if (!index_of)
+            index_of = arena_array(cycle->arena, uint32_t, cycle->cluster->nodes.len);
+        extender->calls->begin_score(extender, cycle, scores->rows);
+    }
     for (uint32_t i = 0; index_of && i < scores->rows.len; i++)
         index_of[scores->rows.items[i]] = i + 1;
-    for_extenders(cycle->profile, extender) {
+    for_extenders(cycle->profile, extender)
+    {
         struct extender_scores given;
         struct error err;
         if (!scores_pod(extender, cycle->pod))

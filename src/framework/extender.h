@@ -49,8 +49,8 @@ struct extender_calls {
                   struct extender_filtered *ret, struct error *err);
     /* The question goes out; the answer is waited for later. Each begin has its end, in the same cycle. */
     void (*begin_score)(struct extender *self, struct cycle *cycle, struct row_list nodes);
-    int (*end_score)(struct extender *self, struct cycle *cycle, struct row_list nodes, struct extender_scores *ret,
-                     struct error *err);
+    int (*end_score)(struct extender *self, struct cycle *cycle, struct row_list nodes,
+                     struct extender_scores *ret, struct error *err);
     /* Which nodes shall lose which pods. Any node and any of its pods may come back, also with no pods at all. */
     int (*preempt)(struct extender *self, struct cycle *cycle, const struct preempt_candidate *candidates,
                    uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err);
@@ -89,7 +89,8 @@ bool extenders_choose(const struct profile *profile);
 struct extender *extenders_binder(const struct profile *profile, const struct pod *pod);
 
 /* Leaves the rows that all extenders accept; whom they refuse gets a verdict. Error: one failed that must not. */
-struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len, struct diagnosis *diagnosis);
+struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
+                               struct diagnosis *diagnosis);
 /* Adds to the totals. One that fails has no opinion. */
 void extenders_score(struct cycle *cycle, struct score_table *scores);
 

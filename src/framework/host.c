@@ -49,7 +49,8 @@ EVENT_RESOURCES(X)
 #define X(name, text) static_assert((int)ACTION_##name == (int)BERTH_##name, text);
 EVENT_ACTIONS(X)
 #undef X
-static_assert((int)ACTION_ALL == (int)BERTH_ALL_ACTIONS && (int)ACTION_UPDATE == (int)BERTH_UPDATE, "actions");
+static_assert((int)ACTION_ALL == (int)BERTH_ALL_ACTIONS && (int)ACTION_UPDATE == (int)BERTH_UPDATE,
+              "actions");
 static_assert((int)HINT_QUEUE == (int)BERTH_HINT_QUEUE && SCORE_MAX == BERTH_SCORE_MAX, "hints and scores");
 static_assert(ROW_NONE == BERTH_ROW_NONE, "rows");
 
@@ -274,7 +275,8 @@ static uint32_t info_row(const struct berth_pod_info *pod)
 static const struct berth_pod_info *find_pod(const struct berth_cluster *cluster, struct berth_str namespace,
                                              struct berth_str name)
 {
-    return (const struct berth_pod_info *)cluster_find_pod(in_cluster(cluster), in_str(namespace), in_str(name));
+    return (const struct berth_pod_info *)cluster_find_pod(in_cluster(cluster), in_str(namespace),
+                                                           in_str(name));
 }
 
 /* ---- any object: each begins with its metadata ---- */

@@ -24,10 +24,10 @@ enum mail_kind {
 struct mail {
     struct mail *next;
     enum mail_kind kind;
-    const struct plugin *plugin;    /* who says so */
-    struct cycle_work *work;        /* WORK_DONE */
-    struct str namespace, name;     /* of the pod */
-    struct str reason;              /* REFUSE */
+    const struct plugin *plugin; /* who says so */
+    struct cycle_work *work;     /* WORK_DONE */
+    struct str namespace, name;  /* of the pod */
+    struct str reason;           /* REFUSE */
 };
 
 /* Who reads the box. */

@@ -100,8 +100,8 @@ static struct family *find_or_make(const struct berth_metric_info *info)
 
 struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
 {
-    if (!valid_name(info->name) || (info->type != BERTH_COUNTER && info->type != BERTH_GAUGE &&
-                                    info->type != BERTH_HISTOGRAM))
+    if (!valid_name(info->name) ||
+        (info->type != BERTH_COUNTER && info->type != BERTH_GAUGE && info->type != BERTH_HISTOGRAM))
         return NULL;
     for (size_t i = 0; i < labels_len(info->labels); i++)
         if (!valid_name(info->labels[i]))
@@ -109,8 +109,9 @@ struct berth_metric *host_metric(const struct berth_metric_info *info, const str
     struct family *family = find(info->name);
     if (!family)
         family = find_or_make(info);
-    return same(family, info) ? (struct berth_metric *)metric_get(family->metrics, 0, (const struct str *)labels)
-                              : NULL;
+    return same(family, info)
+               ? (struct berth_metric *)metric_get(family->metrics, 0, (const struct str *)labels)
+               : NULL;
 }
 
 void host_metric_add(struct berth_metric *metric, double value)

@@ -66,8 +66,9 @@ static struct berth_value scalar(enum field_kind kind, const void *at)
     case FIELD_BOOL:
         return number_value(BERTH_FLAG, *(const bool *)at);
     case FIELD_OPT_BOOL:
-        return ((const struct opt_bool *)at)->set ? number_value(BERTH_FLAG, ((const struct opt_bool *)at)->value)
-                                                  : absent;
+        return ((const struct opt_bool *)at)->set
+                   ? number_value(BERTH_FLAG, ((const struct opt_bool *)at)->value)
+                   : absent;
     case FIELD_INT32:
         return number_value(BERTH_NUMBER, *(const int32_t *)at);
     case FIELD_INT64:
@@ -87,7 +88,7 @@ static struct berth_value scalar(enum field_kind kind, const void *at)
                    : absent;
     case FIELD_INT_OR_STR: {
         const struct int_or_str *either = at;
-        return !either->set ? absent
+        return !either->set       ? absent
                : either->text.ptr ? text_value(either->text)
                                   : number_value(BERTH_NUMBER, either->number);
     }
@@ -123,6 +124,8 @@ static struct berth_value entry(enum field_kind kind, const void *at, const stru
     }
     if (kind == FIELD_RESOURCES)
         return amount_value(resource_list_get(at, step->name));
+    if (kind != FIELD_STRS && kind != FIELD_KEYS)
+        return absent;
     const struct str_list *list = at;
     return as_index(step->name, list->len, &index) ? text_value(list->items[index]) : absent;
 }
@@ -170,9 +173,9 @@ static const struct field *find_field(const struct type *type, struct str name)
 static const void *enter(const struct field *field, const void *at, const struct step *index)
 {
     uint32_t number;
-    if (field->kind == FIELD_PTR)
+    if (!index && field->kind == FIELD_PTR)
         return *(void *const *)at;
-    if (field->kind == FIELD_STRUCT)
+    if (!index && field->kind == FIELD_STRUCT)
         return at;
     const LIST(char) *list = at;
     if (field->kind != FIELD_LIST || !index || !as_index(index->name, list->len, &number))

@@ -60,7 +60,8 @@ static void start(struct cycle *cycle, struct str node, work_call call)
     struct cycle_work *started = xcalloc(1, sizeof(*started));
     struct mailbox *mailbox = (struct mailbox *)&cycle->profile->mailbox; /* the one part that others write */
     started->job.run = work;
-    started->mail = (struct mail){ .kind = MAIL_WORK_DONE, .plugin = cycle->current->plugin, .work = started };
+    started->mail =
+        (struct mail){ .kind = MAIL_WORK_DONE, .plugin = cycle->current->plugin, .work = started };
     started->cycle = detached(cycle, &started->arena);
     started->cycle.work = started;
     started->origin = cycle;

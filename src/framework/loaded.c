@@ -46,7 +46,8 @@ static struct status pre_score(struct cycle *cycle, struct row_list rows)
     (void)rows;
     struct berth_status status =
         loaded_of(cycle->current->plugin)->outer.pre_score((struct berth_cycle *)cycle);
-    return (struct status){ (enum status_code)status.code, status.len, (const struct str *)status.reasons, NULL };
+    return (struct status){ (enum status_code)status.code, status.len, (const struct str *)status.reasons,
+                            NULL };
 }
 
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
@@ -82,16 +83,15 @@ static struct status bind(struct cycle *cycle, uint32_t row)
 static void translate(struct loaded_plugin *loaded)
 {
     const struct berth_plugin *outer = &loaded->outer;
-    loaded->plugin = (struct plugin){
-        .name = outer->name,
-        .doc = outer->doc ? outer->doc : "",
-        .is_moody = true,
-        .init = init,
-        .pre_score = outer->pre_score ? pre_score : NULL,
-        .pre_bind = outer->pre_bind ? pre_bind : NULL,
-        .bind = outer->bind ? bind : NULL,
+    loaded->plugin = (struct plugin){ .name = outer->name,
+                                      .doc = outer->doc ? outer->doc : "",
+                                      .is_moody = true,
+                                      .init = init,
+                                      .pre_score = outer->pre_score ? pre_score : NULL,
+                                      .pre_bind = outer->pre_bind ? pre_bind : NULL,
+                                      .bind = outer->bind ? bind : NULL,
 #define X(slot) .slot = (__typeof__(loaded->plugin.slot))(void *)outer->slot,
-        DIRECT_SLOTS(X)
+                                      DIRECT_SLOTS(X)
 #undef X
     };
 }
@@ -100,7 +100,8 @@ static void translate(struct loaded_plugin *loaded)
 static int check_module(const struct berth_module *module, const char *file, struct error *err)
 {
     if (module->abi != BERTH_ABI)
-        return error_set(err, -EINVAL, "%s: built for version %u of the plugin ABI; this berth has version %u", file,
+        return error_set(err, -EINVAL,
+                         "%s: built for version %u of the plugin ABI; this berth has version %u", file,
                          module->abi, (unsigned)BERTH_ABI);
     if (module->host_size > sizeof(struct berth_host) || module->plugin_size > sizeof(struct berth_plugin) ||
         module->size > sizeof(struct berth_module))
@@ -156,7 +157,8 @@ static int add_plugin(struct loaded *loaded, const struct berth_module *module, 
         return r;
     translate(own);
     if (!plugin_points(&own->plugin))
-        return error_set(err, -EINVAL, "%s: plugin \"%s\" takes part in no extension point", file, own->plugin.name);
+        return error_set(err, -EINVAL, "%s: plugin \"%s\" takes part in no extension point", file,
+                         own->plugin.name);
     *vec_push(&loaded->plugins) = &own->plugin;
     *vec_push(&loaded->files) = arena_strndup(&loaded->arena, file, strlen(file));
     return 0;

@@ -35,7 +35,8 @@ static const char *make_field(const struct berth_field *field, size_t size, stru
     size_t bytes = field->kind == BERTH_STRUCT ? field->size : kinds[field->kind].size;
     if (field->offset > size || bytes > size - field->offset)
         return "has an argument outside of its struct: is args_size right?";
-    *ret = (struct args_field){ .name = field->name, .kind = kinds[field->kind].kind, .offset = field->offset };
+    *ret =
+        (struct args_field){ .name = field->name, .kind = kinds[field->kind].kind, .offset = field->offset };
     if (!nested)
         return NULL;
     struct args_type *inner = arena_new(arena, struct args_type);

@@ -18,15 +18,15 @@ static struct status check_victims(const struct extender *extender, struct cycle
             return status_printf(cycle->arena, STATUS_ERROR,
                                  "expected at least one victim pod on node \"" STR_FMT "\"", STR_ARG(node));
         else
-            log_info(2, "Ignored node for which the extender didn't report victims", log_ref("node", STR(""), node),
-                     log_str("extender", extender->name));
+            log_info(2, "Ignored node for which the extender didn't report victims",
+                     log_ref("node", STR(""), node), log_str("extender", extender->name));
     }
     *len = kept;
     return STATUS_OK;
 }
 
-static struct status ask(struct extender *extender, struct cycle *cycle, struct preempt_candidate **candidates,
-                         uint32_t *len)
+static struct status ask(struct extender *extender, struct cycle *cycle,
+                         struct preempt_candidate **candidates, uint32_t *len)
 {
     struct preempt_candidate *left;
     uint32_t left_len;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bitmap.h"
+#include "framework/probe.h"
 #include "queue/rooms.h"
 #include "queue/worth.h"
 
@@ -240,7 +241,7 @@ static bool gate_holds(struct queue *queue, struct queued_pod *entry, const stru
 }
 
 /* Asks the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. */
-static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
+static bool ask_gates(struct queue *queue, struct queued_pod *entry, struct status *ret)
 {
     const struct plugin_order *order = &queue->options.profiles[entry->profile].points[POINT_PRE_ENQUEUE];
     int32_t gate = entry->gate;
@@ -253,6 +254,16 @@ static bool is_gated(struct queue *queue, struct queued_pod *entry, struct statu
             return true;
     entry->gate = GATE_NONE;
     return false;
+}
+
+/* The point is Success whatever its plugins say, as the reference has it. */
+static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
+{
+    const struct profile *profile = &queue->options.profiles[entry->profile];
+    int64_t begun_ns = probe_now(profile->probe);
+    bool held = ask_gates(queue, entry, ret);
+    probe_point(profile->probe, profile, PROBE_PRE_ENQUEUE, STATUS_SUCCESS, begun_ns);
+    return held;
 }
 
 /* ---- into a place ---- */

@@ -6,6 +6,7 @@
 #include "queue/worth.h"
 
 #include "base/bitmap.h"
+#include "framework/probe.h"
 #include "queue/rooms.h"
 
 bool worth_looking(const struct queue *queue, const struct cluster_event *event)
@@ -37,7 +38,13 @@ static enum hint ask(struct queue *queue, const struct queued_pod *entry, uint32
         .info = entry->pod,
         .arena = &queue->scratch,
     };
-    return event_ask(&queue->options.profiles[entry->profile], plugin, &context, entry->pod->api, event);
+    const struct profile *profile = &queue->options.profiles[entry->profile];
+    int64_t begun_ns = probe_now(profile->probe);
+    enum hint hint = event_ask(profile, plugin, &context, entry->pod->api, event);
+    if (profile->probe)
+        profile->probe->hint(profile->probe->context, profile, plugin, event_label(event), hint,
+                             probe_now(profile->probe) - begun_ns);
+    return hint;
 }
 
 /* A wildcard with a pod is for that pod alone. */

@@ -2,6 +2,7 @@
 #include "serve/observer.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define PUBLISH_EVERY_NS ((int64_t)100 * 1000 * 1000)
 enum { ATTEMPT_LABELS = 16 }; /* "1" to "14", and "15+" */
@@ -32,23 +33,63 @@ static const struct {
 static const char *const incoming_queues[QUEUE_NAME_COUNT] = { "active", "backoff", "unschedulable" };
 static const char *const cache_types[] = { "nodes", "pods", "assumed_pods" };
 
+/* Points at which evaluations by plugin are counted. */
+static const struct {
+    enum extension_point point;
+    enum probe_point name;
+} evaluated_points[] = {
+    { POINT_PRE_FILTER, PROBE_PRE_FILTER },
+    { POINT_FILTER, PROBE_FILTER },
+    { POINT_PRE_SCORE, PROBE_PRE_SCORE },
+    { POINT_SCORE, PROBE_SCORE },
+};
+
+static const char *const point_names[PROBE_POINT_COUNT] = {
+#define X(name, text) [PROBE_##name] = text,
+    PROBE_POINTS(X)
+#undef X
+};
+
+#define X(name, text) +1
+enum { STATUS_CODE_COUNT = STATUS_CODES(X), PLUGIN_SAMPLE_PERCENT = 10 };
+#undef X
+
+static const char *const goroutine_results[] = { "success", "error" };
+
+/* Of a plugin in a profile. Metrics are made when they are first needed. */
+struct plugin_metrics {
+    struct metric *unschedulable;
+    struct metric *durations[PROBE_POINT_COUNT][STATUS_CODE_COUNT];
+    struct metric *(*hints)[HINT_QUEUE + 1]; /* by label */
+    /* Evaluations are many and cheap: they are added up here and published from time to time. */
+    struct metric *evaluated[PROBE_POINT_COUNT]; /* NULL: it does not take part */
+    uint64_t evaluations[PROBE_POINT_COUNT];
+};
+
 struct profile_metrics {
     struct metric *attempts[RESULT_COUNT], *durations[RESULT_COUNT];
-    struct metric *unschedulable[PLUGINS_MAX]; /* made when first needed */
+    struct metric *points[PROBE_POINT_COUNT][STATUS_CODE_COUNT];
+    struct plugin_metrics *plugins;
 };
 
 struct observer {
     struct metrics *metrics;
+    struct probe probe;
+    struct rng rng; /* of the sample */
     const struct profile *profiles;
+    uint32_t profiles_len;
     struct profile_metrics *by_profile;
     struct metric *algorithm, *victims, *preemptions, *after_flush, *pod_attempts;
     struct metric *sli[ATTEMPT_LABELS];
     struct metric *pending[ARRAY_SIZE(pending_queues)];
     struct metric *cache[ARRAY_SIZE(cache_types)];
-    struct metric *binding;
-    struct metric *incoming[QUEUE_NAME_COUNT][LABEL_COUNT]; /* made when first needed, as the next */
+    struct metric *binding, *popped;
+    struct metric *incoming[QUEUE_NAME_COUNT][LABEL_COUNT];
     uint64_t counted[QUEUE_NAME_COUNT][LABEL_COUNT];
     struct metric *in_flight[LABEL_COUNT];
+    struct metric *events[LABEL_COUNT];
+    struct metric *permit_waits[STATUS_CODE_COUNT];
+    struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
     int64_t published_ns;
 };
 
@@ -63,24 +104,172 @@ static struct metric *get(struct observer *observer, enum family family, const c
     return metric_get(observer->metrics, family, label ? &value : NULL);
 }
 
+/* The metric of a slot, which is empty at first. */
+static struct metric *fill(struct observer *observer, struct metric **slot, enum family family,
+                           const struct str *labels)
+{
+    if (!*slot)
+        *slot = metric_get(observer->metrics, family, labels);
+    return *slot;
+}
+
+static struct metric *fill_label(struct observer *observer, struct metric **slot, enum family family,
+                                 enum event_label label)
+{
+    struct arena arena = { 0 };
+    if (*slot)
+        return *slot;
+    struct str text = event_label_text(label, &arena);
+    fill(observer, slot, family, &text);
+    arena_release(&arena);
+    return *slot;
+}
+
+/* Counters of evaluations are there from the start. */
+static void init_evaluations(struct observer *observer, const struct profile *profile,
+                             struct profile_metrics *own)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(evaluated_points); i++) {
+        const struct plugin_order *order = &profile->points[evaluated_points[i].point];
+        enum probe_point name = evaluated_points[i].name;
+        for (uint32_t k = 0; k < order->len; k++) {
+            const struct str labels[] = { str_from(order->items[k]->plugin->name), str_from(point_names[name]),
+                                          profile->scheduler_name };
+            fill(observer, &own->plugins[order->items[k]->index].evaluated[name], FAMILY_PLUGIN_EVALUATION_TOTAL,
+                 labels);
+        }
+    }
+}
+
 static void init_profiles(struct observer *observer, const struct engine *engine)
 {
     observer->profiles = engine->profiles;
+    observer->profiles_len = engine->profiles_len;
     observer->by_profile = xcalloc(engine->profiles_len, sizeof(*observer->by_profile));
-    for (uint32_t p = 0; p < engine->profiles_len; p++)
-        for (int r = 0; r < RESULT_COUNT; r++) {
-            const struct str labels[] = { result_names[r], engine->profiles[p].scheduler_name };
-            struct profile_metrics *own = &observer->by_profile[p];
-            own->attempts[r] = metric_get(observer->metrics, FAMILY_SCHEDULE_ATTEMPTS_TOTAL, labels);
-            own->durations[r] =
-                metric_get(observer->metrics, FAMILY_SCHEDULING_ATTEMPT_DURATION_SECONDS, labels);
-        }
+    for (uint32_t p = 0; p < engine->profiles_len; p++) {
+        struct profile_metrics *own = &observer->by_profile[p];
+        own->plugins = xcalloc(engine->profiles[p].plugins_len, sizeof(*own->plugins));
+        init_evaluations(observer, &engine->profiles[p], own);
+    }
 }
 
+static struct profile_metrics *of_profile(const struct observer *observer, const struct profile *profile)
+{
+    return &observer->by_profile[profile - observer->profiles];
+}
+
+/* ---- the probe ---- */
+static int64_t now_ns(void *context)
+{
+    struct timespec now;
+    (void)context;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+static bool on_sample(void *context)
+{
+    return rng_below(&((struct observer *)context)->rng, 100) < PLUGIN_SAMPLE_PERCENT;
+}
+
+static void on_point(void *context, const struct profile *profile, enum probe_point point, enum status_code code,
+                     int64_t ns)
+{
+    struct observer *observer = context;
+    struct metric **slot = &of_profile(observer, profile)->points[point][code];
+    if (!*slot) {
+        const struct str labels[] = { str_from(point_names[point]), str_from(status_code_name(code)),
+                                      profile->scheduler_name };
+        fill(observer, slot, FAMILY_FRAMEWORK_EXTENSION_POINT_DURATION_SECONDS, labels);
+    }
+    histogram_observe(*slot, seconds(ns));
+}
+
+static void on_plugin(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                      enum probe_point point, enum status_code code, uint32_t count, int64_t ns)
+{
+    struct observer *observer = context;
+    struct plugin_metrics *own = &of_profile(observer, profile)->plugins[instance->index];
+    const struct str labels[] = { str_from(instance->plugin->name), str_from(point_names[point]),
+                                  str_from(status_code_name(code)) };
+    struct metric *metric =
+        fill(observer, &own->durations[point][code], FAMILY_PLUGIN_EXECUTION_DURATION_SECONDS, labels);
+    for (uint32_t i = 0; i < count; i++)
+        histogram_observe(metric, seconds(ns) / count);
+}
+
+static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                         enum probe_point point, uint32_t count)
+{
+    of_profile(context, profile)->plugins[instance->index].evaluations[point] += count;
+}
+
+static void on_hint(void *context, const struct profile *profile, uint32_t plugin, enum event_label label,
+                    enum hint hint, int64_t ns)
+{
+    struct observer *observer = context;
+    struct plugin_metrics *own = &of_profile(observer, profile)->plugins[plugin];
+    if (!own->hints)
+        own->hints = xcalloc(LABEL_COUNT, sizeof(*own->hints));
+    struct metric **slot = &own->hints[label][hint];
+    if (!*slot) {
+        struct arena arena = { 0 };
+        const struct str labels[] = { str_from(profile->plugins[plugin].plugin->name),
+                                      event_label_text(label, &arena),
+                                      hint == HINT_QUEUE ? STR("Queue") : STR("QueueSkip") };
+        fill(observer, slot, FAMILY_QUEUEING_HINT_EXECUTION_DURATION_SECONDS, labels);
+        arena_release(&arena);
+    }
+    histogram_observe(*slot, seconds(ns));
+}
+
+static void on_event(void *context, enum event_label label, int64_t ns)
+{
+    struct observer *observer = context;
+    histogram_observe(
+        fill_label(observer, &observer->events[label], FAMILY_EVENT_HANDLING_DURATION_SECONDS, label), seconds(ns));
+}
+
+static void on_permit_wait(void *context, enum status_code code, int64_t ns)
+{
+    struct observer *observer = context;
+    struct str result = str_from(status_code_name(code));
+    histogram_observe(
+        fill(observer, &observer->permit_waits[code], FAMILY_PERMIT_WAIT_DURATION_SECONDS, &result), seconds(ns));
+}
+
+static void on_preemption(void *context, bool failed, int64_t ns)
+{
+    struct observer *observer = context;
+    struct str result = str_from(goroutine_results[failed]);
+    counter_add(
+        fill(observer, &observer->evictions[failed], FAMILY_PREEMPTION_GOROUTINES_EXECUTION_TOTAL, &result), 1);
+    histogram_observe(fill(observer, &observer->eviction_times[failed],
+                           FAMILY_PREEMPTION_GOROUTINES_DURATION_SECONDS, &result),
+                      seconds(ns));
+}
+
+const struct probe *observer_probe(const struct observer *observer)
+{
+    return &observer->probe;
+}
+
+/* ---- life ---- */
 struct observer *observer_new(struct metrics *metrics, const struct engine *engine)
 {
     struct observer *observer = xcalloc(1, sizeof(*observer));
     observer->metrics = metrics;
+    observer->probe = (struct probe){ .context = observer,
+                                      .now_ns = now_ns,
+                                      .sample = on_sample,
+                                      .point = on_point,
+                                      .plugin = on_plugin,
+                                      .evaluated = on_evaluated,
+                                      .hint = on_hint,
+                                      .event = on_event,
+                                      .permit_wait = on_permit_wait,
+                                      .preemption = on_preemption };
+    rng_seed(&observer->rng, (uint64_t)now_ns(NULL));
     init_profiles(observer, engine);
     observer->algorithm = get(observer, FAMILY_SCHEDULING_ALGORITHM_DURATION_SECONDS, NULL);
     observer->victims = get(observer, FAMILY_PREEMPTION_VICTIMS, NULL);
@@ -88,6 +277,7 @@ struct observer *observer_new(struct metrics *metrics, const struct engine *engi
     observer->after_flush = get(observer, FAMILY_POD_SCHEDULED_AFTER_FLUSH_TOTAL, NULL);
     observer->pod_attempts = get(observer, FAMILY_POD_SCHEDULING_ATTEMPTS, NULL);
     observer->binding = get(observer, FAMILY_GOROUTINES, "binding");
+    observer->popped = get(observer, FAMILY_INFLIGHT_EVENTS, "PodPopped");
     for (size_t i = 0; i < ARRAY_SIZE(pending_queues); i++)
         observer->pending[i] = get(observer, FAMILY_PENDING_PODS, pending_queues[i].name);
     for (size_t i = 0; i < ARRAY_SIZE(cache_types); i++)
@@ -99,6 +289,11 @@ void observer_free(struct observer *observer)
 {
     if (!observer)
         return;
+    for (uint32_t p = 0; p < observer->profiles_len; p++) {
+        for (uint32_t i = 0; i < observer->profiles[p].plugins_len; i++)
+            free(observer->by_profile[p].plugins[i].hints);
+        free(observer->by_profile[p].plugins);
+    }
     free(observer->by_profile);
     free(observer);
 }
@@ -107,9 +302,21 @@ void observer_free(struct observer *observer)
 static void count_attempt(struct observer *observer, const struct profile *profile, enum result result,
                           int64_t took_ns)
 {
-    struct profile_metrics *own = &observer->by_profile[profile - observer->profiles];
-    counter_add(own->attempts[result], 1);
-    histogram_observe(own->durations[result], seconds(took_ns));
+    struct profile_metrics *own = of_profile(observer, profile);
+    const struct str labels[] = { result_names[result], profile->scheduler_name };
+    counter_add(fill(observer, &own->attempts[result], FAMILY_SCHEDULE_ATTEMPTS_TOTAL, labels), 1);
+    histogram_observe(
+        fill(observer, &own->durations[result], FAMILY_SCHEDULING_ATTEMPT_DURATION_SECONDS, labels),
+        seconds(took_ns));
+}
+
+/* Victims that are all leaving anyway are not counted again. */
+static bool any_is_asked(const struct decision *decision)
+{
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        if (!decision->victims[i]->terminating)
+            return true;
+    return false;
 }
 
 void observer_decision(struct observer *observer, const struct decision *decision, int64_t took_ns)
@@ -122,7 +329,7 @@ void observer_decision(struct observer *observer, const struct decision *decisio
                       took_ns);
     if (decision->preemption_tried)
         counter_add(observer->preemptions, 1);
-    if (decision->victims_len)
+    if (any_is_asked(decision))
         histogram_observe(observer->victims, decision->victims_len);
 }
 
@@ -162,12 +369,10 @@ static void publish_incoming(struct observer *observer, const struct queue *queu
             uint64_t count = queue->incoming[name][label];
             if (count == observer->counted[name][label])
                 continue;
-            struct metric **metric = &observer->incoming[name][label];
             const struct str labels[] = { str_from(incoming_queues[name]),
                                           event_label_text((enum event_label)label, &arena) };
-            if (!*metric)
-                *metric = metric_get(observer->metrics, FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels);
-            counter_add(*metric, count - observer->counted[name][label]);
+            counter_add(fill(observer, &observer->incoming[name][label], FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels),
+                        count - observer->counted[name][label]);
             observer->counted[name][label] = count;
         }
     arena_release(&arena);
@@ -175,42 +380,48 @@ static void publish_incoming(struct observer *observer, const struct queue *queu
 
 static void publish_in_flight(struct observer *observer, const struct queue *queue)
 {
-    struct arena arena = { 0 };
     size_t counts[LABEL_COUNT] = { 0 };
+    uint32_t popped = 0;
     queue_count_flight_events(queue, counts);
-    for (int label = 0; label < LABEL_COUNT; label++) {
-        struct metric **metric = &observer->in_flight[label];
-        struct str text;
-        if (!*metric && !counts[label])
-            continue;
-        text = event_label_text((enum event_label)label, &arena);
-        if (!*metric)
-            *metric = metric_get(observer->metrics, FAMILY_INFLIGHT_EVENTS, &text);
-        gauge_set(*metric, (double)counts[label]);
-    }
-    arena_release(&arena);
+    for (const struct queued_pod *entry = queue->oldest_in_flight; entry; entry = entry->next)
+        popped++;
+    gauge_set(observer->popped, popped);
+    for (int label = 0; label < LABEL_COUNT; label++)
+        if (observer->in_flight[label] || counts[label])
+            gauge_set(fill_label(observer, &observer->in_flight[label], FAMILY_INFLIGHT_EVENTS,
+                                 (enum event_label)label),
+                      (double)counts[label]);
 }
 
-static void publish_reasons(struct observer *observer, const struct engine *engine)
+static void publish_evaluations(struct plugin_metrics *own)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(evaluated_points); i++) {
+        enum probe_point name = evaluated_points[i].name;
+        if (own->evaluations[name] && own->evaluated[name])
+            counter_add(own->evaluated[name], own->evaluations[name]);
+        own->evaluations[name] = 0;
+    }
+}
+
+static void publish_plugins(struct observer *observer, const struct engine *engine)
 {
     for (uint32_t p = 0; p < engine->profiles_len; p++)
         for (uint32_t i = 0; i < engine->profiles[p].plugins_len; i++) {
             uint32_t count = engine->queue.reasons[p][i];
-            struct metric **metric = &observer->by_profile[p].unschedulable[i];
+            struct plugin_metrics *own = &observer->by_profile[p].plugins[i];
             const struct str labels[] = { str_from(engine->profiles[p].plugins[i].plugin->name),
                                           engine->profiles[p].scheduler_name };
-            if (!*metric && !count)
-                continue;
-            if (!*metric)
-                *metric = metric_get(observer->metrics, FAMILY_UNSCHEDULABLE_PODS, labels);
-            gauge_set(*metric, count);
+            publish_evaluations(own);
+            if (own->unschedulable || count)
+                gauge_set(fill(observer, &own->unschedulable, FAMILY_UNSCHEDULABLE_PODS, labels), count);
         }
 }
 
+/* A pod counts as assumed until the watch says that it is bound, also when its binding is done. */
 static void publish_cache(struct observer *observer, const struct engine *engine)
 {
-    size_t counts[ARRAY_SIZE(cache_types)] = { engine->cluster->live_nodes, engine->cluster->pods.len,
-                                               engine_bindings(engine) };
+    size_t counts[ARRAY_SIZE(cache_types)] = { engine->cluster->live_nodes, engine->cluster->placed_pods,
+                                               engine->cluster->assumed_pods };
     for (size_t i = 0; i < ARRAY_SIZE(cache_types); i++)
         gauge_set(observer->cache[i], (double)counts[i]);
     gauge_set(observer->binding, (double)engine_bindings(engine));
@@ -223,13 +434,14 @@ static void publish_cache(struct observer *observer, const struct engine *engine
     }
 }
 
-void observer_publish(struct observer *observer, const struct engine *engine, int64_t now_ns)
+int64_t observer_publish(struct observer *observer, const struct engine *engine, int64_t wall_ns)
 {
-    if (now_ns - observer->published_ns < PUBLISH_EVERY_NS)
-        return;
-    observer->published_ns = now_ns;
+    if (wall_ns - observer->published_ns < PUBLISH_EVERY_NS)
+        return observer->published_ns + PUBLISH_EVERY_NS;
+    observer->published_ns = wall_ns;
     publish_cache(observer, engine);
     publish_incoming(observer, &engine->queue);
     publish_in_flight(observer, &engine->queue);
-    publish_reasons(observer, engine);
+    publish_plugins(observer, engine);
+    return INT64_MAX;
 }

@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "engine/binding.h"
+
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
+    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits stays where it is */
     STEPS_BETWEEN_PROGRESS = 256,
     GRACE_SECONDS = 30, /* where a pod does not say */
     GRACE_SECONDS_MAX = 3600,
@@ -175,11 +178,32 @@ static int carry_out(struct simulation *simulation, const struct decision *decis
     return evict(simulation, decision, row, err);
 }
 
-/* Nobody is to be tried now. Pods that failed by an error wait for their backoff to end, which takes no time here; they
- * would do so for ever, so that they get another try only if something changed since the first of them failed. */
+/* A plugin has not permitted the pod after all: it waits again. */
+static void on_notice(void *context, const struct notice *notice)
+{
+    struct simulation *simulation = context;
+    if (notice->kind != NOTICE_BINDING_FAILED)
+        return;
+    simulation->scheduled--;
+    *vec_push(&simulation->records) = (struct sim_record){
+        .pod = notice->pod,
+        .row = ROW_NONE,
+        .nominated_row = ROW_NONE,
+        .message = keep_text(simulation, notice->message),
+    };
+}
+
+/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods that
+ * failed by an error end. Those would be tried for ever, so that they get another try only if something changed since
+ * the first of them failed. */
 static bool jump(struct simulation *simulation, struct error_round *round)
 {
-    int64_t due = queue_next_backoff(&simulation->engine.queue);
+    int64_t due = bindings_next_due(&simulation->engine);
+    if (due != INT64_MAX && simulation->timeouts++ <= TIMEOUTS_PER_POD_MAX * simulation->pods) {
+        simulation->now_ns = MAX(simulation->now_ns, due);
+        return true;
+    }
+    due = queue_next_backoff(&simulation->engine.queue);
     bool changed = simulation->scheduled + simulation->victims.len != round->changes;
     if (due == QUEUE_NEVER || !round->failed || !changed)
         return false;
@@ -247,6 +271,7 @@ int simulate(struct simulation *simulation, struct world *world, const struct si
         .seed = options->seed,
         .percentage = options->percentage,
         .slowest = PATH_INDEX,
+        .host = { .notice = on_notice, .context = simulation },
     };
     int r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
     simulation->engine_ready = true;

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "api/protobuf.h"
+#include "client/listing.h"
 #include "plugins/registry.h"
 
 static int load_config(struct world *world, const char *path, struct error *err)
@@ -18,6 +20,8 @@ static int load_config(struct world *world, const char *path, struct error *err)
     vec_for(&warnings.list, warning)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
     warnings_release(&warnings);
+    if (r == 0 && world->config.extenders.len)
+        fprintf(stderr, "berth: warning: extenders are not asked offline: decisions are those of the plugins alone\n");
     return r;
 }
 
@@ -54,11 +58,31 @@ static void add_others(struct world *world)
     }
 }
 
+/* Copies, so that objects of files and of a cluster live in the same place. */
+static int add_listing(struct world *world, const struct listing *listing, struct error *err)
+{
+    struct strbuf bytes = { 0 };
+    int r = 0;
+    vec_for(&listing->objects, live) {
+        struct object copy;
+        strbuf_clear(&bytes);
+        object_encode_protobuf(&(*live)->object, &bytes);
+        r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &world->load.arena, &copy, err);
+        if (r < 0)
+            break;
+        load_add(&world->load, copy.kind, copy.meta);
+    }
+    strbuf_release(&bytes);
+    return r;
+}
+
 int world_open(struct world *world, const struct world_options *options, struct error *err)
 {
     *world = (struct world){ .registry = options->registry ? options->registry : &builtin_plugins };
     load_init(&world->load);
     int r = load_config(world, options->config, err);
+    if (r == 0 && options->listing)
+        r = add_listing(world, options->listing, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&world->load, options->paths[i], err);
     if (r < 0)

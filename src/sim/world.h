@@ -17,9 +17,12 @@ struct world {
     size_t running; /* pods that occupy a node */
 };
 
+struct listing;
+
 struct world_options {
     const char *const *paths;
     size_t paths_len;
+    const struct listing *listing;   /* of a live cluster, before the paths; it may go afterwards. NULL: none */
     const char *config;              /* NULL: the defaults */
     const struct registry *registry; /* NULL: the built-in plugins */
 };

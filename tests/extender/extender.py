@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An HTTP extender for a Kubernetes scheduler, as a user would write one: no library but Python's own.
 
-usage: extender.py [--port N] [--log FILE] [--cert FILE --key FILE [--client-ca FILE]]
-                   [--api URL [--api-ca FILE] [--api-cert FILE --api-key FILE]]
+usage: extender.py [--port N] [--log FILE] [--stay] [--cert FILE --key FILE [--client-ca FILE]]
+                   [--api URL [--api-ca FILE] [--api-token TOKEN]]
 
 It does what the annotations of a pod say, so that it needs no state:
     extender.example/refuse: "n1=no license,n2"      these nodes fail, with this reason
@@ -13,8 +13,8 @@ It does what the annotations of a pod say, so that it needs no state:
 Nodes come as objects or as names, and the answer is given in the same way. With --api it binds pods there, by POST of
 a Binding.
 
-Listens on 127.0.0.1 (a free port without --port), prints the port, and ends when its standard input does. Every
-request is a line of JSON in the log: {"verb": ..., "args": ...}.
+Listens on 127.0.0.1 (a free port without --port), prints the port, and ends when its standard input does, or with
+--stay when it is killed. Every request is a line of JSON in the log: {"verb": ..., "args": ...}.
 """
 import argparse
 import http.client
@@ -75,8 +75,9 @@ class Api:
         self.tls = None
         if url.scheme == "https":
             self.tls = ssl.create_default_context(cafile=options.api_ca)
-            if options.api_cert:
-                self.tls.load_cert_chain(options.api_cert, options.api_key)
+        self.headers = {"Content-Type": "application/json"}
+        if options.api_token:
+            self.headers["Authorization"] = "Bearer " + options.api_token
 
     def bind(self, args):
         binding = {"apiVersion": "v1", "kind": "Binding",
@@ -85,7 +86,7 @@ class Api:
         connection = (http.client.HTTPSConnection(self.host, context=self.tls) if self.tls
                       else http.client.HTTPConnection(self.host))
         connection.request("POST", "/api/v1/namespaces/%s/pods/%s/binding" % (args["PodNamespace"], args["PodName"]),
-                           json.dumps(binding), {"Content-Type": "application/json"})
+                           json.dumps(binding), self.headers)
         answer = connection.getresponse()
         text = answer.read()
         connection.close()
@@ -131,7 +132,8 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
-    for name in ("log", "cert", "key", "client-ca", "api", "api-ca", "api-cert", "api-key"):
+    parser.add_argument("--stay", action="store_true")
+    for name in ("log", "cert", "key", "client-ca", "api", "api-ca", "api-token"):
         parser.add_argument("--" + name)
     options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
@@ -147,8 +149,10 @@ def main():
         Handler.log = open(options.log, "a", encoding="utf-8")
     if options.api:
         Handler.api = Api(options)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
+    if options.stay:
+        server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdin.read()
 
 

@@ -10,6 +10,7 @@
 #include <berth/plugin.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -60,10 +61,9 @@ struct state {
 
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
-    static const struct berth_metric_info asked = { .name = "everything_asked_total",
-                                                    .help = "Questions",
-                                                    .type = BERTH_COUNTER,
-                                                    .labels = { "point" } };
+    static const struct berth_metric_info asked = {
+        .name = "everything_asked_total", .help = "Questions", .type = BERTH_COUNTER, .labels = { "point" }
+    };
     const struct args *args = env->args;
     struct berth_str label = { "filter", 6 };
     struct self *self = calloc(1, sizeof(*self));
@@ -78,16 +78,22 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     long long depths = 0;
     for (uint32_t i = 0; i < args->items.len; i++)
         depths += ((const struct inner *)args->items.items)[i].depth;
-    berth_log(0, "init %.*s number=%lld pause=%lld ratio=%.3f loud=%d words=%u pairs=%u depth=%lld items=%lld json=%u",
-              BERTH_ARG(args->greeting), (long long)args->number, (long long)args->pause_ns, args->ratio,
-              args->loud, args->words.len, args->pairs.len, (long long)args->inner.depth, depths,
-              env->args_json.len);
+    berth_log(
+        0,
+        "init %.*s number=%lld pause=%lld ratio=%.3f loud=%d words=%u pairs=%u depth=%lld items=%lld json=%u",
+        BERTH_ARG(args->greeting), (long long)args->number, (long long)args->pause_ns, args->ratio,
+        args->loud, args->words.len, args->pairs.len, (long long)args->inner.depth, depths,
+        env->args_json.len);
     *ret_self = self;
     return 0;
 }
 
+static atomic_int threads; /* that have not said all they have to say */
+
 static void release(void *self)
 {
+    while (atomic_load(&threads))
+        usleep(1000);
     berth_log(0, "release");
     free(self);
 }
@@ -102,7 +108,8 @@ static struct berth_str order(struct berth_cycle *cycle, const char *label)
     return berth_object_label(berth_cycle_pod(cycle), label);
 }
 
-static struct berth_status pre_enqueue(const void *self, const struct berth_pod *pod, struct berth_arena *arena)
+static struct berth_status pre_enqueue(const void *self, const struct berth_pod *pod,
+                                       struct berth_arena *arena)
 {
     const struct self *own = self;
     if (!berth_is(berth_object_label(pod, "test/pre-enqueue"), "hold"))
@@ -133,7 +140,8 @@ static void add_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod,
     berth_log(0, "add_pod %.*s", BERTH_ARG(berth_object_name(berth_info_pod(pod))));
 }
 
-static void remove_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod, struct berth_node_view node)
+static void remove_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod,
+                       struct berth_node_view node)
 {
     (void)cycle;
     berth_log(0, "remove_pod %.*s of %u", BERTH_ARG(berth_object_name(berth_info_pod(pod))),
@@ -161,8 +169,10 @@ static struct berth_status post_filter(struct berth_cycle *cycle, struct berth_d
         struct berth_node_view node = berth_node(berth_cycle_cluster(cycle), rows.items[i]);
         struct berth_pod_infos pods = berth_node_pods(node);
         struct berth_status why = berth_diagnosis_of(diagnosis, rows.items[i]);
-        bool fits = berth_fits_without(cycle, rows.items[i], pods.items, (uint32_t)pods.len).code == BERTH_SUCCESS;
-        berth_log(0, "post_filter %.*s code=%d fits_without=%d", BERTH_ARG(berth_node_name(node)), why.code, fits);
+        bool fits =
+            berth_fits_without(cycle, rows.items[i], pods.items, (uint32_t)pods.len).code == BERTH_SUCCESS;
+        berth_log(0, "post_filter %.*s code=%d fits_without=%d", BERTH_ARG(berth_node_name(node)), why.code,
+                  fits);
         if (!fits || !pods.len)
             continue;
         ret->nominated_row = rows.items[i];
@@ -201,8 +211,9 @@ static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
 {
     struct state *state = *berth_cycle_state(cycle);
     struct berth_node_view node = berth_node(berth_cycle_cluster(cycle), row);
-    berth_log(0, "reserve %.*s on %.*s after %u filters", BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))),
-              BERTH_ARG(berth_node_name(node)), state ? state->filtered : 0);
+    berth_log(0, "reserve %.*s on %.*s after %u filters",
+              BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))), BERTH_ARG(berth_node_name(node)),
+              state ? state->filtered : 0);
     return BERTH_OK;
 }
 
@@ -224,10 +235,12 @@ static void *answer(void *context)
     struct answer *own = context;
     usleep(30000);
     if (own->refuse)
-        berth_refuse(own->handle, berth_text(own->namespace_), berth_text(own->name), berth_text("thread says no"));
+        berth_refuse(own->handle, berth_text(own->namespace_), berth_text(own->name),
+                     berth_text("thread says no"));
     else
         berth_allow(own->handle, berth_text(own->namespace_), berth_text(own->name));
     free(own);
+    atomic_fetch_sub(&threads, 1);
     return NULL;
 }
 
@@ -260,6 +273,7 @@ static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64
     own->refuse = berth_is(told, "refuse");
     snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT, BERTH_ARG(berth_object_namespace(pod)));
     snprintf(own->name, sizeof(own->name), BERTH_FMT, BERTH_ARG(berth_object_name(pod)));
+    atomic_fetch_add(&threads, 1);
     pthread_create(&thread, NULL, answer, own);
     pthread_detach(thread);
     return berth_verdict(BERTH_WAIT);

@@ -85,7 +85,8 @@ static struct status judge(struct cycle *cycle, struct node_view node, uint64_t 
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) had the number %d",
                              (int)(dice / 8 % 3));
     if (dice % 512 == 2)
-        return status_printf(cycle->arena, STATUS_ERROR, "no opinion about " STR_FMT, STR_ARG(node_name(node)));
+        return status_printf(cycle->arena, STATUS_ERROR, "no opinion about " STR_FMT,
+                             STR_ARG(node_name(node)));
     return node_pods(node).len > 20 ? reject(STATUS_UNSCHEDULABLE, "node(s) were crowded") : STATUS_OK;
 }
 

@@ -51,10 +51,10 @@ static void commit_node(struct sim *sim, struct stored *node)
     const struct node_facts *facts = &node->facts.node;
     store_commit(&sim->store, SIM_NODES, node);
     check_node(sim, node);
-    sim_trace(sim, "node n%u: cpu %lldm, memory %lldGi, gpu %lld, pods %lld, zone %d, taints %x%s", node->facts.number,
-              (long long)facts->has[AMOUNT_CPU], (long long)facts->has[AMOUNT_MEMORY] >> 30,
-              (long long)facts->has[AMOUNT_GPU], (long long)facts->pods_max, facts->zone, facts->taints,
-              facts->cordoned ? ", cordoned" : "");
+    sim_trace(sim, "node n%u: cpu %lldm, memory %lldGi, gpu %lld, pods %lld, zone %d, taints %x%s",
+              node->facts.number, (long long)facts->has[AMOUNT_CPU],
+              (long long)facts->has[AMOUNT_MEMORY] >> 30, (long long)facts->has[AMOUNT_GPU],
+              (long long)facts->pods_max, facts->zone, facts->taints, facts->cordoned ? ", cordoned" : "");
 }
 
 static void add_node(struct sim *sim)
@@ -130,7 +130,8 @@ void actors_random_pod(struct sim *sim, struct pod_facts *ret)
 {
     static const int32_t priorities[] = { 0, 0, 0, 10, 10, 100, -5 };
     const struct knobs *knobs = &sim->knobs;
-    *ret = (struct pod_facts){ .zone = NONE, .claim = NONE, .node = NONE, .nominated = NONE, .generation = 1 };
+    *ret =
+        (struct pod_facts){ .zone = NONE, .claim = NONE, .node = NONE, .nominated = NONE, .generation = 1 };
     ret->asks[AMOUNT_CPU] = 100 * (int64_t)roll(sim, 16);
     ret->asks[AMOUNT_MEMORY] = (int64_t)roll(sim, 3) << 30;
     ret->asks[AMOUNT_GPU] = chance(sim, 100);
@@ -159,10 +160,13 @@ struct stored *actors_create_pod(struct sim *sim, uint32_t number, const struct 
     if (facts->claim != NONE && !store_at(&sim->store, SIM_CLAIMS, facts->claim))
         controllers_create_claim(sim, (uint32_t)facts->claim);
     store_commit(&sim->store, SIM_PODS, pod);
-    sim_trace(sim, "pod p%u: priority %d, cpu %lldm, memory %lldGi, gpu %lld, port %d, zone %d, claim %d, app %d%s%s%s%s",
-              number, facts->priority, (long long)facts->asks[AMOUNT_CPU], (long long)facts->asks[AMOUNT_MEMORY] >> 30,
-              (long long)facts->asks[AMOUNT_GPU], facts->host_port, facts->zone, facts->claim, facts->app,
-              facts->repels ? ", repels" : "", facts->gated ? ", gated" : "", facts->foreign ? ", foreign" : "",
+    sim_trace(sim,
+              "pod p%u: priority %d, cpu %lldm, memory %lldGi, gpu %lld, port %d, zone %d, claim %d, app "
+              "%d%s%s%s%s",
+              number, facts->priority, (long long)facts->asks[AMOUNT_CPU],
+              (long long)facts->asks[AMOUNT_MEMORY] >> 30, (long long)facts->asks[AMOUNT_GPU],
+              facts->host_port, facts->zone, facts->claim, facts->app, facts->repels ? ", repels" : "",
+              facts->gated ? ", gated" : "", facts->foreign ? ", foreign" : "",
               facts->never_preempts ? ", never preempts" : "");
     return pod;
 }
@@ -306,7 +310,8 @@ static void jump_clock(struct sim *sim)
         return;
     int64_t seconds = chance(sim, 500) ? 1 + roll(sim, 5) : 1 + roll(sim, 90);
     sim->clock_offset_ns += chance(sim, 500) ? seconds * SIM_S : -seconds * SIM_S;
-    sim->clock_offset_ns = MAX(sim->clock_offset_ns, CLOCK_BEHIND_S_MAX * -SIM_S);
+    sim->clock_ahead_ns = MAX(sim->clock_ahead_ns, sim->clock_offset_ns);
+    sim->clock_offset_ns = MAX(sim->clock_offset_ns, sim->clock_ahead_ns - CLOCK_BEHIND_S_MAX * SIM_S);
     sim_trace(sim, "the clock jumps: %lld s off", (long long)(sim->clock_offset_ns / SIM_S));
 }
 

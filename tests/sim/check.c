@@ -34,8 +34,8 @@ static const struct intent *intent_find(const struct sim *sim, uint64_t uid)
 /* ---- effects ---- */
 static void check_event(struct sim *sim, const struct effect *effect)
 {
-    if (effect->ticket || !effect->event.reason.len || !effect->event.note.len || effect->event.note.len > 1024 ||
-        !effect->uid.len)
+    if (effect->ticket || !effect->event.reason.len || !effect->event.note.len ||
+        effect->event.note.len > 1024 || !effect->uid.len)
         sim_fail(sim, "an event that nobody can use: " STR_FMT ": " STR_FMT, STR_ARG(effect->event.reason),
                  STR_ARG(effect->event.note));
 }
@@ -48,8 +48,8 @@ static void check_pace(struct sim *sim, const struct effect *effect)
     if (pace->uid != uid_of(effect->uid) || sim->now_ns - pace->since_ns > WINDOW_S * SIM_S)
         *pace = (struct pace){ .uid = uid_of(effect->uid), .since_ns = sim->now_ns };
     if (++pace->count > COUNT_MAX)
-        sim_fail(sim, "pod " STR_FMT " is bound more than %d times in %d seconds", STR_ARG(effect->name), COUNT_MAX,
-                 WINDOW_S);
+        sim_fail(sim, "pod " STR_FMT " is bound more than %d times in %d seconds", STR_ARG(effect->name),
+                 COUNT_MAX, WINDOW_S);
 }
 
 static void check_bind(struct sim *sim, const struct effect *effect)
@@ -67,7 +67,8 @@ static void check_bind(struct sim *sim, const struct effect *effect)
     bool exists = pod && pod->facts.uid == uid && !pod->facts.pod.terminating;
     vec_for(&sim->bindings_out, other)
         if (exists && other->uid == uid && other->node != node)
-            sim_fail(sim, "pod " STR_FMT " is bound to " STR_FMT " while its binding to n%d may still be done",
+            sim_fail(sim,
+                     "pod " STR_FMT " is bound to " STR_FMT " while its binding to n%d may still be done",
                      STR_ARG(effect->name), STR_ARG(effect->node), other->node);
 }
 
@@ -90,8 +91,7 @@ void check_effect(struct sim *sim, const struct effect *effect)
     }
     if (!effect->ticket)
         sim_fail(sim, "nobody waits for the answer to: %s", effect_kind_names[effect->kind]);
-    if (about_pod[effect->kind] &&
-        !known_pod(sim, (uint32_t)number_of(effect->name), uid_of(effect->uid)))
+    if (about_pod[effect->kind] && !known_pod(sim, (uint32_t)number_of(effect->name), uid_of(effect->uid)))
         sim_fail(sim, "%s " STR_FMT ", which is known to be gone", effect_kind_names[effect->kind],
                  STR_ARG(effect->name));
     if (effect->kind == EFFECT_BIND)
@@ -106,8 +106,8 @@ void check_answer(struct sim *sim, const struct effect *effect, const struct ans
 {
     uint64_t uid = uid_of(effect->uid);
     const struct intent *intent = intent_find(sim, uid);
-    bool elsewhere = answer->kind == ANSWER_DONE && answer->node.len && intent &&
-                     intent->node != number_of(answer->node);
+    bool elsewhere =
+        answer->kind == ANSWER_DONE && answer->node.len && intent && intent->node != number_of(answer->node);
     if (effect->kind == EFFECT_READ_POD && elsewhere)
         intent_drop(sim, uid);
 }
@@ -155,14 +155,16 @@ static void check_victims(struct sim *sim, const struct decision *decision)
     const struct pod *pod = decision->pod->api;
     for (uint32_t i = 0; i < decision->victims_len; i++) {
         const struct pod *victim = decision->victims[i]->api;
-        if (victim->spec.priority.value >= pod->spec.priority.value || str_is(pod->spec.preemption_policy, "Never"))
+        if (victim->spec.priority.value >= pod->spec.priority.value ||
+            str_is(pod->spec.preemption_policy, "Never"))
             sim_fail(sim, "pod " STR_FMT " must leave for " STR_FMT, STR_ARG(victim->meta.name),
                      STR_ARG(pod->meta.name));
         *vec_push(&sim->victims) = uid_of(victim->meta.uid);
     }
     vec_for(&sim->early_deletions, uid)
         if (!is_victim(sim, *uid))
-            sim_fail(sim, "a pod is deleted for " STR_FMT ", and is no victim of it", STR_ARG(pod->meta.name));
+            sim_fail(sim, "a pod is deleted for " STR_FMT ", and is no victim of it",
+                     STR_ARG(pod->meta.name));
     vec_clear(&sim->early_deletions);
 }
 
@@ -184,7 +186,8 @@ void check_notice(struct sim *sim, const struct notice *notice)
     uint64_t uid = uid_of(notice->pod->meta.uid);
     const struct stored *pod = store_find(&sim->store, SIM_PODS, notice->pod->meta.name);
     if (notice->kind == NOTICE_BINDING_FAILED) {
-        sim_trace(sim, "failed: " STR_FMT ": " STR_FMT, STR_ARG(notice->pod->meta.name), STR_ARG(notice->message));
+        sim_trace(sim, "failed: " STR_FMT ": " STR_FMT, STR_ARG(notice->pod->meta.name),
+                  STR_ARG(notice->message));
         intent_drop(sim, uid);
     } else if (pod && pod->facts.uid == uid && pod->facts.pod.node != number_of(notice->node)) {
         sim_fail(sim, "pod p%u is said to be bound to " STR_FMT ", and is not", pod->facts.number,
@@ -217,12 +220,13 @@ void check_bound(struct sim *sim, const struct stored *bound)
         for (int a = 0; a < AMOUNTS; a++)
             used[a] += facts->asks[a];
         if (pod != bound && facts->host_port && facts->host_port == bound->facts.pod.host_port)
-            sim_fail(sim, "pods p%u and p%u have the same port on n%d", pod->facts.number, bound->facts.number, node);
+            sim_fail(sim, "pods p%u and p%u have the same port on n%d", pod->facts.number,
+                     bound->facts.number, node);
     }
     for (int a = 0; a <= AMOUNTS; a++)
         if (used[a] > sim->node_most[node][a] && (a == AMOUNTS || bound->facts.pod.asks[a]))
-            sim_fail(sim, "pod p%u overcommits n%d: %lld of %lld", bound->facts.number, node, (long long)used[a],
-                     (long long)sim->node_most[node][a]);
+            sim_fail(sim, "pod p%u overcommits n%d: %lld of %lld", bound->facts.number, node,
+                     (long long)used[a], (long long)sim->node_most[node][a]);
 }
 
 /* ---- what the core was told ---- */
@@ -251,7 +255,8 @@ static void gather_stored(const struct sim *sim, placed_vec *ret)
 {
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
     for (uint32_t i = 0; i < pods->len; i++)
-        if (pods->items[i].exists && !pods->items[i].facts.pod.finished && pods->items[i].facts.pod.node != NONE)
+        if (pods->items[i].exists && !pods->items[i].facts.pod.finished &&
+            pods->items[i].facts.pod.node != NONE)
             *vec_push(ret) = (struct placed){ &pods->items[i].facts.pod, pods->items[i].facts.pod.node };
 }
 
@@ -278,7 +283,8 @@ static void trace_node(const struct sim *sim, uint32_t number)
     uint32_t row = cluster_row(&sim->core.cluster, str_from(name));
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
     for (uint32_t i = 0; i < pods->len; i++)
-        if (pods->items[i].exists && !pods->items[i].facts.pod.finished && pods->items[i].facts.pod.node == (int)number)
+        if (pods->items[i].exists && !pods->items[i].facts.pod.finished &&
+            pods->items[i].facts.pod.node == (int)number)
             sim_trace(sim, "on n%u: p%u", number, i);
     if (row == ROW_NONE)
         return;
@@ -300,7 +306,8 @@ static void check_waiting(struct sim *sim, const struct stored *pod, const place
             continue;
         trace_node(sim, i);
         if (fits_among(placed, facts, (int)i, node, INT32_MIN))
-            sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number, place_of(sim, pod->facts.number), i);
+            sim_fail(sim, "pod p%u waits (%s), and fits on n%u", pod->facts.number,
+                     place_of(sim, pod->facts.number), i);
         else
             sim_fail(sim, "pod p%u waits (%s), and could have preempted others on n%u", pod->facts.number,
                      place_of(sim, pod->facts.number), i);
@@ -322,9 +329,11 @@ static void check_condition(struct sim *sim, const struct stored *pod)
 {
     const struct pod_facts *facts = &pod->facts.pod;
     if (waits(pod) && !facts->gated &&
-        (facts->scheduled != SCHEDULED_FALSE || !pod->message.len || !str_is(strbuf_slice(&pod->reason), "Unschedulable")))
-        sim_fail(sim, "pod p%u waits, and its condition does not say so: " STR_FMT " " STR_FMT, pod->facts.number,
-                 STR_ARG(strbuf_slice(&pod->reason)), STR_ARG(strbuf_slice(&pod->message)));
+        (facts->scheduled != SCHEDULED_FALSE || !pod->message.len ||
+         !str_is(strbuf_slice(&pod->reason), "Unschedulable")))
+        sim_fail(sim, "pod p%u waits, and its condition does not say so: " STR_FMT " " STR_FMT,
+                 pod->facts.number, STR_ARG(strbuf_slice(&pod->reason)),
+                 STR_ARG(strbuf_slice(&pod->message)));
     if (pod->exists && facts->bound_by_us && facts->scheduled != SCHEDULED_TRUE)
         sim_fail(sim, "pod p%u is bound, and its condition does not say so", pod->facts.number);
 }

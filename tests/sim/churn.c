@@ -4,7 +4,7 @@
  *     churn [--pods COUNT] [--faults PER_MILLE]
  *
  * The same cluster as in sim.c, with a steady population: whoever leaves is followed by another one. Memory is measured
- * with the cluster empty: after the first tenth of all pods, when tables have found their size, and at the end. */
+ * with the cluster empty: after the first quarter of all pods, when tables have found their size, and at the end. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,8 +103,8 @@ static int compare(const struct churn *churn, size_t before, size_t after)
            (unsigned long long)churn->created, (unsigned long long)churn->sim.bound,
            (unsigned long long)churn->sim.evicted, (unsigned long long)churn->sim.requests,
            (unsigned long long)churn->sim.decisions);
-    printf("in use with the cluster empty: %zu bytes after the beginning, %zu at the end (%+.2f %%)\n", before, after,
-           before ? 100.0 * ((double)after - (double)before) / (double)before : 0);
+    printf("in use with the cluster empty: %zu bytes after the beginning, %zu at the end (%+.2f %%)\n",
+           before, after, before ? 100.0 * ((double)after - (double)before) / (double)before : 0);
     if (churn->sim.bound < churn->created / 2)
         printf("too few pods were bound to say anything\n");
     else if (after > allowed)
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     }
     struct churn churn = { 0 };
     begin(&churn, (uint32_t)faults);
-    uint64_t warm_up = MAX((uint64_t)pods / 10, (uint64_t)4 * POPULATION);
+    uint64_t warm_up = MAX((uint64_t)pods / 3, (uint64_t)4 * POPULATION);
     size_t before = run(&churn, warm_up);
     size_t after = run(&churn, (uint64_t)pods);
     int result = churn.sim.failed ? 1 : compare(&churn, before, after);

@@ -69,7 +69,8 @@ void core_stop(struct sim *sim)
 }
 
 /* ---- objects ---- */
-static void post(struct sim *sim, enum letter_kind kind, enum sim_kind object_kind, const struct version *version)
+static void post(struct sim *sim, enum letter_kind kind, enum sim_kind object_kind,
+                 const struct version *version)
 {
     struct letter *letter = letter_new(kind);
     letter->api_kind = sim_api_kinds[object_kind];
@@ -112,7 +113,8 @@ void core_list(struct sim *sim, enum sim_kind kind)
 
 void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
 {
-    post(sim, LETTER_LIST_END, kind, NULL); /* they go one after the other: until then the engine may not know */
+    post(sim, LETTER_LIST_END, kind,
+         NULL); /* they go one after the other: until then the engine may not know */
     for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
         if (!listed[i] && sim->core.known[kind][i])
             know(sim, kind, i, NULL);

@@ -1,5 +1,5 @@
-/* core.h: the scheduler's process: its engine, and the mirror that feeds it, as in the live scheduler. The engine decides
- * when every kind was listed. */
+/* core.h: the scheduler's process: its engine, and the mirror that feeds it, as in the live scheduler. The engine
+ * decides when every kind was listed. */
 #ifndef SIM_CORE_H
 #define SIM_CORE_H
 

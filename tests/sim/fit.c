@@ -3,7 +3,8 @@
 
 static bool is_open(const struct pod_facts *pod, const struct node_facts *node)
 {
-    return !node->cordoned && !(node->taints & ~pod->tolerates) && (pod->zone == NONE || pod->zone == node->zone);
+    return !node->cordoned && !(node->taints & ~pod->tolerates) &&
+           (pod->zone == NONE || pod->zone == node->zone);
 }
 
 static bool repel_each_other(const struct pod_facts *a, const struct pod_facts *b)

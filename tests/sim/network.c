@@ -9,7 +9,8 @@
 #include "watch.h"
 
 enum fate { FATE_NORMAL, FATE_UNSENT, FATE_LOST, FATE_HALF_LOST, FATE_LATE, FATE_REFUSED, FATE_CONFLICT };
-static const char *const fate_names[] = { "normal", "not sent", "lost", "answer lost", "late", "refused", "conflict" };
+static const char *const fate_names[] = { "normal", "not sent", "lost",    "answer lost",
+                                          "late",   "refused",  "conflict" };
 
 struct request {
     uint32_t refs; /* happenings that it waits for */
@@ -71,7 +72,7 @@ static enum fate fate_of(struct sim *sim, const struct effect *effect)
         return chance(sim, 300) ? FATE_LATE : FATE_REFUSED; /* a lost one leaves a doubt behind */
     if (!sim->storm)
         return FATE_NORMAL;
-    const uint32_t chances[] = { 0,          knobs->unsent,  knobs->lost,    knobs->half_lost,
+    const uint32_t chances[] = { 0,           knobs->unsent,  knobs->lost,    knobs->half_lost,
                                  knobs->late, knobs->refused, knobs->conflict };
     uint32_t at = roll(sim, 1000);
     for (enum fate fate = FATE_UNSENT; fate <= FATE_CONFLICT; fate++) {
@@ -156,8 +157,8 @@ static void plan_arrival(struct sim *sim, struct request *request, int64_t in_ns
 static void set_answer(struct sim *sim, struct request *request)
 {
     static const enum answer_kind kinds[] = {
-        [FATE_NORMAL] = ANSWER_UNKNOWN, [FATE_UNSENT] = ANSWER_UNSENT,    [FATE_LOST] = ANSWER_UNKNOWN,
-        [FATE_HALF_LOST] = ANSWER_UNKNOWN, [FATE_LATE] = ANSWER_UNKNOWN, [FATE_REFUSED] = ANSWER_REFUSED,
+        [FATE_NORMAL] = ANSWER_UNKNOWN,    [FATE_UNSENT] = ANSWER_UNSENT, [FATE_LOST] = ANSWER_UNKNOWN,
+        [FATE_HALF_LOST] = ANSWER_UNKNOWN, [FATE_LATE] = ANSWER_UNKNOWN,  [FATE_REFUSED] = ANSWER_REFUSED,
         [FATE_CONFLICT] = ANSWER_CONFLICT,
     };
     static const struct str texts[] = { [FATE_REFUSED] = STR("forbidden: somebody does not want that"),
@@ -180,10 +181,11 @@ void network_emit(void *host, const struct effect *effect)
     set_answer(sim, request);
     sim->requests++;
     sim->unanswered++;
-    sim_trace(sim, "wants: %s " STR_FMT " " STR_FMT " (%s)", effect_kind_names[effect->kind], STR_ARG(effect->name),
-              STR_ARG(effect->node), fate_names[request->fate]);
+    sim_trace(sim, "wants: %s " STR_FMT " " STR_FMT " (%s)", effect_kind_names[effect->kind],
+              STR_ARG(effect->name), STR_ARG(effect->node), fate_names[request->fate]);
     int64_t delay = delay_ns(sim);
-    bool arrives = request->fate == FATE_NORMAL || request->fate == FATE_HALF_LOST || request->fate == FATE_LATE;
+    bool arrives =
+        request->fate == FATE_NORMAL || request->fate == FATE_HALF_LOST || request->fate == FATE_LATE;
     if (request->fate == FATE_LATE)
         plan_arrival(sim, request, delay + SIM_MS * (1 + roll(sim, LATE_MS_MAX - 8000)));
     else if (arrives)

@@ -19,7 +19,8 @@ static struct str name_of(struct arena *arena, enum sim_kind kind, int number)
     return number == NONE ? (struct str){ 0 } : arena_printf(arena, "%c%d", sim_kind_letters[kind], number);
 }
 
-static void render_meta(struct arena *arena, const struct version *version, struct meta *meta, bool namespaced)
+static void render_meta(struct arena *arena, const struct version *version, struct meta *meta,
+                        bool namespaced)
 {
     const struct facts *facts = &version->facts;
     *meta = (struct meta){
@@ -47,7 +48,8 @@ static struct resource_list render_amounts(struct arena *arena, const int64_t am
     if (amounts[AMOUNT_GPU])
         list.items[list.len++] = (struct resource){ STR(SIM_GPU), quantity_from_int(amounts[AMOUNT_GPU]) };
     if (amounts[AMOUNT_MEMORY])
-        list.items[list.len++] = (struct resource){ STR("memory"), quantity_from_int(amounts[AMOUNT_MEMORY]) };
+        list.items[list.len++] =
+            (struct resource){ STR("memory"), quantity_from_int(amounts[AMOUNT_MEMORY]) };
     if (pods)
         list.items[list.len++] = (struct resource){ STR("pods"), quantity_from_int(pods) };
     return list;
@@ -91,15 +93,15 @@ static void render_constraints(struct arena *arena, const struct pod_facts *fact
     for (int i = 0; i < TAINTS; i++)
         if (facts->tolerates >> i & 1)
             spec->tolerations.items[spec->tolerations.len++] =
-                (struct toleration){ .key = str_from(keys[i]), .operator = STR("Exists") };
+                (struct toleration){ .key = str_from(keys[i]), .operator= STR("Exists") };
     if (facts->repels) {
         spec->affinity = arena_new(arena, struct affinity);
         spec->affinity->pod_anti = arena_new(arena, struct pod_affinity);
         spec->affinity->pod_anti->required.items = arena_new(arena, struct pod_affinity_term);
         spec->affinity->pod_anti->required.len = 1;
-        spec->affinity->pod_anti->required.items[0] = (struct pod_affinity_term){
-            .selector = select_app(arena, facts->app), .topology_key = STR("kubernetes.io/hostname")
-        };
+        spec->affinity->pod_anti->required.items[0] =
+            (struct pod_affinity_term){ .selector = select_app(arena, facts->app),
+                                        .topology_key = STR("kubernetes.io/hostname") };
     }
     if (facts->gated) {
         spec->scheduling_gates.items = arena_new(arena, struct named);
@@ -122,10 +124,9 @@ static void render_spec(struct arena *arena, const struct pod_facts *facts, stru
     container->resources.requests = render_amounts(arena, facts->asks, 0);
     if (facts->host_port) {
         container->ports.items = arena_new(arena, struct container_port);
-        container->ports.items[container->ports.len++] =
-            (struct container_port){ .protocol = STR("TCP"),
-                                     .host_port = facts->host_port,
-                                     .container_port = facts->host_port };
+        container->ports.items[container->ports.len++] = (struct container_port){
+            .protocol = STR("TCP"), .host_port = facts->host_port, .container_port = facts->host_port
+        };
     }
     spec->containers.items = container;
     spec->containers.len = 1;
@@ -154,13 +155,13 @@ static void render_status(struct arena *arena, const struct version *version, st
             .observed_generation = facts->condition_generation,
         };
     if (facts->disrupted)
-        status->conditions.items[status->conditions.len++] =
-            (struct pod_condition){ .type = STR("DisruptionTarget"),
-                                    .status = STR("True"),
-                                    .reason = STR("PreemptionByScheduler"),
-                                    .message = STR(SIM_SCHEDULER
-                                                   ": preempting to accommodate a higher priority pod"),
-                                    .observed_generation = facts->generation };
+        status->conditions.items[status->conditions.len++] = (struct pod_condition){
+            .type = STR("DisruptionTarget"),
+            .status = STR("True"),
+            .reason = STR("PreemptionByScheduler"),
+            .message = STR(SIM_SCHEDULER ": preempting to accommodate a higher priority pod"),
+            .observed_generation = facts->generation
+        };
 }
 
 static void render_pod(struct arena *arena, const struct version *version, void *object)
@@ -216,7 +217,8 @@ static struct node_selector *in_zone(struct arena *arena, int zone)
 {
     struct node_selector *selector = arena_new(arena, struct node_selector);
     struct selector_requirement *requirement = arena_new(arena, struct selector_requirement);
-    *requirement = (struct selector_requirement){ .key = STR(SIM_ZONE_KEY), .operator = STR("In"), .op = OP_IN };
+    *requirement =
+        (struct selector_requirement){ .key = STR(SIM_ZONE_KEY), .operator= STR("In"), .op = OP_IN };
     requirement->values.items = arena_new(arena, struct str);
     requirement->values.items[requirement->values.len++] = arena_printf(arena, "z%d", zone);
     selector->terms.items = arena_zalloc(arena, sizeof(*selector->terms.items));

@@ -91,7 +91,8 @@ static void set_condition(struct sim *sim, struct stored *pod, const struct want
 static bool is_same(const struct version *before, const struct stored *pod)
 {
     const struct pod_facts *was = &before->facts.pod, *is = &pod->facts.pod;
-    if (!str_eq(before->reason, strbuf_slice(&pod->reason)) || !str_eq(before->message, strbuf_slice(&pod->message)))
+    if (!str_eq(before->reason, strbuf_slice(&pod->reason)) ||
+        !str_eq(before->message, strbuf_slice(&pod->message)))
         return false;
     return was->scheduled == is->scheduled && was->condition_since_s == is->condition_since_s &&
            was->condition_generation == is->condition_generation && was->disrupted == is->disrupted &&
@@ -184,9 +185,10 @@ static struct answer select_node(struct sim *sim, const struct effect *effect, s
 
 struct answer server_do(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    static struct answer (*const table[EFFECT_KIND_COUNT])(struct sim *, const struct effect *, struct arena *) = {
-        [EFFECT_BIND] = bind,           [EFFECT_POD_STATUS] = patch_status, [EFFECT_DELETE_POD] = delete_pod,
-        [EFFECT_READ_POD] = read_pod,   [EFFECT_PV_CLAIM] = hold_volume,    [EFFECT_PVC_NODE] = select_node,
+    static struct answer (*const table[EFFECT_KIND_COUNT])(struct sim *, const struct effect *,
+                                                           struct arena *) = {
+        [EFFECT_BIND] = bind,         [EFFECT_POD_STATUS] = patch_status, [EFFECT_DELETE_POD] = delete_pod,
+        [EFFECT_READ_POD] = read_pod, [EFFECT_PV_CLAIM] = hold_volume,    [EFFECT_PVC_NODE] = select_node,
     };
     return table[effect->kind](sim, effect, arena);
 }

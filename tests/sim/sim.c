@@ -103,7 +103,8 @@ static void choose_knobs(struct sim *sim)
 {
     struct knobs *knobs = &sim->knobs;
     bool quiet = chance(sim, 100); /* no faults at all, now and then */
-#define X(name, most, percent) knobs->name = !quiet && chance(sim, (percent) * 10) ? roll(sim, (most) + 1) : 0;
+#define X(name, most, percent) \
+    knobs->name = !quiet && chance(sim, (percent) * 10) ? roll(sim, (most) + 1) : 0;
     SIM_KNOBS(X)
 #undef X
     knobs->nodes = 2 + roll(sim, 6);
@@ -135,8 +136,9 @@ void sim_init(struct sim *sim, uint64_t seed)
     if (!sim->has_knobs)
         choose_knobs(sim);
     const uint32_t lens[SIM_KIND_COUNT] = {
-        [SIM_NODES] = sim->knobs.nodes,     [SIM_PODS] = sim->knobs.pods,       [SIM_CLAIMS] = sim->knobs.claims,
-        [SIM_VOLUMES] = sim->knobs.volumes, [SIM_BUDGETS] = sim->knobs.budgets, [SIM_CLASSES] = CLASS_COUNT,
+        [SIM_NODES] = sim->knobs.nodes,     [SIM_PODS] = sim->knobs.pods,
+        [SIM_CLAIMS] = sim->knobs.claims,   [SIM_VOLUMES] = sim->knobs.volumes,
+        [SIM_BUDGETS] = sim->knobs.budgets, [SIM_CLASSES] = CLASS_COUNT,
     };
     store_init(&sim->store, lens);
     sim->node_most = xcalloc(sim->knobs.nodes, sizeof(*sim->node_most));
@@ -171,8 +173,8 @@ void sim_release(struct sim *sim)
 }
 
 /* Where the reference's rules for waking pods have gaps, so have ours, and only the look at leftovers finds them: what
- * preemption ran into on a node is not among the reasons why a pod waits, unless it is what kept the pod off the node in
- * the first place; and a pod that is held back while its victims are asked to leave hears of nothing but pods that
+ * preemption ran into on a node is not among the reasons why a pod waits, unless it is what kept the pod off the node
+ * in the first place; and a pod that is held back while its victims are asked to leave hears of nothing but pods that
  * go. */
 static bool hints_suffice(const struct knobs *knobs)
 {

@@ -23,19 +23,19 @@
 #define SIM_MS INT64_C(1000000)
 #define SIM_S INT64_C(1000000000)
 #define SIM_EPOCH_NS (INT64_C(1780000000) * SIM_S) /* what the clock shows at the beginning */
-enum { LATE_MS_MAX = 20000 }; /* no request is applied later than that */
+enum { LATE_MS_MAX = 20000 };                      /* no request is applied later than that */
 
 /* How often, of 1000 chances, or how much. */
 #define SIM_KNOBS(X) \
     /* name, most, of 100 seeds that have it */ \
-    X(unsent, 200, 50) /* a request does not leave */ \
-    X(lost, 200, 50) /* it is lost, and so is the answer */ \
+    X(unsent, 200, 50)    /* a request does not leave */ \
+    X(lost, 200, 50)      /* it is lost, and so is the answer */ \
     X(half_lost, 200, 50) /* it is done, but the answer is lost */ \
-    X(late, 100, 40) /* the answer is lost, and it is done later */ \
+    X(late, 100, 40)      /* the answer is lost, and it is done later */ \
     X(refused, 100, 30) \
-    X(conflict, 100, 30) /* for no reason */ \
-    X(slow, 300, 50) /* request or answer take seconds */ \
-    X(watch_break, 60, 50) /* a watch loses events, and lists again */ \
+    X(conflict, 100, 30)    /* for no reason */ \
+    X(slow, 300, 50)        /* request or answer take seconds */ \
+    X(watch_break, 60, 50)  /* a watch loses events, and lists again */ \
     X(watch_again, 100, 50) /* an event comes twice, or an older one after it */ \
     X(watch_lag_ms, 3000, 70) \
     X(pause, 300, 50) /* the engine is interrupted between two decisions */
@@ -66,10 +66,10 @@ struct happening {
 /* A reflector of one kind: list, then watch. */
 struct watch {
     enum sim_kind kind;
-    uint64_t next;     /* change that it will read */
-    bool asleep;       /* nothing to read; the next change wakes it */
+    uint64_t next; /* change that it will read */
+    bool asleep;   /* nothing to read; the next change wakes it */
     bool listing;
-    uint32_t list_at;  /* how far the list was handed over */
+    uint32_t list_at; /* how far the list was handed over */
     VEC(struct version *) list;
 };
 
@@ -103,6 +103,7 @@ struct sim {
     bool has_knobs; /* they are given, else the seed chooses */
     struct knobs knobs;
     int64_t now_ns, clock_offset_ns; /* true time; what the clock shows besides */
+    int64_t clock_ahead_ns;          /* the most that it ever showed besides */
     int64_t outage_until_ns;
     int64_t no_binding_until_ns; /* every one is refused */
     struct heap agenda;
@@ -116,13 +117,13 @@ struct sim {
     bool pump_planned;
 
     /* what the checks remember */
-    VEC(struct intent) intents;      /* pods that were given a node, until it is known what came of it */
-    struct intent early;             /* bound within the step that decides it; uid 0: none */
-    VEC(uint64_t) early_deletions;   /* likewise */
+    VEC(struct intent) intents;    /* pods that were given a node, until it is known what came of it */
+    struct intent early;           /* bound within the step that decides it; uid 0: none */
+    VEC(uint64_t) early_deletions; /* likewise */
     bool deciding;
-    VEC(struct intent) bindings_out; /* requests to bind that may still be done */
-    VEC(uint64_t) victims;           /* uids of pods that may be asked to leave */
-    struct pace *paces; /* by pod: how often it is bound */
+    VEC(struct intent) bindings_out;   /* requests to bind that may still be done */
+    VEC(uint64_t) victims;             /* uids of pods that may be asked to leave */
+    struct pace *paces;                /* by pod: how often it is bound */
     int64_t (*node_most)[AMOUNTS + 1]; /* by node: the most it ever had, with pods */
     uint32_t unanswered;
 

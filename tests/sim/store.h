@@ -72,7 +72,8 @@ static inline uint64_t store_head(const struct store *store, enum sim_kind kind)
 {
     return store->kinds[kind].history_from + store->kinds[kind].history.len;
 }
-static inline const struct change *store_change(const struct store *store, enum sim_kind kind, uint64_t number)
+static inline const struct change *store_change(const struct store *store, enum sim_kind kind,
+                                                uint64_t number)
 {
     return &store->kinds[kind].history.items[number - store->kinds[kind].history_from];
 }

@@ -13,7 +13,8 @@ static void *ticket_of(const struct sim *sim, enum sim_kind kind)
 
 static void read_later(struct sim *sim, struct watch *watch)
 {
-    int64_t lag_ms = sim->storm && sim->knobs.watch_lag_ms ? roll(sim, sim->knobs.watch_lag_ms) : roll(sim, 5);
+    int64_t lag_ms =
+        sim->storm && sim->knobs.watch_lag_ms ? roll(sim, sim->knobs.watch_lag_ms) : roll(sim, 5);
     watch->asleep = false;
     sim_plan(sim, lag_ms * SIM_MS, read_on, ticket_of(sim, watch->kind), NULL);
 }
@@ -78,8 +79,8 @@ static void take_again(struct sim *sim, const struct watch *watch, const struct 
 {
     uint64_t from = sim->store.kinds[watch->kind].history_from;
     uint64_t back = 1 + roll(sim, 6);
-    const struct change *old = watch->next >= from + back ? store_change(&sim->store, watch->kind, watch->next - back)
-                                                          : change;
+    const struct change *old =
+        watch->next >= from + back ? store_change(&sim->store, watch->kind, watch->next - back) : change;
     bool same = old->version->facts.uid == change->version->facts.uid;
     if (same && !change->removed && !old->removed)
         take(sim, old);

@@ -2,8 +2,6 @@
  *
  * A step picks one device for one request and goes on with the next; when that leads nowhere, the device is put back
  * and the next one is tried. Devices of one request are picked in ascending order, so that no set is tried twice. */
-#include <time.h>
-
 #include "plugins/dynamic_resources/capacity.h"
 #include "plugins/dynamic_resources/search.h"
 
@@ -217,6 +215,8 @@ static enum found take_any(struct search *search, struct step step)
         struct candidate *candidate = &search->pools.candidates[i];
         struct traces traces;
         bool unsuitable;
+        if (!search_spend(search, LOOK_NS))
+            return FOUND_FAILURE;
         if (is_taken(search, &step, candidate))
             continue;
         int matches = search_matches(search, claim, alternative, candidate);
@@ -265,7 +265,7 @@ static enum found take_next_claim(struct search *search, struct step step)
 
 static enum found take_step(struct search *search, struct step step)
 {
-    if (search_is_late(search))
+    if (!search_spend(search, STEP_NS))
         return FOUND_FAILURE;
     if (step.claim >= search->input->len)
         return FOUND_ALL;
@@ -285,18 +285,13 @@ static enum found take_step(struct search *search, struct step step)
 }
 
 /* ---- all of it ---- */
-static int64_t now_ns(void)
+bool search_spend(struct search *search, int64_t work_ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-bool search_is_late(struct search *search)
-{
-    if (search->deadline_ns && now_ns() >= search->deadline_ns)
-        search->failure = ALLOCATE_TIMED_OUT;
-    return search->failure == ALLOCATE_TIMED_OUT;
+    search->spent_ns += work_ns;
+    if (search->input->timeout_ns <= 0 || search->spent_ns <= search->input->timeout_ns)
+        return true;
+    search->failure = ALLOCATE_TIMED_OUT;
+    return false;
 }
 
 /* Nothing was found. Where a pool is broken, that may be why. */
@@ -314,8 +309,6 @@ void allocate(const struct allocate_input *input, struct allocate_result *ret)
 {
     struct search search = { .input = input };
     *ret = (struct allocate_result){ .outcome = ALLOCATE_ERROR };
-    if (input->timeout_ns && __builtin_add_overflow(now_ns(), input->timeout_ns, &search.deadline_ns))
-        search.deadline_ns = 0;
     if (!pools_gather(input->cluster, input->node, input->scratch, &search.pools, &ret->why))
         return;
     enum found found = search_prepare(&search) ? take_step(&search, (struct step){ 0 }) : FOUND_FAILURE;

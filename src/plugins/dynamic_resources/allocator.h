@@ -23,7 +23,7 @@ struct allocate_input {
     const struct resource_claim *const *claims; /* without allocations */
     uint32_t len;
     struct selectors *selectors;
-    int64_t timeout_ns;    /* 0: none */
+    int64_t timeout_ns;    /* about so long it may take; 0: for ever */
     struct arena *scratch; /* of the search, and of `why` */
     struct arena *arena;   /* of allocations */
 };

@@ -123,7 +123,7 @@ static int64_t wanted_by(const struct container *container, struct str resource,
     for (uint32_t i = 0; i < requests->len; i++)
         if (str_eq(requests->items[i].name, resource)) {
             *ret_place = i;
-            return requests->items[i].amount.nano ? 0 : requests->items[i].amount.units;
+            return requests->items[i].amount.finer ? 0 : requests->items[i].amount.units;
         }
     return 0;
 }

@@ -24,7 +24,7 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
     struct arena *scratch = search->input->scratch;
     struct str why = { 0 };
     for (uint32_t i = 0; i < len; i++) {
-        if (search_is_late(search))
+        if (!search_spend(search, EVALUATION_NS))
             return -1;
         /* A selector of a kind that nobody knows is no expression. */
         struct str expression = selectors[i].cel ? selectors[i].cel->expression : STR("");

@@ -46,7 +46,7 @@ struct search {
     const struct allocate_input *input;
     struct pools pools;
     struct wanted_claim *claims;
-    int64_t deadline_ns; /* 0: none */
+    int64_t spent_ns;
     enum allocate_outcome failure;
     struct str why;
 };
@@ -63,8 +63,12 @@ bool search_prepare(struct search *search);
 /* Does the device satisfy the selectors of class and request, and is it on the node? 1, 0, or -1: failed. */
 int search_matches(struct search *search, const struct wanted_claim *claim, struct alternative *alternative,
                    struct candidate *candidate);
-/* Is the time over? Then the search has failed. */
-bool search_is_late(struct search *search);
+
+/* What things take, about: a search is ended by the work that it did, not by a clock, so that the same input always
+ * ends in the same way. */
+enum { STEP_NS = 100, LOOK_NS = 50, EVALUATION_NS = 2000 };
+/* False: the time is over, and the search has failed. */
+bool search_spend(struct search *search, int64_t work_ns);
 /* A device that several claims may share. */
 static inline bool is_shareable(const struct candidate *candidate)
 {

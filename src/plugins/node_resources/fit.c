@@ -107,6 +107,13 @@ static struct status shortage(struct cycle *cycle, bool pods, const uint32_t *sh
                             .len = count };
 }
 
+/* A resource that the node itself lacks, and devices may stand for. */
+static bool left_to_devices(const struct cluster *cluster, const struct amount *want, int64_t there)
+{
+    return want->resource >= RES_SCALAR_FIRST && there <= 0 &&
+           device_class_provides(cluster, cluster->resource_names.items[want->resource]);
+}
+
 static struct status fit_filter(struct cycle *cycle, struct node_view node)
 {
     const struct fit *fit = cycle_self(cycle);
@@ -122,7 +129,8 @@ static struct status fit_filter(struct cycle *cycle, struct node_view node)
         int64_t there = node_alloc(node, want->resource);
         if (!wanted || want->value <= wrap_add(there, -node_used(node, want->resource)) ||
             (want->resource >= RES_SCALAR_FIRST &&
-             is_ignored(fit, cycle->cluster->resource_names.items[want->resource])))
+             is_ignored(fit, cycle->cluster->resource_names.items[want->resource])) ||
+            left_to_devices(cycle->cluster, want, there))
             continue;
         shorts[len++] = want->resource;
         unresolvable |= want->value > there;
@@ -392,13 +400,6 @@ static int64_t offered(const struct cluster *cluster, const struct node *node, u
 static bool is_wanted(const struct amount *want)
 {
     return want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
-}
-
-/* A resource that the node itself lacks, and devices may stand for. */
-static bool left_to_devices(const struct cluster *cluster, const struct amount *want, int64_t there)
-{
-    return want->resource >= RES_SCALAR_FIRST && there <= 0 &&
-           device_class_provides(cluster, cluster->resource_names.items[want->resource]);
 }
 
 /* Would the pod fit if it were alone on the node? */

@@ -269,7 +269,12 @@ static void test_preemption_holds_back(void **state)
     assert_place(&e, "high", QUEUE_GATED);
     assert_false(engine_step(&e.engine, e.now_ns, &decision));
     engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), false, e.now_ns);
-    assert_place(&e, "high", QUEUE_GATED); /* asked, but not gone */
+    assert_place(&e, "high", QUEUE_ACTIVE); /* one has gone meanwhile: that may have been enough */
+    assert_true(engine_step(&e.engine, e.now_ns, &decision));
+    assert_int_equal(decision.victims_len, 1);
+    engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), false, e.now_ns);
+    assert_place(&e, "high", QUEUE_UNSCHEDULABLE); /* asked, but not gone */
+    e.now_ns += 20 * SECOND;
     engine_remove_pod(&e.engine, fixture_pod(&e.f, "two"), e.now_ns);
     assert_place(&e, "high", QUEUE_ACTIVE);
     assert_true(engine_step(&e.engine, e.now_ns, &decision));

@@ -11,14 +11,14 @@ enum { EXTENDERS_MAX = 3 };
 /* What a scripted extender does. Nodes are letters. */
 struct script {
     const char *name;
-    const char *managed;    /* resource; NULL: every pod */
+    const char *managed; /* resource; NULL: every pod */
     bool ignorable, binds;
-    const char *pass;       /* filter: these; NULL: it does not filter */
-    const char *refuse;     /* "a:why,b!why" */
-    const char *scores;     /* "a=5,b=-1"; NULL: it does not score */
+    const char *pass;   /* filter: these; NULL: it does not filter */
+    const char *refuse; /* "a:why,b!why" */
+    const char *scores; /* "a=5,b=-1"; NULL: it does not score */
     int64_t weight;
-    const char *victims;    /* "a:pod+pod,b:"; NULL: it does not preempt */
-    const char *error;      /* every call fails so */
+    const char *victims; /* "a:pod+pod,b:"; NULL: it does not preempt */
+    const char *error;   /* every call fails so */
 };
 
 struct fake {
@@ -73,9 +73,9 @@ static int fake_filter(struct extender *extender, struct cycle *cycle, struct ro
         if (strchr(fake->script.pass, cluster_node_name(cycle->cluster, nodes.items[i]).ptr[0]))
             ret->rows[ret->len++] = nodes.items[i];
     while ((part = next_part(&rest, ',')).ptr)
-        ret->refusals[ret->refusals_len++] = (struct extender_refusal){ row_of(cycle, str_slice(part, 0, 1)),
-                                                                        part.ptr[1] == '!',
-                                                                        str_slice(part, 2, part.len) };
+        ret->refusals[ret->refusals_len++] =
+            (struct extender_refusal){ row_of(cycle, str_slice(part, 0, 1)), part.ptr[1] == '!',
+                                       str_slice(part, 2, part.len) };
     return fails(fake, err);
 }
 
@@ -117,8 +117,9 @@ static int by_row(const void *a, const void *b)
 }
 
 /* Candidates come in any order. */
-static int fake_preempt(struct extender *extender, struct cycle *cycle, const struct preempt_candidate *candidates,
-                        uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
+static int fake_preempt(struct extender *extender, struct cycle *cycle,
+                        const struct preempt_candidate *candidates, uint32_t len,
+                        struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
     struct fake *fake = fake_of(extender);
     struct str rest = str_from(fake->script.victims), part;
@@ -152,7 +153,8 @@ static void fake_bind(struct extender *extender, const struct effect *effect)
     take_effect(fake->stage, effect);
 }
 
-static const struct extender_calls calls = { fake_filter, fake_begin_score, fake_end_score, fake_preempt, fake_bind };
+static const struct extender_calls calls = { fake_filter, fake_begin_score, fake_end_score, fake_preempt,
+                                             fake_bind };
 
 static void emit(void *context, const struct effect *effect)
 {
@@ -185,7 +187,9 @@ static void stage_init(struct stage *stage, const struct script *scripts, bool l
                                         .managed_len = script->managed != NULL };
         stage->items[stage->table.len++] = &fake->base;
     }
-    struct engine_options options = { .extenders = &stage->table, .slowest = PATH_INDEX, .now_ns = NS_PER_SECOND };
+    struct engine_options options = { .extenders = &stage->table,
+                                      .slowest = PATH_INDEX,
+                                      .now_ns = NS_PER_SECOND };
     if (live)
         options.host = (struct engine_host){ .emit = emit, .context = stage };
     engine_fixture_init(&stage->e, config, &options);
@@ -198,7 +202,8 @@ static void stage_release(struct stage *stage)
 }
 
 #define NODE(name) \
-    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 20, x.io/y: 5}}}\n---\n"
+    "{kind: Node, metadata: {name: " name \
+    "}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 20, x.io/y: 5}}}\n---\n"
 #define POD(name, cpu, more) \
     "{kind: Pod, metadata: {name: " name ", uid: u-" name \
     "}, spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]" more "}}"
@@ -214,16 +219,14 @@ struct choice_case {
 };
 
 static const struct choice_case choice_cases[] = {
-    { "an extender decides",
-      { { .name = "X", .pass = "b" } },
-      .asked = "X filter a b c",
-      .node = "b" },
+    { "an extender decides", { { .name = "X", .pass = "b" } }, .asked = "X filter a b c", .node = "b" },
     { "one after another",
       { { .name = "X", .pass = "bc" }, { .name = "Y", .pass = "ac" } },
       .asked = "X filter a b c; Y filter b c",
       .node = "c" },
     { "nobody is left to ask about",
-      { { .name = "X", .pass = "", .refuse = "a:too hot,b:too hot,c!too old" }, { .name = "Y", .pass = "abc" } },
+      { { .name = "X", .pass = "", .refuse = "a:too hot,b:too hot,c!too old" },
+        { .name = "Y", .pass = "abc" } },
       .asked = "X filter a b c",
       .message = "0/3 nodes are available: 1 too old, 2 too hot. " },
     { "refused without a word",
@@ -235,11 +238,13 @@ static const struct choice_case choice_cases[] = {
       .asked = "X filter a b c",
       .message = "out of order" },
     { "an extender that may fail",
-      { { .name = "X", .pass = "b" }, { .name = "Y", .ignorable = true, .pass = "", .error = "out of order" } },
+      { { .name = "X", .pass = "b" },
+        { .name = "Y", .ignorable = true, .pass = "", .error = "out of order" } },
       .asked = "X filter a b c; Y filter b",
       .node = "b" },
     { "scores, asked all at once",
-      { { .name = "X", .scores = "a=1,b=2", .weight = 1 }, { .name = "Y", .scores = "a=1,c=9", .weight = 1 } },
+      { { .name = "X", .scores = "a=1,b=2", .weight = 1 },
+        { .name = "Y", .scores = "a=1,c=9", .weight = 1 } },
       .asked = "X scores a b c; Y scores a b c; X told; Y told",
       .node = "c" },
     { "weights",
@@ -259,7 +264,8 @@ static const struct choice_case choice_cases[] = {
       .asked = "X scores a b c; X told", /* a wraps around below zero */
       .node = "b" },
     { "scores that fail",
-      { { .name = "X", .scores = "a=9", .weight = 9, .error = "no" }, { .name = "Y", .scores = "c=1", .weight = 1 } },
+      { { .name = "X", .scores = "a=9", .weight = 9, .error = "no" },
+        { .name = "Y", .scores = "c=1", .weight = 1 } },
       .asked = "X scores a b c; Y scores a b c; X told; Y told",
       .node = "c" },
     { "one node needs no score",
@@ -278,8 +284,9 @@ static const struct choice_case choice_cases[] = {
       .node = "c" },
     { "interested in the beginning of a pod",
       { { .name = "X", .managed = "x.io/y", .pass = "c" } },
-      .pod = "{kind: Pod, metadata: {name: p, uid: u-p}, spec: {initContainers: [{name: i, resources: {limits: "
-             "{x.io/y: 1}}}], containers: [{name: c}]}}",
+      .pod =
+          "{kind: Pod, metadata: {name: p, uid: u-p}, spec: {initContainers: [{name: i, resources: {limits: "
+          "{x.io/y: 1}}}], containers: [{name: c}]}}",
       .asked = "X filter a b c",
       .node = "c" },
     { "a nominated node is asked about first",
@@ -309,7 +316,8 @@ static void run_choice(const struct choice_case *c)
     engine_fixture_add(&stage.e, c->pod ? c->pod : POD("p", "1", ""));
     struct decision decision = engine_fixture_step(&stage.e);
     const char *asked = stage.asked.text ? stage.asked.text : "";
-    struct str node = decision.row == ROW_NONE ? STR("") : cluster_node_name(&stage.e.f.cluster, decision.row);
+    struct str node =
+        decision.row == ROW_NONE ? STR("") : cluster_node_name(&stage.e.f.cluster, decision.row);
     if (strcmp(asked, c->asked) != 0)
         fail_msg("%s: asked \"%s\", want \"%s\"", c->name, asked, c->asked);
     if (c->node && !str_is(node, c->node))
@@ -332,7 +340,8 @@ static void test_path(void **state)
 {
     (void)state;
     struct stage stage;
-    stage_init(&stage, (struct script[EXTENDERS_MAX]){ { .name = "X", .managed = "x.io/y", .pass = "a" } }, false, NULL);
+    stage_init(&stage, (struct script[EXTENDERS_MAX]){ { .name = "X", .managed = "x.io/y", .pass = "a" } },
+               false, NULL);
     fixture_load(&stage.e.f, NODE("a") NODE("b") NODE("c"));
     engine_fixture_add(&stage.e, POD("p", "1", ""));
     assert_int_not_equal(engine_fixture_step(&stage.e).path, PATH_PLAIN);
@@ -351,11 +360,13 @@ static void test_woken_by_anything(void **state)
     fixture_load(&stage.e.f, NODE("a"));
     struct pod_info *pod = engine_fixture_add(&stage.e, POD("p", "1", ""));
     struct decision decision = engine_fixture_step(&stage.e);
-    assert_str(profile_plugin_names(&stage.e.engine.profiles[0], decision.unschedulable_plugins, &stage.e.f.arena),
-               "Extender");
+    assert_str(
+        profile_plugin_names(&stage.e.engine.profiles[0], decision.unschedulable_plugins, &stage.e.f.arena),
+        "Extender");
     assert_int_equal(queue_find(&stage.e.engine.queue, pod)->place, QUEUE_UNSCHEDULABLE);
     engine_event(&stage.e.engine,
-                 &(struct cluster_event){ .resource = EVENT_STORAGE_CLASS, .actions = ACTION_ADD }, stage.e.now_ns);
+                 &(struct cluster_event){ .resource = EVENT_STORAGE_CLASS, .actions = ACTION_ADD },
+                 stage.e.now_ns);
     assert_int_equal(queue_find(&stage.e.engine.queue, pod)->place, QUEUE_BACKOFF);
     stage_release(&stage);
 }

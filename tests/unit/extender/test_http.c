@@ -76,13 +76,15 @@ static void stage_init(struct stage *stage, const char *extenders)
 {
     struct strbuf config = { 0 };
     struct error err;
-    strbuf_printf(&config, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n%s", extenders);
+    strbuf_printf(&config, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n%s",
+                  extenders);
     load_config(stage, config.text);
     pthread_mutex_init(&stage->lock, NULL);
     pthread_cond_init(&stage->answered, NULL);
-    if (http_extenders_new(
-            &(struct http_extenders_options){ .config = &stage->config, .on_answer = on_answer, .user = stage },
-            &stage->extenders, &err) < 0)
+    if (http_extenders_new(&(struct http_extenders_options){ .config = &stage->config,
+                                                             .on_answer = on_answer,
+                                                             .user = stage },
+                           &stage->extenders, &err) < 0)
         fail_msg("%s", err.text);
     engine_fixture_init(&stage->e, config.text,
                         &(struct engine_options){ .extenders = http_extenders_table(stage->extenders) });
@@ -104,13 +106,14 @@ static void stage_release(struct stage *stage)
 /* One extender: its path and what else the configuration says of it. */
 static void stage_one(struct stage *stage, const char *scheme, const char *path, const char *more)
 {
-    char text[2048];
+    char text[8192];
     snprintf(text, sizeof(text), "extenders:\n- {urlPrefix: '%s://127.0.0.1:%d/%s', %s}\n", scheme,
              stage->server.port, path, more);
     stage_init(stage, text);
 }
 
-#define ALL_VERBS "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, bindVerb: bind, weight: 5"
+#define ALL_VERBS \
+    "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, bindVerb: bind, weight: 5"
 
 /* ---- an honest one ---- */
 static const struct {
@@ -118,10 +121,12 @@ static const struct {
 } honest_cases[] = {
     { "refuses", POD("p", "1", "extender.example/refuse: 'a=no license,c'", ""), .node = "b" },
     { "scores", POD("p", "1", "extender.example/scores: 'a=1,c=9'", ""), .node = "c" },
-    { "refuses and scores", POD("p", "1", "extender.example/refuse: c, extender.example/scores: 'a=1,c=9'", ""),
-      .node = "a" },
+    { "refuses and scores",
+      POD("p", "1", "extender.example/refuse: c, extender.example/scores: 'a=1,c=9'", ""), .node = "a" },
     { "refuses all",
-      POD("p", "1", "extender.example/refuse: 'a=no license,b=no license', extender.example/unresolvable: 'c=too old'", ""),
+      POD("p", "1",
+          "extender.example/refuse: 'a=no license,b=no license', extender.example/unresolvable: 'c=too old'",
+          ""),
       .message = "0/3 nodes are available: 1 too old, 2 no license. " },
     { "fails", POD("p", "1", "extender.example/error: 'out of order'", ""), .message = "out of order" },
 };
@@ -140,8 +145,10 @@ static void test_honest(void **state)
             struct str node =
                 decision.row == ROW_NONE ? STR("") : cluster_node_name(&stage.e.f.cluster, decision.row);
             if (!str_is(node, honest_cases[j].node ? honest_cases[j].node : ""))
-                fail_msg("%s: " STR_FMT ": " STR_FMT, honest_cases[j].name, STR_ARG(node), STR_ARG(decision.message));
-            if (honest_cases[j].message && !str_starts_with(decision.message, str_from(honest_cases[j].message)))
+                fail_msg("%s: " STR_FMT ": " STR_FMT, honest_cases[j].name, STR_ARG(node),
+                         STR_ARG(decision.message));
+            if (honest_cases[j].message &&
+                !str_starts_with(decision.message, str_from(honest_cases[j].message)))
                 fail_msg("%s: says " STR_FMT, honest_cases[j].name, STR_ARG(decision.message));
             engine_remove_pod(&stage.e.engine, pod, stage.e.now_ns);
         }
@@ -158,7 +165,8 @@ static void test_preempt(void **state)
         struct stage stage = { 0 };
         start(&stage.server, HONEST, NULL);
         stage_one(&stage, "http", "", caches[i]);
-        fixture_load(&stage.e.f, POD("a1", "2", "", ", nodeName: a") "\n---\n" POD("b1", "2", "", ", nodeName: b"));
+        fixture_load(&stage.e.f,
+                     POD("a1", "2", "", ", nodeName: a") "\n---\n" POD("b1", "2", "", ", nodeName: b"));
         fixture_load(&stage.e.f, POD("c1", "2", "", ", nodeName: c"));
         engine_fixture_add(&stage.e, POD("p", "1", "extender.example/victims: b", ", priority: 9"));
         struct decision decision = engine_fixture_step(&stage.e);
@@ -206,7 +214,8 @@ static void test_bind(void **state)
         start(&stage.server, cases[i].script, NULL);
         stage_one(&stage, "http", cases[i].path, "bindVerb: bind, httpTimeout: 500ms");
         ask_to_bind(&stage);
-        if (stage.kind != cases[i].kind || !str_ends_with(str_from(stage.message), str_from(cases[i].message)))
+        if (stage.kind != cases[i].kind ||
+            !str_ends_with(str_from(stage.message), str_from(cases[i].message)))
             fail_msg("%s: %s: %s", cases[i].path, answer_kind_names[stage.kind], stage.message);
         stage_release(&stage);
     }
@@ -248,13 +257,15 @@ static void test_bad_filter(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
         int64_t start_ms = now_ms();
-        stage_one(&stage, "http", manners[i].manner, "filterVerb: filter, nodeCacheCapable: true, httpTimeout: 400ms");
+        stage_one(&stage, "http", manners[i].manner,
+                  "filterVerb: filter, nodeCacheCapable: true, httpTimeout: 400ms");
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         struct decision decision = engine_fixture_step(&stage.e);
         if (decision.is_error != (manners[i].filter != NULL) ||
             (manners[i].filter && !str_ends_with(decision.message, str_from(manners[i].filter))))
             fail_msg("%s: \"" STR_FMT "\"", manners[i].manner, STR_ARG(decision.message));
-        if (manners[i].filter && !manners[i].filter[0] && !str_starts_with(decision.message, STR("Post \"http://127.0.0.1:")))
+        if (manners[i].filter && !manners[i].filter[0] &&
+            !str_starts_with(decision.message, STR("Post \"http://127.0.0.1:")))
             fail_msg("%s: \"" STR_FMT "\"", manners[i].manner, STR_ARG(decision.message));
         if (now_ms() - start_ms > 10000)
             fail_msg("%s: took %lld ms", manners[i].manner, (long long)(now_ms() - start_ms));
@@ -309,8 +320,8 @@ static void test_scores_at_once(void **state)
     start(&server, LIAR, NULL);
     stage.server.port = server.port;
 #define SLOW "- {urlPrefix: 'http://127.0.0.1:%d/slow', prioritizeVerb: p, weight: 1, httpTimeout: 1s}\n"
-    snprintf(text, sizeof(text), "extenders:\n" SLOW SLOW SLOW SLOW SLOW, server.port, server.port, server.port,
-             server.port, server.port);
+    snprintf(text, sizeof(text), "extenders:\n" SLOW SLOW SLOW SLOW SLOW, server.port, server.port,
+             server.port, server.port, server.port);
     stage_init(&stage, text);
     engine_fixture_add(&stage.e, POD("p", "1", "", ""));
     int64_t start_ms = now_ms();
@@ -350,17 +361,19 @@ static void test_tls(void **state)
         bool works;
     } cases[] = {
         { "authority and certificate",
-          "enableHTTPS: true, tlsConfig: {caFile: %1$s/ca.crt, certFile: %1$s/client.crt, keyFile: %1$s/client.key}",
+          "enableHTTPS: true, tlsConfig: {caFile: %1$s/ca.crt, certFile: %1$s/client.crt, keyFile: "
+          "%1$s/client.key}",
           true },
         { "no certificate of our own", "enableHTTPS: true, tlsConfig: {caFile: %1$s/ca.crt}", false },
         { "no authority: everybody is believed",
           "enableHTTPS: true, tlsConfig: {certFile: %1$s/client.crt, keyFile: %1$s/client.key}", true },
         { "without enableHTTPS the system's authorities count",
           "tlsConfig: {certFile: %1$s/client.crt, keyFile: %1$s/client.key}", false },
-        { "insecure",
-          "tlsConfig: {insecure: true, certFile: %1$s/client.crt, keyFile: %1$s/client.key}", true },
+        { "insecure", "tlsConfig: {insecure: true, certFile: %1$s/client.crt, keyFile: %1$s/client.key}",
+          true },
         { "another name",
-          "enableHTTPS: true, tlsConfig: {serverName: other.example, caFile: %1$s/ca.crt, certFile: %1$s/client.crt, "
+          "enableHTTPS: true, tlsConfig: {serverName: other.example, caFile: %1$s/ca.crt, certFile: "
+          "%1$s/client.crt, "
           "keyFile: %1$s/client.key}",
           false },
     };
@@ -391,9 +404,11 @@ static void test_refused(void **state)
     struct stage stage = { 0 };
     struct error err;
     (void)state;
-    load_config(&stage, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders:\n"
-                        "- {urlPrefix: 'https://x', filterVerb: f, tlsConfig: {caFile: /nowhere/ca.crt}}\n");
-    assert_true(http_extenders_new(&(struct http_extenders_options){ .config = &stage.config }, &stage.extenders, &err) < 0);
+    load_config(&stage,
+                "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders:\n"
+                "- {urlPrefix: 'https://x', filterVerb: f, tlsConfig: {caFile: /nowhere/ca.crt}}\n");
+    assert_true(http_extenders_new(&(struct http_extenders_options){ .config = &stage.config },
+                                   &stage.extenders, &err) < 0);
     assert_null(stage.extenders);
     assert_true(str_starts_with(str_from(err.text), STR("couldn't build extenders: ")));
     config_release(&stage.config);
@@ -403,11 +418,16 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_honest),        cmocka_unit_test(test_preempt),
-        cmocka_unit_test(test_bind),          cmocka_unit_test(test_bad_filter),
-        cmocka_unit_test(test_bad_ignorable), cmocka_unit_test(test_bad_scores),
-        cmocka_unit_test(test_scores_at_once), cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_tls),           cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_preempt),
+        cmocka_unit_test(test_bind),
+        cmocka_unit_test(test_bad_filter),
+        cmocka_unit_test(test_bad_ignorable),
+        cmocka_unit_test(test_bad_scores),
+        cmocka_unit_test(test_scores_at_once),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,10 @@ static const struct filter_case filter_cases[] = {
     { "nulls", "{\"NodeNames\":null,\"Nodes\":null,\"FailedNodes\":null,\"Error\":null}", true, "; " },
     { "names where objects are agreed", "{\"NodeNames\":[\"a\"]}", false, "; " },
     { "objects", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", false, "a; " },
-    { "objects where names are agreed", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", true, "a; " },
-    { "names go before objects", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]},\"NodeNames\":[\"b\"]}",
-      true, "b; " },
+    { "objects where names are agreed", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", true,
+      "a; " },
+    { "names go before objects",
+      "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]},\"NodeNames\":[\"b\"]}", true, "b; " },
     { "objects without items", "{\"Nodes\":{}}", false, "; " },
     { "refused", "{\"FailedNodes\":{\"a\":\"full\",\"b\":\"old\"}}", true, "; a:full b:old" },
     { "refused for good", "{\"FailedAndUnresolvableNodes\":{\"a\":\"gone\"}}", true, "; a!gone" },
@@ -66,25 +67,30 @@ static const struct filter_case filter_cases[] = {
     { "a list", "[]", true, "the answer: expected an object, found array" },
     { "names of another type", "{\"NodeNames\":\"a\"}", true,
       "the answer's NodeNames: expected a list, found string" },
-    { "a number as a name", "{\"NodeNames\":[1]}", true, "the answer's NodeNames: expected a string, found uint" },
-    { "objects of another type", "{\"Nodes\":[]}", false, "the answer's Nodes: expected an object, found array" },
+    { "a number as a name", "{\"NodeNames\":[1]}", true,
+      "the answer's NodeNames: expected a string, found uint" },
+    { "objects of another type", "{\"Nodes\":[]}", false,
+      "the answer's Nodes: expected an object, found array" },
     { "items of another type", "{\"Nodes\":{\"items\":[3]}}", false,
       "the answer's Nodes.items: expected an object, found uint" },
     { "a message of another type", "{\"FailedNodes\":{\"a\":[]}}", true,
       "the answer's FailedNodes: expected a string, found array" },
-    { "an error of another type", "{\"Error\":{}}", true, "the answer's Error: expected a string, found object" },
+    { "an error of another type", "{\"Error\":{}}", true,
+      "the answer's Error: expected a string, found object" },
 };
 
-static void show_filtered(struct strbuf *out, const struct fixture *f, const struct extender_filtered *filtered)
+static void show_filtered(struct strbuf *out, const struct fixture *f,
+                          const struct extender_filtered *filtered)
 {
     for (uint32_t i = 0; i < filtered->len; i++)
-        strbuf_printf(out, "%s" STR_FMT, i ? " " : "", STR_ARG(cluster_node_name(&f->cluster, filtered->rows[i])));
+        strbuf_printf(out, "%s" STR_FMT, i ? " " : "",
+                      STR_ARG(cluster_node_name(&f->cluster, filtered->rows[i])));
     strbuf_puts(out, "; ");
     for (uint32_t i = 0; i < filtered->refusals_len; i++) {
         const struct extender_refusal *refusal = &filtered->refusals[i];
         strbuf_printf(out, "%s" STR_FMT "%c" STR_FMT, i ? " " : "",
-                      STR_ARG(cluster_node_name(&f->cluster, refusal->row)), refusal->unresolvable ? '!' : ':',
-                      STR_ARG(refusal->message));
+                      STR_ARG(cluster_node_name(&f->cluster, refusal->row)),
+                      refusal->unresolvable ? '!' : ':', STR_ARG(refusal->message));
     }
 }
 
@@ -165,33 +171,41 @@ static void test_score(void **state)
 static const struct {
     const char *name, *text, *want;
 } preempt_cases[] = {
-    { "some", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u2\"},{\"UID\":\"u1\"}],\"NumPDBViolations\":3}"), "a:p2,p1/3" },
+    { "some", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u2\"},{\"UID\":\"u1\"}],\"NumPDBViolations\":3}"),
+      "a:p2,p1/3" },
     { "in any case", "{\"nodeNameToMetaVictims\":{\"b\":{\"pods\":[{\"uid\":\"u3\"}]}}}", "b:p3/0" },
     { "several", VICTIMS("\"b\":{\"Pods\":[{\"UID\":\"u3\"}]},\"a\":{\"Pods\":[{\"UID\":\"u1\"}]}"),
       "b:p3/0 a:p1/0" },
     { "a victim twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"},{\"UID\":\"u1\"}]}"), "a:p1/0" },
-    { "a node twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"}]},\"a\":{\"Pods\":[{\"UID\":\"u2\"}]}"), "a:p2/0" },
+    { "a node twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"}]},\"a\":{\"Pods\":[{\"UID\":\"u2\"}]}"),
+      "a:p2/0" },
     { "no victims", VICTIMS("\"a\":{\"Pods\":[]}"), "a:/0" },
     { "no nodes", VICTIMS(""), "" },
     { "nothing", "{}", "" },
     { "null", "null", "" },
     { "a node that is not there", VICTIMS("\"zzz\":{}"), "nodeinfo not found for node name \"zzz\"" },
     { "a pod of another node", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u3\"}]}"),
-      "extender: http://x claims to preempt pod (UID: &{u3}) on node: a, but the pod is not found on that node" },
+      "extender: http://x claims to preempt pod (UID: &{u3}) on node: a, but the pod is not found on that "
+      "node" },
     { "a pod without a uid", VICTIMS("\"a\":{\"Pods\":[{}]}"),
-      "extender: http://x claims to preempt pod (UID: &{}) on node: a, but the pod is not found on that node" },
+      "extender: http://x claims to preempt pod (UID: &{}) on node: a, but the pod is not found on that "
+      "node" },
     { "null for a node", VICTIMS("\"a\":null"),
       "the answer's NodeNameToMetaVictims: expected an object, found null" },
-    { "null for a pod", VICTIMS("\"a\":{\"Pods\":[null]}"), "the answer's Pods: expected an object, found null" },
+    { "null for a pod", VICTIMS("\"a\":{\"Pods\":[null]}"),
+      "the answer's Pods: expected an object, found null" },
     { "a list", VICTIMS("\"a\":[]"), "the answer's NodeNameToMetaVictims: expected an object, found array" },
-    { "pods of another type", VICTIMS("\"a\":{\"Pods\":{}}"), "the answer's Pods: expected a list, found object" },
+    { "pods of another type", VICTIMS("\"a\":{\"Pods\":{}}"),
+      "the answer's Pods: expected a list, found object" },
     { "violations of another type", VICTIMS("\"a\":{\"NumPDBViolations\":\"1\"}"),
       "the answer's NumPDBViolations: expected a whole number of 64 bits, found string" },
 };
 
-static void show_candidate(struct strbuf *out, const struct fixture *f, const struct preempt_candidate *candidate)
+static void show_candidate(struct strbuf *out, const struct fixture *f,
+                           const struct preempt_candidate *candidate)
 {
-    strbuf_printf(out, "%s" STR_FMT ":", out->len ? " " : "", STR_ARG(cluster_node_name(&f->cluster, candidate->row)));
+    strbuf_printf(out, "%s" STR_FMT ":", out->len ? " " : "",
+                  STR_ARG(cluster_node_name(&f->cluster, candidate->row)));
     for (uint32_t i = 0; i < candidate->victims_len; i++)
         strbuf_printf(out, "%s" STR_FMT, i ? "," : "", STR_ARG(candidate->victims[i]->api->meta.name));
     strbuf_printf(out, "/%lld", (long long)candidate->pdb_violations);

@@ -5,6 +5,7 @@
 #include <yyjson.h>
 
 #include "api/protobuf.h"
+#include "client/wire.h"
 #include "extender/whole.h"
 #include "net/file.h"
 
@@ -71,7 +72,8 @@ static enum api_kind kind_of(const char *name)
     return name[0] == 'p' ? KIND_POD : KIND_NODE;
 }
 
-static const char *const objects[] = { "pod-empty", "pod-0", "pod-1", "pod-2", "node-empty", "node-0", "node-1", "node-2" };
+static const char *const objects[] = { "pod-empty",  "pod-0",  "pod-1",  "pod-2",
+                                       "node-empty", "node-0", "node-1", "node-2" };
 
 static void test_as_go_writes_it(void **state)
 {
@@ -133,8 +135,9 @@ static void test_object(void **state)
     struct fixture f;
     struct error err;
     FIXTURE_BARE(&f);
-    fixture_load(&f, "{kind: Pod, metadata: {name: p, annotations: {a: b}}, spec: {containers: [{name: c, image: i,"
-                     " env: [{name: X, value: y}], resources: {requests: {cpu: 500m}}}]}}");
+    fixture_load(
+        &f, "{kind: Pod, metadata: {name: p, annotations: {a: b}}, spec: {containers: [{name: c, image: i,"
+            " env: [{name: X, value: y}], resources: {requests: {cpu: 500m}}}]}}");
     struct pod pod = *f.last_pod->api;
     struct strbuf got = { 0 };
     struct json_writer json = json_writer(&got, JSON_COMPACT);
@@ -185,11 +188,58 @@ static void test_source(void **state)
     arena_release(&arena);
 }
 
+static void assert_kept(const struct live_object *live, const char *want)
+{
+    struct strbuf got = { 0 };
+    struct json_writer json = json_writer(&got, JSON_COMPACT);
+    struct error err;
+    assert_int_equal(whole_node(&json, live->object.ptr, &err), 0);
+    assert_str(strbuf_slice(&got), want);
+    strbuf_release(&got);
+}
+
+#define NOVEL "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}"
+
+/* From an API server that answers in JSON: fields that nobody knows are kept as well. */
+static void test_json_server(void **state)
+{
+    (void)state;
+    struct arena scratch = { 0 };
+    struct strbuf body = { 0 };
+    struct live_object *live;
+    struct wire_page page;
+    struct wire_watch watch;
+    struct wire_event event;
+    struct error err;
+    strbuf_puts(&body,
+                "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},"
+                "\"items\":[" NOVEL "]}");
+    assert_int_equal(wire_page_init(&page, KIND_NODE, &body, &err), 0);
+    page.whole = true;
+    assert_int_equal(wire_page_next(&page, &scratch, &live, &err), 1);
+    assert_kept(live, NOVEL);
+    live_object_free(live);
+    wire_page_release(&page);
+
+    wire_watch_init(&watch, KIND_NODE);
+    watch.whole = true;
+    wire_watch_feed(&watch,
+                    STR("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\","
+                        "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}}"));
+    assert_int_equal(wire_watch_next(&watch, &scratch, &event, &err), 1);
+    assert_non_null(event.object);
+    assert_kept(event.object, NOVEL);
+    live_object_free(event.object);
+    wire_watch_release(&watch);
+    arena_release(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_go_writes_it), cmocka_unit_test(test_from_json), cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_object),          cmocka_unit_test(test_source),
+        cmocka_unit_test(test_as_go_writes_it), cmocka_unit_test(test_from_json),
+        cmocka_unit_test(test_cut_short),       cmocka_unit_test(test_object),
+        cmocka_unit_test(test_source),          cmocka_unit_test(test_json_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,278 @@
+/* check.c: type checking, as the reference's: names resolve to variables or types, selections to fields or
+ * entries, and whatever is dyn is left to evaluation. */
+#include "cel/check.h"
+
+#include "cel/parse.h"
+#include "cel/run.h"
+
+bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const struct cel_type *b)
+{
+    return cel_type_assign(&checker->types, &a, &b, 1);
+}
+
+void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node, const struct cel_type *expected,
+                        const struct cel_type *found)
+{
+    struct str a = cel_type_text(&checker->types, expected, false), b = cel_type_text(&checker->types, found, false);
+    cel_issue(checker->issues, node->at, "expected type '" STR_FMT "' but found '" STR_FMT "'", STR_ARG(a),
+              STR_ARG(b));
+}
+
+static void become_type(struct cel_checker *checker, struct cel_node *node, const struct cel_type *type)
+{
+    node->kind = NODE_LITERAL;
+    node->literal = cel_make_type(type->name);
+    node->type = cel_type_type(&checker->types, type);
+}
+
+/* A name with a dot before it is looked up without it: there is no other container. */
+static struct str plain_name(struct str name)
+{
+    return name.len > 0 && name.ptr[0] == '.' ? str_slice(name, 1, name.len) : name;
+}
+
+static void check_ident(struct cel_checker *checker, struct cel_node *node)
+{
+    struct str name = plain_name(node->ident.name);
+    for (const struct cel_scope *scope = checker->scope; scope; scope = scope->outer) {
+        if (str_eq(scope->name, name)) {
+            node->type = scope->type;
+            node->ident.slot = scope->slot;
+            return;
+        }
+    }
+    const struct cel_type *type = cel_type_named(name);
+    if (str_is(name, "device")) {
+        node->type = &cel_type_device;
+        node->ident.name = name;
+    } else if (type) {
+        become_type(checker, node, type);
+    } else {
+        cel_issue(checker->issues, node->at, "undeclared reference to '" STR_FMT "' (in container '')",
+                  STR_ARG(node->ident.name));
+        node->type = &cel_type_error;
+    }
+}
+
+bool cel_check_qualified(const struct cel_node *node, struct strbuf *out)
+{
+    if (node->kind == NODE_IDENT) {
+        strbuf_str(out, plain_name(node->ident.name));
+        return true;
+    }
+    if (node->kind != NODE_SELECT || node->select.test || !cel_check_qualified(node->select.operand, out))
+        return false;
+    strbuf_putc(out, '.');
+    strbuf_str(out, node->select.field);
+    return true;
+}
+
+static const struct cel_type *device_field(struct cel_checker *checker, struct str field)
+{
+    struct cel_types *types = &checker->types;
+    bool attributes = str_is(field, "attributes");
+    if (str_is(field, "driver"))
+        return &cel_type_string;
+    if (str_is(field, "allowMultipleAllocations"))
+        return &cel_type_bool;
+    if (!attributes && !str_is(field, "capacity"))
+        return NULL;
+    const struct cel_type *value = attributes ? checker->attribute : &cel_type_quantity;
+    return cel_type_map(types, &cel_type_string, cel_type_map(types, &cel_type_string, value));
+}
+
+const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node, struct cel_node *operand,
+                                       struct str field, bool optional)
+{
+    cel_check(checker, operand);
+    const struct cel_type *type = cel_type_resolve(&checker->types, operand->type, false), *result;
+    if (cel_type_is_optional(type)) {
+        optional = true;
+        type = type->args[0];
+    }
+    if (type->kind == TYPE_MAP) {
+        result = type->args[1];
+    } else if (type->kind == TYPE_STRUCT) {
+        result = type == &cel_type_device ? device_field(checker, field) : NULL;
+        if (!result) {
+            cel_issue(checker->issues, node->at, "undefined field '" STR_FMT "'", STR_ARG(field));
+            result = &cel_type_error;
+        }
+    } else {
+        if (type->kind == TYPE_PARAM) {
+            cel_check_fits(checker, &cel_type_dyn, type);
+        } else if (!cel_type_is_dyn(type) && type->kind != TYPE_ERROR) {
+            struct str text = cel_type_text(&checker->types, type, false);
+            cel_issue(checker->issues, node->at, "type '" STR_FMT "' does not support field selection", STR_ARG(text));
+        }
+        result = &cel_type_dyn;
+    }
+    return optional ? cel_type_optional(&checker->types, result) : result;
+}
+
+static void check_select(struct cel_checker *checker, struct cel_node *node)
+{
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    if (cel_check_qualified(node, &name)) {
+        const struct cel_type *type = cel_type_named(strbuf_slice(&name));
+        if (type) {
+            become_type(checker, node, type);
+            return;
+        }
+    }
+    const struct cel_type *type =
+        cel_check_field(checker, node, node->select.operand, node->select.field, false);
+    node->type = node->select.test ? &cel_type_bool : cel_type_resolve(&checker->types, type, false);
+}
+
+/* What both are; dyn if they have nothing in common. */
+static const struct cel_type *join(struct cel_checker *checker, const struct cel_type *before,
+                                   const struct cel_type *type)
+{
+    if (!before)
+        return type;
+    return cel_check_fits(checker, before, type) ? cel_type_most_general(&checker->types, before, type)
+                                                 : &cel_type_dyn;
+}
+
+/* What an item marked with ? holds. */
+static const struct cel_type *unwrap(struct cel_checker *checker, const struct cel_node *item)
+{
+    const struct cel_type *type = cel_type_resolve(&checker->types, item->type, false);
+    if (cel_type_is_optional(type))
+        return type->args[0];
+    if (!cel_type_is_dyn(type))
+        cel_check_mismatch(checker, item, cel_type_optional(&checker->types, type), type);
+    return type;
+}
+
+static void check_list(struct cel_checker *checker, struct cel_node *node)
+{
+    const struct cel_type *type = NULL;
+    for (size_t i = 0; i < node->list.len; i++) {
+        struct cel_node *item = node->list.items[i];
+        cel_check(checker, item);
+        bool optional = node->list.optional && node->list.optional[i];
+        type = join(checker, type, optional ? unwrap(checker, item) : item->type);
+    }
+    node->type = cel_type_list(&checker->types, type ? type : cel_type_param(&checker->types));
+}
+
+static void check_map(struct cel_checker *checker, struct cel_node *node)
+{
+    const struct cel_type *key = NULL, *value = NULL;
+    for (size_t i = 0; i < node->map.len; i++) {
+        struct cel_node *item = node->map.values[i];
+        cel_check(checker, node->map.keys[i]);
+        key = join(checker, key, node->map.keys[i]->type);
+        cel_check(checker, item);
+        bool optional = node->map.optional && node->map.optional[i];
+        value = join(checker, value, optional ? unwrap(checker, item) : item->type);
+    }
+    if (!key) {
+        key = cel_type_param(&checker->types);
+        value = cel_type_param(&checker->types);
+    }
+    node->type = cel_type_map(&checker->types, key, value);
+}
+
+/* The types of the variables of a fold over `range`. */
+static void range_types(struct cel_checker *checker, struct cel_node *node, const struct cel_type *ret[static 2])
+{
+    bool two = !str_empty(node->fold.var2);
+    const struct cel_type *range = cel_type_resolve(&checker->types, node->fold.range->type, false);
+    ret[0] = ret[1] = &cel_type_dyn;
+    switch (range->kind) {
+    case TYPE_LIST:
+        ret[0] = two ? &cel_type_int : range->args[0];
+        ret[1] = range->args[0];
+        return;
+    case TYPE_MAP:
+        ret[0] = range->args[0];
+        ret[1] = range->args[1];
+        return;
+    case TYPE_DYN:
+    case TYPE_ERROR:
+    case TYPE_PARAM:
+        cel_check_fits(checker, &cel_type_dyn, range);
+        return;
+    default: {
+        struct str text = cel_type_text(&checker->types, range, false);
+        cel_issue(checker->issues, node->fold.range->at,
+                  "expression of type '" STR_FMT "' cannot be range of a comprehension (must be list, map, or dynamic)",
+                  STR_ARG(text));
+        ret[0] = ret[1] = &cel_type_error;
+    }
+    }
+}
+
+static void assert_type(struct cel_checker *checker, const struct cel_node *node, const struct cel_type *type)
+{
+    if (!cel_check_fits(checker, type, node->type))
+        cel_check_mismatch(checker, node, type, node->type);
+}
+
+static void check_fold(struct cel_checker *checker, struct cel_node *node)
+{
+    struct cel_fold *fold = &node->fold;
+    cel_check(checker, fold->range);
+    cel_check(checker, fold->init);
+    const struct cel_type *accu_type = fold->init->type, *vars[2];
+    const struct cel_scope *outer = checker->scope;
+    range_types(checker, node, vars);
+    fold->slot = checker->slots_len;
+    checker->slots_len += 3;
+    int32_t slot = (int32_t)fold->slot;
+    const struct cel_scope accu = { fold->accu, accu_type, slot, outer };
+    const struct cel_scope var = { fold->var, vars[0], slot + 1, &accu };
+    const struct cel_scope var2 = { fold->var2, vars[1], slot + 2, &var };
+    checker->scope = str_empty(fold->var2) ? &var : &var2;
+    cel_check(checker, fold->condition);
+    assert_type(checker, fold->condition, &cel_type_bool);
+    cel_check(checker, fold->step);
+    assert_type(checker, fold->step, accu_type);
+    checker->scope = &accu;
+    cel_check(checker, fold->result);
+    checker->scope = outer;
+    node->type = cel_type_resolve(&checker->types, fold->result->type, false);
+}
+
+static void check_literal(struct cel_node *node)
+{
+    static const struct cel_type *const types[] = {
+        [CEL_NULL] = &cel_type_null,     [CEL_BOOL] = &cel_type_bool,     [CEL_INT] = &cel_type_int,
+        [CEL_UINT] = &cel_type_uint,     [CEL_DOUBLE] = &cel_type_double, [CEL_STRING] = &cel_type_string,
+        [CEL_BYTES] = &cel_type_bytes,
+    };
+    node->type = types[node->literal.kind];
+}
+
+void cel_check(struct cel_checker *checker, struct cel_node *node)
+{
+    if (node->checking)
+        return;
+    node->checking = true;
+    switch (node->kind) {
+    case NODE_LITERAL:
+        check_literal(node);
+        break;
+    case NODE_IDENT:
+        check_ident(checker, node);
+        break;
+    case NODE_SELECT:
+        check_select(checker, node);
+        break;
+    case NODE_CALL:
+        cel_check_call(checker, node);
+        break;
+    case NODE_LIST:
+        check_list(checker, node);
+        break;
+    case NODE_MAP:
+        check_map(checker, node);
+        break;
+    case NODE_FOLD:
+        check_fold(checker, node);
+        break;
+    }
+}

@@ -1,0 +1,167 @@
+/* check_call.c: which overloads of a function fit the types of its arguments. */
+#include "cel/check.h"
+#include "cel/parse.h"
+#include "cel/run.h"
+
+/* Calls that evaluation treats apart. */
+static enum cel_op op_of(struct str function)
+{
+    static const struct {
+        const char *function;
+        enum cel_op op;
+    } ops[] = {
+        { FN_AND, OP_AND },
+        { FN_OR, OP_OR },
+        { FN_CONDITIONAL, OP_CONDITIONAL },
+        { FN_EQUALS, OP_EQUALS },
+        { "_!=_", OP_NOT_EQUALS },
+        { FN_INDEX, OP_INDEX },
+        { FN_OPT_INDEX, OP_OPT_INDEX },
+        { FN_OPT_SELECT, OP_OPT_SELECT },
+        { FN_NOT_STRICTLY_FALSE, OP_NOT_STRICTLY_FALSE },
+        { "or", OP_OPTIONAL_OR },
+        { "orValue", OP_OPTIONAL_OR_VALUE },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
+        if (str_is(function, ops[i].function))
+            return ops[i].op;
+    return OP_CALL;
+}
+
+static void check_logic(struct cel_checker *checker, struct cel_node *node)
+{
+    node->type = &cel_type_bool;
+    for (size_t i = 0; i < node->call.len; i++) {
+        const struct cel_node *arg = node->call.args[i];
+        if (!cel_check_fits(checker, arg->type, &cel_type_bool)) {
+            cel_check_mismatch(checker, arg, &cel_type_bool, arg->type);
+            node->type = &cel_type_error;
+        }
+    }
+}
+
+static void no_overload(struct cel_checker *checker, struct cel_node *node)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    const struct cel_call *call = &node->call;
+    for (size_t i = 0; i < call->len; i++) {
+        const struct cel_type *type = cel_type_resolve(&checker->types, call->args[i]->type, true);
+        if (i == 0 && !call->member)
+            strbuf_putc(&text, '(');
+        if (i > (call->member ? 1 : 0))
+            strbuf_puts(&text, ", ");
+        strbuf_str(&text, cel_type_text(&checker->types, type, false));
+        if (i == 0 && call->member)
+            strbuf_puts(&text, ".(");
+    }
+    strbuf_puts(&text, call->len ? ")" : "()");
+    cel_issue(checker->issues, node->at, "found no matching overload for '" STR_FMT "' applied to '%s'",
+              STR_ARG(call->function), text.text);
+    node->type = &cel_type_error;
+}
+
+/* Whether the overload fits; then what it takes and gives. */
+static bool fits(struct cel_checker *checker, const struct cel_call *call, const struct cel_overload *overload,
+                 struct cel_candidate *ret, const struct cel_type **ret_type)
+{
+    const struct cel_type *signature[CEL_ARGS_MAX + 1], *args[CEL_ARGS_MAX];
+    if (overload->member != call->member)
+        return false;
+    size_t len = cel_type_signature(&checker->types, overload->signature, signature);
+    if (len != call->len + 1)
+        return false;
+    ret->overload = overload;
+    for (size_t i = 0; i < call->len; i++) {
+        args[i] = call->args[i]->type;
+        ret->kinds[i] = (uint8_t)signature[i]->value;
+    }
+    if (!cel_type_assign(&checker->types, args, signature, call->len))
+        return false;
+    *ret_type = cel_type_resolve(&checker->types, signature[call->len], false);
+    return true;
+}
+
+static void resolve(struct cel_checker *checker, struct cel_node *node)
+{
+    struct cel_call *call = &node->call;
+    VEC(struct cel_candidate) found = { 0 };
+    const struct cel_overload *overload;
+    const struct cel_type *result = NULL, *type;
+    for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = cel_library_find(call->function, i)); i++) {
+        struct cel_candidate candidate = { 0 };
+        if (!fits(checker, call, overload, &candidate, &type))
+            continue;
+        *vec_push(&found) = candidate;
+        if (!result)
+            result = type;
+        else if (!cel_type_is_dyn(result) && !cel_type_same(&checker->types, type, result, false))
+            result = &cel_type_dyn;
+    }
+    if (result) {
+        struct cel_candidate *copy = arena_array(checker->types.arena, struct cel_candidate, found.len);
+        memcpy(copy, found.items, found.len * sizeof(*copy));
+        call->candidates = copy;
+        call->candidates_len = (uint32_t)found.len;
+        node->type = result;
+    } else {
+        no_overload(checker, node);
+    }
+    vec_release(&found);
+}
+
+static void undeclared(struct cel_checker *checker, struct cel_node *node)
+{
+    cel_issue(checker->issues, node->at, "undeclared reference to '" STR_FMT "' (in container '')",
+              STR_ARG(node->call.function));
+    node->type = &cel_type_error;
+}
+
+/* a.b.f(x) may be the function a.b.f. */
+static bool become_namespaced(struct cel_checker *checker, struct cel_node *node)
+{
+    struct cel_call *call = &node->call;
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    if (!call->member || !cel_check_qualified(call->args[0], &name))
+        return false;
+    strbuf_putc(&name, '.');
+    strbuf_str(&name, call->function);
+    if (!cel_library_find(strbuf_slice(&name), 0))
+        return false;
+    call->function = arena_str(checker->types.arena, strbuf_slice(&name));
+    call->args++;
+    call->len--;
+    call->member = false;
+    return true;
+}
+
+static void check_opt_select(struct cel_checker *checker, struct cel_node *node)
+{
+    struct cel_node *field = node->call.args[1];
+    cel_check(checker, field);
+    const struct cel_type *type = cel_check_field(checker, node, node->call.args[0], field->literal.text, true);
+    node->type = cel_type_resolve(&checker->types, type, false);
+}
+
+void cel_check_call(struct cel_checker *checker, struct cel_node *node)
+{
+    struct cel_call *call = &node->call;
+    call->op = op_of(call->function);
+    if (call->op == OP_OPT_SELECT) {
+        check_opt_select(checker, node);
+        return;
+    }
+    if (!call->member && call->function.len > 0 && call->function.ptr[0] == '.')
+        call->function = str_slice(call->function, 1, call->function.len);
+    if (become_namespaced(checker, node))
+        call->op = OP_CALL;
+    for (size_t i = call->member ? 1 : 0; i < call->len; i++)
+        cel_check(checker, call->args[i]);
+    if (call->member)
+        cel_check(checker, call->args[0]);
+    if (!cel_library_find(call->function, 0))
+        undeclared(checker, node);
+    else if (call->op == OP_AND || call->op == OP_OR)
+        check_logic(checker, node);
+    else
+        resolve(checker, node);
+}

@@ -1,0 +1,351 @@
+/* net.c: IP addresses and prefixes, as Go's net/netip reads them: no leading zeros, no zones, no IPv4 within IPv6. */
+#include "cel/lib.h"
+#include "cel/value.h"
+
+#include <stdio.h>
+
+struct cel_ip {
+    uint8_t bytes[16]; /* an IPv4 address has four */
+    uint8_t len;
+    uint8_t bits; /* of a prefix */
+};
+
+bool cel_ip_equal(const struct cel_ip *a, const struct cel_ip *b)
+{
+    return a->len == b->len && a->bits == b->bits && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+size_t cel_ip_size(const struct cel_value *value)
+{
+    return value->kind == CEL_IP ? value->ip->len : (size_t)(value->ip->bits + 7) / 8;
+}
+
+/* Four numbers of up to three digits. */
+static bool parse_v4(struct str text, uint8_t out[static 4])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < 4; i++) {
+        size_t from = at;
+        unsigned value = 0;
+        while (at < text.len && at - from < 3 && text.ptr[at] >= '0' && text.ptr[at] <= '9')
+            value = value * 10 + (unsigned)(text.ptr[at++] - '0');
+        if (at == from || value > 255 || (at - from > 1 && text.ptr[from] == '0'))
+            return false;
+        out[i] = (uint8_t)value;
+        if (i < 3 && (at == text.len || text.ptr[at++] != '.'))
+            return false;
+    }
+    return at == text.len;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* Opens the gap that :: left at `gap`. */
+static bool close_v6(uint8_t out[static 16], size_t filled, ptrdiff_t gap)
+{
+    if (gap < 0)
+        return filled == 16;
+    if (filled == 16)
+        return false;
+    size_t behind = filled - (size_t)gap;
+    memmove(out + 16 - behind, out + gap, behind);
+    memset(out + gap, 0, 16 - behind - (size_t)gap);
+    return true;
+}
+
+static bool parse_v6(struct str text, uint8_t out[static 16])
+{
+    size_t at = 0, filled = 0;
+    ptrdiff_t gap = -1;
+    if (text.len >= 2 && text.ptr[0] == ':' && text.ptr[1] == ':') {
+        gap = 0;
+        at = 2;
+        if (at == text.len)
+            return close_v6(out, 0, 0);
+    }
+    while (filled < 16) {
+        size_t from = at;
+        unsigned value = 0;
+        for (; at < text.len && at - from < 4 && hex_digit(text.ptr[at]) >= 0; at++)
+            value = value << 4 | (unsigned)hex_digit(text.ptr[at]);
+        if (at < text.len && text.ptr[at] == '.') {
+            if (filled > 12 || (gap < 0 && filled != 12) ||
+                !parse_v4(str_slice(text, from, text.len), out + filled))
+                return false;
+            return close_v6(out, filled + 4, gap);
+        }
+        if (at == from)
+            return false;
+        out[filled++] = (uint8_t)(value >> 8);
+        out[filled++] = (uint8_t)value;
+        if (at == text.len)
+            return close_v6(out, filled, gap);
+        if (text.ptr[at++] != ':' || at == text.len)
+            return false;
+        if (text.ptr[at] == ':') {
+            if (gap >= 0)
+                return false;
+            gap = (ptrdiff_t)filled;
+            if (++at == text.len)
+                return close_v6(out, filled, gap);
+        }
+    }
+    return false;
+}
+
+static bool is_mapped(const struct cel_ip *ip)
+{
+    static const uint8_t prefix[12] = { [10] = 0xFF, [11] = 0xFF };
+    return ip->len == 16 && memcmp(ip->bytes, prefix, sizeof(prefix)) == 0;
+}
+
+static bool parse_address(struct str text, struct cel_ip *ret)
+{
+    *ret = (struct cel_ip){ .len = str_find(text, ':') >= 0 ? 16 : 4 };
+    return (ret->len == 16 ? parse_v6(text, ret->bytes) : parse_v4(text, ret->bytes)) && !is_mapped(ret);
+}
+
+static bool parse_prefix(struct str text, struct cel_ip *ret)
+{
+    ptrdiff_t slash = str_rfind(text, '/');
+    if (slash < 0 || !parse_address(str_slice(text, 0, (size_t)slash), ret))
+        return false;
+    struct str bits = str_slice(text, (size_t)slash + 1, text.len);
+    uint64_t value;
+    if ((bits.len > 1 && (bits.ptr[0] < '1' || bits.ptr[0] > '9')) || !cel_parse_uint(bits, &value) ||
+        value > ret->len * 8u)
+        return false;
+    ret->bits = (uint8_t)value;
+    return true;
+}
+
+static void mask(struct cel_ip *ip)
+{
+    for (size_t i = 0; i < ip->len; i++) {
+        size_t kept = ip->bits > i * 8 ? MIN((size_t)8, ip->bits - i * 8) : 0;
+        ip->bytes[i] &= (uint8_t)(0xFF00u >> kept);
+    }
+}
+
+static bool same_bits(const struct cel_ip *a, const struct cel_ip *b, uint8_t bits)
+{
+    struct cel_ip x = *a, y = *b;
+    x.bits = y.bits = bits;
+    mask(&x);
+    mask(&y);
+    return a->len == b->len && memcmp(x.bytes, y.bytes, a->len) == 0;
+}
+
+/* The longest run of two or more zero groups is left out, the first of equals. */
+static void print_v6(struct strbuf *out, const uint8_t bytes[static 16])
+{
+    size_t best = 8, best_len = 1;
+    for (size_t i = 0; i < 8; i++) {
+        size_t len = 0;
+        while (i + len < 8 && bytes[2 * (i + len)] == 0 && bytes[2 * (i + len) + 1] == 0)
+            len++;
+        if (len > best_len) {
+            best = i;
+            best_len = len;
+        }
+    }
+    for (size_t i = 0; i < 8; i++) {
+        if (i == best) {
+            strbuf_puts(out, "::");
+            i += best_len - 1;
+            continue;
+        }
+        if (i > 0 && i != best + best_len)
+            strbuf_putc(out, ':');
+        strbuf_printf(out, "%x", (unsigned)(bytes[2 * i] << 8 | bytes[2 * i + 1]));
+    }
+}
+
+struct str cel_ip_text(const struct cel_value *value, struct arena *arena)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    const struct cel_ip *ip = value->ip;
+    if (ip->len == 4)
+        strbuf_printf(&out, "%u.%u.%u.%u", ip->bytes[0], ip->bytes[1], ip->bytes[2], ip->bytes[3]);
+    else
+        print_v6(&out, ip->bytes);
+    if (value->kind == CEL_CIDR)
+        strbuf_printf(&out, "/%u", ip->bits);
+    return arena_str(arena, strbuf_slice(&out));
+}
+
+static struct cel_value make(struct cel_run *run, enum cel_kind kind, const struct cel_ip *ip)
+{
+    struct cel_ip *copy = cel_take(run, sizeof(*copy));
+    if (!copy)
+        return cel_stop(run);
+    *copy = *ip;
+    return (struct cel_value){ .kind = kind, .ip = copy };
+}
+
+static struct cel_value to_ip(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_ip ip;
+    struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
+    if (!parse_address(args->text, &ip))
+        return cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string", STR_ARG(text));
+    return make(run, CEL_IP, &ip);
+}
+
+static struct cel_value to_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_ip ip;
+    struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
+    if (!parse_prefix(args->text, &ip))
+        return cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"", STR_ARG(text));
+    return make(run, CEL_CIDR, &ip);
+}
+
+static struct cel_value is_ip(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct cel_ip ip;
+    return cel_bool(parse_address(args->text, &ip));
+}
+
+static struct cel_value is_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct cel_ip ip;
+    return cel_bool(parse_prefix(args->text, &ip));
+}
+
+static struct cel_value is_canonical(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct cel_value ip = to_ip(run, args, len);
+    return cel_is_error(&ip) ? ip : cel_bool(str_eq(cel_ip_text(&ip, run->scratch), args->text));
+}
+
+static struct cel_value family(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_int(args->ip->len == 4 ? 4 : 6);
+}
+
+static bool all_zero(const struct cel_ip *ip)
+{
+    for (size_t i = 0; i < ip->len; i++)
+        if (ip->bytes[i])
+            return false;
+    return true;
+}
+
+static bool loopback(const struct cel_ip *ip)
+{
+    static const uint8_t one[16] = { [15] = 1 };
+    return ip->len == 4 ? ip->bytes[0] == 127 : memcmp(ip->bytes, one, 16) == 0;
+}
+
+static bool link_local_unicast(const struct cel_ip *ip)
+{
+    return ip->len == 4 ? ip->bytes[0] == 169 && ip->bytes[1] == 254
+                        : ip->bytes[0] == 0xFE && (ip->bytes[1] & 0xC0) == 0x80;
+}
+
+static bool link_local_multicast(const struct cel_ip *ip)
+{
+    return ip->len == 4 ? ip->bytes[0] == 224 && ip->bytes[1] == 0 && ip->bytes[2] == 0
+                        : ip->bytes[0] == 0xFF && (ip->bytes[1] & 0x0F) == 0x02;
+}
+
+static bool global_unicast(const struct cel_ip *ip)
+{
+    static const uint8_t broadcast[4] = { 255, 255, 255, 255 };
+    bool multicast = ip->len == 4 ? (ip->bytes[0] & 0xF0) == 0xE0 : ip->bytes[0] == 0xFF;
+    return !all_zero(ip) && !(ip->len == 4 && memcmp(ip->bytes, broadcast, 4) == 0) && !loopback(ip) &&
+           !multicast && !link_local_unicast(ip);
+}
+
+#define TEST(name, test) \
+    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
+    { \
+        (void)run; \
+        (void)len; \
+        return cel_bool(test(args->ip)); \
+    }
+TEST(is_unspecified, all_zero)
+TEST(is_loopback, loopback)
+TEST(is_link_local_multicast, link_local_multicast)
+TEST(is_link_local_unicast, link_local_unicast)
+TEST(is_global_unicast, global_unicast)
+
+static struct cel_value contains_ip(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct cel_value ip = args[1].kind == CEL_STRING ? to_ip(run, &args[1], len) : args[1];
+    return cel_is_error(&ip) ? cel_no_overload() : cel_bool(same_bits(args[0].ip, ip.ip, args[0].ip->bits));
+}
+
+static struct cel_value contains_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct cel_value other = args[1].kind == CEL_STRING ? to_cidr(run, &args[1], len) : args[1];
+    if (cel_is_error(&other))
+        return other;
+    return cel_bool(args[0].ip->bits <= other.ip->bits && same_bits(args[0].ip, other.ip, args[0].ip->bits));
+}
+
+static struct cel_value ip_of(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_ip ip = *args->ip;
+    ip.bits = 0;
+    return make(run, CEL_IP, &ip);
+}
+
+static struct cel_value masked(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_ip ip = *args->ip;
+    mask(&ip);
+    return make(run, CEL_CIDR, &ip);
+}
+
+static struct cel_value prefix_length(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_int(args->ip->bits);
+}
+
+#define GLOBAL(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
+#define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
+
+const struct cel_overload cel_lib_net[] = {
+    GLOBAL("ip", "string_to_ip", "string -> ip", to_ip, COST_LENGTH),
+    MEMBER("ip", "cidr_ip", "cidr -> ip", ip_of, COST_ONE),
+    GLOBAL("ip.isCanonical", "ip_is_canonical", "string -> bool", is_canonical, COST_LENGTH_TWICE),
+    GLOBAL("isIP", "is_ip", "string -> bool", is_ip, COST_LENGTH),
+    GLOBAL("cidr", "string_to_cidr", "string -> cidr", to_cidr, COST_LENGTH),
+    GLOBAL("isCIDR", "is_cidr", "string -> bool", is_cidr, COST_LENGTH),
+    MEMBER("family", "ip_family", "ip -> int", family, COST_ONE),
+    MEMBER("isUnspecified", "ip_is_unspecified", "ip -> bool", is_unspecified, COST_ONE),
+    MEMBER("isLoopback", "ip_is_loopback", "ip -> bool", is_loopback, COST_ONE),
+    MEMBER("isLinkLocalMulticast", "ip_is_link_local_multicast", "ip -> bool", is_link_local_multicast, COST_ONE),
+    MEMBER("isLinkLocalUnicast", "ip_is_link_local_unicast", "ip -> bool", is_link_local_unicast, COST_ONE),
+    MEMBER("isGlobalUnicast", "ip_is_global_unicast", "ip -> bool", is_global_unicast, COST_ONE),
+    MEMBER("containsIP", "cidr_contains_ip_string", "cidr, string -> bool", contains_ip, COST_CONTAINS_IP),
+    MEMBER("containsIP", "cidr_contains_ip_ip", "cidr, ip -> bool", contains_ip, COST_CONTAINS_IP),
+    MEMBER("containsCIDR", "cidr_contains_cidr_string", "cidr, string -> bool", contains_cidr, COST_CONTAINS_CIDR),
+    MEMBER("containsCIDR", "cidr_contains_cidr", "cidr, cidr -> bool", contains_cidr, COST_CONTAINS_CIDR),
+    MEMBER("masked", "cidr_masked", "cidr -> cidr", masked, COST_ONE),
+    MEMBER("prefixLength", "cidr_prefix_length", "cidr -> int", prefix_length, COST_ONE),
+    { 0 },
+};
+
+bool cel_ip_is_v6(struct str text)
+{
+    uint8_t bytes[16];
+    return str_find(text, ':') >= 0 && parse_v6(text, bytes);
+}

@@ -1,0 +1,230 @@
+/* quantity.c: amounts of resources.
+ *
+ * An amount is kept exactly, as billionths in 128 bits. What the reference calls an integer also depends on how it
+ * was written and computed ("1000m" is none, nor is anything of more than 18 digits), so the power of ten it is
+ * counted in, and whether it outgrew 64 bits, go along. */
+#include "cel/lib.h"
+#include "cel/value.h"
+
+typedef __int128 wide;
+
+enum { NANO_DIGITS = 9, DIGITS_MAX = 18, SCALE_MAX = 18 };
+
+static wide amount_of(const struct cel_value *value)
+{
+    return (wide)(((unsigned __int128)(uint64_t)value->quantity.high << 64) | value->quantity.low);
+}
+
+static struct cel_value make(wide nanos, int8_t scale, uint8_t flags)
+{
+    return (struct cel_value){
+        .kind = CEL_QUANTITY,
+        .scale = scale,
+        .flags = flags,
+        .quantity = { .low = (uint64_t)nanos, .high = (int64_t)(nanos >> 64) },
+    };
+}
+
+static wide power_of_ten(int exponent)
+{
+    wide power = 1;
+    while (exponent-- > 0)
+        power *= 10;
+    return power;
+}
+
+/* The amount in units of 10^scale, if that is exact and fits 64 bits. */
+static bool count_of(wide nanos, int scale, int64_t *ret)
+{
+    wide unit = power_of_ten(scale + NANO_DIGITS), count = nanos / unit;
+    *ret = (int64_t)count;
+    return count * unit == nanos && count >= INT64_MIN && count <= INT64_MAX;
+}
+
+int cel_quantity_order(const struct cel_value *a, const struct cel_value *b)
+{
+    wide x = amount_of(a), y = amount_of(b);
+    return (x > y) - (x < y);
+}
+
+struct cel_value cel_quantity(struct quantity value)
+{
+    wide nanos = (wide)value.units * 1000000000 + value.nano;
+    int8_t scale = 0;
+    /* As it would be written: in whole units, or in the largest of m, u, n that fits. */
+    for (int64_t count; scale > -NANO_DIGITS && !count_of(nanos, scale, &count); scale -= 3)
+        ;
+    static const int64_t LIMIT = 1000000000000000000; /* more digits than are counted in 64 bits */
+    bool decimal = value.units >= LIMIT || value.units <= -LIMIT;
+    return make(nanos, scale, decimal ? CEL_QUANTITY_DECIMAL : 0);
+}
+
+/* How the reference would count a text that is a quantity. */
+static struct cel_value counted(struct str text, wide nanos)
+{
+    static const char suffixes[] = "numkMGTPE";
+    static const int8_t exponents[] = { -9, -6, -3, 3, 6, 9, 12, 15, 18 };
+    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0, whole = 0, fraction = 0;
+    for (; at < text.len && text.ptr[at] == '0'; at++)
+        ;
+    for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
+        whole++;
+    if (at < text.len && text.ptr[at] == '.')
+        for (at++; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
+            fraction++;
+    struct str suffix = str_slice(text, at, text.len);
+    int64_t exponent = 0;
+    whole = MAX(whole, (size_t)1);
+    bool fast = whole + fraction <= DIGITS_MAX;
+    if (suffix.len == 2 && suffix.ptr[1] == 'i') {
+        static const char binary[] = "KMGTPE";
+        int bits = 10 * (int)(strchr(binary, suffix.ptr[0]) - binary + 1);
+        fast = fraction == 0 && 15 - (int)whole - (int)((float)bits * 3 / 10) - 1 >= 0;
+    } else if (suffix.len == 1 && strchr(suffixes, suffix.ptr[0])) {
+        exponent = exponents[strchr(suffixes, suffix.ptr[0]) - suffixes];
+    } else if (suffix.len > 1) {
+        fast = fast && cel_parse_int(str_slice(suffix, 1, suffix.len), &exponent);
+    }
+    exponent -= (int64_t)fraction;
+    if (fast && exponent >= -NANO_DIGITS && exponent <= SCALE_MAX)
+        return make(nanos, (int8_t)exponent, 0);
+    return make(nanos, 0, CEL_QUANTITY_DECIMAL);
+}
+
+static struct cel_value parse(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct quantity value;
+    if (quantity_parse(args->text, &value) < 0)
+        return cel_fail_static("quantities must match the regular expression "
+                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    return counted(args->text, (wide)value.units * 1000000000 + value.nano);
+}
+
+static struct cel_value is_quantity(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct quantity ignored;
+    return cel_bool(quantity_parse(args->text, &ignored) == 0);
+}
+
+static struct cel_value compare_to(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_int(cel_quantity_order(&args[0], &args[1]));
+}
+
+static struct cel_value is_greater(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_bool(cel_quantity_order(&args[0], &args[1]) > 0);
+}
+
+static struct cel_value is_less(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_bool(cel_quantity_order(&args[0], &args[1]) < 0);
+}
+
+static struct cel_value sign(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    wide nanos = amount_of(args);
+    return cel_int((nanos > 0) - (nanos < 0));
+}
+
+static bool as_int64(const struct cel_value *value, int64_t *ret)
+{
+    return !(value->flags & CEL_QUANTITY_DECIMAL) && value->scale >= 0 && count_of(amount_of(value), 0, ret);
+}
+
+static struct cel_value is_integer(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    int64_t ignored;
+    return cel_bool(as_int64(args, &ignored));
+}
+
+static struct cel_value as_integer(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    int64_t value;
+    return as_int64(args, &value) ? cel_int(value) : cel_fail_static("cannot convert value to integer");
+}
+
+/* The count as a double, times the power of ten as a double: as imprecise as the reference. */
+static struct cel_value as_float(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    static const double powers[] = { 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0,
+                                     1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10,
+                                     1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18 };
+    (void)run;
+    (void)len;
+    wide unit = power_of_ten(args->scale + NANO_DIGITS), nanos = amount_of(args);
+    bool exact = nanos / unit * unit == nanos;
+    int scale = exact ? args->scale : -NANO_DIGITS;
+    double count = exact ? (double)(nanos / unit) : (double)nanos;
+    return cel_make_double(scale == 0 ? count : count * powers[scale + NANO_DIGITS]);
+}
+
+/* a + b, in the finer of their units. */
+static struct cel_value add(const struct cel_value *a, const struct cel_value *b, wide b_nanos)
+{
+    wide nanos, a_nanos = amount_of(a);
+    int64_t count;
+    if (__builtin_add_overflow(a_nanos, b_nanos, &nanos))
+        return cel_fail_static("quantity overflow");
+    int8_t scale = b_nanos == 0 ? a->scale : a_nanos == 0 ? b->scale : MIN(a->scale, b->scale);
+    bool decimal = (a->flags | b->flags) & CEL_QUANTITY_DECIMAL || !count_of(nanos, scale, &count) ||
+                   !count_of(a_nanos, scale, &count) || !count_of(b_nanos, scale, &count);
+    return make(nanos, scale, CEL_QUANTITY_COMPUTED | (decimal ? CEL_QUANTITY_DECIMAL : 0));
+}
+
+static struct cel_value other_of(const struct cel_value *value)
+{
+    return value->kind == CEL_QUANTITY ? *value : make((wide)value->integer * 1000000000, 0, 0);
+}
+
+static struct cel_value plus(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct cel_value other = other_of(&args[1]);
+    return add(&args[0], &other, amount_of(&other));
+}
+
+static struct cel_value minus(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct cel_value other = other_of(&args[1]);
+    return add(&args[0], &other, -amount_of(&other));
+}
+
+#define GLOBAL(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
+#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
+
+const struct cel_overload cel_lib_quantity[] = {
+    GLOBAL("quantity", "string_to_quantity", "string -> quantity", parse, COST_LENGTH),
+    GLOBAL("isQuantity", "is_quantity_string", "string -> bool", is_quantity, COST_LENGTH),
+    GLOBAL("sign", "quantity_sign", "quantity -> int", sign, COST_ONE),
+    MEMBER("isGreaterThan", "quantity_is_greater_than", "quantity, quantity -> bool", is_greater),
+    MEMBER("isLessThan", "quantity_is_less_than", "quantity, quantity -> bool", is_less),
+    MEMBER("compareTo", "quantity_compare_to", "quantity, quantity -> int", compare_to),
+    MEMBER("asApproximateFloat", "quantity_get_float", "quantity -> double", as_float),
+    MEMBER("asInteger", "quantity_get_int", "quantity -> int", as_integer),
+    MEMBER("isInteger", "quantity_is_integer", "quantity -> bool", is_integer),
+    MEMBER("add", "quantity_add", "quantity, quantity -> quantity", plus),
+    MEMBER("add", "quantity_add_int", "quantity, int -> quantity", plus),
+    MEMBER("sub", "quantity_sub", "quantity, quantity -> quantity", minus),
+    MEMBER("sub", "quantity_sub_int", "quantity, int -> quantity", minus),
+    { 0 },
+};

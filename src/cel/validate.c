@@ -1,0 +1,124 @@
+/* validate.c: what is wrong with an expression though its types fit. */
+#include "cel/plan.h"
+
+#include "cel/lib.h"
+#include "cel/regex.h"
+
+static const struct cel_type *final_type(struct cel_checker *checker, const struct cel_node *node, bool optional)
+{
+    const struct cel_type *type = cel_type_resolve(&checker->types, node->type, true);
+    return optional && type->len > 0 ? type->args[0] : type;
+}
+
+static bool marked(const bool *optional, size_t i)
+{
+    return optional && optional[i];
+}
+
+static void validate_list(struct cel_checker *checker, const struct cel_node *node)
+{
+    const struct cel_type *first = NULL;
+    for (size_t i = 0; i < node->list.len; i++) {
+        const struct cel_type *type = final_type(checker, node->list.items[i], marked(node->list.optional, i));
+        if (!first) {
+            first = type;
+        } else if (!cel_type_same(&checker->types, first, type, true)) {
+            cel_check_mismatch(checker, node->list.items[i], first, type);
+            return;
+        }
+    }
+}
+
+static void validate_map(struct cel_checker *checker, const struct cel_node *node)
+{
+    const struct cel_type *keys = NULL, *values = NULL;
+    for (size_t i = 0; i < node->map.len; i++) {
+        const struct cel_type *key = final_type(checker, node->map.keys[i], false);
+        const struct cel_type *value = final_type(checker, node->map.values[i], marked(node->map.optional, i));
+        if (!keys) {
+            keys = key;
+            values = value;
+            continue;
+        }
+        if (!cel_type_same(&checker->types, keys, key, true))
+            cel_check_mismatch(checker, node->map.keys[i], keys, key);
+        if (!cel_type_same(&checker->types, values, value, true))
+            cel_check_mismatch(checker, node->map.values[i], values, value);
+    }
+}
+
+/* The first argument in the parentheses, if it is a literal, must be a duration, a timestamp or a pattern. */
+static void validate_literal(struct cel_checker *checker, const struct cel_call *call)
+{
+    size_t first = call->member ? 1 : 0;
+    if (call->len <= first || call->args[first]->kind != NODE_LITERAL)
+        return;
+    const struct cel_value *value = &call->args[first]->literal;
+    struct cel_value parsed = { .kind = CEL_NULL };
+    bool wrong = false;
+    if (value->kind == CEL_STRING && str_is(call->function, "duration")) {
+        parsed = cel_duration_parse(value->text);
+    } else if (value->kind == CEL_STRING && str_is(call->function, "timestamp")) {
+        parsed = cel_timestamp_parse(value->text);
+    } else if (value->kind == CEL_STRING && str_is(call->function, "matches")) {
+        struct arena arena = { 0 };
+        wrong = !cel_regex_compile(value->text, &arena, NULL);
+        arena_release(&arena);
+    }
+    if (wrong || cel_is_error(&parsed))
+        cel_issue(checker->issues, call->args[first]->at, "invalid " STR_FMT " argument", STR_ARG(call->function));
+}
+
+static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt);
+
+static void walk_all(struct cel_checker *checker, struct cel_node *const *nodes, size_t len, bool exempt)
+{
+    for (size_t i = 0; i < len; i++)
+        walk(checker, nodes[i], exempt);
+}
+
+/* `exempt`: somewhere below a call of format(), whose list may be mixed. */
+static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt)
+{
+    if (checker->types.steps++ > 1000000) /* a graph: as a tree it may be endless */
+        checker->types.exhausted = true;
+    if (checker->types.exhausted)
+        return;
+    switch (node->kind) {
+    case NODE_LITERAL:
+    case NODE_IDENT:
+        return;
+    case NODE_SELECT:
+        walk(checker, node->select.operand, exempt);
+        return;
+    case NODE_CALL:
+        validate_literal(checker, &node->call);
+        if (str_is(node->call.function, "format")) {
+            cel_validate_format(checker, node);
+            exempt = true;
+        }
+        walk_all(checker, node->call.args, node->call.len, exempt);
+        return;
+    case NODE_LIST:
+        if (!exempt)
+            validate_list(checker, node);
+        walk_all(checker, node->list.items, node->list.len, exempt);
+        return;
+    case NODE_MAP:
+        if (!exempt)
+            validate_map(checker, node);
+        walk_all(checker, node->map.keys, node->map.len, exempt);
+        walk_all(checker, node->map.values, node->map.len, exempt);
+        return;
+    case NODE_FOLD: {
+        struct cel_fold *fold = &node->fold;
+        struct cel_node *const parts[] = { fold->range, fold->init, fold->condition, fold->step, fold->result };
+        walk_all(checker, parts, ARRAY_SIZE(parts), exempt);
+    }
+    }
+}
+
+void cel_validate(struct cel_checker *checker, struct cel_node *node)
+{
+    walk(checker, node, false);
+}

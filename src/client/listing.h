@@ -1,0 +1,22 @@
+/* listing.h: a cluster as it is now: every kind that a scheduler watches, listed once.
+ *
+ * For commands that look at a cluster and go: the same lists as those of the live scheduler, so the same rights are
+ * enough. Secrets are no kind of them. */
+#ifndef CLIENT_LISTING_H
+#define CLIENT_LISTING_H
+
+#include "base/vec.h"
+#include "client/inbox.h"
+#include "client/kubeconfig.h"
+
+struct listing {
+    VEC(struct live_object *) objects; /* kind by kind as they came */
+};
+
+/* The file, or those of $KUBECONFIG, or ~/.kube/config, or the service account of this pod. A kind that does not come
+ * within the patience is a failure that says why. */
+int listing_read(const char *kubeconfig, const char *context, int64_t patience_ms, struct listing *ret,
+                 struct error *err);
+void listing_release(struct listing *listing);
+
+#endif

@@ -1,0 +1,387 @@
+/* cmd_replay.c: `berth replay`: the decisions of a recording again, or those of another configuration instead.
+ *
+ * Exit codes: 0 all decisions came out as recorded (or another configuration was tried), 1 one did not, 2 the command
+ * line, the recording or the configuration is wrong. */
+#include <stdio.h>
+
+#include "api/timestamp.h"
+#include "cmd/common.h"
+#include "cmd/json_line.h"
+#include "sim/replay.h"
+
+struct replay_settings {
+    const char *config, *until;
+    int output; /* enum output */
+    int64_t top;
+    bool decisions;
+    struct plugin_settings plugins;
+};
+
+static const struct option_row rows[] = {
+    { 0, "config", "FILE", OPTION_TEXT, offsetof(struct replay_settings, config),
+      "Another KubeSchedulerConfiguration: what would it have decided\ninstead?" },
+    { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
+      "Stop there: a time such as 2026-11-15T10:30:00Z." },
+    { 0, "decisions", NULL, OPTION_FLAG, offsetof(struct replay_settings, decisions),
+      "Print each decision on a line, as it comes out here." },
+    { 0, "top", "N", OPTION_NUMBER, offsetof(struct replay_settings, top),
+      "How many pods the table shows (default: 20).", 1, 1000000000 },
+    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct replay_settings, output),
+      "How to print the answer (default: table)." },
+    PLUGIN_OPTIONS(struct replay_settings, plugins),
+};
+
+extern const struct command command_replay;
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* ---- words ---- */
+
+static void add_time(struct strbuf *out, int64_t now_ns)
+{
+    char text[TIMESTAMP_LEN + 1];
+    struct str whole = timestamp_format(now_ns / NS_PER_S, text);
+    strbuf_printf(out, STR_FMT ".%03dZ", STR_ARG(str_slice(whole, 0, whole.len - 1)),
+                  (int)(now_ns % NS_PER_S / 1000000));
+}
+
+static void print_decision(void *user, struct str body)
+{
+    struct strbuf *out = user;
+    struct entry_fields fields;
+    if (entry_read(body, &fields, NULL) < 0)
+        return;
+    add_time(out, (int64_t)fields.numbers[JOURNAL_TIME]);
+    strbuf_putc(out, ' ');
+    replay_say(body, out);
+    strbuf_putc(out, '\n');
+    if (out->len > 1 << 20) {
+        fwrite(out->text, 1, out->len, stdout);
+        strbuf_clear(out);
+    }
+}
+
+static void warn(const struct replay *replay)
+{
+    vec_for(&replay->warnings.list, sentence)
+        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
+    if (replay->recording.cut.text[0])
+        fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
+    if (replay->recording.older.len)
+        fprintf(stderr, "berth: note: there are other recordings, which a file of theirs names: " STR_FMT "\n",
+                STR_ARG(replay->recording.older));
+}
+
+static void add_origin(const struct replay *replay, struct strbuf *out)
+{
+    strbuf_printf(out, "Recording " STR_FMT " (berth " STR_FMT "): %s entries, ", STR_ARG(replay->recording.name),
+                  STR_ARG(replay->version), grouped((int64_t)replay->recording.entries));
+    add_time(out, replay->first_ns);
+    strbuf_puts(out, " to ");
+    add_time(out, MAX(replay->last_ns, replay->first_ns));
+    strbuf_putc(out, '\n');
+}
+
+/* ---- the same configuration ---- */
+
+static void say_same(const struct replay *replay, struct term *term)
+{
+    const struct replay_difference *difference = &replay->difference;
+    add_origin(replay, term->out);
+    if (!difference->there) {
+        term_paint(term, PAINT_GOOD, "%s decision%s repeated exactly", grouped((int64_t)replay->decisions),
+                   replay->decisions == 1 ? "" : "s");
+        strbuf_printf(term->out, " (%s placed), digest %016llx\n", grouped((int64_t)replay->placements),
+                      (unsigned long long)replay->digest);
+        return;
+    }
+    term_paint(term, PAINT_BAD, "Decision %s is another one here", grouped((int64_t)difference->number));
+    strbuf_puts(term->out, ", at ");
+    add_time(term->out, difference->now_ns);
+    strbuf_puts(term->out, "\n  recorded: ");
+    replay_say(difference->recorded, term->out);
+    strbuf_puts(term->out, "\n  here:     ");
+    replay_say(difference->here, term->out);
+    strbuf_printf(term->out, "\nThe %s before it were repeated exactly.\n",
+                  grouped((int64_t)difference->number - 1));
+}
+
+static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    add_time(&text, now_ns);
+    json_member_str(json, key, strbuf_slice(&text));
+}
+
+static void json_origin(const struct replay *replay, struct json_writer *json)
+{
+    json_member_str(json, "recording", replay->recording.name);
+    json_member_str(json, "version", replay->version);
+    json_member_int(json, "entries", (int64_t)replay->recording.entries);
+    json_time(json, "from", replay->first_ns);
+    json_time(json, "to", MAX(replay->last_ns, replay->first_ns));
+    if (replay->recording.cut.text[0])
+        json_member_str(json, "cut", str_from(replay->recording.cut.text));
+    json_member_int(json, "decisions", (int64_t)replay->decisions);
+    json_member_int(json, "placements", (int64_t)replay->placements);
+}
+
+static void json_said(struct json_writer *json, const char *key, struct str body)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    replay_say(body, &text);
+    json_member_str(json, key, strbuf_slice(&text));
+}
+
+static void json_same(const struct replay *replay, struct json_writer *json)
+{
+    char digest[17];
+    snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)replay->digest);
+    json_member_bool(json, "exact", !replay->difference.there);
+    json_member_str(json, "digest", str_from(digest));
+    if (!replay->difference.there)
+        return;
+    json_key(json, STR("difference"));
+    json_begin_object(json);
+    json_member_int(json, "decision", (int64_t)replay->difference.number);
+    json_time(json, "time", replay->difference.now_ns);
+    json_said(json, "recorded", replay->difference.recorded);
+    json_said(json, "here", replay->difference.here);
+    json_end_object(json);
+}
+
+/* ---- another configuration ---- */
+
+static bool differs(const struct versus_pod *pod)
+{
+    return !pod->foreign && !str_eq(pod->recorded.node, pod->here.node);
+}
+
+static void add_side(struct grid *grid, const struct versus_side *side)
+{
+    if (side->node.len)
+        grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(side->node));
+    else
+        grid_cell(grid, false, PAINT_WARN, "%s", side->tries ? "waits" : "was not tried");
+}
+
+static void say_pods(const struct replay *replay, struct term *term, size_t top)
+{
+    struct grid grid = { .columns = 3 };
+    size_t len, shown = 0, left = 0;
+    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    static const char *const heads[] = { "POD", "RECORDED", "HERE" };
+    for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
+        grid_cell(&grid, false, PAINT_BOLD, "%s", heads[i]);
+    for (size_t i = 0; i < len; i++) {
+        if (!differs(pods[i]))
+            continue;
+        if (shown == top) {
+            left++;
+            continue;
+        }
+        shown++;
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace), STR_ARG(pods[i]->name));
+        add_side(&grid, &pods[i]->recorded);
+        add_side(&grid, &pods[i]->here);
+    }
+    if (shown) {
+        strbuf_putc(term->out, '\n');
+        grid_print(&grid, term, 0);
+    }
+    if (left)
+        strbuf_printf(term->out, "... and %s more; --top shows more of them, -o json all\n", grouped((int64_t)left));
+    grid_release(&grid);
+}
+
+static void add_row(struct grid *grid, const char *name, const uint64_t numbers[static 2])
+{
+    grid_cell(grid, false, PAINT_NONE, "%s", name);
+    for (int side = 0; side < 2; side++)
+        grid_cell(grid, true, PAINT_NONE, "%s", grouped((int64_t)numbers[side]));
+}
+
+static void say_versus(const struct replay *replay, struct term *term, size_t top)
+{
+    struct versus_sum sum = versus_sum(replay->versus);
+    struct grid grid = { .columns = 3 };
+    uint64_t both = sum.same + sum.moved;
+    add_origin(replay, term->out);
+    strbuf_printf(term->out, "%s pods waited for a node. With %s:\n", grouped((int64_t)sum.pods), replay->options.config);
+    strbuf_printf(term->out, "  %s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
+                  grouped((int64_t)sum.moved));
+    strbuf_printf(term->out, "%s that had a node wait, %s that waited have one, %s wait in both\n\n",
+                  grouped((int64_t)sum.only_recorded), grouped((int64_t)sum.only_here), grouped((int64_t)sum.neither));
+    grid_cell(&grid, false, PAINT_BOLD, "SUMMARY");
+    grid_cell(&grid, true, PAINT_BOLD, "RECORDED");
+    grid_cell(&grid, true, PAINT_BOLD, "HERE");
+    add_row(&grid, "pods with a node", (uint64_t[]){ both + sum.only_recorded, both + sum.only_here });
+    add_row(&grid, "nodes that got pods", sum.nodes);
+    add_row(&grid, "tries", sum.tries);
+    add_row(&grid, "evictions", sum.evictions);
+    grid_cell(&grid, false, PAINT_NONE, "seconds until placed");
+    for (int side = 0; side < 2; side++)
+        grid_cell(&grid, true, PAINT_NONE, "%.3f", sum.wait_seconds[side]);
+    grid_print(&grid, term, 0);
+    grid_release(&grid);
+    say_pods(replay, term, top);
+}
+
+static void json_side(struct json_writer *json, const char *key, const struct versus_side *side)
+{
+    json_key(json, str_from(key));
+    json_begin_object(json);
+    json_member_str(json, "node", side->node);
+    json_member_int(json, "tries", side->tries);
+    if (side->placed_ns)
+        json_time(json, "placed", side->placed_ns);
+    else if (side->message.len)
+        json_member_str(json, "message", side->message);
+    json_end_object(json);
+}
+
+static void json_pair(struct json_writer *json, const char *key, const uint64_t numbers[static 2])
+{
+    json_key(json, str_from(key));
+    json_begin_object(json);
+    json_member_int(json, "recorded", (int64_t)numbers[0]);
+    json_member_int(json, "here", (int64_t)numbers[1]);
+    json_end_object(json);
+}
+
+static void json_sum(struct json_writer *json, const struct versus_sum *sum)
+{
+    json_key(json, STR("summary"));
+    json_begin_object(json);
+    json_member_int(json, "pods", (int64_t)sum->pods);
+    json_member_int(json, "sameNode", (int64_t)sum->same);
+    json_member_int(json, "otherNode", (int64_t)sum->moved);
+    json_member_int(json, "onlyRecorded", (int64_t)sum->only_recorded);
+    json_member_int(json, "onlyHere", (int64_t)sum->only_here);
+    json_member_int(json, "neither", (int64_t)sum->neither);
+    json_pair(json, "nodes", sum->nodes);
+    json_pair(json, "tries", sum->tries);
+    json_pair(json, "evictions", sum->evictions);
+    json_member_double(json, "secondsRecorded", sum->wait_seconds[0]);
+    json_member_double(json, "secondsHere", sum->wait_seconds[1]);
+    json_end_object(json);
+}
+
+static void json_versus(const struct replay *replay, struct json_writer *json)
+{
+    struct versus_sum sum = versus_sum(replay->versus);
+    size_t len;
+    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    json_sum(json, &sum);
+    json_key(json, STR("pods"));
+    json_begin_array(json);
+    for (size_t i = 0; i < len; i++) {
+        if (pods[i]->foreign)
+            continue;
+        json_begin_line(json);
+        json_member_str(json, "namespace", pods[i]->namespace);
+        json_member_str(json, "name", pods[i]->name);
+        json_member_bool(json, "same", !differs(pods[i]));
+        json_side(json, "recorded", &pods[i]->recorded);
+        json_side(json, "here", &pods[i]->here);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+/* ---- the command ---- */
+
+static void add_json(const struct replay *replay, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    json_begin_object(&json);
+    json_origin(replay, &json);
+    replay->versus ? json_versus(replay, &json) : json_same(replay, &json);
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}
+
+static int print(const struct replay *replay, const struct replay_settings *settings, struct strbuf *out)
+{
+    struct term term = term_stdout(out);
+    warn(replay);
+    if (settings->output == OUTPUT_JSON)
+        add_json(replay, out);
+    else if (replay->versus)
+        say_versus(replay, &term, (size_t)settings->top);
+    else
+        say_same(replay, &term);
+    int code = finish(&term);
+    return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
+}
+
+static int read_until(const char *text, int64_t *ret, struct error *err)
+{
+    struct opt_time time;
+    *ret = INT64_MAX;
+    if (!text)
+        return 0;
+    if (timestamp_parse(str_from(text), &time) < 0 || time.seconds > INT64_MAX / NS_PER_S - 1 || time.seconds < 0)
+        return error_set(err, -EINVAL, "--until: \"%s\" is no time such as 2026-11-15T10:30:00Z", text);
+    *ret = time.seconds * NS_PER_S + time.nanos;
+    return 0;
+}
+
+static int with_replay(struct replay *replay, const struct replay_settings *settings, const char *path)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct error err = { "" };
+    struct replay_options options = { .path = path, .config = settings->config };
+    if (read_until(settings->until, &options.until_ns, &err) < 0 ||
+        plugins_load(&settings->plugins, settings->config, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    options.registry = plugins_registry();
+    if (settings->decisions) {
+        options.on_decision = print_decision;
+        options.user = &out;
+    }
+    if (replay_run(replay, &options, &err) < 0) {
+        warn(replay);
+        return fail(EXIT_INPUT, &err);
+    }
+    return print(replay, settings, &out);
+}
+
+static int run(int argc, char **argv)
+{
+    struct replay_settings settings = { .top = 20 };
+    _cleanup_(texts_release) struct texts words = { 0 };
+    int r = options_start(&command_replay, argc, argv, &settings, &words);
+    if (r < 0 && words.list.len != 1) {
+        fprintf(stderr, "berth: replay wants one recording, the folder that --record named; it got %zu\n"
+                        "Try `berth replay --help`.\n",
+                words.list.len);
+        r = EXIT_INPUT;
+    }
+    if (r < 0) {
+        struct replay *replay = xcalloc(1, sizeof(*replay));
+        r = with_replay(replay, &settings, words.list.items[0]);
+        replay_release(replay);
+        free(replay);
+    }
+    plugin_settings_release(&settings.plugins);
+    return r;
+}
+
+const struct command command_replay = {
+    .name = "replay",
+    .summary = "Repeats recorded decisions, or tries another configuration on them.",
+    .usage = "[--until TIME] [--config FILE] [-o table|json] DIR",
+    .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says\n"
+               "whether all decisions are the same, to the byte, or which one is not. With --config it\n"
+               "shows what another configuration would have decided instead: nodes and pods come and\n"
+               "go as they did, and pods go where the other configuration sends them. Of several\n"
+               "recordings in DIR the newest is read; a file of another one names that. What the\n"
+               "scheduler evicted leaves with --config too, since its end was recorded.",
+    .examples = "  berth replay /var/lib/berth/record\n"
+                "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
+                "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
+    .options = rows,
+    .options_len = ARRAY_SIZE(rows),
+    .run = run,
+};

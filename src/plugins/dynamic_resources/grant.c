@@ -1,0 +1,503 @@
+/* grant.c: assuming, writing and releasing the claims of one pod. Texts of failures are the reference's. */
+#include "plugins/dynamic_resources/grant.h"
+
+#include "api/values.h"
+#include "framework/profile.h"
+#include "plugins/dynamic_resources/claims.h"
+#include "plugins/dynamic_resources/patches.h"
+
+enum { NS_PER_S = 1000000000, TRIES_MAX = 5, REFRESH_S = 10, APPEAR_S = 120, LOOK_AGAIN_S = 5 };
+
+static const struct status wait_status = { .code = STATUS_WAIT };
+
+#define CLAIM_FMT STR_FMT "/" STR_FMT
+#define CLAIM_ARG(claim) STR_ARG((claim)->meta.namespace), STR_ARG((claim)->meta.name)
+
+/* ---- taking ---- */
+/* A claim that does not exist yet is kept apart from those of other pods. */
+static struct str flight_name(const struct grant *grant, struct arena *arena)
+{
+    return arena_printf(arena, EXTENDED_CLAIM_NAME "/" STR_FMT, STR_ARG(grant->pod.name));
+}
+
+static bool has_finalizer(const struct resource_claim *claim)
+{
+    list_for(&claim->meta.finalizers, finalizer)
+        if (str_is(*finalizer, CLAIM_FINALIZER))
+            return true;
+    return false;
+}
+
+/* The claim as it will be. */
+static struct resource_claim allocated(const struct granted_claim *given, struct arena *arena)
+{
+    struct resource_claim claim = given->claim;
+    if (given->allocation)
+        claim.status.allocation = (struct allocation_result *)given->allocation;
+    if (!has_finalizer(&claim)) {
+        struct str *finalizers = arena_array(arena, struct str, (size_t)claim.meta.finalizers.len + 1);
+        if (claim.meta.finalizers.len)
+            memcpy(finalizers, claim.meta.finalizers.items, claim.meta.finalizers.len * sizeof(*finalizers));
+        finalizers[claim.meta.finalizers.len] = STR(CLAIM_FINALIZER);
+        claim.meta.finalizers = (struct str_list){ finalizers, claim.meta.finalizers.len + 1 };
+    }
+    return claim;
+}
+
+static enum grant_stage first_stage(const struct granted_claim *given, const struct pod *pod)
+{
+    if (claim_is_reserved_for(&given->claim, pod))
+        return GRANT_DONE;
+    if (!given->extended || !extended_claim_is_new(&given->claim))
+        return GRANT_FINALIZER;
+    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has what was asked for */
+}
+
+static const struct allocation_result *copy_allocation(const struct allocation_result *from, struct arena *arena)
+{
+    if (!from)
+        return NULL;
+    struct allocation_result *copy = arena_new(arena, struct allocation_result);
+    value_copy(api_allocation_type, from, arena, copy);
+    return copy;
+}
+
+static void copy_claim(const struct resource_claim *from, struct arena *arena, struct resource_claim *ret)
+{
+    value_copy(api_claim_type, from, arena, ret);
+    ret->meta.home = NULL;
+    ret->meta.source = (struct str){ 0 };
+}
+
+static struct extended_claim copy_mappings(const struct extended_claim *from, struct arena *arena)
+{
+    struct extended_claim copy = { .mappings =
+                                       arena_array(arena, struct request_mapping, from->mappings_len),
+                                   .mappings_len = from->mappings_len };
+    for (uint32_t i = 0; i < from->mappings_len; i++)
+        copy.mappings[i] =
+            (struct request_mapping){ .container = arena_str(arena, from->mappings[i].container),
+                                      .resource = arena_str(arena, from->mappings[i].resource),
+                                      .request = arena_str(arena, from->mappings[i].request) };
+    return copy;
+}
+
+void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
+               const struct extended_claim *extended, struct str node_name)
+{
+    struct arena *arena = cycle->arena;
+    const struct meta *pod = &cycle->pod->meta;
+    *grant = (struct grant){ .claims = arena_array(arena, struct granted_claim, len),
+                           .len = len,
+                           .extended = copy_mappings(extended, arena),
+                           .node_name = arena_str(arena, node_name),
+                           .pod = { .namespace = arena_str(arena, pod->namespace),
+                                    .name = arena_str(arena, pod->name),
+                                    .uid = arena_str(arena, pod->uid),
+                                    .resource_version = arena_str(arena, pod->resource_version) } };
+    for (uint32_t i = 0; i < len; i++) {
+        struct granted_claim *given = &grant->claims[i];
+        *given = (struct granted_claim){ .extended = claims[i].extended,
+                                     .allocation = copy_allocation(claims[i].allocation, arena) };
+        copy_claim(claims[i].claim, arena, &given->claim);
+        given->stage = first_stage(given, cycle->pod);
+        if (!given->allocation)
+            continue;
+        struct resource_claim taken = allocated(given, arena);
+        if (given->stage == GRANT_CREATE)
+            taken.meta.name = flight_name(grant, arena);
+        devices_take(cycle->cluster, &taken);
+    }
+}
+
+/* ---- dropping ---- */
+static void send(struct cycle *cycle, enum effect_kind kind, const struct meta *meta, struct str body)
+{
+    if (cycle->writer)
+        (void)cycle_write(cycle, &(struct effect){ .kind = kind,
+                                                   .namespace = meta->namespace,
+                                                   .name = meta->name,
+                                                   .uid = meta->uid,
+                                                   .body = body });
+}
+
+static bool is_created(const struct granted_claim *given)
+{
+    return given->extended && !extended_claim_is_new(&given->claim);
+}
+
+void grant_drop(struct grant *grant, struct cycle *cycle)
+{
+    struct arena *arena = cycle->arena;
+    for (uint32_t i = 0; i < grant->len; i++) {
+        struct granted_claim *given = &grant->claims[i];
+        const struct meta *meta = &given->claim.meta;
+        devices_drop(cycle->cluster, meta->namespace, meta->name);
+        if (given->extended)
+            devices_drop(cycle->cluster, meta->namespace, flight_name(grant, arena));
+        bool reserved = given->claim.status.allocation && claim_is_reserved_for(&given->claim, cycle->pod);
+        if (!given->extended && reserved) {
+            send(cycle, EFFECT_CLAIM_STATUS, meta, patch_release(&given->claim, grant->pod.uid, arena));
+        } else if (is_created(given)) {
+            struct resource_claim any = given->claim;
+            any.meta.resource_version = (struct str){ 0 };
+            send(cycle, EFFECT_CLAIM_PATCH, meta, patch_finalizer(&any, false, arena));
+            send(cycle, EFFECT_CLAIM_DELETE, meta, (struct str){ 0 });
+        }
+    }
+    *grant = (struct grant){ 0 };
+}
+
+/* ---- writing ---- */
+static struct str failure_text(const struct granted_claim *given, struct arena *arena)
+{
+    const struct answer *answer = given->answer;
+    if (answer->message.len)
+        return answer->message;
+    switch (answer->kind) {
+    case ANSWER_GONE:
+        return arena_printf(arena, "resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
+                            STR_ARG(given->claim.meta.name));
+    case ANSWER_CONFLICT:
+        return arena_printf(arena,
+                            "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"" STR_FMT
+                            "\": the object has been modified; please apply your changes to the latest version "
+                            "and try again",
+                            STR_ARG(given->claim.meta.name));
+    default:
+        return STR("the server rejected our request due to an error in our request");
+    }
+}
+
+static struct status stage_failed(const struct grant *grant, const struct granted_claim *given, struct arena *arena)
+{
+    struct str why = failure_text(given, arena);
+    switch (given->stage) {
+    case GRANT_CREATE:
+        return status_printf(arena, STATUS_ERROR, "create claim for extended resources " STR_FMT "/: " STR_FMT,
+                             STR_ARG(grant->pod.namespace), STR_ARG(why));
+    case GRANT_FINALIZER:
+        return status_printf(arena, STATUS_ERROR, "add finalizer to claim " CLAIM_FMT ": " STR_FMT,
+                             CLAIM_ARG(&given->claim), STR_ARG(why));
+    case GRANT_POD:
+        return status_printf(arena, STATUS_ERROR,
+                             "update pod " STR_FMT "/" STR_FMT " ExtendedResourceClaimStatus: " STR_FMT,
+                             STR_ARG(grant->pod.namespace), STR_ARG(grant->pod.name), STR_ARG(why));
+    default:
+        return status_printf(arena, STATUS_ERROR, "add %sreservation to claim " CLAIM_FMT ": " STR_FMT,
+                             given->allocation ? "allocation and " : "", CLAIM_ARG(&given->claim), STR_ARG(why));
+    }
+}
+
+/* Sends what the stage needs, once. Success: it is done. */
+static struct status write_stage(const struct grant *grant, struct granted_claim *given, struct cycle *cycle,
+                                 enum effect_kind kind, const struct meta *object, struct str body)
+{
+    if (!given->answer)
+        given->answer = cycle_write(cycle, &(struct effect){ .kind = kind,
+                                                            .namespace = object->namespace,
+                                                            .name = object->name,
+                                                            .uid = object->uid,
+                                                            .body = body });
+    if (given->answer->kind == ANSWER_PENDING)
+        return wait_status;
+    return given->answer->kind == ANSWER_DONE ? STATUS_OK : stage_failed(grant, given, cycle->arena);
+}
+
+static void enter(struct granted_claim *given, enum grant_stage stage)
+{
+    given->stage = stage;
+    given->answer = NULL;
+    given->deadline_ns = 0;
+}
+
+/* Waits, but not for longer than that. */
+static bool is_over(struct cycle *cycle, int64_t *deadline_ns, int64_t patience_ns)
+{
+    if (!*deadline_ns && __builtin_add_overflow(cycle->now_ns, patience_ns, deadline_ns))
+        *deadline_ns = INT64_MAX;
+    if (cycle->now_ns >= *deadline_ns)
+        return true;
+    cycle->wake_ns = MIN(cycle->now_ns + (int64_t)LOOK_AGAIN_S * NS_PER_S, *deadline_ns);
+    return false;
+}
+
+static const struct resource_claim *known_claim(const struct granted_claim *given, const struct cycle *cycle)
+{
+    return devices_claim(cycle->cluster, given->claim.meta.namespace, given->claim.meta.name);
+}
+
+/* The name is made here, so that a request that is sent twice makes one claim; each attempt has another one. */
+static struct str new_name(const struct grant *grant, const struct granted_claim *given, int64_t now_ns,
+                           struct arena *arena)
+{
+    enum { BASE_LEN_MAX = 58, RANDOM_LEN = 5 };
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    struct str base = str_slice(given->claim.meta.generate_name, 0,
+                                MIN(given->claim.meta.generate_name.len, (uint32_t)BASE_LEN_MAX));
+    uint64_t hash = hash_bytes(grant->pod.uid.ptr, grant->pod.uid.len, (uint64_t)now_ns);
+    char end[RANDOM_LEN + 1] = { 0 };
+    for (int i = 0; i < RANDOM_LEN; i++, hash /= sizeof(letters) - 1)
+        end[i] = letters[hash % (sizeof(letters) - 1)];
+    return arena_printf(arena, STR_FMT "%s", STR_ARG(base), end);
+}
+
+static struct status create(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    struct str body = STR("");
+    if (!given->answer) {
+        struct resource_claim wanted = given->claim;
+        wanted.meta.name = grant->made_name = new_name(grant, given, cycle->now_ns, cycle->arena);
+        body = patch_new_claim(&wanted, cycle->arena);
+    }
+    struct meta nameless = { .namespace = given->claim.meta.namespace };
+    struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_CREATE, &nameless, body);
+    if (given->answer->kind == ANSWER_DONE) {
+        given->claim.meta.name = grant->made_name;
+        given->claim.meta.uid = given->answer->uid;
+        given->claim.meta.resource_version = given->answer->resource_version;
+    } else if (given->answer->kind == ANSWER_CONFLICT) { /* an answer was lost: it was made by this very request */
+        const struct resource_claim *made =
+            devices_claim(cycle->cluster, given->claim.meta.namespace, grant->made_name);
+        if (!made)
+            return is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S) ? status : wait_status;
+        copy_claim(made, cycle->arena, &given->claim);
+    } else {
+        return status;
+    }
+    enter(given, GRANT_FINALIZER);
+    return STATUS_OK;
+}
+
+/* May the claim be written as it is? */
+static struct status check_claim(const struct granted_claim *given, struct arena *arena)
+{
+    const struct resource_claim *claim = &given->claim;
+    if (claim->meta.deletion_time.set)
+        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got deleted in the meantime",
+                             CLAIM_ARG(claim));
+    if (given->allocation && claim->status.allocation)
+        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got allocated elsewhere in the meantime",
+                             CLAIM_ARG(claim));
+    if (!given->allocation && !claim->status.allocation)
+        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got deallocated elsewhere in the meantime",
+                             CLAIM_ARG(claim));
+    return STATUS_OK;
+}
+
+static struct status conflict_or(struct granted_claim *given, struct status status)
+{
+    if (given->answer && given->answer->kind == ANSWER_CONFLICT && ++given->conflicts < TRIES_MAX) {
+        given->stage = GRANT_CONFLICT;
+        return STATUS_OK;
+    }
+    return status;
+}
+
+static struct status add_finalizer(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    struct status status = check_claim(given, cycle->arena);
+    if (!status_ok(status))
+        return status;
+    if (given->allocation && !has_finalizer(&given->claim)) {
+        struct str body = given->answer ? STR("") : patch_finalizer(&given->claim, true, cycle->arena);
+        status = write_stage(grant, given, cycle, EFFECT_CLAIM_PATCH, &given->claim.meta, body);
+        if (!status_ok(status))
+            return conflict_or(given, status);
+        given->claim = allocated(&(struct granted_claim){ .claim = given->claim }, cycle->arena);
+        given->claim.meta.resource_version = given->answer->resource_version;
+    }
+    enter(given, GRANT_STATUS);
+    return STATUS_OK;
+}
+
+static struct opt_time time_of(int64_t now_ns)
+{
+    return (struct opt_time){ .set = true, .seconds = now_ns / NS_PER_S };
+}
+
+/* The claim is as it should be. */
+static void note_written(struct grant *grant, struct granted_claim *given, struct cycle *cycle, struct str version)
+{
+    struct arena *arena = cycle->arena;
+    struct resource_claim claim = allocated(given, arena);
+    uint32_t len = claim.status.reserved_for.len;
+    struct claim_consumer *consumers = arena_array(arena, struct claim_consumer, (size_t)len + 1);
+    if (len)
+        memcpy(consumers, claim.status.reserved_for.items, len * sizeof(*consumers));
+    consumers[len] = (struct claim_consumer){ .resource = STR("pods"), .name = grant->pod.name, .uid = grant->pod.uid };
+    claim.status.reserved_for.items = consumers;
+    claim.status.reserved_for.len = len + 1;
+    claim.meta.resource_version = version;
+    struct allocation_result *allocation = arena_new(arena, struct allocation_result);
+    *allocation = *claim.status.allocation;
+    if (!allocation->timestamp.set)
+        allocation->timestamp = time_of(cycle->now_ns);
+    claim.status.allocation = allocation;
+    given->claim = claim;
+}
+
+static struct status write_status(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    struct str body = STR("");
+    if (!given->answer)
+        body = patch_allocation(&given->claim, given->allocation, time_of(cycle->now_ns), &grant->pod, cycle->arena);
+    struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_STATUS, &given->claim.meta, body);
+    if (!status_ok(status))
+        return conflict_or(given, status);
+    note_written(grant, given, cycle, given->answer->resource_version);
+    if (!given->extended)
+        devices_written(cycle->cluster, &given->claim);
+    enter(given, given->extended ? GRANT_POD : GRANT_DONE);
+    return STATUS_OK;
+}
+
+/* Somebody has changed the claim. When the newer one is here, all is tried again with it. */
+static struct status look_again(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    const struct resource_claim *newer = known_claim(given, cycle);
+    if (!newer || !str_eq(newer->meta.uid, given->claim.meta.uid))
+        return status_printf(cycle->arena, STATUS_ERROR,
+                             "get updated claim " CLAIM_FMT
+                             " after conflict: resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
+                             CLAIM_ARG(&given->claim), STR_ARG(given->claim.meta.name));
+    if (str_eq(newer->meta.resource_version, given->claim.meta.resource_version)) {
+        if (!is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S))
+            return wait_status;
+        given->stage = GRANT_STATUS;
+        return stage_failed(grant, given, cycle->arena);
+    }
+    copy_claim(newer, cycle->arena, &given->claim);
+    /* It may be this pod's own request that did it, and only the answer was lost. */
+    if (given->claim.status.allocation && claim_is_reserved_for(&given->claim, cycle->pod))
+        enter(given, given->extended ? GRANT_POD : GRANT_DONE);
+    else
+        enter(given, GRANT_FINALIZER);
+    if (given->stage == GRANT_DONE)
+        devices_drop(cycle->cluster, given->claim.meta.namespace, given->claim.meta.name);
+    return STATUS_OK;
+}
+
+static struct status tell_pod(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    if (!grant->extended.mappings_len)
+        return status_printf(cycle->arena, STATUS_ERROR,
+                             "nil or empty request mappings, no update of pod " STR_FMT "/" STR_FMT
+                             " ExtendedResourceClaimStatus",
+                             STR_ARG(grant->pod.namespace), STR_ARG(grant->pod.name));
+    struct str body = STR("");
+    if (!given->answer)
+        body = patch_pod_claim(&grant->pod, given->claim.meta.name, grant->extended.mappings,
+                               grant->extended.mappings_len, cycle->arena);
+    struct status status = write_stage(grant, given, cycle, EFFECT_POD_CLAIM, &grant->pod, body);
+    if (status_ok(status))
+        enter(given, GRANT_APPEAR);
+    return status;
+}
+
+/* Until the claim is stored, its devices stay taken under the temporary name. */
+static struct status await_claim(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    const struct meta *meta = &given->claim.meta;
+    if (!cluster_get(&cycle->cluster->claims, meta->namespace, meta->name) &&
+        !is_over(cycle, &given->deadline_ns, (int64_t)APPEAR_S * NS_PER_S))
+        return wait_status;
+    devices_written(cycle->cluster, &given->claim);
+    devices_drop(cycle->cluster, meta->namespace, flight_name(grant, cycle->arena));
+    enter(given, GRANT_DONE);
+    return STATUS_OK;
+}
+
+static struct status take_stage(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+{
+    static struct status (*const stages[])(struct grant *, struct granted_claim *, struct cycle *) = {
+        [GRANT_CREATE] = create,          [GRANT_FINALIZER] = add_finalizer, [GRANT_STATUS] = write_status,
+        [GRANT_CONFLICT] = look_again,    [GRANT_POD] = tell_pod,            [GRANT_APPEAR] = await_claim,
+    };
+    return stages[given->stage](grant, given, cycle);
+}
+
+/* ---- waiting for devices ---- */
+static void tell_waiting(const struct grant *grant, struct cycle *cycle)
+{
+    (void)cycle_write(cycle,
+                      &(struct effect){
+                          .kind = EFFECT_EVENT,
+                          .namespace = grant->pod.namespace,
+                          .name = grant->pod.name,
+                          .uid = grant->pod.uid,
+                          .resource_version = grant->pod.resource_version,
+                          .event = { .type = STR("Normal"),
+                                     .reason = STR("BindingConditionsPending"),
+                                     .action = STR("Scheduling"),
+                                     .note = arena_printf(cycle->arena,
+                                                          "waiting for binding conditions for device on node " STR_FMT,
+                                                          STR_ARG(grant->node_name)),
+                                     .scheduler_name = cycle->profile->scheduler_name },
+                      });
+}
+
+static struct status check_devices(const struct grant *grant, struct cycle *cycle, int64_t timeout_ns)
+{
+    for (uint32_t i = 0; i < grant->len; i++) {
+        const struct resource_claim *claim = known_claim(&grant->claims[i], cycle);
+        struct str why = { 0 };
+        if (!claim)
+            return status_printf(cycle->arena, STATUS_ERROR, "could not find ResourceClaim \"" CLAIM_FMT "\"",
+                                 CLAIM_ARG(&grant->claims[i].claim));
+        int r = claim_is_ready(claim, cycle->arena, &why);
+        if (r < 0)
+            return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG(why));
+        if (!r && claim_is_overdue(claim, cycle->now_ns, timeout_ns))
+            return status_printf(cycle->arena, STATUS_ERROR, "device binding timeout: claim=" STR_FMT,
+                                 STR_ARG(claim->meta.name));
+        if (!r)
+            return wait_status;
+    }
+    return STATUS_OK;
+}
+
+static struct status await_devices(struct grant *grant, struct cycle *cycle, int64_t timeout_ns)
+{
+    bool needed = false;
+    for (uint32_t i = 0; i < grant->len; i++)
+        needed |= claim_needs_preparation(&grant->claims[i].claim);
+    if (!needed)
+        return STATUS_OK;
+    if (!grant->waits)
+        tell_waiting(grant, cycle);
+    grant->waits = true;
+    struct status status = check_devices(grant, cycle, timeout_ns);
+    if (status.code == STATUS_WAIT && is_over(cycle, &grant->deadline_ns, timeout_ns))
+        return reject(STATUS_ERROR, "device binding timeout: context deadline exceeded");
+    return status;
+}
+
+/* Without an API server everything is as it should be at once. */
+static void bind_at_once(struct grant *grant, struct cycle *cycle)
+{
+    for (uint32_t i = 0; i < grant->len; i++) {
+        struct granted_claim *given = &grant->claims[i];
+        if (given->stage == GRANT_DONE || given->extended) /* one that was only made up stays in flight */
+            continue;
+        note_written(grant, given, cycle, (struct str){ 0 });
+        devices_written(cycle->cluster, &given->claim);
+        given->stage = GRANT_DONE;
+    }
+}
+
+struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeout_ns)
+{
+    if (!cycle->writer) {
+        bind_at_once(grant, cycle);
+        return STATUS_OK;
+    }
+    while (grant->next < grant->len) {
+        struct granted_claim *given = &grant->claims[grant->next];
+        struct status status = given->stage == GRANT_DONE ? STATUS_OK : take_stage(grant, given, cycle);
+        if (!status_ok(status))
+            return status;
+        grant->next += given->stage == GRANT_DONE;
+    }
+    return await_devices(grant, cycle, timeout_ns);
+}

@@ -1,0 +1,60 @@
+/* grant.h: carries out what was decided about a pod's claims: what the pod holds between Reserve and its own binding.
+ *
+ *     Reserve    grant_take()   later pods see the devices as taken at once (cluster/devices.h)
+ *     PreBind    grant_bind()   the API server is told, one claim after the other; then wait for devices that must be
+ *                              prepared
+ *     Unreserve  grant_drop()   what was not written is free again; what was written is released
+ *
+ * Between those, objects of the cluster are replaced and removed: a grant has its own copies of claims, all in the
+ * cycle's arena. */
+#ifndef PLUGINS_DYNAMIC_RESOURCES_GRANT_H
+#define PLUGINS_DYNAMIC_RESOURCES_GRANT_H
+
+#include "plugins/dynamic_resources/extended.h"
+
+/* What is done with a claim, in this order. */
+enum grant_stage {
+    GRANT_CREATE,    /* it has to be made */
+    GRANT_FINALIZER, /* it gets what keeps it while it is allocated */
+    GRANT_STATUS,    /* allocation and reservation */
+    GRANT_CONFLICT,  /* it is not as it was: wait for the newer one, and try again */
+    GRANT_POD,       /* the pod names the claim that was made for it */
+    GRANT_APPEAR,    /* a claim that was made has to be seen by the watch */
+    GRANT_DONE,
+};
+
+struct granted_claim {
+    struct resource_claim claim;                /* as far as is known; its texts are the grant's */
+    const struct allocation_result *allocation; /* that it shall have; NULL: it has one */
+    bool extended;                              /* made for the pod's extended resources */
+    enum grant_stage stage;
+    const struct answer *answer; /* to the write of the stage; NULL: not sent yet */
+    uint32_t conflicts;
+    int64_t deadline_ns; /* of waiting */
+};
+
+struct grant {
+    struct granted_claim *claims;
+    uint32_t len, next; /* next: the one that is being written */
+    struct extended_claim extended; /* its mappings */
+    struct str made_name;           /* of the claim that is created */
+    struct meta pod; /* names and uid */
+    struct str node_name;
+    bool waits;          /* for devices to be prepared */
+    int64_t deadline_ns; /* of that */
+};
+
+/* A claim of the pod, and the allocation that it shall have. */
+struct grant_input {
+    const struct resource_claim *claim;
+    const struct allocation_result *allocation; /* NULL: it has one, or needs none */
+    bool extended;
+};
+
+void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
+               const struct extended_claim *extended, struct str node_name);
+void grant_drop(struct grant *grant, struct cycle *cycle);
+/* Success: all is as it should be. Wait: call again. Error, in the reference's words: the pod needs another attempt. */
+struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeout_ns);
+
+#endif

@@ -1,0 +1,522 @@
+/* DynamicResources: a pod's claims get their devices where the pod goes.
+ *
+ * Claims that are allocated say where they can be used. For the others the allocator looks for devices on each node;
+ * what it found for the chosen one is held for the pod from Reserve on (grant.c), and PreBind makes it true. A pod may
+ * also ask for devices as resources of its containers (extended.c). */
+#include "api/labels.h"
+#include "api/values.h"
+#include "config/plugin_args.h"
+#include "framework/normalize.h"
+#include "framework/table.h"
+#include "plugins/dynamic_resources/allocator.h"
+#include "plugins/dynamic_resources/claims.h"
+#include "plugins/dynamic_resources/grant.h"
+#include "plugins/dynamic_resources/patches.h"
+
+/* The first of so many alternatives is worth so much. */
+enum { ALTERNATIVES_MAX = 8 };
+#define BINDING_TIMEOUT_NS ((int64_t)600 * 1000000000)
+
+struct self {
+    struct cluster *cluster;
+    struct selectors selectors;
+    struct arena scratch; /* of one search */
+    int64_t filter_timeout_ns, binding_timeout_ns;
+};
+
+/* A claim of the pod. */
+struct slot {
+    const struct resource_claim *claim;
+    bool unavailable; /* it is allocated, and some node cannot have it */
+};
+
+/* What was found for a node. */
+struct choice {
+    const struct allocation_result *allocations; /* of the claims that have none, in their order */
+    struct extended_claim extended;
+};
+
+struct state {
+    struct slot *slots; /* the claim for extended resources comes last */
+    uint32_t len, named; /* named: without that one */
+    uint32_t to_allocate;
+    struct idmap choices; /* row + 1 to struct choice */
+    struct grant grant;
+};
+
+static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+{
+    (void)err;
+    const struct dynamic_resources_args *args = env->args;
+    struct self *self = arena_new(env->arena, struct self);
+    self->cluster = env->cluster;
+    self->filter_timeout_ns = args && args->filter_timeout_ns.set ? args->filter_timeout_ns.value : 0;
+    self->binding_timeout_ns =
+        args && args->binding_timeout_ns.set ? args->binding_timeout_ns.value : BINDING_TIMEOUT_NS;
+    *ret_self = self;
+    return 0;
+}
+
+static void release(void *ptr)
+{
+    struct self *self = ptr;
+    selectors_release(&self->selectors);
+    arena_release(&self->scratch);
+}
+
+static void forget(void *ptr)
+{
+    struct state *state = ptr;
+    idmap_release(&state->choices);
+}
+
+static struct status pre_enqueue(const void *ptr, const struct pod *pod, struct arena *arena)
+{
+    const struct self *self = ptr;
+    struct claim_list claims;
+    struct str why;
+    if (!pod->spec.resource_claims.len || claims_of_pod(self->cluster, pod, arena, &claims, &why))
+        return STATUS_OK;
+    return status_printf(arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
+}
+
+/* ---- PreFilter ---- */
+static const struct slot *extended_slot(const struct state *state)
+{
+    return state->len > state->named ? &state->slots[state->named] : NULL;
+}
+
+static struct status check_class(struct cycle *cycle, struct str class_name, struct str request)
+{
+    if (!class_name.len)
+        return status_printf(cycle->arena, STATUS_ERROR, "request " STR_FMT ": unsupported request type",
+                             STR_ARG(request));
+    if (cluster_get(&cycle->cluster->device_classes, (struct str){ 0 }, class_name))
+        return STATUS_OK;
+    return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                         "request " STR_FMT ": device class " STR_FMT " does not exist", STR_ARG(request),
+                         STR_ARG(class_name));
+}
+
+static struct status check_request(struct cycle *cycle, const struct resource_claim *claim,
+                                   const struct device_request *request)
+{
+    struct status status = STATUS_OK;
+    if (request->exactly)
+        return check_class(cycle, request->exactly->device_class_name, request->name);
+    if (!request->first_available.len)
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                             "resource claim " STR_FMT "/" STR_FMT ", request " STR_FMT ": unknown request type",
+                             STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name), STR_ARG(request->name));
+    for (uint32_t i = 0; i < request->first_available.len && status_ok(status); i++) {
+        const struct device_subrequest *sub = &request->first_available.items[i];
+        struct str name = arena_printf(cycle->arena, STR_FMT "/" STR_FMT, STR_ARG(request->name), STR_ARG(sub->name));
+        status = check_class(cycle, sub->device_class_name, name);
+    }
+    return status;
+}
+
+/* May the scheduler allocate the claim? */
+static struct status check_unallocated(struct cycle *cycle, const struct resource_claim *claim)
+{
+    struct status status = STATUS_OK;
+    if (devices_claim_in_flight(cycle->cluster, claim))
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                             "resource claim " STR_FMT "/" STR_FMT " is in the process of being allocated",
+                             STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name));
+    for (uint32_t i = 0; i < claim->spec.requests.len && status_ok(status); i++)
+        status = check_request(cycle, claim, &claim->spec.requests.items[i]);
+    return status;
+}
+
+static struct status check_selector(struct cycle *cycle, const struct node_selector *selector)
+{
+    struct error err = { 0 };
+    if (!selector || node_selector_check(selector, &err) == 0)
+        return STATUS_OK;
+    return status_printf(cycle->arena, STATUS_ERROR, "%s", err.text);
+}
+
+static struct status check_slots(struct cycle *cycle, struct state *state)
+{
+    struct status status = STATUS_OK;
+    for (uint32_t i = 0; i < state->len && status_ok(status); i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        bool is_new = i == state->named && extended_claim_is_new(claim);
+        if (claim->status.allocation)
+            status = check_selector(cycle, claim->status.allocation->node_selector);
+        else if (i < state->named)
+            status = check_unallocated(cycle, claim);
+        else if (!is_new && devices_claim_in_flight(cycle->cluster, claim))
+            status = check_unallocated(cycle, claim);
+        state->to_allocate += !claim->status.allocation;
+    }
+    return status;
+}
+
+/* The claims that the pod names, and the one that stands for its extended resources. */
+static bool collect_claims(struct cycle *cycle, struct state *state, struct str *ret_why)
+{
+    struct claim_list named;
+    if (!claims_of_pod(cycle->cluster, cycle->pod, cycle->arena, &named, ret_why))
+        return false;
+    bool extended = extended_is_wanted(cycle->cluster, cycle->info);
+    state->slots = arena_array(cycle->arena, struct slot, (size_t)named.len + 1);
+    for (uint32_t i = 0; i < named.len; i++)
+        state->slots[i].claim = named.items[i];
+    state->named = state->len = named.len;
+    if (extended)
+        state->slots[state->len++].claim = extended_claim_of(cycle);
+    return true;
+}
+
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    (void)narrow;
+    struct self *self = cycle_self(cycle);
+    void **slot = cycle_state(cycle);
+    struct str why;
+    if (*slot) /* asked once more */
+        forget(*slot);
+    struct state *state = *slot = arena_new(cycle->arena, struct state);
+    struct state found = { 0 };
+    if (!collect_claims(cycle, &found, &why))
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
+    if (!found.len)
+        return STATUS_SKIPPED;
+    struct status status = check_slots(cycle, &found);
+    if (!status_ok(status))
+        return status;
+    selectors_trim(&self->selectors);
+    *state = found;
+    return STATUS_OK;
+}
+
+/* ---- Filter ---- */
+/* Can the node have the claims that are allocated? Those that it cannot are noted. */
+static bool has_allocated(struct cycle *cycle, const struct state *state, const struct node *node)
+{
+    const struct self *self = cycle_self(cycle);
+    bool all = true;
+    for (uint32_t i = 0; i < state->len; i++) {
+        struct slot *slot = &state->slots[i];
+        const struct allocation_result *allocation = slot->claim->status.allocation;
+        struct str why;
+        if (!allocation)
+            continue;
+        const struct node_selector *nodes = allocation->node_selector;
+        bool here = !nodes || node_selector_matches(nodes, node->meta.name, &node->meta.labels);
+        int ready = here ? claim_is_ready(slot->claim, cycle->arena, &why) : 0;
+        if (!here || ready < 0 ||
+            (!ready && claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns)))
+            slot->unavailable = true;
+        else
+            continue;
+        all = false;
+    }
+    return all;
+}
+
+static struct status allocation_status(struct cycle *cycle, const struct allocate_result *result,
+                                       const struct node *node)
+{
+    switch (result->outcome) {
+    case ALLOCATE_FOUND:
+        return STATUS_OK;
+    case ALLOCATE_NOTHING:
+        return reject(STATUS_UNRESOLVABLE, "cannot allocate all claims");
+    case ALLOCATE_NOT_HERE:
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(result->why));
+    case ALLOCATE_TIMED_OUT:
+        return status_printf(cycle->arena, STATUS_ERROR,
+                             "node " STR_FMT ": timed out trying to allocate devices", STR_ARG(node->meta.name));
+    case ALLOCATE_ERROR:
+        break;
+    }
+    return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG(result->why));
+}
+
+/* Looks for devices for the claims that have none. */
+static struct status find_devices(struct cycle *cycle, const struct state *state, const struct node *node,
+                                  struct choice *choice)
+{
+    struct self *self = cycle_self(cycle);
+    const struct resource_claim **claims =
+        arena_array(&self->scratch, const struct resource_claim *, state->to_allocate);
+    struct allocate_input input = {
+        .cluster = cycle->cluster,
+        .node = node,
+        .claims = claims,
+        .selectors = &self->selectors,
+        .timeout_ns = self->filter_timeout_ns,
+        .scratch = &self->scratch,
+        .arena = cycle->arena,
+    };
+    struct allocate_result result;
+    for (uint32_t i = 0; i < state->len; i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        if (!claim->status.allocation)
+            claims[input.len++] = i == state->named && choice->extended.claim ? choice->extended.claim : claim;
+    }
+    allocate(&input, &result);
+    choice->allocations = result.allocations;
+    struct status status = allocation_status(cycle, &result, node);
+    arena_reset(&self->scratch);
+    return status;
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    struct state *state = *cycle_state(cycle);
+    struct choice choice = { 0 };
+    struct status status;
+    if (!state)
+        return reject(STATUS_ERROR, "not found");
+    if (!state->len)
+        return STATUS_OK;
+    const struct slot *extended = extended_slot(state);
+    if (extended) {
+        status = extended_for_node(cycle, extended->claim, node, !state->named, &choice.extended);
+        if (!status_ok(status) || (!choice.extended.claim && !state->named))
+            return status;
+    }
+    bool available = has_allocated(cycle, state, node_api(node));
+    status = state->to_allocate ? find_devices(cycle, state, node_api(node), &choice) : STATUS_OK;
+    if (!status_ok(status))
+        return status;
+    if (!available)
+        return reject(STATUS_UNRESOLVABLE, "resourceclaim not available on the node");
+    if (state->to_allocate) {
+        struct choice *kept = idmap_get(&state->choices, (uint64_t)node.row + 1);
+        if (!kept)
+            idmap_put(&state->choices, (uint64_t)node.row + 1, kept = arena_new(cycle->arena, struct choice));
+        *kept = choice;
+    }
+    return STATUS_OK;
+}
+
+/* ---- PostFilter ---- */
+static void write_claim(struct cycle *cycle, enum effect_kind kind, const struct meta *claim, struct str body)
+{
+    if (cycle->writer)
+        (void)cycle_write(cycle, &(struct effect){ .kind = kind,
+                                                   .namespace = claim->namespace,
+                                                   .name = claim->name,
+                                                   .uid = claim->uid,
+                                                   .body = body });
+}
+
+/* A claim that is in the way and that nobody else uses can be allocated anew. */
+static bool may_deallocate(const struct slot *slot, const struct pod *pod)
+{
+    const struct claim_status *status = &slot->claim->status;
+    return slot->unavailable &&
+           (!status->reserved_for.len ||
+            (status->reserved_for.len == 1 && claim_is_reserved_for(slot->claim, pod)));
+}
+
+/* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
+ * takes that for an error, and preemption does not get its turn. */
+static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                                 struct post_filter_result *ret)
+{
+    (void)diagnosis;
+    (void)ret;
+    const struct state *state = *cycle_state(cycle);
+    if (!state)
+        return reject(STATUS_ERROR, "not found");
+    if (!state->len)
+        return reject(STATUS_UNSCHEDULABLE, "no new claims to deallocate");
+    for (uint32_t i = 0; i < state->named; i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        if (!may_deallocate(&state->slots[i], cycle->pod))
+            continue;
+        write_claim(cycle, EFFECT_CLAIM_STATUS, &claim->meta, patch_deallocation(claim, cycle->arena));
+        return reject(STATUS_UNSCHEDULABLE, "deallocation of ResourceClaim completed");
+    }
+    const struct slot *extended = extended_slot(state);
+    if (extended && !extended_claim_is_new(extended->claim)) {
+        write_claim(cycle, EFFECT_CLAIM_PATCH, &extended->claim->meta,
+                    patch_finalizer(extended->claim, false, cycle->arena));
+        write_claim(cycle, EFFECT_CLAIM_DELETE, &extended->claim->meta, (struct str){ 0 });
+        return reject(STATUS_UNSCHEDULABLE, "deletion of ResourceClaim completed");
+    }
+    return reject(STATUS_UNSCHEDULABLE, "still not schedulable");
+}
+
+/* ---- Score ---- */
+static bool is_allocated(const struct allocation_result *allocation, struct str request, struct str subrequest)
+{
+    list_for(&allocation->devices.results, result)
+        if (result->request.len == request.len + 1 + subrequest.len && str_starts_with(result->request, request) &&
+            result->request.ptr[request.len] == '/' && str_ends_with(result->request, subrequest))
+            return true;
+    return false;
+}
+
+/* The earlier an alternative stands in its list, the better. */
+static int64_t claim_score(const struct resource_claim *claim, const struct allocation_result *allocation)
+{
+    int64_t sum = 0;
+    list_for(&claim->spec.requests, request) {
+        if (request->exactly)
+            continue;
+        for (uint32_t i = 0; i < request->first_available.len; i++)
+            if (is_allocated(allocation, request->name, request->first_available.items[i].name))
+                sum += ALTERNATIVES_MAX - (int64_t)i;
+    }
+    return sum;
+}
+
+static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+{
+    const struct state *state = *cycle_state(cycle);
+    *ret = 0;
+    if (!state)
+        return reject(STATUS_ERROR, "not found");
+    const struct choice *choice = state->len ? idmap_get(&state->choices, (uint64_t)node.row + 1) : NULL;
+    if (!choice)
+        return STATUS_OK;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < state->len; i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        const struct allocation_result *allocation = claim->status.allocation;
+        *ret += claim_score(claim, allocation ? allocation : &choice->allocations[next++]);
+    }
+    return STATUS_OK;
+}
+
+static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
+{
+    (void)cycle;
+    normalize_scores(scores, len, false);
+}
+
+/* A pod without devices gets 0 everywhere: nothing to fill in. */
+static bool needs_devices(const struct cluster *cluster, const struct pod_info *info)
+{
+    return info->api->spec.resource_claims.len || extended_is_wanted(cluster, info);
+}
+
+static bool rows_prepare(struct table *table, struct table_part *part)
+{
+    (void)part;
+    return !needs_devices(table->cluster, table->pod);
+}
+
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
+{
+    (void)part;
+    return needs_devices(table->cluster, table->pod);
+}
+
+static const struct row_forms rows = { .prepare = rows_prepare, .version = rows_version };
+
+/* ---- Reserve, PreBind ---- */
+static struct status reserve(struct cycle *cycle, uint32_t row)
+{
+    struct state *state = *cycle_state(cycle);
+    if (!state || !state->len)
+        return STATUS_OK;
+    struct choice none = { 0 }, *choice = idmap_get(&state->choices, (uint64_t)row + 1);
+    const struct slot *extended = extended_slot(state);
+    uint32_t from_claims = state->to_allocate - (extended && !extended->claim->status.allocation), next = 0;
+    if (!choice && from_claims)
+        return reject(STATUS_ERROR, "claim allocation not found for node");
+    struct grant_input *inputs = arena_array(cycle->arena, struct grant_input, state->len);
+    for (uint32_t i = 0; i < state->len; i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        bool allocates = !claim->status.allocation && choice;
+        inputs[i] = (struct grant_input){ .claim = claim, .extended = i == state->named };
+        if (allocates && inputs[i].extended)
+            inputs[i].claim = choice->extended.claim;
+        if (allocates)
+            inputs[i].allocation = &choice->allocations[next++];
+    }
+    grant_take(&state->grant, cycle, inputs, state->len, choice ? &choice->extended : &none.extended,
+              cluster_node_name(cycle->cluster, row));
+    return STATUS_OK;
+}
+
+static void unreserve(struct cycle *cycle, uint32_t row)
+{
+    (void)row;
+    struct state *state = *cycle_state(cycle);
+    if (state && state->len)
+        grant_drop(&state->grant, cycle);
+}
+
+static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
+{
+    (void)row;
+    const struct state *state = *cycle_state(cycle);
+    return state && state->len ? STATUS_OK : STATUS_SKIPPED;
+}
+
+static struct status pre_bind(struct cycle *cycle, uint32_t row)
+{
+    (void)row;
+    const struct self *self = cycle_self(cycle);
+    struct state *state = *cycle_state(cycle);
+    return state && state->len ? grant_bind(&state->grant, cycle, self->binding_timeout_ns) : STATUS_OK;
+}
+
+/* ---- what may help ---- */
+static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
+                               const struct cluster_event *event)
+{
+    const struct resource_claim *before = event->before, *after = event->after;
+    struct claim_list claims;
+    struct str why;
+    if (!claims_of_pod(context->cluster, pod, context->arena, &claims, &why))
+        return HINT_SKIP;
+    if (before && before->status.allocation && !after->status.allocation)
+        return HINT_QUEUE; /* devices are free again */
+    bool uses = false;
+    for (uint32_t i = 0; i < claims.len; i++)
+        uses |= str_eq(claims.items[i]->meta.name, after->meta.name) &&
+                str_eq(claims.items[i]->meta.namespace, after->meta.namespace);
+    if (!uses)
+        return HINT_SKIP;
+    return before && value_eq(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP : HINT_QUEUE;
+}
+
+static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
+                             const struct cluster_event *event)
+{
+    struct claim_list claims;
+    struct str why;
+    return pod_is(event->after, pod) &&
+                   claims_of_pod(context->cluster, event->after, context->arena, &claims, &why)
+               ? HINT_QUEUE
+               : HINT_SKIP;
+}
+
+static const struct event_rule events[] = {
+    { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_ALLOCATABLE, NULL },
+    { EVENT_RESOURCE_CLAIM, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_POD, ACTION_POD_GENERATED_CLAIM, pod_changed },
+    { EVENT_DEVICE_CLASS, ACTION_ADD | ACTION_UPDATE, NULL },
+    { EVENT_RESOURCE_SLICE, ACTION_ADD | ACTION_UPDATE, NULL },
+    { 0 },
+};
+
+const struct plugin plugin_dynamic_resources = {
+    .name = "DynamicResources",
+    .doc = "Allocates devices for the claims of a pod on the node that it gets.",
+    .init = init,
+    .release = release,
+    .forget = forget,
+    .pre_enqueue = pre_enqueue,
+    .pre_filter = pre_filter,
+    .filter = filter,
+    .post_filter = post_filter,
+    .score = score,
+    .normalize = normalize,
+    .rows = &rows,
+    .reserve = reserve,
+    .unreserve = unreserve,
+    .pre_bind_pre_flight = pre_bind_pre_flight,
+    .pre_bind = pre_bind,
+    .events = events,
+};

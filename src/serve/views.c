@@ -1,0 +1,252 @@
+/* views.c: see views.h. A question that is not answered when all ends is freed with the views. */
+#include "serve/views.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "api/timestamp.h"
+#include "codec/json_writer.h"
+
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000 };
+#define NS_PER_S INT64_C(1000000000)
+
+struct question {
+    struct views *views;
+    uint64_t id;
+    struct str only; /* malloc'ed text */
+    size_t limit;
+    struct question *next, **back;
+};
+
+struct views {
+    struct core *core;
+    struct serve *serve;
+    pthread_mutex_t lock;
+    struct question *open;
+};
+
+/* ---- what is shown ---- */
+
+struct gathered {
+    struct str only;
+    VEC(const struct queued_pod *) entries;
+};
+
+static void gather(void *context, const struct queued_pod *entry)
+{
+    struct gathered *all = context;
+    if (!entry->pod)
+        return;
+    if (all->only.len) {
+        const struct meta *meta = &entry->pod->api->meta;
+        ptrdiff_t slash = str_find(all->only, '/');
+        if (slash < 0 || !str_eq(str_slice(all->only, 0, (size_t)slash), meta->namespace) ||
+            !str_eq(str_slice(all->only, (size_t)slash + 1, all->only.len), meta->name))
+            return;
+    }
+    *vec_push(&all->entries) = entry;
+}
+
+/* By queue, then who waits longest. */
+static int by_place(const void *a, const void *b)
+{
+    const struct queued_pod *x = *(const struct queued_pod *const *)a, *y = *(const struct queued_pod *const *)b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    if (x->since_ns != y->since_ns)
+        return x->since_ns < y->since_ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void put_seconds(struct json_writer *json, const char *key, int64_t ns)
+{
+    json_member_double(json, key, (double)(ns / 1000000) / 1000);
+}
+
+static void put_plugins(struct json_writer *json, const struct profile *profile, uint64_t mask)
+{
+    json_key(json, STR("rejectedBy"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (mask >> i & 1)
+            json_str(json, str_from(profile->plugins[i].plugin->name));
+    json_end_array(json);
+}
+
+/* The events that a plugin which rejected the pod has rules for. */
+static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
+{
+    struct arena arena = { 0 };
+    json_key(json, STR("wakes"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(profile->plugins[i].plugin) : NULL;
+        for (; rule && rule->actions; rule++) {
+            bool whole = rule->actions == ACTION_ALL || rule->actions == ACTION_UPDATE;
+            for (uint32_t rest = rule->actions; rest; rest = whole ? 0 : rest & (rest - 1)) {
+                uint32_t actions = whole ? rest : rest & -rest;
+                const struct cluster_event event = { .resource = rule->resource, .actions = actions };
+                json_begin_object(json);
+                json_member_str(json, "plugin", str_from(profile->plugins[i].plugin->name));
+                json_member_str(json, "event", event_label_text(event_label(&event), &arena));
+                json_end_object(json);
+            }
+        }
+    }
+    json_end_array(json);
+    arena_release(&arena);
+}
+
+static struct str message_of(const struct pod *pod)
+{
+    list_for(&pod->status.conditions, condition)
+        if (str_is(condition->type, "PodScheduled") && !str_is(condition->status, "True"))
+            return condition->message;
+    return (struct str){ 0 };
+}
+
+static void put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
+                      bool wakes, int64_t now_ns)
+{
+    const struct pod *pod = entry->pod->api;
+    const struct profile *profile = &engine->profiles[entry->profile];
+    struct str message = message_of(pod);
+    json_begin_object(json);
+    json_member_str(json, "namespace", pod->meta.namespace);
+    json_member_str(json, "name", pod->meta.name);
+    json_member_str(json, "scheduler", profile->scheduler_name);
+    json_member_int(json, "priority", pod->spec.priority.set ? pod->spec.priority.value : 0);
+    json_member_str(json, "queue", str_from(queue_place_names[entry->place]));
+    put_seconds(json, "seconds", MAX(now_ns - entry->since_ns, 0));
+    if (entry->first_attempt_ns != QUEUE_NEVER)
+        put_seconds(json, "secondsSinceFirst", MAX(now_ns - entry->first_attempt_ns, 0));
+    if (entry->backoff_until_ns > now_ns &&
+        (entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF))
+        put_seconds(json, "backoffSeconds", entry->backoff_until_ns - now_ns);
+    json_member_int(json, "attempts", entry->attempts);
+    if (entry->gate != GATE_NONE)
+        json_member_str(json, "gate", str_from(profile->plugins[entry->gate].plugin->name));
+    put_plugins(json, profile, entry->unschedulable | entry->pending);
+    if (message.len)
+        json_member_str(json, "message", message);
+    if (wakes)
+        put_wakes(json, profile, entry->unschedulable | entry->pending);
+    json_end_object(json);
+}
+
+static void put_counts(struct json_writer *json, const struct queue *queue)
+{
+    json_key(json, STR("counts"));
+    json_begin_object(json);
+    for (int place = QUEUE_NOWHERE + 1; place < QUEUE_PLACE_COUNT; place++)
+        json_member_int(json, queue_place_names[place], (int64_t)queue->counts[place]);
+    json_end_object(json);
+}
+
+void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns, struct strbuf *out)
+{
+    struct gathered all = { .only = only };
+    char time_text[TIMESTAMP_LEN + 1];
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    queue_each(&engine->queue, gather, &all);
+    if (all.entries.len)
+        qsort(all.entries.items, all.entries.len, sizeof(*all.entries.items), by_place);
+    size_t len = MIN(all.entries.len, limit);
+    json_begin_object(&json);
+    json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
+    put_counts(&json, &engine->queue);
+    json_key(&json, STR("pods"));
+    json_begin_array(&json);
+    for (size_t i = 0; i < len; i++)
+        put_entry(&json, engine, all.entries.items[i], only.len > 0, now_ns);
+    json_end_array(&json);
+    json_member_int(&json, "left", (int64_t)(all.entries.len - len));
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+    vec_release(&all.entries);
+}
+
+/* ---- questions ---- */
+
+static void question_free(struct question *question)
+{
+    pthread_mutex_lock(&question->views->lock);
+    *question->back = question->next;
+    if (question->next)
+        question->next->back = question->back;
+    pthread_mutex_unlock(&question->views->lock);
+    free((char *)question->only.ptr);
+    free(question);
+}
+
+/* On the core thread. */
+static void answer(void *context)
+{
+    struct question *question = context;
+    struct views *views = question->views;
+    struct serve_reply reply = { 0 };
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    serve_reply_header(&reply, "Content-Type", STR("application/json"));
+    views_write_queue(core_engine(views->core), question->only, question->limit,
+                      (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec, &reply.body);
+    serve_answer(views->serve, question->id, &reply);
+    question_free(question);
+}
+
+int views_queue(void *user, const struct serve_request *request, struct serve_reply *reply)
+{
+    struct views *views = user;
+    struct arena arena = { 0 };
+    struct str text = { 0 }, only = { 0 };
+    int64_t limit = LIMIT_DEFAULT;
+    bool wrong = serve_query(request->query, "limit", &arena, &text) &&
+                 (!str_to_int64(text, &limit) || limit < 1 || limit > LIMIT_MAX);
+    if (serve_query(request->query, "pod", &arena, &only))
+        wrong |= str_find(only, '/') < 0;
+    if (!str_is(request->method, "GET") || wrong) {
+        serve_reply_error(reply, wrong ? 400 : 405, wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
+        arena_release(&arena);
+        return 0;
+    }
+    struct question *question = xcalloc(1, sizeof(*question));
+    *question = (struct question){ .views = views, .id = request->id, .limit = (size_t)limit };
+    if (only.len)
+        question->only = (struct str){ strndup(only.ptr, only.len), only.len };
+    pthread_mutex_lock(&views->lock);
+    question->next = views->open;
+    question->back = &views->open;
+    if (views->open)
+        views->open->back = &question->next;
+    views->open = question;
+    pthread_mutex_unlock(&views->lock);
+    core_call(views->core, answer, question);
+    arena_release(&arena);
+    return -EINPROGRESS;
+}
+
+/* ---- life ---- */
+
+struct views *views_new(struct core *core)
+{
+    struct views *views = xcalloc(1, sizeof(*views));
+    views->core = core;
+    pthread_mutex_init(&views->lock, NULL);
+    return views;
+}
+
+void views_serve(struct views *views, struct serve *serve)
+{
+    views->serve = serve;
+}
+
+void views_free(struct views *views)
+{
+    if (!views)
+        return;
+    while (views->open)
+        question_free(views->open);
+    pthread_mutex_destroy(&views->lock);
+    free(views);
+}

@@ -1,0 +1,30 @@
+/* views.h: the queue of the running scheduler, for who may look: GET /debug/berth/queue.
+ *
+ *     server's thread: question ──core_call()──▶ core thread, between two decisions: JSON ──serve_answer()──▶ client
+ *
+ * {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue","seconds","attempts",
+ * "rejectedBy":[...], "gate", "message", "wakes":[...]}, ...], "left":0}; times are RFC 3339 and ages are seconds.
+ * ?limit=N (1000) says how many pods, ?pod=NAMESPACE/NAME asks for one. As every page but health it needs the right to
+ * get its path. */
+#ifndef SERVE_VIEWS_H
+#define SERVE_VIEWS_H
+
+#include "client/core.h"
+#include "serve/serve.h"
+
+#define VIEW_QUEUE_PATH "/debug/berth/queue"
+
+struct views;
+
+struct views *views_new(struct core *core);
+/* After the server and the core have ended. */
+void views_free(struct views *views);
+/* Where answers go; before the core runs. */
+void views_serve(struct views *views, struct serve *serve);
+/* For serve_options, with the views as user. */
+int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);
+
+/* The same without a server; on the core thread. `only` empty: everybody, up to `limit`. */
+void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns, struct strbuf *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* versus.h: a recording under another configuration: what would have been decided instead?
+ *
+ * Nodes, pods and all else come, change and go as recorded, at the recorded times; where pods go is decided by the
+ * other configuration, and stays so: a pod that the recorded scheduler placed is, from then on, where it was placed
+ * here, or waits here. Binds, conditions and evictions succeed at once.
+ *
+ * What it can not know: pods that the recorded scheduler evicted leave here too, since their end is part of the
+ * recording, and those that took their places come here too. Volumes are bound as they were. */
+#ifndef SIM_VERSUS_H
+#define SIM_VERSUS_H
+
+#include "sim/recording.h"
+
+/* One side of the comparison of a pod. */
+struct versus_side {
+    struct str node;    /* the last one it was sent to; empty: none */
+    int64_t placed_ns;  /* the first time */
+    uint32_t tries;
+    struct str message; /* of the last try that failed */
+};
+
+struct versus_pod {
+    struct str namespace, name, uid;
+    int64_t seen_ns;
+    struct versus_side recorded, here;
+    /* while it goes on */
+    struct str bytes;     /* the newest version */
+    struct str nominated; /* here */
+    bool foreign;         /* somebody else gave it a node */
+    bool gone;
+};
+
+struct versus_sum {
+    uint64_t pods, same, moved, only_recorded, only_here, neither;
+    uint64_t tries[2], evictions[2], nodes[2]; /* recorded, here */
+    double wait_seconds[2]; /* on average, of pods that both have placed */
+};
+
+struct replay;
+struct versus;
+
+struct versus *versus_new(struct replay *replay);
+void versus_free(struct versus *versus);
+/* What the engine wants done here; an effect_emit. */
+void versus_emit(void *versus, const struct effect *effect);
+int versus_entry(struct versus *versus, const struct recording_entry *entry, struct error *err);
+/* Pods that waited for a decision, in the order in which they came. */
+const struct versus_pod *const *versus_pods(const struct versus *versus, size_t *ret_len);
+struct versus_sum versus_sum(const struct versus *versus);
+
+#endif

@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// An extender is a program of somebody else, here one in Python.
+type extender struct {
+	e    *env
+	port int
+	log  string
+}
+
+// What it was asked, as it wrote it down.
+type question struct {
+	Verb string
+	Args struct {
+		Pod                   *v1.Pod
+		Nodes                 *v1.NodeList
+		NodeNames             *[]string
+		NodeNameToVictims     map[string]struct{ Pods []*v1.Pod }
+		NodeNameToMetaVictims map[string]struct{ Pods []struct{ UID string } }
+		PodName, Node         string
+	}
+}
+
+func (e *env) extender() *extender {
+	e.Helper()
+	ports, err := freePorts(1)
+	e.must(err)
+	x := &extender{e: e, port: ports[0], log: e.c.path(e.file("extender") + ".json")}
+	script, err := filepath.Abs("../extender/extender.py")
+	e.must(err)
+	p, err := launch(e.c.Dir, e.c.path(e.file("extender")+".log"), "python3", script, "--stay", "--port", fmt.Sprint(x.port),
+		"--log", x.log, "--api", "https://"+e.c.Addr(), "--api-ca", e.c.path("certs/apiserver.crt"), "--api-token", adminToken)
+	e.must(err)
+	e.procs = append(e.procs, p)
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", x.addr()); err == nil {
+			conn.Close()
+			return x
+		}
+	}
+	e.Fatal("the extender does not listen")
+	return nil
+}
+
+func (x *extender) addr() string { return fmt.Sprintf("127.0.0.1:%d", x.port) }
+
+// config is the scheduler's with this extender, of which more may be said.
+func (x *extender) config(more string) []string {
+	return x.e.config("scheduler", fmt.Sprintf("extenders:\n- {urlPrefix: 'http://%s/x', %s}\n", x.addr(), more))
+}
+
+func (x *extender) asked() (all []question) {
+	x.e.Helper()
+	file, err := os.Open(x.log)
+	x.e.must(err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var q question
+		x.e.must(json.Unmarshal(lines.Bytes(), &q))
+		all = append(all, q)
+	}
+	return all
+}
+
+const (
+	asNames   = "nodeCacheCapable: true"
+	asObjects = "nodeCacheCapable: false"
+)
+
+// Nodes are told by name or as objects, and the answers are alike.
+var ways = map[string]string{"names": asNames, "objects": asObjects}
+
+func tell(pairs ...string) PodMod {
+	return func(p *v1.Pod) {
+		p.Annotations = map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			p.Annotations["extender.example/"+pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+// The extender chooses, refuses, and says why.
+func TestExtenderDecides(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			e := shared(t)
+			for _, node := range Nodes("node", 3) {
+				e.create(node)
+			}
+			x := e.extender()
+			e.start(x.config("filterVerb: filter, prioritizeVerb: prioritize, weight: 10, " + way)...)
+			e.create(NewPod("picky", tell("refuse", "node-0=no license,node-2")))
+			e.boundTo("picky", "node-1")
+			e.create(NewPod("fond", tell("scores", "node-0=1,node-2=9,node-1=3")))
+			e.boundTo("fond", "node-2")
+			e.create(NewPod("hopeless", tell("refuse", "node-0=no license,node-1=no license", "unresolvable", "node-2=too old")))
+			e.refused("hopeless", "0/3 nodes are available: 1 too old, 2 no license. no new claims to deallocate, preemption: "+
+				"0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.")
+			e.create(NewPod("broken", tell("error", "out of order")))
+			pod := e.pod("broken", "is told of the error", func(p *v1.Pod) bool { return scheduled(p) != nil })
+			if c := scheduled(pod); c.Reason != v1.PodReasonSchedulerError || c.Message != "out of order" {
+				e.Errorf("the condition is %s: %s", c.Reason, c.Message)
+			}
+			e.event("broken", "FailedScheduling", "out of order")
+			// A pod that an extender rejected is tried again whatever happens.
+			e.patchPod("hopeless", `{"metadata":{"annotations":{"extender.example/refuse":""}}}`)
+			e.bound("hopeless")
+			e.blameless()
+		})
+	}
+}
+
+// What it is told are the objects as the API server has them, whole.
+func TestExtenderSeesObjects(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0", nodeLabel("a", "b"), func(n *v1.Node) {
+		n.Annotations = map[string]string{"note": "<&>\u00e9"}
+		n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}
+		n.Status.NodeInfo.KubeletVersion = "v1.36.4"
+		n.Spec.PodCIDR = "10.1.0.0/24"
+	}), NewNode("node-1"))
+	x := e.extender()
+	e.start(x.config("filterVerb: filter, " + asObjects)...)
+	e.create(NewPod("whole", Requests("cpu", "500m"), func(p *v1.Pod) {
+		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "A", Value: "b"}}
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "exit"}
+		p.Spec.Containers[0].LivenessProbe = &v1.Probe{
+			ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}, PeriodSeconds: 7}
+		p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+		p.Spec.DNSConfig = &v1.PodDNSConfig{Nameservers: []string{"10.0.0.10"}}
+	}))
+	e.bound("whole")
+	asked := x.asked()
+	if len(asked) == 0 || asked[0].Args.Pod == nil || asked[0].Args.Nodes == nil {
+		e.Fatalf("it was asked %+v", asked)
+	}
+	pod, err := e.c.Admin.CoreV1().Pods("default").Get(e.ctx, "whole", metav1.GetOptions{})
+	e.must(err)
+	got := asked[0].Args.Pod
+	pod.ManagedFields, pod.Spec.NodeName = nil, ""
+	pod.ResourceVersion, pod.Generation = got.ResourceVersion, got.Generation
+	pod.Status.Conditions = got.Status.Conditions
+	if !equality.Semantic.DeepEqual(got, pod) {
+		e.Errorf("the pod is told as\n%+v\nand is\n%+v", got, pod)
+	}
+	for i := range asked[0].Args.Nodes.Items {
+		got := &asked[0].Args.Nodes.Items[i]
+		node, err := e.c.Admin.CoreV1().Nodes().Get(e.ctx, got.Name, metav1.GetOptions{})
+		e.must(err)
+		got.ManagedFields, node.ManagedFields = nil, nil
+		if !equality.Semantic.DeepEqual(got, node) {
+			e.Errorf("the node is told as\n%+v\nand is\n%+v", got, node)
+		}
+	}
+}
+
+// Victims are chosen where the extender wants them.
+func TestExtenderPreempts(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			e := shared(t)
+			e.create(NewNode("node-0"), NewNode("node-1"),
+				NewPod("cheap", onNode("node-0"), Requests("cpu", "4"), priority("low")),
+				NewPod("dear", onNode("node-1"), Requests("cpu", "4"), priority("middle")))
+			x := e.extender()
+			e.start(x.config("preemptVerb: preempt, " + way)...)
+			e.create(NewPod("vip", Requests("cpu", "4"), priority("high"), tell("victims", "node-1")))
+			e.nominated("vip", "node-1")
+			e.gone("dear")
+			e.boundTo("vip", "node-1")
+			if e.o.Pod(key("cheap")).Gone {
+				e.Error("a pod was evicted that the extender had spared")
+			}
+		})
+	}
+}
+
+// Pods are bound by the extender, and nobody else.
+func TestExtenderBinds(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	x := e.extender()
+	e.start(x.config("bindVerb: bind")...)
+	e.create(NewPod("web"))
+	e.boundTo("web", "node-0")
+	e.event("web", "Scheduled", "Successfully assigned default/web to node-0")
+	if asked := x.asked(); len(asked) != 1 || asked[0].Verb != "bind" || asked[0].Args.PodName != "web" || asked[0].Args.Node != "node-0" {
+		e.Errorf("the extender was asked %+v", asked)
+	}
+	e.blameless()
+}
+
+// Resources that an extender manages are its business alone, and pods without them are none of it.
+func TestExtenderManages(t *testing.T) {
+	e := shared(t)
+	for _, node := range Nodes("node", 2) {
+		e.create(node)
+	}
+	x := e.extender()
+	e.start(x.config("filterVerb: filter, managedResources: [{name: example.com/foo, ignoredByScheduler: true}], " + asNames)...)
+	e.create(NewPod("plain", tell("refuse", "node-0,node-1")))
+	e.bound("plain")
+	e.create(NewPod("foo", Requests("example.com/foo", "1"), tell("refuse", "node-0")))
+	e.boundTo("foo", "node-1")
+	for _, q := range x.asked() {
+		if q.Args.Pod.Name == "plain" {
+			e.Error("the extender was asked about a pod that does not concern it")
+		}
+	}
+}
+
+// An extender that is not there matters, or does not.
+func TestExtenderAway(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	ports, err := freePorts(1)
+	e.must(err)
+	away := fmt.Sprintf("extenders:\n- {urlPrefix: 'http://127.0.0.1:%d', filterVerb: filter, prioritizeVerb: p, weight: 1, "+
+		"bindVerb: bind, ignorable: true}\n", ports[0])
+	p := e.start(e.config("scheduler", away)...)
+	e.create(NewPod("web"))
+	e.boundTo("web", "node-0")
+	p.Kill()
+	e.start(e.config("scheduler", strings.Replace(away, "ignorable: true", "ignorable: false", 1))...)
+	e.create(NewPod("stuck"))
+	pod := e.pod("stuck", "is told of the error", func(p *v1.Pod) bool { return scheduled(p) != nil })
+	c := scheduled(pod)
+	if want := fmt.Sprintf("Post \"http://127.0.0.1:%d/filter\": ", ports[0]); c.Reason != v1.PodReasonSchedulerError ||
+		!strings.HasPrefix(c.Message, want) {
+		e.Errorf("the condition is %s: %s", c.Reason, c.Message)
+	}
+	e.blameless()
+}

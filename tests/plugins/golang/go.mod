@@ -1,0 +1,3 @@
+module example.com/berth-plugin
+
+go 1.21

@@ -1,0 +1,253 @@
+"""Shared objects with plugins, built here with nothing but a compiler and the public header, in the program."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
+sys.dont_write_bytecode = True
+from cli import Case, main, node, pod  # noqa: E402
+
+EXAMPLES = os.path.join(ROOT, "examples", "plugins")
+CC = os.environ.get("CC", "cc")
+CXX = os.environ.get("CXX", "c++")
+INCLUDE = os.environ.get("BERTH_INCLUDE", os.path.join(ROOT, "include"))
+BUILT = tempfile.TemporaryDirectory()
+
+
+def build(source, name=None, defines=(), compiler=(CC,)):
+    """The path of the shared object of a source file, built once."""
+    name = name or os.path.splitext(os.path.basename(source))[0]
+    target = os.path.join(BUILT.name, name + ".so")
+    if not os.path.exists(target):
+        subprocess.run([*compiler, "-O1", "-shared", "-fPIC", "-I" + INCLUDE, *("-D" + d for d in defines), "-o",
+                        target, source], check=True)
+    return target
+
+
+def example(name):
+    return build(os.path.join(EXAMPLES, name + ".c"))
+
+
+def enable(name, weight=100, args=""):
+    return ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+            "- plugins: {multiPoint: {enabled: [{name: %s, weight: %d}]}}\n"
+            "  pluginConfig: [{name: %s, args: {%s}}]\n" % (name, weight, name, args))
+
+
+def gpu(amount):
+    return {"containers": [{"name": "c", "image": "i", "resources": {
+        "requests": {"cpu": "100m", "nvidia.com/gpu": amount}, "limits": {"nvidia.com/gpu": amount}}}]}
+
+
+class Plugins(Case):
+    def run_with(self, plugin, config, objects):
+        path = config if os.path.exists(config) else self.write("config.yaml", config)
+        return self.simulate(objects, "--config", path, "--plugin", plugin)
+
+    def reasons(self, report):
+        return {row["pod"]: row["message"] for row in report["placements"] if not row["node"]}
+
+
+class GpuPriority(Plugins):
+    def nodes(self):
+        found = [node("plain", cpu="8"), node("a100", cpu="64", labels={"nvidia.com/gpu.product": "NVIDIA-A100"}),
+                 node("h100", cpu="64", labels={"nvidia.com/gpu.product": "NVIDIA-H100"}), node("v100", cpu="64")]
+        for n, amount in zip(found[1:], ("8", "8", "8")):
+            n["status"]["allocatable"]["nvidia.com/gpu"] = amount
+        return found
+
+    def gpu_pod(self, name, amount):
+        found = pod(name)
+        found["spec"].update(gpu(amount))
+        return found
+
+    def test_the_best_cards_first_and_others_elsewhere(self):
+        objects = self.nodes() + [self.gpu_pod("train", "2"), pod("web")]
+        placed = self.placed(self.run_with(example("gpu_priority"), os.path.join(EXAMPLES, "gpu_priority.yaml"),
+                                           objects))
+        self.assertEqual(placed, {"default/train": "h100", "default/web": "plain"})
+
+    def test_a_node_is_filled_before_the_next(self):
+        objects = [n for n in self.nodes() if n["metadata"]["name"] in ("a100", "v100")]
+        objects[0]["metadata"]["labels"].pop("nvidia.com/gpu.product")
+        objects += [self.gpu_pod("p%d" % i, "4") for i in range(2)]
+        placed = self.placed(self.run_with(example("gpu_priority"), enable("GpuPriority"), objects))
+        self.assertEqual(len(set(placed.values())), 1, placed)
+
+    def test_strict_keeps_others_off(self):
+        objects = self.nodes()[1:] + [pod("web")]
+        report = self.run_with(example("gpu_priority"), enable("GpuPriority", args="strict: true"), objects)
+        self.assertIn("3 node(s) were kept for GPU pods", self.reasons(report)["default/web"])
+
+    def test_arguments_are_checked(self):
+        config = self.write("c.yaml", enable("GpuPriority", args="resource: nothing"))
+        objects = self.write("o.json", self.nodes())
+        self.refuse(self.berth("simulate", "-f", objects, "--config", config, "--plugin", example("gpu_priority")),
+                    'initializing plugin "GpuPriority": resource: nothing is not a resource that is scheduled')
+
+
+class BusinessAffinity(Plugins):
+    CONFIG = os.path.join(EXAMPLES, "business_affinity.yaml")
+
+    def nodes(self):
+        zone = "topology.kubernetes.io/zone"
+        return [node("core-1", labels={"business/pool": "core", zone: "a"}),
+                node("edge-1", labels={"business/pool": "edge", zone: "a"}),
+                node("any-a", labels={zone: "a"}), node("any-b", labels={zone: "b"})]
+
+    def test_core_workloads_on_core_nodes_only(self):
+        objects = self.nodes() + [pod("c%d" % i, labels={"business/tier": "core"}) for i in range(4)]
+        placed = self.placed(self.run_with(example("business_affinity"), self.CONFIG, objects))
+        self.assertEqual(set(placed.values()), {"core-1"})
+        report = self.run_with(example("business_affinity"), self.CONFIG, objects[1:])
+        self.assertIn("3 node(s) were not for core workloads", self.reasons(report)["default/c0"])
+
+    def test_no_databases_at_the_edge(self):
+        objects = [self.nodes()[1]] + [pod("db", labels={"business/kind": "database"}), pod("web")]
+        report = self.run_with(example("business_affinity"), self.CONFIG, objects)
+        self.assertEqual(self.placed(report), {"default/web": "edge-1"})
+        self.assertIn("1 node(s) were in the pool edge, where no database may run", self.reasons(report)["default/db"])
+
+    def test_a_service_likes_one_zone(self):
+        service = {"business/service": "shop"}
+        objects = self.nodes()[2:] + [pod("first", on="any-b", cpu="2", labels=service)]
+        objects += [pod("s%d" % i, labels=service) for i in range(3)]
+        placed = self.placed(self.run_with(example("business_affinity"), self.CONFIG, objects))
+        self.assertEqual({placed["default/s%d" % i] for i in range(3)}, {"any-b"})
+
+
+class CostOptimization(Plugins):
+    CONFIG = os.path.join(EXAMPLES, "cost_optimization.yaml")
+    TYPE = "node.kubernetes.io/instance-type"
+    SPOT = {"node.kubernetes.io/lifecycle": "spot"}
+
+    def test_cheap_before_dear_and_spot_before_both(self):
+        nodes = [node("dear", labels={self.TYPE: "m5.xlarge"}), node("cheap", labels={self.TYPE: "m5.large"}),
+                 node("spot", labels={self.TYPE: "m5.xlarge", **self.SPOT})]
+        objects = nodes + [pod("a"), pod("stay", labels={"cost/spot": "never"})]
+        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, objects))
+        self.assertEqual(placed, {"default/a": "spot", "default/stay": "cheap"})
+
+    def test_types_that_are_not_listed_cost_by_what_they_have(self):
+        nodes = [node("large", cpu="64", memory="256Gi"), node("small", cpu="2", memory="4Gi")]
+        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, nodes + [pod("a")]))
+        self.assertEqual(placed, {"default/a": "small"})
+
+    def test_the_ceiling(self):
+        nodes = [node("gpu", labels={self.TYPE: "p4d.24xlarge"})]
+        report = self.run_with(example("cost_optimization"), self.CONFIG, nodes + [pod("a")])
+        self.assertIn("1 node(s) cost more than the ceiling", self.reasons(report)["default/a"])
+        rich = pod("rich", labels={"cost/ceiling": "40"})
+        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, nodes + [rich]))
+        self.assertEqual(placed, {"default/rich": "gpu"})
+
+    def test_explain_shows_it(self):
+        nodes = [node("dear", labels={self.TYPE: "m5.xlarge"}), node("cheap", labels={self.TYPE: "m5.large"})]
+        report = self.explain(nodes + [pod("a")], "default/a", "--config", self.CONFIG, "--plugin",
+                              example("cost_optimization"))
+        self.assertIn("CostOptimization", str(report))
+        self.assertEqual(report["best"], ["cheap"])
+
+
+class OtherLanguages(Plugins):
+    def test_cpp(self):
+        plugin = build(os.path.join(HERE, "maintenance.cpp"), compiler=(CXX, "-std=c++20"))
+        objects = [node("old"), node("old-new"), node("shut", labels={"maintenance": "yes"}), pod("a"), pod("b")]
+        report = self.run_with(plugin, enable("Maintenance", args="bonus: 100"), objects)
+        self.assertEqual(set(self.placed(report).values()), {"old-new"})
+        report = self.run_with(plugin, enable("Maintenance"), objects[2:])
+        self.assertIn("1 node(s) were under maintenance", self.reasons(report)["default/a"])
+        config = self.write("c.yaml", enable("Maintenance", args="bonus: 101"))
+        self.refuse(self.berth("simulate", "-f", self.write("o.json", objects), "--config", config, "--plugin", plugin),
+                    'initializing plugin "Maintenance": bonus is not between 0 and 100')
+
+    # The thread sanitizer does not know the threads of Go's runtime.
+    @unittest.skipUnless(shutil.which("go") and "tsan" not in os.environ.get("BERTH", ""), "needs Go")
+    def test_go(self):
+        target = os.path.join(BUILT.name, "golang.so")
+        source = os.path.join(BUILT.name, "golang")
+        shutil.copytree(os.path.join(HERE, "golang"), source)
+        env = {**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": "-O1 -I" + INCLUDE, "GOFLAGS": "-mod=mod",
+               "GOTOOLCHAIN": "local", "GOCACHE": os.path.join(BUILT.name, "gocache")}
+        subprocess.run(["go", "build", "-buildmode=c-shared", "-o", target, "."], cwd=source, env=env, check=True)
+        objects = [node("west-1"), node("west"), node("east"), pod("a", labels={"prefix": "west"}), pod("b"),
+                   pod("c", labels={"prefix": "north"})]
+        report = self.run_with(target, enable("Golang"), objects)
+        self.assertEqual(self.placed(report)["default/a"], "west")
+        self.assertIn(self.placed(report)["default/b"], ("west", "east"))
+        self.assertIn("3 node(s) had another prefix than north", self.reasons(report)["default/c"])
+
+
+class Permission(Plugins):
+    """Offline, time is virtual: permission that nobody gives runs out at once."""
+
+    def test_it_runs_out(self):
+        config = enable("Everything").replace("- plugins: {", "- plugins: {queueSort: {disabled: [{name: PrioritySort}]}, ")
+        plugin = build(os.path.join(HERE, "everything.c"), compiler=(CC, "-pthread"))
+        objects = [node("a"), pod("p", labels={"test/permit": "timeout"}), pod("q")]
+        report = self.run_with(plugin, config, objects)
+        self.assertEqual(self.placed(report), {"default/q": "a"})
+        self.assertIn("rejected due to timeout after waiting 200ms at plugin Everything",
+                      self.reasons(report)["default/p"])
+
+
+class Loading(Plugins):
+    def bad(self, *defines):
+        return build(os.path.join(HERE, "bad.c"), "_".join(("bad",) + defines), defines)
+
+    def attempt(self, *args, config=None):
+        objects = self.write("o.json", [node("a"), pod("p")])
+        config = self.write("c.yaml", config or enable("Bad"))
+        return self.berth("simulate", "-f", objects, "--config", config, "--no-timing", "-o", "json", *args)
+
+    def test_what_is_wrong_is_one_sentence(self):
+        text = self.write("text.so", "not a shared object")
+        for plugin, *words in (
+                ("nowhere.so", "nowhere.so: can not be read: No such file or directory"),
+                (text, "text.so: can not be loaded: ", "too short"),
+                (self.bad("NO_MODULE"), "has no symbol berth_module"),
+                (self.bad("UNDEFINED"), "can not be loaded: undefined symbol: nobody_has_this"),
+                (self.bad("OLD_ABI"), "built for version 99 of the plugin ABI; this berth has version 1"),
+                (self.bad("CRASH_LOAD"), "crashed while it was loaded (Aborted)"),
+                (self.bad("CRASH_INIT"), 'plugin "Bad" crashed in init()', "(Segmentation fault)"),
+                (self.bad("EXIT_INIT"), 'plugin "Bad" crashed in init(): it ended the process with status 3')):
+            with self.subTest(plugin=os.path.basename(plugin)):
+                result = self.attempt("--plugin", plugin)
+                self.refuse(result, *words)
+                self.assertEqual(result.err.count("\n"), 1, result.err)
+
+    def test_the_same_name_twice(self):
+        good = self.bad()
+        copy = shutil.copy(good, self.path("copy.so"))
+        self.refuse(self.attempt("--plugin", good, "--plugin", copy), 'there is a plugin "Bad" already, from ' + good)
+
+    def test_a_folder(self):
+        os.mkdir(self.path("plugins"))
+        shutil.copy(self.bad(), self.path("plugins/bad.so"))
+        shutil.copy(example("gpu_priority"), self.path("plugins/gpu.so"))
+        self.write("plugins/README", "not a plugin")
+        result = self.attempt("--plugin-dir", self.path("plugins"))
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(result.err, 'berth: warning: plugin "GpuPriority" of %s is loaded, but no profile enables it\n'
+                         % self.path("plugins/gpu.so"))
+        self.refuse(self.attempt("--plugin-dir", self.path("none")), "none: can not be read: No such file or directory")
+
+    def test_a_plugin_that_is_not_loaded_is_unknown(self):
+        self.refuse(self.attempt(), '"Bad" does not exist')
+
+    def test_the_scheduler_takes_the_same_flags(self):
+        self.refuse(self.berth("scheduler", "--plugin", self.bad("CRASH_LOAD")), "crashed while it was loaded (Aborted)")
+        out = self.path("written.yaml")
+        result = self.berth("scheduler", "--config", self.write("c.yaml", enable("Bad")), "--plugin", self.bad(),
+                            "--write-config-to", out)
+        self.assertEqual(result.code, 0, result.err)
+        with open(out, encoding="utf-8") as file:
+            self.assertIn("Bad", file.read())
+
+
+main()

@@ -1,0 +1,302 @@
+/* Victims are asked to leave: in which order, what stops it, and when the pod that they leave for is tried again. */
+#include "fake_host.h"
+
+#include "engine/binding.h"
+
+#define PRIORITY(number) ", priority: " number
+#define LOW ", nodeName: a" PRIORITY("1")
+
+/* A node with some pods of low priority; a pod comes that needs all of it. */
+static void begin(struct fake_host *h, uint32_t victims)
+{
+    host_begin(h, NULL, NULL);
+    fixture_loadf(
+        &h->e.f, "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: %u, memory: 8Gi, pods: 20}}}",
+        victims);
+    for (uint32_t i = 0; i < victims; i++)
+        fixture_loadf(&h->e.f,
+                      "{kind: Pod, metadata: {name: low%u, uid: u%u}, spec: {nodeName: a, priority: %u, "
+                      "containers: [{name: "
+                      "c, resources: {requests: {cpu: 1}}}]}}",
+                      i, i, 9 - i);
+    fixture_loadf(
+        &h->e.f,
+        "{kind: Pod, metadata: {name: high, uid: u-high}, spec: {priority: 100, containers: [{name: c, "
+        "resources: {requests: {cpu: %u}}}]}}",
+        victims);
+    host_settle(h);
+}
+
+/* The preemptor's own nomination is under way all the time. */
+static void answer_nomination(struct fake_host *h)
+{
+    struct wanted *status = host_wants_of(h, EFFECT_POD_STATUS, "high");
+    assert_true(status->effect.sets_nomination);
+    assert_str(status->effect.node, "a");
+    host_answer(h, status, ANSWER_DONE);
+}
+
+static void ask(struct fake_host *h, const char *victim)
+{
+    struct wanted *mark = host_wants_of(h, EFFECT_POD_STATUS, victim);
+    assert_str(mark->condition.type, "DisruptionTarget");
+    assert_str(mark->condition.reason, "PreemptionByScheduler");
+    host_answer(h, mark, ANSWER_DONE);
+    host_answer(h, host_wants_of(h, EFFECT_DELETE_POD, victim), ANSWER_DONE);
+    assert_true(host_has_event(h, "Preempted", victim));
+}
+
+static void leave(struct fake_host *h, const char *pod)
+{
+    engine_remove_pod(&h->e.engine, fixture_pod(&h->e.f, pod), h->e.now_ns);
+}
+
+static void test_one_victim(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 1);
+    answer_nomination(&h);
+    assert_int_equal(h.e.engine.evictions.len, 1);
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 0); /* it is marked first */
+    ask(&h, "low0");
+    assert_int_equal(h.e.engine.evictions.len, 0);
+    assert_place(&h, "high", QUEUE_UNSCHEDULABLE); /* until the room is free */
+    host_pass(&h, 20 * SECOND);
+    assert_place(&h, "high", QUEUE_UNSCHEDULABLE);
+    leave(&h, "low0");
+    host_settle(&h);
+    assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
+    host_end(&h);
+}
+
+/* All side by side, and then the last one. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 3);
+    answer_nomination(&h);
+    assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 2);
+    ask(&h, "low1");
+    assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 1);
+    ask(&h, "low0");
+    assert_str(host_wants(&h, EFFECT_POD_STATUS)->effect.name, "low2"); /* the least important one */
+    ask(&h, "low2");
+    assert_int_equal(h.e.engine.evictions.len, 0);
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 3);
+    host_end(&h);
+}
+
+/* ---- what goes wrong ---- */
+static void test_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        enum effect_kind at; /* what about the first victim is answered so */
+        enum answer_kind answer;
+        bool last_is_asked, again; /* again: the pod is tried at once */
+    } cases[] = {
+        { "marked, deleted", EFFECT_DELETE_POD, ANSWER_DONE, true, false },
+        { "gone before it was marked", EFFECT_POD_STATUS, ANSWER_GONE, true, false },
+        { "gone before it was deleted", EFFECT_DELETE_POD, ANSWER_GONE, true, false },
+        { "it may not be marked", EFFECT_POD_STATUS, ANSWER_REFUSED, false, true },
+        { "it may not be deleted", EFFECT_DELETE_POD, ANSWER_REFUSED, false, true },
+        { "a conflict", EFFECT_DELETE_POD, ANSWER_CONFLICT, false, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_host h;
+        begin(&h, 2);
+        answer_nomination(&h);
+        if (cases[i].at == EFFECT_DELETE_POD)
+            host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
+        host_answer(&h, host_wants_of(&h, cases[i].at, "low0"), cases[i].answer);
+        bool last_is_asked = host_open(&h, EFFECT_POD_STATUS) == 1;
+        bool again = host_place(&h, "high") == QUEUE_ACTIVE;
+        if (last_is_asked != cases[i].last_is_asked || again != cases[i].again)
+            fail_msg("%s: the last one is %sasked, high is %s", cases[i].what, last_is_asked ? "" : "not ",
+                     queue_place_names[host_place(&h, "high")]);
+        assert_int_equal(h.e.engine.evictions.len, last_is_asked);
+        assert_int_equal(host_has_event(&h, "Preempted", "low0"), cases[i].answer == ANSWER_DONE);
+        host_end(&h);
+    }
+}
+
+/* A lost answer is asked for again: deleting twice does no harm. */
+static void test_lost_answer(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 1);
+    host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
+    host_answer(&h, host_wants(&h, EFFECT_DELETE_POD), ANSWER_UNKNOWN);
+    host_pass(&h, SECOND);
+    host_answer(&h, host_wants(&h, EFFECT_DELETE_POD), ANSWER_GONE);
+    assert_int_equal(h.e.engine.evictions.len, 0);
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 2);
+    host_end(&h);
+}
+
+/* ---- meanwhile ---- */
+/* Who leaves while the pod is held back is not forgotten. */
+static void test_victims_leave_early(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        const char *leave[2];
+        bool asked_first; /* the first one was asked before it left */
+    } cases[] = {
+        { "the last one, before its turn", { "low1", "low0" }, false },
+        { "the first one, while it is asked", { "low0", "low1" }, false },
+        { "the first one, when it was asked", { "low0", "low1" }, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_host h;
+        begin(&h, 2);
+        answer_nomination(&h);
+        h.e.now_ns += 20 * SECOND; /* no backoff is left */
+        if (cases[i].asked_first)
+            ask(&h, "low0");
+        leave(&h, cases[i].leave[0]);
+        leave(&h, cases[i].leave[1]);
+        if (h.e.engine.evictions.len || host_place(&h, "high") != QUEUE_ACTIVE)
+            fail_msg("%s: %zu evictions, high is %s", cases[i].what, h.e.engine.evictions.len,
+                     queue_place_names[host_place(&h, "high")]);
+        host_settle(&h);
+        assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
+        assert_int_equal(h.e.engine.writes.by_ticket.len, 1);
+        host_end(&h);
+    }
+}
+
+static void test_preemptor_goes(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 2);
+    answer_nomination(&h);
+    leave(&h, "high");
+    ask(&h, "low0");                                       /* it was asked already */
+    assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 0); /* the last one is spared */
+    assert_int_equal(h.e.engine.evictions.len, 0);
+    host_end(&h);
+}
+
+/* Pods that were promised room on the node, and matter less, look elsewhere. */
+static void test_lower_nominations(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    host_begin(&h, NULL, NULL);
+    fixture_load(&h.e.f, NODE("a", "1"));
+    fixture_load(&h.e.f, POD("low", "1", LOW));
+    fixture_load(&h.e.f,
+                 "{kind: Pod, metadata: {name: middle, uid: um}, spec: {priority: 5, containers: [{name: c, "
+                 "resources: {requests: {cpu: 1}}}]}, status: {nominatedNodeName: a}}");
+    fixture_load(&h.e.f, POD("high", "1", PRIORITY("100")));
+    struct decision decision;
+    assert_true(engine_step(&h.e.engine, h.e.now_ns, &decision));
+    assert_str(decision.pod->api->meta.name, "high");
+    assert_int_equal(decision.victims_len, 1);
+    const struct effect *clear = &host_wants_of(&h, EFFECT_POD_STATUS, "middle")->effect;
+    assert_true(clear->sets_nomination);
+    assert_str(clear->node, "");
+    assert_null(clear->condition);
+    host_end(&h);
+}
+
+/* ---- victims that are not bound yet ---- */
+static struct status permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
+{
+    (void)row;
+    *ret_timeout_ms = 600000;
+    return cycle->info->priority < 5 ? (struct status){ .code = STATUS_WAIT } : STATUS_OK;
+}
+
+extern const struct plugin plugin_priority_sort, plugin_default_binder, plugin_node_resources_fit,
+    plugin_default_preemption;
+static const struct plugin plugin_guard = { .name = "Guard", .permit = permit };
+static const struct plugin *const guarded[] = { &plugin_priority_sort, &plugin_node_resources_fit,
+                                                &plugin_default_preemption, &plugin_guard,
+                                                &plugin_default_binder };
+static const struct registry guarded_registry = { guarded, ARRAY_SIZE(guarded) };
+#define GUARDED \
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" \
+    "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, " \
+    "{name: NodeResourcesFit}, {name: DefaultPreemption}, {name: Guard}, {name: DefaultBinder}]}}}]"
+
+static void test_turned_back(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    host_begin(&h, GUARDED, &guarded_registry);
+    fixture_load(&h.e.f, NODE("a", "1"));
+    fixture_load(&h.e.f, POD("low", "1", PRIORITY("1")));
+    host_settle(&h);
+    assert_int_equal(engine_bindings(&h.e.engine), 1);
+    host_answer(&h, host_wants(&h, EFFECT_POD_STATUS), ANSWER_DONE);
+    fixture_load(&h.e.f, POD("high", "1", PRIORITY("100")));
+    host_pass(&h, 0);
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 0);
+    assert_true(host_has_event(&h, "Preempted", "low"));
+    assert_int_equal(h.e.engine.evictions.len, 0);
+    assert_place(&h, "low", QUEUE_ERROR_BACKOFF);
+    assert_int_not_equal(host_place(&h, "high"),
+                         QUEUE_UNSCHEDULABLE); /* the room is free, and nobody else will say so */
+    host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "high"), ANSWER_DONE);
+    host_pass(&h, 2 * SECOND);
+    assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
+    host_end(&h);
+}
+
+/* Once the binding is on its way, it is too late: such a victim must be deleted, wherever it ends. */
+static void test_too_late_to_turn_back(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    host_begin(&h, NULL, NULL);
+    fixture_load(&h.e.f, NODE("a", "1"));
+    fixture_load(&h.e.f, POD("low", "1", PRIORITY("1")));
+    host_settle(&h);
+    struct wanted *bind = host_wants(&h, EFFECT_BIND);
+    fixture_load(&h.e.f, POD("high", "1", PRIORITY("100")));
+    host_settle(&h);
+    answer_nomination(&h);
+    ask(&h, "low");
+    assert_int_equal(engine_bindings(&h.e.engine), 1);
+    host_pass(&h, 20 * SECOND);
+    host_answer(&h, bind, ANSWER_GONE); /* the deletion was faster */
+    assert_int_equal(host_used_cpu(&h, "a"), 0);
+    host_pass(&h, 2 * SECOND);
+    assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
+    host_end(&h);
+}
+
+static void test_sudden_end(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 3);
+    host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
+    assert_int_equal(h.e.engine.evictions.len, 1);
+    host_end(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_victim),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_victims_leave_early),
+        cmocka_unit_test(test_preemptor_goes),
+        cmocka_unit_test(test_lower_nominations),
+        cmocka_unit_test(test_turned_back),
+        cmocka_unit_test(test_too_late_to_turn_back),
+        cmocka_unit_test(test_sudden_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
