@@ -95,10 +95,10 @@ lint: build/.with-tests | deps-dev ## Read src/ with clang-tidy: findings are qu
 
 check: tidy test ## All that a change must pass before it is sent
 
-install: all ## Install the program under PREFIX (/usr/local), below DESTDIR if that is set
+install: all ## Install program and plugin header under PREFIX (/usr/local), below DESTDIR if that is set
 	meson configure build -Dprefix=$(abspath $(PREFIX))
 	@ninja -C build berth
-	meson install -C build --no-rebuild --tags runtime
+	meson install -C build --no-rebuild --tags runtime,devel
 
 clean: ## Remove everything that was built
 	rm -rf build build-asan build-tsan build-fuzz

@@ -8,9 +8,9 @@
  *         models: [NVIDIA-H100, NVIDIA-A100]   # best first
  *         strict: false                 # true: other pods never run on GPU nodes
  *
- * That a GPU pod fits only where enough GPUs are free is NodeResourcesFit's affair. Here: Filter keeps other pods off if
- * it is strict. Score: for a GPU pod the better model, then the node that it fills (so that whole nodes stay free for
- * large jobs); for any other pod 100 on nodes without a GPU, 0 on those with. */
+ * That a GPU pod fits only where enough GPUs are free is NodeResourcesFit's affair. Here, Filter keeps other pods off
+ * if it is strict. Score: for a GPU pod the better model, then the node that it fills (so that whole nodes stay free
+ * for large jobs); for any other pod 100 on nodes without a GPU and 0 on those with. */
 #include <berth/plugin.h>
 
 struct args {

@@ -1,8 +1,6 @@
 /* words.c: a small hash table over the list, made once. */
 #include "api/words.h"
 
-#include <pthread.h>
-
 static const struct str words[] = {
 #define WORD(text) STR(text),
 #include "api/words.def"
@@ -13,7 +11,6 @@ enum { SLOTS = 512, WORD_LEN_MAX = 64 };
 static_assert(ARRAY_SIZE(words) < SLOTS / 2 && ARRAY_SIZE(words) < UINT8_MAX, "the table has room");
 
 static uint8_t slots[SLOTS]; /* number of the word + 1 */
-static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static size_t slot_of(struct str text)
 {
@@ -22,7 +19,8 @@ static size_t slot_of(struct str text)
     return (sum ^ sum >> 9) % SLOTS;
 }
 
-static void fill(void)
+/* Before main(), so that threads only read. */
+__attribute__((constructor)) static void fill(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         size_t at = slot_of(words[i]);
@@ -36,7 +34,6 @@ struct str words_keep(struct arena *arena, struct str text)
 {
     if (text.len == 0)
         return STR("");
-    pthread_once(&filled, fill);
     for (size_t at = slot_of(text); text.len <= WORD_LEN_MAX && slots[at]; at = (at + 1) % SLOTS)
         if (str_eq(words[slots[at] - 1], text))
             return words[slots[at] - 1];

@@ -33,10 +33,11 @@ enum cel_op {
     OP_OPTIONAL_OR_VALUE,
 };
 
-/* An overload that the types of the arguments allow, and the kinds of value that it takes (CEL_KINDS: any). */
+/* An overload that the types of the arguments allow, and the kinds of value that it takes (CEL_KINDS: any). Of a list,
+ * the first item is looked at as well, of a map any key and value. */
 struct cel_candidate {
     const struct cel_overload *overload;
-    uint8_t kinds[CEL_ARGS_MAX];
+    uint8_t kinds[CEL_ARGS_MAX], parts[CEL_ARGS_MAX][2];
 };
 
 struct cel_call {

@@ -35,7 +35,7 @@ static bool go(struct cel_run *run, const struct cel_node *node, struct way *way
 
 static struct cel_value finish(struct cel_run *run, const struct way *way)
 {
-    if (way->ended || !way->optional || cel_is_error(&way->at))
+    if (way->ended || !way->optional)
         return way->at;
     struct cel_value *held = cel_take(run, sizeof(*held));
     if (!held)
@@ -44,17 +44,35 @@ static struct cel_value finish(struct cel_run *run, const struct way *way)
     return (struct cel_value){ .kind = CEL_OPTIONAL, .optional = held };
 }
 
+/* What an optional holds, once it has been through the reference's own representation of values: an optional in it is
+ * lost, a type becomes its name, and what that representation does not know becomes an error. */
+static struct cel_value opened(const struct cel_value *held)
+{
+    while (held->kind == CEL_OPTIONAL && held->optional)
+        held = held->optional;
+    if (held->kind == CEL_OPTIONAL)
+        return (struct cel_value){ .kind = CEL_NULL };
+    if (held->kind == CEL_TYPE)
+        return cel_string(held->text);
+    bool unknown = held->kind >= CEL_QUANTITY && held->kind != CEL_FORMAT;
+    return unknown ? cel_fail_static("unsupported conversion to ref.Val") : *held;
+}
+
+static bool end_with(struct way *way, struct cel_value value)
+{
+    way->at = value;
+    way->ended = true;
+    return false;
+}
+
 /* The start of a way; an optional value is opened. */
 static bool begin(struct way *way, struct cel_value value)
 {
-    *way = (struct way){ .at = value };
-    if (value.kind == CEL_OPTIONAL) {
-        way->ended = !value.optional;
-        way->optional = !way->ended;
-        if (way->optional)
-            way->at = *value.optional;
-    }
-    return !cel_is_error(&way->at) && !way->ended;
+    if (cel_is_error(&value) || (value.kind == CEL_OPTIONAL && !value.optional))
+        return end_with(way, value);
+    way->optional = value.kind == CEL_OPTIONAL;
+    way->at = way->optional ? opened(value.optional) : value;
+    return true;
 }
 
 static struct cel_value key_of(struct cel_run *run, const struct cel_node *node)
@@ -127,25 +145,19 @@ static bool qualify(struct cel_run *run, const struct cel_node *node, struct way
     if (node->kind == NODE_CALL && node->call.op != OP_INDEX)
         way->optional = true;
     struct cel_value key = key_of(run, node), object = way->at;
-    if (run->stopped) {
-        way->at = cel_stop(run);
-        return false;
-    }
+    if (cel_is_error(&object))
+        return end_with(way, object);
     bool found = pick(run, &object, &key, &way->at);
-    if ((found || !way->optional) && !cel_charge(run, 1)) {
-        way->at = cel_stop(run);
-        return false;
-    }
+    if (run->stopped || ((found || !way->optional) && !cel_charge(run, 1)))
+        return end_with(way, cel_stop(run));
     if (found)
         return true;
     if (cel_is_error(&way->at))
-        return false;
-    way->ended = way->optional;
-    way->at = way->optional ? (struct cel_value){ .kind = CEL_OPTIONAL } : missing(run, &object, &key);
-    return false;
+        return end_with(way, way->at);
+    return end_with(way, way->optional ? (struct cel_value){ .kind = CEL_OPTIONAL } : missing(run, &object, &key));
 }
 
-/* False: `way` ended, or is an error. */
+/* False: the way has ended. */
 static bool go(struct cel_run *run, const struct cel_node *node, struct way *way)
 {
     if (node->kind == NODE_IDENT)
@@ -157,23 +169,9 @@ static bool go(struct cel_run *run, const struct cel_node *node, struct way *way
     if (node->call.op != OP_CONDITIONAL)
         return go(run, node->call.args[0], way) && qualify(run, node, way);
     struct cel_value condition = cel_eval_node(run, node->call.args[0]);
-    if (condition.kind != CEL_BOOL) {
-        way->at = cel_is_error(&condition) ? condition : cel_no_overload();
-        return false;
-    }
+    if (condition.kind != CEL_BOOL)
+        return end_with(way, cel_is_error(&condition) ? condition : cel_no_overload());
     return go(run, node->call.args[condition.boolean ? 1 : 2], way);
-}
-
-static struct cel_value eval_has(struct cel_run *run, const struct cel_node *node)
-{
-    struct way way = { 0 };
-    struct cel_value key = cel_string(node->select.field), ignored;
-    if (!go(run, node->select.operand, &way))
-        return cel_is_error(&way.at) ? way.at : cel_bool(false);
-    bool found = pick(run, &way.at, &key, &ignored);
-    if ((found || !way.optional) && !cel_charge(run, 1))
-        return cel_stop(run);
-    return !found && cel_is_error(&ignored) ? ignored : cel_bool(found);
 }
 
 /* Whether the way begins with a choice. */
@@ -185,6 +183,24 @@ static bool begins_with_choice(const struct cel_node *node)
         node = node->kind == NODE_SELECT ? node->select.operand : node->call.args[0];
     }
     return false;
+}
+
+/* The picks are paid, the whole is not; behind a choice, which is free, one is even given back. */
+static struct cel_value eval_has(struct cel_run *run, const struct cel_node *node)
+{
+    struct way way = { 0 };
+    struct cel_value key = cel_string(node->select.field), ignored, result;
+    if (go(run, node->select.operand, &way)) {
+        bool found = pick(run, &way.at, &key, &ignored);
+        if ((found || !way.optional) && !cel_charge(run, 1))
+            return cel_stop(run);
+        result = !found && cel_is_error(&ignored) ? ignored : cel_bool(found);
+    } else {
+        result = cel_is_error(&way.at) ? way.at : cel_bool(false);
+    }
+    if (begins_with_choice(node->select.operand) && !cel_charge(run, (uint64_t)-1))
+        return cel_stop(run);
+    return result;
 }
 
 struct cel_value cel_eval_attribute(struct cel_run *run, const struct cel_node *node)

@@ -74,6 +74,8 @@ static bool fits(struct cel_checker *checker, const struct cel_call *call, const
     for (size_t i = 0; i < call->len; i++) {
         args[i] = call->args[i]->type;
         ret->kinds[i] = (uint8_t)signature[i]->value;
+        for (size_t j = 0; j < 2; j++)
+            ret->parts[i][j] = j < signature[i]->len ? (uint8_t)signature[i]->args[j]->value : CEL_KINDS;
     }
     if (!cel_type_assign(&checker->types, args, signature, call->len))
         return false;

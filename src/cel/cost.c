@@ -75,16 +75,26 @@ static uint64_t traversal(struct cel_run *run, const struct cel_value *value)
     }
 }
 
+/* What is negative wraps around, as it does there. */
 static uint64_t list_call(double factor, double size)
 {
     double cost = size * factor;
-    return (cost < 1e18 ? (uint64_t)cost : (uint64_t)1e18) + CALL_COST + LIST_COST;
+    int64_t whole = cost > 1e18 ? (int64_t)1e18 : cost < -0x1p63 ? INT64_MIN : (int64_t)cost;
+    return (uint64_t)whole + CALL_COST + LIST_COST;
+}
+
+static uint64_t crash(struct cel_run *run)
+{
+    cel_crash(run);
+    return 0;
 }
 
 static uint64_t self_compare(struct cel_run *run, const struct cel_value *list)
 {
     double factor = 2.0, size = (double)cel_size_of(list);
-    if (list->kind == CEL_LIST && list->list->len > 0) {
+    if (list->kind != CEL_LIST)
+        return crash(run);
+    if (list->list->len > 0) {
         struct cel_value first = cel_list_item(run, list->list, 0);
         if (first.kind == CEL_STRING || first.kind == CEL_BYTES)
             factor += TRAVERSAL;
@@ -92,13 +102,15 @@ static uint64_t self_compare(struct cel_run *run, const struct cel_value *list)
     return list_call(factor, size * size);
 }
 
-static uint64_t contains_net(const struct cel_value *args, bool cidr)
+/* A text that has to be read first costs more, where the checker knew that it is one. */
+static uint64_t contains_net(const struct cel_call *call, const struct cel_value *args, bool cidr)
 {
     uint64_t size = cel_size_of(&args[0]);
     uint64_t cost = tenth((double)(size + size));
     if (cidr)
         cost += tenth((double)size) + 1;
-    return args[1].kind == CEL_STRING ? cost + tenth((double)cel_size_of(&args[1])) : cost;
+    bool text = call->candidates_len == 1 && call->candidates[0].kinds[1] == CEL_STRING;
+    return text ? cost + tenth((double)cel_size_of(&args[1])) : cost;
 }
 
 static uint64_t sets(const struct cel_value *args, double factor)
@@ -114,9 +126,11 @@ uint64_t cel_equality_cost(const struct cel_value *a, const struct cel_value *b,
     return tenth((double)MIN(inner_size(a), inner_size(b)));
 }
 
-static uint64_t flatten_depth(const struct cel_value *args, size_t len)
+static uint64_t flatten(struct cel_run *run, const struct cel_value *args, size_t len)
 {
-    return len < 2 ? 1 : args[1].kind == CEL_INT && args[1].integer > 0 ? (uint64_t)args[1].integer : 0;
+    if (len > 1 && args[1].kind != CEL_INT)
+        return crash(run);
+    return list_call(len > 1 ? (double)args[1].integer : 1, (double)cel_size_of(&args[0]));
 }
 
 uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const struct cel_overload *chosen,
@@ -140,9 +154,9 @@ uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const s
     case COST_MATCHES:
         return pattern_cost(&args[0], &args[1]);
     case COST_CONTAINS_IP:
-        return contains_net(args, false);
+        return contains_net(call, args, false);
     case COST_CONTAINS_CIDR:
-        return contains_net(args, true);
+        return contains_net(call, args, true);
     case COST_VALIDATE:
         return args[0].kind != CEL_FORMAT
                    ? CALL_COST
@@ -159,7 +173,7 @@ uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const s
     case COST_LIST_RESULT:
         return list_call(1, (double)cel_size_of(result));
     case COST_FLATTEN:
-        return list_call((double)flatten_depth(args, call->len), (double)cel_size_of(&args[0]));
+        return flatten(run, args, call->len);
     case COST_SELF_COMPARE:
         return self_compare(run, &args[0]);
     case COST_SELF_COMPARE_KEYS:

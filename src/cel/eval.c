@@ -26,6 +26,13 @@ struct cel_value cel_stop(struct cel_run *run)
     return cel_fail_static("operation cancelled: actual cost limit exceeded");
 }
 
+struct cel_value cel_crash(struct cel_run *run)
+{
+    run->crashed = true;
+    run->stopped = true;
+    return cel_fail_static("internal error: a value of this type cannot be used here");
+}
+
 struct cel_value cel_fail(struct cel_run *run, const char *format, ...)
 {
     enum { MESSAGE_BYTES = 256 };
@@ -40,8 +47,7 @@ struct cel_value cel_fail(struct cel_run *run, const char *format, ...)
 
 bool cel_charge(struct cel_run *run, uint64_t cost)
 {
-    if (__builtin_add_overflow(run->cost, cost, &run->cost))
-        run->cost = UINT64_MAX;
+    run->cost += cost; /* wraps around, as there */
     if (run->cost > run->cost_max)
         run->stopped = true;
     return !run->stopped;
@@ -61,10 +67,30 @@ void *cel_take(struct cel_run *run, size_t bytes)
     return run->stopped ? NULL : arena_alloc(run->scratch, bytes);
 }
 
-static bool takes(const struct cel_candidate *candidate, const struct cel_value *args, size_t len)
+static bool takes_kind(uint8_t wanted, const struct cel_value *value)
+{
+    return wanted == CEL_KINDS || wanted == value->kind;
+}
+
+static bool takes_parts(struct cel_run *run, const uint8_t parts[static 2], const struct cel_value *value)
+{
+    struct cel_value first, second;
+    if (parts[0] == CEL_KINDS && parts[1] == CEL_KINDS)
+        return true;
+    if (value->kind == CEL_LIST && value->list->len > 0) {
+        first = cel_list_item(run, value->list, 0);
+        return takes_kind(parts[0], &first);
+    }
+    if (value->kind != CEL_MAP || value->map->len == 0)
+        return true;
+    value->map->ops->at(value->map, 0, run->scratch, &first, &second);
+    return takes_kind(parts[0], &first) && takes_kind(parts[1], &second);
+}
+
+static bool takes(struct cel_run *run, const struct cel_candidate *candidate, const struct cel_value *args, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (candidate->kinds[i] != CEL_KINDS && candidate->kinds[i] != args[i].kind)
+        if (!takes_kind(candidate->kinds[i], &args[i]) || !takes_parts(run, candidate->parts[i], &args[i]))
             return false;
     return true;
 }
@@ -74,7 +100,7 @@ static struct cel_value dispatch(struct cel_run *run, const struct cel_call *cal
 {
     for (size_t i = 0; i < call->candidates_len; i++) {
         const struct cel_overload *overload = call->candidates[i].overload;
-        if (overload->unguarded || takes(&call->candidates[i], args, call->len)) {
+        if (overload->unguarded || takes(run, &call->candidates[i], args, call->len)) {
             *ret_chosen = overload;
             run->call = call;
             return overload->call(run, args, call->len);

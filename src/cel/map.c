@@ -56,6 +56,8 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
         return a->timestamp.seconds == b->timestamp.seconds && a->timestamp.nanos == b->timestamp.nanos;
     case CEL_NULL:
         return true;
+    case CEL_OPTIONAL:
+        return a->optional == b->optional;
     case CEL_LIST:
         return a->list == b->list;
     case CEL_MAP:
@@ -158,11 +160,17 @@ static bool reserve(struct cel_run *run, struct entry_map *map)
     return true;
 }
 
+/* Keys that Go's maps do not take, so that the reference panics. */
+static bool is_hashable(const struct cel_value *key)
+{
+    return key->kind != CEL_BYTES && key->kind != CEL_SEMVER && key->kind != CEL_FORMAT;
+}
+
 struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
                              const struct cel_value *value)
 {
-    if (key->kind == CEL_BYTES || key->kind == CEL_SEMVER)
-        return cel_fail(run, "internal error: runtime error: hash of unhashable type %s", cel_kind_name(key->kind));
+    if (!is_hashable(key))
+        return cel_crash(run);
     struct entry_map *entries = entries_of(map->map);
     if (!reserve(run, entries) || !cel_work(run, 1))
         return cel_stop(run);
@@ -191,6 +199,8 @@ void cel_map_remove(const struct cel_value *map, const struct cel_value *key)
 bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key)
 {
     struct cel_value ignored;
+    if (map->ops->at == entries_at && map->len > 0 && !is_hashable(key))
+        cel_crash(run);
     return map->ops->contains ? map->ops->contains(map, key) : map->ops->find(map, key, run->scratch, &ignored);
 }
 

@@ -225,6 +225,8 @@ static struct cel_value size(struct cel_run *run, const struct cel_value *args, 
     (void)run;
     (void)len;
     uint64_t count = cel_size_of(args);
+    if (args->kind != CEL_STRING && args->kind != CEL_BYTES && args->kind != CEL_LIST && args->kind != CEL_MAP)
+        return cel_no_overload();
     return count > INT64_MAX ? cel_fail_static(INT_OVERFLOW) : cel_int((int64_t)count);
 }
 
@@ -292,13 +294,13 @@ const struct cel_overload cel_lib_operators[] = {
     OPERATOR("_[?_]", "optional_list_optindex_optional_int", "opt(list(V)), int -> opt(V)", NULL, COST_ONE),
     OPERATOR("_[?_]", "map_optindex_optional_value", "map(K, V), K -> opt(V)", NULL, COST_ONE),
     OPERATOR("_[?_]", "optional_map_optindex_optional_value", "opt(map(K, V)), K -> opt(V)", NULL, COST_ONE),
-    { "size", "size_bytes", "bytes -> int", size, false, false, COST_ONE },
-    { "size", "bytes_size", "bytes -> int", size, true, false, COST_ONE },
-    { "size", "size_list", "list(A) -> int", size, false, false, COST_ONE },
-    { "size", "list_size", "list(A) -> int", size, true, false, COST_ONE },
-    { "size", "size_map", "map(A, B) -> int", size, false, false, COST_ONE },
-    { "size", "map_size", "map(A, B) -> int", size, true, false, COST_ONE },
-    { "size", "size_string", "string -> int", size, false, false, COST_ONE },
-    { "size", "string_size", "string -> int", size, true, false, COST_ONE },
+    { "size", "size_bytes", "bytes -> int", size, false, true, COST_ONE },
+    { "size", "bytes_size", "bytes -> int", size, true, true, COST_ONE },
+    { "size", "size_list", "list(A) -> int", size, false, true, COST_ONE },
+    { "size", "list_size", "list(A) -> int", size, true, true, COST_ONE },
+    { "size", "size_map", "map(A, B) -> int", size, false, true, COST_ONE },
+    { "size", "map_size", "map(A, B) -> int", size, true, true, COST_ONE },
+    { "size", "size_string", "string -> int", size, false, true, COST_ONE },
+    { "size", "string_size", "string -> int", size, true, true, COST_ONE },
     { 0 },
 };

@@ -72,10 +72,12 @@ int cel_eval_cost(const struct cel_program *program, const struct cel_binding *v
     };
     struct cel_value value = cel_eval_node(&run, program->root);
     *ret_cost = run.cost;
-    if (run.stopped)
+    if (run.crashed)
+        value = cel_crash(&run);
+    else if (run.stopped)
         value = cel_stop(&run);
     if (cel_is_error(&value))
-        return error_set(err, run.stopped ? -E2BIG : -EINVAL, STR_FMT, STR_ARG(value.text));
+        return error_set(err, run.stopped && !run.crashed ? -E2BIG : -EINVAL, STR_FMT, STR_ARG(value.text));
     *ret = value;
     return 0;
 }

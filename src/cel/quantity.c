@@ -206,6 +206,12 @@ static struct cel_value minus(struct cel_run *run, const struct cel_value *args,
     (void)run;
     (void)len;
     struct cel_value other = other_of(&args[1]);
+    /* The smallest int is its own negative there, as long as 64 bits are enough. */
+    if (args[1].kind == CEL_INT && args[1].integer == INT64_MIN) {
+        struct cel_value wrong = add(&args[0], &other, amount_of(&other));
+        if (cel_is_error(&wrong) || !(wrong.flags & CEL_QUANTITY_DECIMAL))
+            return wrong;
+    }
     return add(&args[0], &other, -amount_of(&other));
 }
 

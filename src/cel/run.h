@@ -51,6 +51,7 @@ struct cel_run {
     uint64_t work;
     size_t bytes;
     bool stopped;
+    bool crashed; /* stopped where the reference panics */
 };
 
 typedef struct cel_value cel_function(struct cel_run *run, const struct cel_value *args, size_t len);
@@ -75,6 +76,8 @@ struct cel_value cel_fail_static(const char *text);
 struct cel_value cel_no_overload(void);
 /* Ends the evaluation. */
 struct cel_value cel_stop(struct cel_run *run);
+/* The same, where the reference panics: nothing absorbs that either. */
+struct cel_value cel_crash(struct cel_run *run);
 /* False: the limit is reached and the evaluation ended. */
 bool cel_charge(struct cel_run *run, uint64_t cost);
 bool cel_work(struct cel_run *run, uint64_t steps);

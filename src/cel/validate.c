@@ -86,7 +86,11 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
         return;
     switch (node->kind) {
     case NODE_LITERAL:
+        return;
     case NODE_IDENT:
+        /* A variable that holds a type is taken for the name of one. */
+        if (node->ident.slot >= 0 && final_type(checker, node, false)->kind == TYPE_TYPE)
+            cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT, STR_ARG(node->ident.name));
         return;
     case NODE_SELECT:
         walk(checker, node->select.operand, exempt);

@@ -20,7 +20,7 @@ enum {
     FILE_BYTES_DEFAULT = 64 << 20,
     BEHIND_BYTES_DEFAULT = 256 << 20,
     BLOCK_BYTES = 256 << 10, /* handed over when there are so many, */
-    BLOCK_MS = 50,          /* or after so long */
+    BLOCK_MS = 50,           /* or after so long */
     NUMBERS_MAX = 999999,
 };
 #define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)
@@ -66,8 +66,8 @@ static int by_name(const void *a, const void *b)
 static void look_at(struct journal *journal, int dir, const char *name)
 {
     struct stat stat;
-    if (!str_ends_with(str_from(name), STR(JOURNAL_SUFFIX)) || fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISREG(stat.st_mode))
+    if (!str_ends_with(str_from(name), STR(JOURNAL_SUFFIX)) ||
+        fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(stat.st_mode))
         return;
     *vec_push(&journal->old) = (struct old_file){ strdup(name), (size_t)stat.st_size };
     journal->total_bytes += (size_t)stat.st_size;
@@ -190,7 +190,8 @@ static int write_block(struct journal *journal, struct str payload, struct error
 static void end_recording(struct journal *journal, const struct error *err)
 {
     if (!journal->ended)
-        log_error(err, "The recording ends here; scheduling goes on", log_str("dir", str_from(journal->options.dir)));
+        log_error(err, "The recording ends here; scheduling goes on",
+                  log_str("dir", str_from(journal->options.dir)));
     journal->ended = true;
 }
 
@@ -256,7 +257,8 @@ static void hand_over(struct journal *journal)
     pthread_mutex_lock(&journal->lock);
     if (!journal->ended && journal->full_bytes > journal->options.behind_bytes) {
         struct error err;
-        error_set(&err, -EAGAIN, "the disk is too slow: %zu MiB wait to be written", journal->full_bytes >> 20);
+        error_set(&err, -EAGAIN, "the disk is too slow: %zu MiB wait to be written",
+                  journal->full_bytes >> 20);
         end_recording(journal, &err);
     }
     journal->deaf = journal->ended;
@@ -288,14 +290,16 @@ void journal_wrote(struct journal *journal)
     noted(journal);
 }
 
-void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed, int64_t now_ns)
+void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed,
+                  int64_t now_ns)
 {
     struct features by_default;
     struct strbuf *out = journal_write(journal);
     if (!out)
         return;
     features_default(&by_default);
-    journal_put_head(out, config, journal->options.features ? journal->options.features : &by_default, seed, now_ns);
+    journal_put_head(out, config, journal->options.features ? journal->options.features : &by_default, seed,
+                     now_ns);
     noted(journal);
 }
 

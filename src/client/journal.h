@@ -10,7 +10,8 @@
  * recording with a hole would be worth nothing.
  *
  * Objects are recorded as the tables of api/ know them, which is what the engine sees of them. Values of environment
- * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are.
+ * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are, but for
+ * what kubectl apply keeps in one of them, which is the whole object once more.
  *
  * A recording is the life of one process, from its start: files DIR/<start>-<number>.berth. Each begins with
  * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording (8),
@@ -29,8 +30,8 @@ enum { JOURNAL_BLOCK_BYTES_MAX = 1 << 30 };
 
 /* Tags of entries; the order is the format. Every entry has its time as JOURNAL_TIME. */
 #define JOURNAL_ENTRIES(X) \
-    X(HEAD)       /* first of all: what the engine began with */ \
-    X(SET)        /* the letters of the same names: */ \
+    X(HEAD) /* first of all: what the engine began with */ \
+    X(SET)  /* the letters of the same names: */ \
     X(REMOVE) \
     X(LIST_BEGIN) \
     X(LIST_END) \
@@ -40,7 +41,7 @@ enum { JOURNAL_BLOCK_BYTES_MAX = 1 << 30 };
     X(TICK)     /* engine_tick() */ \
     X(IDLE)     /* engine_step(), which decided nothing */ \
     X(DECISION) /* engine_step(), and what it decided */ \
-    X(OPINION)  /* what an extender said, in the order of the calls, before the decision that they were part of */
+    X(OPINION) /* what an extender said, in the order of the calls, before the decision that they were part of */
 
 enum journal_entry_kind {
     JOURNAL_NONE,
@@ -108,11 +109,11 @@ struct journal;
 
 /* Zero takes the default in brackets. */
 struct journal_options {
-    const char *dir;     /* made if it is not there */
+    const char *dir;                 /* made if it is not there */
     const struct features *features; /* in effect */
-    size_t file_bytes;   /* a file is followed by the next at about this size [64 MiB] */
-    size_t total_bytes;  /* of all files of the folder [4 GiB] */
-    size_t behind_bytes; /* that may wait for the disk [256 MiB] */
+    size_t file_bytes;               /* a file is followed by the next at about this size [64 MiB] */
+    size_t total_bytes;              /* of all files of the folder [4 GiB] */
+    size_t behind_bytes;             /* that may wait for the disk [256 MiB] */
 };
 
 int journal_open(const struct journal_options *options, struct journal **ret, struct error *err);
@@ -124,7 +125,8 @@ void journal_close(struct journal *journal);
 void journal_prepare(struct letter *letter);
 
 /* ---- on the core thread ---- */
-void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed, int64_t now_ns);
+void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed,
+                  int64_t now_ns);
 /* Before it is applied. */
 void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns);
 void journal_tick(struct journal *journal, int64_t now_ns);
@@ -147,8 +149,8 @@ struct journal_stats journal_stats(const struct journal *journal);
 /* ---- for who writes or compares entries; journal_entry.c ---- */
 void journal_put_decision(struct strbuf *out, const struct cluster *cluster, const struct decision *decision,
                           int64_t now_ns);
-void journal_put_head(struct strbuf *out, const struct scheduler_config *config, const struct features *features,
-                      uint64_t seed, int64_t now_ns);
+void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
+                      const struct features *features, uint64_t seed, int64_t now_ns);
 void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);

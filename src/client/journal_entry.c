@@ -1,6 +1,7 @@
 /* journal_entry.c: entries of a journal as bytes. What is zero is left out. */
 #include "client/journal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/fields.h"
@@ -39,8 +40,8 @@ static struct extender_config *without_keys(const struct extender_config *extend
     return copy;
 }
 
-void journal_put_head(struct strbuf *out, const struct scheduler_config *config, const struct features *features,
-                      uint64_t seed, int64_t now_ns)
+void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
+                      const struct features *features, uint64_t seed, int64_t now_ns)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct scheduler_config copy = *config;
@@ -64,10 +65,43 @@ void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
 
 /* ---- letters ---- */
 
+/* What kubectl keeps there is the whole object as somebody wrote it. Whether it changed may matter, what it is does not:
+ * a hash stands for it. */
+static bool is_private(const struct pair *annotation)
+{
+    return str_is(annotation->key, "kubectl.kubernetes.io/last-applied-configuration");
+}
+
+static struct pair *without_private(const struct str_map *annotations, char hash[static 17])
+{
+    struct pair *copy = xcalloc(annotations->len, sizeof(*copy));
+    for (uint32_t i = 0; i < annotations->len; i++) {
+        copy[i] = annotations->items[i];
+        if (!is_private(&copy[i]))
+            continue;
+        snprintf(hash, 17, "%016llx", (unsigned long long)str_hash(copy[i].value));
+        copy[i].value = str_from(hash);
+    }
+    return copy;
+}
+
 void journal_prepare(struct letter *letter)
 {
-    if (letter->object)
-        object_encode_protobuf(&letter->object->object, &letter->record);
+    if (!letter->object)
+        return;
+    struct str_map *annotations = &letter->object->object.meta->annotations;
+    struct pair *original = annotations->items;
+    char hash[17];
+    bool any = false;
+    list_for(annotations, annotation)
+        any |= is_private(annotation);
+    if (any)
+        annotations->items = without_private(annotations, hash);
+    object_encode_protobuf(&letter->object->object, &letter->record);
+    if (any) {
+        free(annotations->items);
+        annotations->items = original;
+    }
 }
 
 static void put_answer(struct strbuf *out, const struct letter *letter, int64_t now_ns)
@@ -166,7 +200,8 @@ void journal_put_decision(struct strbuf *out, const struct cluster *cluster, con
     put_text(out, DECISION_NODE, name_of_row(cluster, decision->row));
     put_text(out, DECISION_MESSAGE, decision->message);
     put_number(out, DECISION_FLAGS,
-               (decision->is_error ? DECISION_IS_ERROR : 0u) | (decision->is_deleted ? DECISION_IS_DELETED : 0u) |
+               (decision->is_error ? DECISION_IS_ERROR : 0u) |
+                   (decision->is_deleted ? DECISION_IS_DELETED : 0u) |
                    (decision->retry ? DECISION_RETRIES : 0u) |
                    (decision->nomination == NOMINATION_CLEAR ? DECISION_CLEARS_NOMINATION : 0u));
     if (decision->nomination == NOMINATION_SET)

@@ -13,7 +13,7 @@
 struct reading {
     struct listing *listing;
     bool listed[KIND_COUNT];
-    size_t open;              /* kinds that have not come */
+    size_t open; /* kinds that have not come */
     pthread_mutex_t lock;
     struct error problem; /* the last one that was told of; under the lock */
 };
@@ -99,12 +99,11 @@ static int read_from(struct api *api, struct reading *reading, int64_t patience_
     return r;
 }
 
-/* Where kubectl looks as well. */
-static int find_access(const char *kubeconfig, const char *context, struct arena *arena, struct kube_access *ret,
-                       struct error *err)
+int usual_access(const char *kubeconfig, const char *context, const char *server, struct arena *arena,
+                 struct kube_access *ret, struct error *err)
 {
     const char *home = getenv("HOME");
-    struct kube_source source = { .kubeconfig = kubeconfig, .context = context };
+    struct kube_source source = { .kubeconfig = kubeconfig, .context = context, .master = server };
     if (!kubeconfig)
         source.kubeconfig_list = getenv("KUBECONFIG");
     if (!kubeconfig && (!source.kubeconfig_list || !*source.kubeconfig_list) && home) {
@@ -123,10 +122,11 @@ int listing_read(const char *kubeconfig, const char *context, int64_t patience_m
     struct reading reading = { .listing = ret };
     *ret = (struct listing){ 0 };
     pthread_mutex_init(&reading.lock, NULL);
-    int r = find_access(kubeconfig, context, &arena, &access, err);
+    int r = usual_access(kubeconfig, context, NULL, &arena, &access, err);
     if (r == 0)
-        r = api_new(&(struct api_options){ .access = &access, .qps = -1, .on_problem = on_problem, .user = &reading },
-                    &api, err);
+        r = api_new(
+            &(struct api_options){ .access = &access, .qps = -1, .on_problem = on_problem, .user = &reading },
+            &api, err);
     if (r == 0)
         r = read_from(api, &reading, patience_ms, err);
     api_free(api);

@@ -13,8 +13,11 @@ struct listing {
     VEC(struct live_object *) objects; /* kind by kind as they came */
 };
 
-/* The file, or those of $KUBECONFIG, or ~/.kube/config, or the service account of this pod. A kind that does not come
- * within the patience is a failure that says why. */
+/* Where kubectl looks as well: the file, or those of $KUBECONFIG, or ~/.kube/config, or the service account of this pod.
+ * `context` and `server` may be NULL; the latter is spoken to instead of the cluster's. */
+int usual_access(const char *kubeconfig, const char *context, const char *server, struct arena *arena,
+                 struct kube_access *ret, struct error *err);
+/* With usual_access(). A kind that does not come within the patience is a failure that says why. */
 int listing_read(const char *kubeconfig, const char *context, int64_t patience_ms, struct listing *ret,
                  struct error *err);
 void listing_release(struct listing *listing);

@@ -68,14 +68,16 @@ static void warn(const struct replay *replay)
     if (replay->recording.cut.text[0])
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
     if (replay->recording.older.len)
-        fprintf(stderr, "berth: note: there are other recordings, which a file of theirs names: " STR_FMT "\n",
+        fprintf(stderr,
+                "berth: note: there are other recordings, which a file of theirs names: " STR_FMT "\n",
                 STR_ARG(replay->recording.older));
 }
 
 static void add_origin(const struct replay *replay, struct strbuf *out)
 {
-    strbuf_printf(out, "Recording " STR_FMT " (berth " STR_FMT "): %s entries, ", STR_ARG(replay->recording.name),
-                  STR_ARG(replay->version), grouped((int64_t)replay->recording.entries));
+    strbuf_printf(out, "Recording " STR_FMT " (berth " STR_FMT "): %s entries, ",
+                  STR_ARG(replay->recording.name), STR_ARG(replay->version),
+                  grouped((int64_t)replay->recording.entries));
     add_time(out, replay->first_ns);
     strbuf_puts(out, " to ");
     add_time(out, MAX(replay->last_ns, replay->first_ns));
@@ -181,7 +183,8 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
             continue;
         }
         shown++;
-        grid_cell(&grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace), STR_ARG(pods[i]->name));
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace),
+                  STR_ARG(pods[i]->name));
         add_side(&grid, &pods[i]->recorded);
         add_side(&grid, &pods[i]->here);
     }
@@ -190,7 +193,8 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
         grid_print(&grid, term, 0);
     }
     if (left)
-        strbuf_printf(term->out, "... and %s more; --top shows more of them, -o json all\n", grouped((int64_t)left));
+        strbuf_printf(term->out, "... and %s more; --top shows more of them, -o json all\n",
+                      grouped((int64_t)left));
     grid_release(&grid);
 }
 
@@ -207,11 +211,13 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     struct grid grid = { .columns = 3 };
     uint64_t both = sum.same + sum.moved;
     add_origin(replay, term->out);
-    strbuf_printf(term->out, "%s pods waited for a node. With %s:\n", grouped((int64_t)sum.pods), replay->options.config);
+    strbuf_printf(term->out, "%s pods waited for a node. With %s:\n", grouped((int64_t)sum.pods),
+                  replay->options.config);
     strbuf_printf(term->out, "  %s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
                   grouped((int64_t)sum.moved));
     strbuf_printf(term->out, "%s that had a node wait, %s that waited have one, %s wait in both\n\n",
-                  grouped((int64_t)sum.only_recorded), grouped((int64_t)sum.only_here), grouped((int64_t)sum.neither));
+                  grouped((int64_t)sum.only_recorded), grouped((int64_t)sum.only_here),
+                  grouped((int64_t)sum.neither));
     grid_cell(&grid, false, PAINT_BOLD, "SUMMARY");
     grid_cell(&grid, true, PAINT_BOLD, "RECORDED");
     grid_cell(&grid, true, PAINT_BOLD, "HERE");
@@ -219,9 +225,6 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     add_row(&grid, "nodes that got pods", sum.nodes);
     add_row(&grid, "tries", sum.tries);
     add_row(&grid, "evictions", sum.evictions);
-    grid_cell(&grid, false, PAINT_NONE, "seconds until placed");
-    for (int side = 0; side < 2; side++)
-        grid_cell(&grid, true, PAINT_NONE, "%.3f", sum.wait_seconds[side]);
     grid_print(&grid, term, 0);
     grid_release(&grid);
     say_pods(replay, term, top);
@@ -262,8 +265,6 @@ static void json_sum(struct json_writer *json, const struct versus_sum *sum)
     json_pair(json, "nodes", sum->nodes);
     json_pair(json, "tries", sum->tries);
     json_pair(json, "evictions", sum->evictions);
-    json_member_double(json, "secondsRecorded", sum->wait_seconds[0]);
-    json_member_double(json, "secondsHere", sum->wait_seconds[1]);
     json_end_object(json);
 }
 
@@ -321,7 +322,8 @@ static int read_until(const char *text, int64_t *ret, struct error *err)
     *ret = INT64_MAX;
     if (!text)
         return 0;
-    if (timestamp_parse(str_from(text), &time) < 0 || time.seconds > INT64_MAX / NS_PER_S - 1 || time.seconds < 0)
+    if (timestamp_parse(str_from(text), &time) < 0 || time.seconds > INT64_MAX / NS_PER_S - 1 ||
+        time.seconds < 0)
         return error_set(err, -EINVAL, "--until: \"%s\" is no time such as 2026-11-15T10:30:00Z", text);
     *ret = time.seconds * NS_PER_S + time.nanos;
     return 0;
@@ -353,8 +355,9 @@ static int run(int argc, char **argv)
     _cleanup_(texts_release) struct texts words = { 0 };
     int r = options_start(&command_replay, argc, argv, &settings, &words);
     if (r < 0 && words.list.len != 1) {
-        fprintf(stderr, "berth: replay wants one recording, the folder that --record named; it got %zu\n"
-                        "Try `berth replay --help`.\n",
+        fprintf(stderr,
+                "berth: replay wants one recording, the folder that --record named; it got %zu\n"
+                "Try `berth replay --help`.\n",
                 words.list.len);
         r = EXIT_INPUT;
     }

@@ -260,6 +260,7 @@ static void daemon_release(struct daemon *daemon)
     lease_free(daemon->lease);
     observer_free(daemon->observer);
     core_free(daemon->core);
+    views_free(daemon->views);
     http_extenders_free(daemon->extenders);
     api_free(daemon->api);
     writer_free(daemon->writer);

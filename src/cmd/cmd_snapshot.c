@@ -16,7 +16,8 @@ static const struct option_row rows[] = {
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct snapshot_settings, context),
       "Another context than the current one of the kubeconfig." },
     { 0, "anonymize", NULL, OPTION_FLAG, offsetof(struct snapshot_settings, anonymize),
-      "Replace names, label values and images by x1, x2, ..., and leave\nout annotations, messages and addresses." },
+      "Replace names, label values and images by x1, x2, ..., and leave\nout annotations, messages and "
+      "addresses." },
 };
 
 extern const struct command command_snapshot;
@@ -41,6 +42,16 @@ static int write_list(const struct listing *listing, const struct json_veil *vei
     return finish(&term);
 }
 
+/* What kubectl apply keeps there is the whole object, environment and all. */
+static struct str without_copies(void *user, const char *name, struct str text, bool is_key)
+{
+    (void)user;
+    if (is_key && strcmp(name, "annotations") == 0 &&
+        str_is(text, "kubectl.kubernetes.io/last-applied-configuration"))
+        return (struct str){ 0 };
+    return text.ptr ? text : STR("");
+}
+
 static int save(const struct snapshot_settings *settings)
 {
     struct error err = { "" };
@@ -48,11 +59,13 @@ static int save(const struct snapshot_settings *settings)
     struct anonymizer anonymizer = { 0 };
     if (listing_read(settings->kubeconfig, settings->context, LISTING_MS, &listing, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    struct json_veil veil = anonymizer_veil(&anonymizer);
-    if (settings->anonymize)
+    struct json_veil veil = { without_copies, NULL };
+    if (settings->anonymize) {
+        veil = anonymizer_veil(&anonymizer);
         vec_for(&listing.objects, live)
             anonymizer_look(&anonymizer, &(*live)->object);
-    int code = write_list(&listing, settings->anonymize ? &veil : NULL);
+    }
+    int code = write_list(&listing, &veil);
     anonymizer_release(&anonymizer);
     listing_release(&listing);
     return code;
@@ -66,7 +79,8 @@ static int run(int argc, char **argv)
     if (r >= 0)
         return r;
     if (words.list.len) {
-        fprintf(stderr, "berth: snapshot does not know what to do with \"%s\"\nTry `berth snapshot --help`.\n",
+        fprintf(stderr,
+                "berth: snapshot does not know what to do with \"%s\"\nTry `berth snapshot --help`.\n",
                 words.list.items[0]);
         return EXIT_INPUT;
     }

@@ -13,6 +13,7 @@
 #include "serve/observer.h"
 #include "serve/rest_metrics.h"
 #include "serve/serve.h"
+#include "serve/views.h"
 
 struct daemon {
     struct scheduler_flags flags;
@@ -32,6 +33,7 @@ struct daemon {
     struct strbuf identity;
     struct metrics *metrics;
     struct observer *observer;
+    struct views *views;
     struct serve *serve; /* NULL: --secure-port=0 */
     struct strbuf configz; /* the configuration in effect, as JSON */
     atomic_bool ending;

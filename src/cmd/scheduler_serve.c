@@ -63,15 +63,21 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     if (daemon->lease)
         scheduler_show_lead(daemon, false);
     config_write_json(&daemon->config, &daemon->configz);
-    return serve_start(&(struct serve_options){ .flags = &daemon->flags,
+    daemon->views = views_new(daemon->core);
+    const struct serve_view views[] = { { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true } };
+    int r = serve_start(&(struct serve_options){ .flags = &daemon->flags,
                                                 .checks = checks + without,
                                                 .check_count = ARRAY_SIZE(checks) - without,
                                                 .metrics = write_metrics,
                                                 .metrics_reset = reset_metrics,
                                                 .configz = write_configz,
                                                 .user = daemon,
+                                                .views = views,
+                                                .view_count = ARRAY_SIZE(views),
                                                 .profiling = daemon->config.enable_profiling,
                                                 .flagz = true,
                                                 .statusz = true },
                        &daemon->serve, err);
+    views_serve(daemon->views, daemon->serve);
+    return r;
 }

@@ -3,8 +3,8 @@
  *     table of the others ──▶ rows that they let through ──▶ filter(row) of the asked ──▶ ballot, scores, best row
  *
  * PreFilter and PreScore of the asked run once per decision, as on the plain path. A pod that PreFilter refuses, or
- * whose nodes it narrows, takes the plain path; so does one for which an asked plugin fails, so that the plain path says
- * which failure came first. */
+ * whose nodes it narrows, takes the plain path; so does one for which an asked plugin fails: that path says which
+ * failure came first. */
 #ifndef ENGINE_ASKED_H
 #define ENGINE_ASKED_H
 
@@ -32,8 +32,8 @@ bool asked_begin(struct asked *asked, const struct table *table, struct cycle *c
 uint32_t asked_place(const struct table *table, const struct table_part *part);
 /* Asks the filters that come before `place`: Success, or the first that is not. */
 struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t row, uint32_t place);
-/* Asks PreScore; `lister` makes the rows if anybody wants them. Clears asked->scores where nobody will score. False: the
- * pod needs the plain path. */
+/* Asks PreScore; `lister` makes the rows if anybody wants them. Clears asked->scores where nobody will score. False:
+ * the pod needs the plain path. */
 bool asked_pre_scores(struct asked *asked, struct cycle *cycle, struct row_lister *lister);
 /* Adds what the asked give to the rows' totals. False: likewise. */
 bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals);

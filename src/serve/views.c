@@ -51,7 +51,8 @@ static void gather(void *context, const struct queued_pod *entry)
 /* By queue, then who waits longest. */
 static int by_place(const void *a, const void *b)
 {
-    const struct queued_pod *x = *(const struct queued_pod *const *)a, *y = *(const struct queued_pod *const *)b;
+    const struct queued_pod *x = *(const struct queued_pod *const *)a,
+                            *y = *(const struct queued_pod *const *)b;
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
     if (x->since_ns != y->since_ns)
@@ -74,6 +75,14 @@ static void put_plugins(struct json_writer *json, const struct profile *profile,
     json_end_array(json);
 }
 
+/* What has one name: everything, any update, or a single action. */
+static uint32_t next_actions(uint32_t rest)
+{
+    if (rest == ACTION_ALL)
+        return rest;
+    return (rest & ACTION_UPDATE) == ACTION_UPDATE ? (uint32_t)ACTION_UPDATE : rest & -rest;
+}
+
 /* The events that a plugin which rejected the pod has rules for. */
 static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
 {
@@ -83,9 +92,8 @@ static void put_wakes(struct json_writer *json, const struct profile *profile, u
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(profile->plugins[i].plugin) : NULL;
         for (; rule && rule->actions; rule++) {
-            bool whole = rule->actions == ACTION_ALL || rule->actions == ACTION_UPDATE;
-            for (uint32_t rest = rule->actions; rest; rest = whole ? 0 : rest & (rest - 1)) {
-                uint32_t actions = whole ? rest : rest & -rest;
+            for (uint32_t rest = rule->actions, actions; rest; rest &= ~actions) {
+                actions = next_actions(rest);
                 const struct cluster_event event = { .resource = rule->resource, .actions = actions };
                 json_begin_object(json);
                 json_member_str(json, "plugin", str_from(profile->plugins[i].plugin->name));
@@ -144,7 +152,8 @@ static void put_counts(struct json_writer *json, const struct queue *queue)
     json_end_object(json);
 }
 
-void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns, struct strbuf *out)
+void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+                       struct strbuf *out)
 {
     struct gathered all = { .only = only };
     char time_text[TIMESTAMP_LEN + 1];
@@ -206,7 +215,8 @@ int views_queue(void *user, const struct serve_request *request, struct serve_re
     if (serve_query(request->query, "pod", &arena, &only))
         wrong |= str_find(only, '/') < 0;
     if (!str_is(request->method, "GET") || wrong) {
-        serve_reply_error(reply, wrong ? 400 : 405, wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
+        serve_reply_error(reply, wrong ? 400 : 405,
+                          wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
         arena_release(&arena);
         return 0;
     }

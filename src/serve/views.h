@@ -25,6 +25,7 @@ void views_serve(struct views *views, struct serve *serve);
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);
 
 /* The same without a server; on the core thread. `only` empty: everybody, up to `limit`. */
-void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns, struct strbuf *out);
+void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+                       struct strbuf *out);
 
 #endif

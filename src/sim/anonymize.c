@@ -76,7 +76,7 @@ static bool is_own(struct str text)
 /* Values that say nothing about their owner; numbers are compared as such. */
 static bool is_harmless(struct str text)
 {
-    static const struct str words[] = { STR("true"),  STR("false"), STR("linux"),
+    static const struct str words[] = { STR("true"),    STR("false"), STR("linux"),
                                         STR("windows"), STR("amd64"), STR("arm64") };
     bool digits = true;
     for (uint32_t i = 0; i < text.len; i++)

@@ -76,7 +76,8 @@ static int find_files(struct recording *recording, const char *path, struct erro
         name = str_slice(whole, (size_t)(slash + 1), whole.len);
         folder = slash < 0 ? STR(".") : str_slice(whole, 0, (size_t)MAX(slash, 1));
         if (!recording_of(name).len)
-            return error_set(err, -EINVAL, "%s is no file of a recording: its name does not end with " JOURNAL_SUFFIX,
+            return error_set(err, -EINVAL,
+                             "%s is no file of a recording: its name does not end with " JOURNAL_SUFFIX,
                              path);
     }
     int r = list_folder(recording, arena_str(&recording->arena, folder).ptr, err);
@@ -151,7 +152,8 @@ static bool open_block(struct recording *recording)
     size_t left = file->len - recording->at;
     const char *at = file->bytes + recording->at;
     uint64_t len = left < JOURNAL_BLOCK_HEAD_LEN ? 0 : fixed(at, 4);
-    if (left < JOURNAL_BLOCK_HEAD_LEN || len > left - JOURNAL_BLOCK_HEAD_LEN || len > JOURNAL_BLOCK_BYTES_MAX) {
+    if (left < JOURNAL_BLOCK_HEAD_LEN || len > left - JOURNAL_BLOCK_HEAD_LEN ||
+        len > JOURNAL_BLOCK_BYTES_MAX) {
         cut_here(recording, "a block is cut off");
         return false;
     }
@@ -225,7 +227,8 @@ int entry_read(struct str body, struct entry_fields *ret, struct error *err)
         else
             ret->numbers[field.tag] = field.number;
     }
-    return r < 0 ? error_set(err, r, "an entry of the recording can not be read: %s", protobuf_problem(r)) : 0;
+    return r < 0 ? error_set(err, r, "an entry of the recording can not be read: %s", protobuf_problem(r))
+                 : 0;
 }
 
 /* ---- life ---- */

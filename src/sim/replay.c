@@ -24,7 +24,8 @@ static int read_features(struct replay *replay, struct str body, struct error *e
         if (gate >= 0)
             replay->features.enabled[gate] = on;
         else if (on)
-            return error_set(err, -ENOTSUP, "it was recorded with the feature gate " STR_FMT ", which is not known here",
+            return error_set(err, -ENOTSUP,
+                             "it was recorded with the feature gate " STR_FMT ", which is not known here",
                              STR_ARG(str_slice(field.bytes, 0, (size_t)equals)));
     }
     return 0;
@@ -36,12 +37,13 @@ static int load_config(struct replay *replay, struct str recorded, struct error 
     const struct config_env env = { .catalog = &catalog, .features = &replay->features };
     int r;
     if (replay->options.config) {
-        r = config_load(replay->options.config, &env, &replay->arena, &replay->config, &replay->warnings, err);
+        r = config_load(replay->options.config, &env, &replay->arena, &replay->config, &replay->warnings,
+                        err);
     } else {
         char *text = xcalloc(1, recorded.len + YYJSON_PADDING_SIZE);
         memcpy(text, recorded.ptr, recorded.len);
-        r = config_load_text("the recorded configuration", text, recorded.len, &env, &replay->arena, &replay->config,
-                             &replay->warnings, err);
+        r = config_load_text("the recorded configuration", text, recorded.len, &env, &replay->arena,
+                             &replay->config, &replay->warnings, err);
     }
     replay->config_ready = r == 0;
     return r;
@@ -55,7 +57,8 @@ static int make_extenders(struct replay *replay, struct error *err)
             *vec_push(&replay->warnings.list) = STR("extenders are not asked in a replay; they are left out");
         return 0;
     }
-    int r = http_extenders_new(&(struct http_extenders_options){ .config = &replay->config }, &replay->http, err);
+    int r =
+        http_extenders_new(&(struct http_extenders_options){ .config = &replay->config }, &replay->http, err);
     if (r == 0)
         replay->extenders = replayed_extenders_new(http_extenders_table(replay->http));
     return r;
@@ -122,14 +125,19 @@ static enum api_kind kind_of(struct str name)
 }
 
 static const enum letter_kind letter_kinds[JOURNAL_ENTRY_KINDS] = {
-    [JOURNAL_SET] = LETTER_SET,           [JOURNAL_REMOVE] = LETTER_REMOVE, [JOURNAL_LIST_BEGIN] = LETTER_LIST_BEGIN,
-    [JOURNAL_LIST_END] = LETTER_LIST_END, [JOURNAL_DOUBT] = LETTER_DOUBT,   [JOURNAL_ABSENT] = LETTER_ABSENT,
+    [JOURNAL_SET] = LETTER_SET,
+    [JOURNAL_REMOVE] = LETTER_REMOVE,
+    [JOURNAL_LIST_BEGIN] = LETTER_LIST_BEGIN,
+    [JOURNAL_LIST_END] = LETTER_LIST_END,
+    [JOURNAL_DOUBT] = LETTER_DOUBT,
+    [JOURNAL_ABSENT] = LETTER_ABSENT,
 };
 
 static int read_object(struct letter *letter, struct str bytes, struct error *err)
 {
     letter->object = live_object_new();
-    int r = object_decode_protobuf(bytes, STRINGS_COPIED, &letter->object->arena, &letter->object->object, err);
+    int r =
+        object_decode_protobuf(bytes, STRINGS_COPIED, &letter->object->arena, &letter->object->object, err);
     if (r == 0 && letter->object->object.kind != letter->api_kind)
         r = error_set(err, -EINVAL, "an object is of another kind than its entry says");
     return r;
@@ -277,6 +285,8 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
             replay->last_ns = entry.now_ns;
         r = replay->versus ? versus_entry(replay->versus, &entry, err) : repeat(replay, &entry, err);
     }
+    if (r == 0 && replay->versus)
+        versus_end(replay->versus, MAX(replay->last_ns, replay->first_ns));
     if (r < 0)
         error_prefix(err, "recording " STR_FMT, STR_ARG(replay->recording.name));
     return r;
@@ -309,7 +319,8 @@ void replay_say(struct str body, struct strbuf *out)
     }
     const uint64_t *numbers = fields.numbers;
     const struct str *texts = fields.texts;
-    strbuf_printf(out, STR_FMT "/" STR_FMT " ", STR_ARG(texts[DECISION_NAMESPACE]), STR_ARG(texts[DECISION_NAME]));
+    strbuf_printf(out, STR_FMT "/" STR_FMT " ", STR_ARG(texts[DECISION_NAMESPACE]),
+                  STR_ARG(texts[DECISION_NAME]));
     if (numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
         strbuf_puts(out, "is being deleted");
     else if (texts[DECISION_NODE].len)
@@ -319,6 +330,7 @@ void replay_say(struct str body, struct strbuf *out)
     if (texts[DECISION_NOMINATED].len)
         strbuf_printf(out, "; nominated to " STR_FMT, STR_ARG(texts[DECISION_NOMINATED]));
     strbuf_printf(out, " (examined %llu, feasible %llu, score %lld, equal %llu)",
-                  (unsigned long long)numbers[DECISION_EXAMINED], (unsigned long long)numbers[DECISION_FEASIBLE],
-                  (long long)numbers[DECISION_TOTAL], (unsigned long long)numbers[DECISION_TIES]);
+                  (unsigned long long)numbers[DECISION_EXAMINED],
+                  (unsigned long long)numbers[DECISION_FEASIBLE], (long long)numbers[DECISION_TOTAL],
+                  (unsigned long long)numbers[DECISION_TIES]);
 }

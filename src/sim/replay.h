@@ -52,7 +52,7 @@ struct replay {
     struct versus *versus; /* NULL: the same configuration */
     /* what came of it */
     uint64_t decisions, placements;
-    uint64_t digest; /* of all decisions in order: equal on every machine */
+    uint64_t digest;           /* of all decisions in order: equal on every machine */
     int64_t first_ns, last_ns; /* of the entries */
     struct replay_difference difference;
 };

@@ -72,7 +72,8 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
         return r;
     uint32_t rows = cycle->cluster->nodes.len;
     *ret = (struct extender_filtered){ .rows = arena_array(cycle->arena, uint32_t, nodes.len + 1),
-                                       .refusals = arena_array(cycle->arena, struct extender_refusal, rows + 1) };
+                                       .refusals =
+                                           arena_array(cycle->arena, struct extender_refusal, rows + 1) };
     while ((r = protobuf_next(&reader, &field)) > 0) {
         uint64_t numbers[8] = { 0 };
         struct str message = { 0 };
@@ -127,7 +128,8 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
 }
 
 /* A victim is named by two fields. */
-static int read_candidate(struct cycle *cycle, struct str message, struct preempt_candidate *ret, struct error *err)
+static int read_candidate(struct cycle *cycle, struct str message, struct preempt_candidate *ret,
+                          struct error *err)
 {
     struct protobuf_reader reader = protobuf_reader(message), ahead = reader;
     struct protobuf_field field;
@@ -144,8 +146,9 @@ static int read_candidate(struct cycle *cycle, struct str message, struct preemp
         else if (field.tag == CANDIDATE_VIOLATIONS)
             ret->pdb_violations = (int64_t)field.number;
         else if (field.tag == CANDIDATE_VICTIM_NAMESPACE && field.wire == WIRE_BYTES)
-            namespace = field.bytes;
-        else if (field.tag == CANDIDATE_VICTIM_NAME && field.wire == WIRE_BYTES) {
+        namespace = field.bytes;
+        else if (field.tag == CANDIDATE_VICTIM_NAME && field.wire == WIRE_BYTES)
+        {
             struct pod_info *pod = cluster_find_pod(cycle->cluster, namespace, field.bytes);
             if (!pod || pod->row != ret->row)
                 return unreadable(err);

@@ -178,19 +178,20 @@ static int carry_out(struct simulation *simulation, const struct decision *decis
     return evict(simulation, decision, row, err);
 }
 
-/* A plugin has not permitted the pod after all: it waits again. */
+/* A plugin has not permitted the pod after all: what was decided last about it did not come true. */
 static void on_notice(void *context, const struct notice *notice)
 {
     struct simulation *simulation = context;
     if (notice->kind != NOTICE_BINDING_FAILED)
         return;
+    size_t at = simulation->records.len;
+    while (at > 0 && simulation->records.items[at - 1].pod != notice->pod)
+        at--;
+    if (!at)
+        return;
     simulation->scheduled--;
-    *vec_push(&simulation->records) = (struct sim_record){
-        .pod = notice->pod,
-        .row = ROW_NONE,
-        .nominated_row = ROW_NONE,
-        .message = keep_text(simulation, notice->message),
-    };
+    simulation->records.items[at - 1].row = ROW_NONE;
+    simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
 }
 
 /* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods that

@@ -8,7 +8,7 @@
 #include "api/protobuf.h"
 #include "sim/replay.h"
 
-enum { STEPS_MAX = 1 << 20, ROUNDS_MAX = 64 };
+enum { STEPS_MAX = 1 << 20 };
 
 struct wish {
     enum effect_kind kind;
@@ -209,19 +209,26 @@ static void note(struct versus *versus, const struct decision *decision, int64_t
         pod->here.placed_ns = now_ns;
 }
 
-/* All that can be decided now, with what follows from it. */
-static void decide(struct versus *versus, int64_t now_ns)
+/* One decision for one that was recorded, so that pods wait as they did; false: there was none to be made. */
+static bool decide(struct versus *versus, int64_t now_ns)
 {
     struct decision decision;
-    int steps = 0;
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        int before = steps;
-        for (; steps < STEPS_MAX && engine_step(&versus->replay->engine, now_ns, &decision); steps++)
-            note(versus, &decision, now_ns);
-        fulfil_all(versus, now_ns);
-        if (steps == before)
-            return;
-    }
+    bool decided = engine_step(&versus->replay->engine, now_ns, &decision);
+    if (decided)
+        note(versus, &decision, now_ns);
+    fulfil_all(versus, now_ns);
+    return decided;
+}
+
+static void decide_all(struct versus *versus, int64_t now_ns)
+{
+    for (int steps = 0; steps < STEPS_MAX && decide(versus, now_ns); steps++)
+        ;
+}
+
+void versus_end(struct versus *versus, int64_t now_ns)
+{
+    decide_all(versus, now_ns);
 }
 
 /* What was decided in the recording. */
@@ -261,7 +268,8 @@ static int take_letter(struct versus *versus, const struct recording_entry *entr
         struct versus_pod *pod = strmap_get(&versus->by_uid, letter->object->object.meta->uid);
         if (entry->kind == JOURNAL_REMOVE && pod)
             pod->gone = true;
-        if (entry->kind == JOURNAL_SET && !adapt(versus, letter, fields.texts[LETTER_OBJECT], entry->now_ns)) {
+        if (entry->kind == JOURNAL_SET &&
+            !adapt(versus, letter, fields.texts[LETTER_OBJECT], entry->now_ns)) {
             letter_free(letter);
             return 0;
         }
@@ -273,7 +281,6 @@ static int take_letter(struct versus *versus, const struct recording_entry *entr
 
 int versus_entry(struct versus *versus, const struct recording_entry *entry, struct error *err)
 {
-    int r = 0;
     switch (entry->kind) {
     case JOURNAL_SET:
     case JOURNAL_REMOVE:
@@ -287,11 +294,11 @@ int versus_entry(struct versus *versus, const struct recording_entry *entry, str
         fulfil_all(versus, entry->now_ns);
         return 0;
     case JOURNAL_DECISION:
-        r = note_recorded(versus, entry, err);
-        /* fall through */
-    case JOURNAL_IDLE:
         decide(versus, entry->now_ns);
-        return r;
+        return note_recorded(versus, entry, err);
+    case JOURNAL_IDLE: /* there was time for all */
+        decide_all(versus, entry->now_ns);
+        return 0;
     case JOURNAL_NONE:
     case JOURNAL_HEAD:
     case JOURNAL_ANSWER: /* to what was wanted there */
@@ -327,10 +334,6 @@ static void count(struct versus_sum *sum, const struct versus_pod *pod)
     sum->neither += !there && !here;
     sum->tries[0] += pod->recorded.tries;
     sum->tries[1] += pod->here.tries;
-    if (there && here) {
-        sum->wait_seconds[0] += (double)(pod->recorded.placed_ns - pod->seen_ns) / 1e9;
-        sum->wait_seconds[1] += (double)(pod->here.placed_ns - pod->seen_ns) / 1e9;
-    }
 }
 
 struct versus_sum versus_sum(const struct versus *versus)
@@ -348,8 +351,6 @@ struct versus_sum versus_sum(const struct versus *versus)
     for (int side = 0; side < 2; side++) {
         sum.nodes[side] = nodes[side].len;
         sum.evictions[side] = versus->evictions[side];
-        if (sum.same + sum.moved)
-            sum.wait_seconds[side] /= (double)(sum.same + sum.moved);
         strmap_release(&nodes[side]);
     }
     return sum;

@@ -5,7 +5,8 @@
  * here, or waits here. Binds, conditions and evictions succeed at once.
  *
  * What it can not know: pods that the recorded scheduler evicted leave here too, since their end is part of the
- * recording, and those that took their places come here too. Volumes are bound as they were. */
+ * recording, and those that took their places come here too. Volumes are bound as they were. How long pods wait for an
+ * API server that is busy: here nobody waits for answers, so times are not compared. */
 #ifndef SIM_VERSUS_H
 #define SIM_VERSUS_H
 
@@ -13,8 +14,8 @@
 
 /* One side of the comparison of a pod. */
 struct versus_side {
-    struct str node;    /* the last one it was sent to; empty: none */
-    int64_t placed_ns;  /* the first time */
+    struct str node;   /* the last one it was sent to; empty: none */
+    int64_t placed_ns; /* the first time */
     uint32_t tries;
     struct str message; /* of the last try that failed */
 };
@@ -33,7 +34,6 @@ struct versus_pod {
 struct versus_sum {
     uint64_t pods, same, moved, only_recorded, only_here, neither;
     uint64_t tries[2], evictions[2], nodes[2]; /* recorded, here */
-    double wait_seconds[2]; /* on average, of pods that both have placed */
 };
 
 struct replay;
@@ -44,6 +44,8 @@ void versus_free(struct versus *versus);
 /* What the engine wants done here; an effect_emit. */
 void versus_emit(void *versus, const struct effect *effect);
 int versus_entry(struct versus *versus, const struct recording_entry *entry, struct error *err);
+/* The recording is over: what could still be decided is. */
+void versus_end(struct versus *versus, int64_t now_ns);
 /* Pods that waited for a decision, in the order in which they came. */
 const struct versus_pod *const *versus_pods(const struct versus *versus, size_t *ret_len);
 struct versus_sum versus_sum(const struct versus *versus);

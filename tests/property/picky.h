@@ -4,7 +4,7 @@
 
 #include "framework/profile.h"
 
-/* The built-in plugins, and "Picky" (all of PreFilter, Filter, PreScore, Score) and "Terse" (Filter and Score alone). */
+/* The built-in plugins, "Picky" (PreFilter, Filter, PreScore, Score) and "Terse" (Filter and Score alone). */
 const struct registry *picky_registry(void);
 
 #endif

@@ -93,6 +93,8 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
 static bool find_all(struct search *search, const struct wanted_claim *claim, struct alternative *alternative)
 {
     struct pools *pools = &search->pools;
+    uint32_t next = 0; /* candidates stand in the order of their pools */
+    alternative->all = arena_array(search->input->scratch, struct candidate *, pools->candidates_len);
     for (uint32_t i = 0; i < pools->len; i++) {
         const struct pool *pool = pools->items[i];
         if (pool->incomplete || pool->invalid)
@@ -102,15 +104,14 @@ static bool find_all(struct search *search, const struct wanted_claim *claim, st
                                 " is currently %s",
                                 CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(pool->driver),
                                 STR_ARG(pool->name), pool->incomplete ? "being updated" : "invalid");
-    }
-    alternative->all = arena_array(search->input->scratch, struct candidate *, pools->candidates_len);
-    for (uint32_t i = 0; i < pools->candidates_len; i++) {
-        struct candidate *candidate = &pools->candidates[i];
-        int r = search_matches(search, claim, alternative, candidate);
-        if (r < 0)
-            return false;
-        if (r && capacity_suffices(alternative->api->capacity, candidate, search->input->cluster))
-            alternative->all[alternative->devices++] = candidate;
+        for (; next < pools->candidates_len && pools->candidates[next].pool == pool; next++) {
+            struct candidate *candidate = &pools->candidates[next];
+            int r = search_matches(search, claim, alternative, candidate);
+            if (r < 0)
+                return false;
+            if (r && capacity_suffices(alternative->api->capacity, candidate, search->input->cluster))
+                alternative->all[alternative->devices++] = candidate;
+        }
     }
     return true;
 }

@@ -69,9 +69,11 @@ static void texts_look_as_kubernetes_writes_them(void **state)
 {
     (void)state;
     struct decoded pod;
-    decode_pod(&pod, "{apiVersion: v1, kind: Pod, metadata: {name: a, creationTimestamp: '2026-01-02T03:04:05Z', labels: "
-                     "{b: c}}, spec: {priority: 0, containers: [{name: d, resources: {requests: {cpu: 1500m, memory: "
-                     "2Gi}}}]}}");
+    decode_pod(
+        &pod,
+        "{apiVersion: v1, kind: Pod, metadata: {name: a, creationTimestamp: '2026-01-02T03:04:05Z', labels: "
+        "{b: c}}, spec: {priority: 0, containers: [{name: d, resources: {requests: {cpu: 1500m, memory: "
+        "2Gi}}}]}}");
     char *text = encode(&pod.object, NULL);
     assert_non_null(strstr(text, "\"creationTimestamp\":\"2026-01-02T03:04:05Z\""));
     assert_non_null(strstr(text, "\"requests\":{\"cpu\":\"1500m\",\"memory\":\"2Gi\"}"));

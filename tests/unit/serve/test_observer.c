@@ -4,6 +4,7 @@
 #include "engine/account.h"
 #include "engine/intake.h"
 #include "serve/observer.h"
+#include "serve/rest_metrics.h"
 
 #define NODE(name, cpu) \
     "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu ", memory: 8Gi, pods: 20}}}\n---\n"
@@ -184,6 +185,43 @@ static void test_events_of_objects(void **state)
     observed_release(&o);
 }
 
+/* As client-go: a stream and a request without an answer only count; a credential program by how it ended. */
+static void test_requests_are_counted(void **state)
+{
+    static const struct api_sample samples[] = {
+        { .method = STR("POST"), .host = STR("h:1"), .status = 201, .is_limited = true, .took_ns = 2000000000,
+          .limited_ns = 1000000000, .sent_bytes = 100, .received_bytes = 300 },
+        { .method = STR("GET"), .host = STR("h:1"), .status = 200, .is_stream = true },
+        { .method = STR("PATCH"), .host = STR("h:1") },
+        { .method = STR("PUT"), .host = STR("h:1"), .status = 401, .is_retried = true },
+    };
+    static const struct {
+        const char *line;
+        bool want;
+    } lines[] = {
+        { "rest_client_requests_total{code=\"201\",host=\"h:1\",method=\"POST\"} 1\n", true },
+        { "rest_client_requests_total{code=\"200\",host=\"h:1\",method=\"GET\"} 1\n", true },
+        { "rest_client_requests_total{code=\"<error>\",host=\"h:1\",method=\"PATCH\"} 1\n", true },
+        { "rest_client_request_retries_total{code=\"401\",host=\"h:1\",verb=\"PUT\"} 1\n", true },
+        { "rest_client_request_duration_seconds_sum{host=\"h:1\",verb=\"POST\"} 2\n", true },
+        { "rest_client_rate_limiter_duration_seconds_sum{host=\"h:1\",verb=\"POST\"} 1\n", true },
+        { "rest_client_request_size_bytes_sum{host=\"h:1\",verb=\"POST\"} 100\n", true },
+        { "rest_client_response_size_bytes_sum{host=\"h:1\",verb=\"POST\"} 300\n", true },
+        { "rest_client_request_duration_seconds_count{host=\"h:1\",verb=\"GET\"}", false },
+        { "rest_client_response_size_bytes_count{host=\"h:1\",verb=\"PATCH\"}", false },
+        { "rest_client_exec_plugin_call_total{call_status=\"plugin_execution_error\",code=\"3\"} 1\n", true },
+    };
+    struct observed o;
+    (void)state;
+    observed_init(&o, PATH_INDEX);
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+        rest_metrics_count(o.metrics, &samples[i]);
+    rest_metrics_exec(o.metrics, 3, "plugin_execution_error");
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        assert_line(o.metrics, lines[i].line, lines[i].want);
+    observed_release(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_asks_to_be_called_again),
         cmocka_unit_test(test_the_probe_is_counted),
         cmocka_unit_test(test_events_of_objects),
+        cmocka_unit_test(test_requests_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

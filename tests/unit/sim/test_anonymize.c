@@ -28,15 +28,18 @@ static void names_are_gone_and_still_meet(void **state)
 {
     (void)state;
     struct anonymizer anonymizer = { 0 };
-    char *node = hide(&anonymizer,
-                      "{apiVersion: v1, kind: Node, metadata: {name: db7.corp, annotations: {owner: jane}, labels: "
-                      "{kubernetes.io/hostname: db7.corp, corp/team: payments, kubernetes.io/os: linux, gen: '7'}}, spec: "
-                      "{taints: [{key: corp/team, value: payments, effect: NoSchedule}]}, status: {allocatable: {cpu: 4}}}");
-    char *pod = hide(&anonymizer,
-                     "{apiVersion: v1, kind: Pod, metadata: {name: ledger-0, namespace: payments-prod, uid: u-1}, spec: "
-                     "{nodeName: db7.corp, schedulerName: default-scheduler, nodeSelector: {corp/team: payments, "
-                     "kubernetes.io/os: linux}, tolerations: [{key: corp/team, operator: Equal, value: payments}], "
-                     "containers: [{name: ledger, image: corp.example/ledger:1, resources: {requests: {cpu: 2}}}]}}");
+    char *node = hide(
+        &anonymizer,
+        "{apiVersion: v1, kind: Node, metadata: {name: db7.corp, annotations: {owner: jane}, labels: "
+        "{kubernetes.io/hostname: db7.corp, corp/team: payments, kubernetes.io/os: linux, gen: '7'}}, spec: "
+        "{taints: [{key: corp/team, value: payments, effect: NoSchedule}]}, status: {allocatable: {cpu: "
+        "4}}}");
+    char *pod = hide(
+        &anonymizer,
+        "{apiVersion: v1, kind: Pod, metadata: {name: ledger-0, namespace: payments-prod, uid: u-1}, spec: "
+        "{nodeName: db7.corp, schedulerName: default-scheduler, nodeSelector: {corp/team: payments, "
+        "kubernetes.io/os: linux}, tolerations: [{key: corp/team, operator: Equal, value: payments}], "
+        "containers: [{name: ledger, image: corp.example/ledger:1, resources: {requests: {cpu: 2}}}]}}");
     lacks(node, (const char *const[]){ "db7", "jane", "owner", "corp", "payments", NULL });
     lacks(pod, (const char *const[]){ "db7", "corp", "payments", "ledger", "u-1", NULL });
     assert_non_null(strstr(node, "\"kubernetes.io/os\":\"linux\""));
@@ -63,10 +66,13 @@ static void drivers_keep_their_names(void **state)
 {
     (void)state;
     struct anonymizer anonymizer = { 0 };
-    char *volume = hide(&anonymizer, "{apiVersion: v1, kind: PersistentVolume, metadata: {name: vol}, spec: {csi: {driver: "
-                                     "ebs.csi.aws.com, volumeHandle: vol-0a1b}}}");
-    char *node = hide(&anonymizer, "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node-1}, spec: {drivers: "
-                                   "[{name: ebs.csi.aws.com, nodeID: i-1, allocatable: {count: 25}}]}}");
+    char *volume = hide(
+        &anonymizer, "{apiVersion: v1, kind: PersistentVolume, metadata: {name: vol}, spec: {csi: {driver: "
+                     "ebs.csi.aws.com, volumeHandle: vol-0a1b}}}");
+    char *node =
+        hide(&anonymizer,
+             "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node-1}, spec: {drivers: "
+             "[{name: ebs.csi.aws.com, nodeID: i-1, allocatable: {count: 25}}]}}");
     assert_non_null(strstr(volume, "ebs.csi.aws.com"));
     assert_non_null(strstr(node, "ebs.csi.aws.com"));
     lacks(volume, (const char *const[]){ "vol-0a1b", NULL });

@@ -55,9 +55,10 @@ static void post_plain(struct life *life, enum letter_kind letter_kind, enum api
     post(life, letter);
 }
 
-static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind, const char *format, ...)
-    _printf_(4, 5);
-static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind, const char *format, ...)
+static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
+                        const char *format, ...) _printf_(4, 5);
+static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
+                        const char *format, ...)
 {
     struct strbuf text = { 0 };
     va_list args;
@@ -98,21 +99,26 @@ static void set_node(struct life *life, uint64_t number, bool closed)
                 "{metadata: {name: node-%llu, uid: n%llu, resourceVersion: '%llu', labels: {zone: z%llu}}, "
                 "spec: {unschedulable: %s}, status: {allocatable: {cpu: '%llu', memory: 8Gi, pods: 20}}}",
                 (unsigned long long)number, (unsigned long long)number, (unsigned long long)++life->version,
-                (unsigned long long)number % 3, closed ? "true" : "false", (unsigned long long)(2 + number % 4));
+                (unsigned long long)number % 3, closed ? "true" : "false",
+                (unsigned long long)(2 + number % 4));
 }
 
 static void set_pod(struct life *life, uint64_t number, const char *node)
 {
     unsigned long long n = number;
-    post_object(life, LETTER_SET, KIND_POD,
-                "{metadata: {name: pod-%llu, namespace: default, uid: p%llu, resourceVersion: '%llu', labels: {app: "
-                "a%llu}, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {schedulerName: default-scheduler, nodeName: '%s', "
-                "priority: %llu, containers: [{name: c, env: [{name: PASSWORD, value: '" SECRET "'}], resources: "
-                "{requests: {cpu: %llum, memory: 64Mi}}}]%s}}",
-                n, n, (unsigned long long)++life->version, n % 5, node, n % 11 == 0 ? 1000ull : 0ull, 100 + n % 7 * 150,
-                n % 4 ? ""
-                      : ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-                        "DoNotSchedule, labelSelector: {matchLabels: {app: a0}}}]");
+    post_object(
+        life, LETTER_SET, KIND_POD,
+        "{metadata: {name: pod-%llu, namespace: default, uid: p%llu, resourceVersion: '%llu', labels: {app: "
+        "a%llu}, annotations: {kubectl.kubernetes.io/last-applied-configuration: '" SECRET "'}, "
+        "creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {schedulerName: default-scheduler, nodeName: "
+        "'%s', "
+        "priority: %llu, containers: [{name: c, env: [{name: PASSWORD, value: '" SECRET "'}], resources: "
+        "{requests: {cpu: %llum, memory: 64Mi}}}]%s}}",
+        n, n, (unsigned long long)++life->version, n % 5, node, n % 11 == 0 ? 1000ull : 0ull,
+        100 + n % 7 * 150,
+        n % 4 ? ""
+              : ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+                "DoNotSchedule, labelSelector: {matchLabels: {app: a0}}}]");
 }
 
 static void remove_pod(struct life *life, const char *name, const char *uid)
@@ -141,7 +147,9 @@ static void answer(struct life *life, const struct wish *wish)
     struct letter *letter = letter_new(LETTER_ANSWER);
     uint64_t luck = rng_below(&life->rng, 20);
     letter->ticket = wish->ticket;
-    letter->answer.kind = luck == 0 ? ANSWER_UNKNOWN : luck == 1 && wish->kind == EFFECT_BIND ? ANSWER_REFUSED : ANSWER_DONE;
+    letter->answer.kind = luck == 0                                ? ANSWER_UNKNOWN
+                          : luck == 1 && wish->kind == EFFECT_BIND ? ANSWER_REFUSED
+                                                                   : ANSWER_DONE;
     letter->answer.message = STR("a sentence");
     enum answer_kind kind = letter->answer.kind;
     if (wish->kind == EFFECT_READ_POD)
@@ -178,17 +186,22 @@ static void round_of(struct life *life)
 static void live(struct life *life, uint32_t rounds, const struct journal_options *options)
 {
     struct error err;
-    *life = (struct life){ .dir = "/tmp/berth-replay-XXXXXX", .rng = test_rng(), .now_ns = 1767225600 * SECOND };
+    *life =
+        (struct life){ .dir = "/tmp/berth-replay-XXXXXX", .rng = test_rng(), .now_ns = 1767225600 * SECOND };
     assert_non_null(mkdtemp(life->dir));
     struct journal_options given = *options;
     given.dir = life->dir;
     assert_int_equal(journal_open(&given, &life->journal, &err), 0);
     struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &life->arena);
-    assert_int_equal(config_default(&(struct config_env){ .catalog = &catalog }, &life->arena, &life->config, &err), 0);
+    assert_int_equal(
+        config_default(&(struct config_env){ .catalog = &catalog }, &life->arena, &life->config, &err), 0);
     cluster_init(&life->cluster);
     journal_head(life->journal, &life->config, 42, life->now_ns);
-    const struct engine_options engine = { .config = &life->config, .registry = &builtin_plugins, .seed = 42,
-                                           .now_ns = life->now_ns, .slowest = PATH_INDEX,
+    const struct engine_options engine = { .config = &life->config,
+                                           .registry = &builtin_plugins,
+                                           .seed = 42,
+                                           .now_ns = life->now_ns,
+                                           .slowest = PATH_INDEX,
                                            .host = { .emit = emit, .context = life } };
     assert_int_equal(engine_init(&life->engine, &life->cluster, &engine, &err), 0);
     mirror_init(&life->mirror, &life->engine);
@@ -305,7 +318,8 @@ static void only_up_to_a_time(void **state _unused_)
 {
     struct life life;
     live(&life, 300, &(struct journal_options){ 0 });
-    struct replay *half = replay(&life, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
+    struct replay *half =
+        replay(&life, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
     assert_false(half->difference.there);
     assert_true(half->decisions > 0 && half->decisions < life.decisions);
     assert_true(half->last_ns <= (1767225600 + 150) * SECOND);
@@ -400,40 +414,90 @@ static void a_recording_has_a_bound(void **state _unused_)
     end(&life);
 }
 
+/* The first block of a recording, to be changed by hand and written back with a checksum that fits. */
+struct block {
+    char path[512];
+    char *bytes; /* of the file */
+    size_t len;
+    struct str payload;
+};
+
+static void keep_path(const char *path, void *context)
+{
+    snprintf(context, 512, "%s", path);
+}
+
+static void block_open(struct block *block, const struct life *life)
+{
+    struct stat stat_of;
+    each_file(life, keep_path, block->path);
+    int fd = open(block->path, O_RDONLY);
+    assert_true(fd >= 0 && fstat(fd, &stat_of) == 0);
+    block->len = (size_t)stat_of.st_size;
+    block->bytes = xcalloc(1, block->len);
+    assert_true(read(fd, block->bytes, block->len) == (ssize_t)block->len);
+    close(fd);
+    uint32_t len = 0;
+    for (int i = 3; i >= 0; i--)
+        len = len << 8 | (unsigned char)block->bytes[JOURNAL_MAGIC_LEN + i];
+    block->payload = (struct str){ block->bytes + JOURNAL_MAGIC_LEN + JOURNAL_BLOCK_HEAD_LEN, len };
+}
+
+static void block_write(const struct block *block)
+{
+    uint64_t sum = journal_checksum(block->payload, 0);
+    for (int i = 0; i < 8; i++)
+        block->bytes[JOURNAL_MAGIC_LEN + 12 + i] = (char)(sum >> 8 * i);
+    int fd = open(block->path, O_WRONLY);
+    assert_true(fd >= 0 && write(fd, block->bytes, block->len) == (ssize_t)block->len);
+    close(fd);
+}
+
+/* The same entries with another seed: some choice among equal nodes comes out differently. */
 static void another_seed_is_noticed(void **state _unused_)
 {
     struct life life;
-    struct replay_options options = { 0 };
+    struct block block;
     live(&life, 300, &(struct journal_options){ 0 });
-    /* The same entries with another seed: some choice among equal nodes comes out differently. */
-    struct replay *changed = xcalloc(1, sizeof(*changed));
-    options.path = life.dir;
-    options.until_ns = INT64_MAX;
-    DIR *dir = opendir(life.dir);
-    char path[512] = "";
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] != '.')
-            snprintf(path, sizeof(path), "%s/%s", life.dir, entry->d_name);
-    closedir(dir);
-    int fd = open(path, O_RDWR);
-    static char bytes[1 << 24];
-    ssize_t len = read(fd, bytes, sizeof(bytes));
-    size_t block = JOURNAL_MAGIC_LEN;
-    uint32_t payload = (uint32_t)(unsigned char)bytes[block] | (uint32_t)(unsigned char)bytes[block + 1] << 8 |
-                       (uint32_t)(unsigned char)bytes[block + 2] << 16;
-    char *seed = memmem(bytes, (size_t)len, (char[]){ HEAD_SEED << 3, 42 }, 2);
+    block_open(&block, &life);
+    char *seed = memmem(block.payload.ptr, block.payload.len, (char[]){ HEAD_SEED << 3, 42 }, 2);
     assert_non_null(seed);
     seed[1] = 43;
-    uint64_t sum = journal_checksum((struct str){ bytes + block + JOURNAL_BLOCK_HEAD_LEN, payload }, 0);
-    for (int i = 0; i < 8; i++)
-        bytes[block + 12 + (size_t)i] = (char)(sum >> 8 * i);
-    assert_true(pwrite(fd, bytes, (size_t)len, 0) == len);
-    close(fd);
-    struct error err;
-    assert_int_equal(replay_run(changed, &options, &err), 0);
+    block_write(&block);
+    struct replay *changed = replay(&life, &(struct replay_options){ 0 }, 0);
     assert_true(changed->difference.there);
     assert_true(changed->difference.recorded.len && changed->difference.here.len);
     drop(changed);
+    free(block.bytes);
+    end(&life);
+}
+
+/* Whatever a file says: a difference, a sentence, or nothing at all, and never a crash. */
+static void hostile_entries_do_no_harm(void **state _unused_)
+{
+    struct life life;
+    struct block block;
+    live(&life, 12, &(struct journal_options){ 0 });
+    block_open(&block, &life);
+    char *payload = (char *)block.payload.ptr;
+    /* Behind the head with its configuration, which other tests damage. */
+    char *from = memmem(payload, block.payload.len, "node-0", 6);
+    assert_non_null(from);
+    size_t first = (size_t)(from - payload) > 40 ? (size_t)(from - payload) - 40 : 0;
+    for (int i = 0; i < 400; i++) {
+        char before[4];
+        size_t at = first + rng_below(&life.rng, block.payload.len - first - sizeof(before));
+        memcpy(before, payload + at, sizeof(before));
+        for (uint64_t k = 0, count = 1 + rng_below(&life.rng, sizeof(before)); k < count; k++)
+            payload[at + k] = (char)rng_next(&life.rng);
+        block_write(&block);
+        struct replay *hurt = xcalloc(1, sizeof(*hurt));
+        struct error err;
+        replay_run(hurt, &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX }, &err);
+        drop(hurt);
+        memcpy(payload + at, before, sizeof(before));
+    }
+    free(block.bytes);
     end(&life);
 }
 
@@ -470,6 +534,7 @@ int main(void)
         cmocka_unit_test(without_a_beginning_there_is_nothing),
         cmocka_unit_test(a_recording_has_a_bound),
         cmocka_unit_test(another_seed_is_noticed),
+        cmocka_unit_test(hostile_entries_do_no_harm),
         cmocka_unit_test(another_configuration_decides_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

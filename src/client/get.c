@@ -1,0 +1,78 @@
+/* get.c: a request and a condition to wait for; see get.h. */
+#include "client/get.h"
+
+#include <pthread.h>
+
+#include "client/api.h"
+
+enum { BODY_BYTES_MAX = 256 << 20, WORDS_LEN_MAX = 300 };
+
+struct wait {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+    int status;
+    struct strbuf body;
+    struct error error;
+};
+
+static void on_done(void *user, struct http_response *response)
+{
+    struct wait *wait = user;
+    pthread_mutex_lock(&wait->lock);
+    wait->status = response->status;
+    wait->error = response->error;
+    if (response->body) {
+        wait->body = *response->body;
+        *response->body = (struct strbuf){ 0 };
+    }
+    wait->done = true;
+    pthread_cond_signal(&wait->changed);
+    pthread_mutex_unlock(&wait->lock);
+}
+
+/* The first line of an answer, without what a terminal would obey. */
+static void say_status(const struct wait *wait, struct error *err)
+{
+    char words[WORDS_LEN_MAX + 1] = "";
+    for (size_t i = 0; i < wait->body.len && i < WORDS_LEN_MAX && wait->body.text[i] >= ' '; i++)
+        words[i] = wait->body.text[i];
+    error_set(err, -EACCES, "the answer is %d%s%s", wait->status, words[0] ? ": " : "", words);
+}
+
+int client_get(const struct kube_access *access, struct str path, int64_t timeout_ms, struct strbuf *ret,
+               struct error *err)
+{
+    static const struct http_callbacks callbacks = { .on_done = on_done };
+    struct wait wait = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+    struct api *api;
+    int r = api_new(&(struct api_options){ .access = access, .qps = -1 }, &api, err);
+    if (r < 0)
+        return r;
+    r = api_send(api,
+                 &(struct api_request){ .method = "GET",
+                                        .path = path,
+                                        .unlimited = true,
+                                        .timeout_ms = timeout_ms,
+                                        .body_bytes_max = BODY_BYTES_MAX,
+                                        .callbacks = &callbacks,
+                                        .user = &wait },
+                 NULL, err);
+    pthread_mutex_lock(&wait.lock);
+    while (r == 0 && !wait.done)
+        pthread_cond_wait(&wait.changed, &wait.lock);
+    pthread_mutex_unlock(&wait.lock);
+    api_free(api);
+    if (r == 0 && wait.status == 0)
+        r = error_set(err, -EIO, "%s", wait.error.text);
+    if (r == 0 && wait.status != 200) {
+        say_status(&wait, err);
+        r = -EACCES;
+    }
+    if (r == 0) {
+        *ret = wait.body;
+        return 0;
+    }
+    strbuf_release(&wait.body);
+    return r;
+}
