@@ -9,7 +9,7 @@
 
 /* Letters are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
  * longer than that. */
-enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000 };
+enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 << 20 };
 #define ROUND_NS ((int64_t)2000000)
 #define NS_PER_MS ((int64_t)1000000)
 
@@ -124,6 +124,7 @@ int core_new(const struct core_options *options, struct core **ret, struct error
                             .seed = options->seed,
                             .now_ns = now_ns,
                             .slowest = PATH_INDEX,
+                            .tables_bytes_max = TABLES_BYTES_MAX,
                             .extenders = journal_extenders(options->journal, options->extenders),
                             .host = { .emit = emit, .notice = on_notice, .wake = wake, .context = core },
                         },

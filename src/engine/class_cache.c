@@ -5,12 +5,12 @@
 
 #include "engine/engine.h"
 
-enum { TABLES_BYTES_MAX = 16 << 20, TABLES_MAX = 1024 };
+enum { TABLES_BYTES_DEFAULT = 64 << 20, TABLES_MAX = 1024 };
 
 struct class_cache {
     struct cluster *cluster;
     VEC(struct class_table *) tables;
-    size_t bytes;
+    size_t bytes, bytes_max;
     uint64_t clock;
     struct class_table scan;
     struct arena scratch; /* of the table that is being built */
@@ -52,10 +52,11 @@ static void slot_free(void *index)
     free(slot);
 }
 
-struct class_cache *class_cache_new(struct cluster *cluster)
+struct class_cache *class_cache_new(struct cluster *cluster, size_t bytes_max)
 {
     struct class_cache *cache = xcalloc(1, sizeof(*cache));
     cache->cluster = cluster;
+    cache->bytes_max = bytes_max ? bytes_max : TABLES_BYTES_DEFAULT;
     cluster->index_free = slot_free;
     return cache;
 }
@@ -104,7 +105,7 @@ static void account(struct class_cache *cache, struct class_table *table)
 
 static void make_room(struct class_cache *cache, const struct class_table *keep)
 {
-    while (cache->tables.len > 1 && (cache->bytes > TABLES_BYTES_MAX || cache->tables.len > TABLES_MAX)) {
+    while (cache->tables.len > 1 && (cache->bytes > cache->bytes_max || cache->tables.len > TABLES_MAX)) {
         struct class_table *oldest = NULL;
         vec_for(&cache->tables, table)
             if (*table != keep && (!oldest || (*table)->used_at < oldest->used_at))

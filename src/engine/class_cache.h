@@ -26,7 +26,8 @@ struct class_cache;
 /* EITHER: scanned when the class is new, ranked when it comes back. */
 enum table_kind { TABLE_EITHER, TABLE_SCANNED, TABLE_RANKED };
 
-struct class_cache *class_cache_new(struct cluster *cluster);
+/* The least recently used tables go when all of them take more than `bytes_max`; 0: 64 MiB. */
+struct class_cache *class_cache_new(struct cluster *cluster, size_t bytes_max);
 void class_cache_free(struct class_cache *cache);
 /* The table of the pod's class, up to date. NULL: the pod needs the plain path. */
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,

@@ -91,7 +91,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
             engine->profiles[i].percentage.set = false;
     }
     init_queue(engine, options);
-    engine->classes = class_cache_new(cluster);
+    engine->classes = class_cache_new(cluster, options->tables_bytes_max);
     return 0;
 }
 

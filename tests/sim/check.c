@@ -168,10 +168,20 @@ static void check_victims(struct sim *sim, const struct decision *decision)
     vec_clear(&sim->early_deletions);
 }
 
+static void note_word(struct sim *sim, const struct pod *pod, struct str message)
+{
+    struct last_word *word = &sim->words[number_of(pod->meta.name)];
+    word->uid = uid_of(pod->meta.uid);
+    strbuf_clear(&word->message);
+    strbuf_str(&word->message, message);
+}
+
 void check_decision(struct sim *sim, const struct decision *decision)
 {
     if (decision->is_deleted)
         return;
+    if (decision->row == ROW_NONE)
+        note_word(sim, decision->pod->api, decision->message);
     if (decision->row != ROW_NONE && decision->pod->row != ROW_NONE)
         check_placement(sim, decision->pod, number_of(cluster_node_name(&sim->core.cluster, decision->row)));
     check_victims(sim, decision);
@@ -189,6 +199,7 @@ void check_notice(struct sim *sim, const struct notice *notice)
         sim_trace(sim, "failed: " STR_FMT ": " STR_FMT, STR_ARG(notice->pod->meta.name),
                   STR_ARG(notice->message));
         intent_drop(sim, uid);
+        note_word(sim, notice->pod, notice->message);
     } else if (pod && pod->facts.uid == uid && pod->facts.pod.node != number_of(notice->node)) {
         sim_fail(sim, "pod p%u is said to be bound to " STR_FMT ", and is not", pod->facts.number,
                  STR_ARG(notice->node));
@@ -333,6 +344,12 @@ static void check_condition(struct sim *sim, const struct stored *pod)
          !str_is(strbuf_slice(&pod->reason), "Unschedulable")))
         sim_fail(sim, "pod p%u waits, and its condition does not say so: " STR_FMT " " STR_FMT,
                  pod->facts.number, STR_ARG(strbuf_slice(&pod->reason)),
+                 STR_ARG(strbuf_slice(&pod->message)));
+    const struct last_word *word = &sim->words[pod->facts.number];
+    if (waits(pod) && !facts->gated && word->uid == pod->facts.uid &&
+        !str_eq(strbuf_slice(&word->message), strbuf_slice(&pod->message)))
+        sim_fail(sim, "pod p%u waits because of \"" STR_FMT "\", and its condition says \"" STR_FMT "\"",
+                 pod->facts.number, STR_ARG(strbuf_slice(&word->message)),
                  STR_ARG(strbuf_slice(&pod->message)));
     if (pod->exists && facts->bound_by_us && facts->scheduled != SCHEDULED_TRUE)
         sim_fail(sim, "pod p%u is bound, and its condition does not say so", pod->facts.number);

@@ -143,6 +143,7 @@ void sim_init(struct sim *sim, uint64_t seed)
     store_init(&sim->store, lens);
     sim->node_most = xcalloc(sim->knobs.nodes, sizeof(*sim->node_most));
     sim->paces = xcalloc(sim->knobs.pods, sizeof(*sim->paces));
+    sim->words = xcalloc(sim->knobs.pods, sizeof(*sim->words));
     struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &sim->arena);
     const struct config_env env = { .catalog = &catalog };
     struct error err;
@@ -170,6 +171,9 @@ void sim_release(struct sim *sim)
     vec_release(&sim->early_deletions);
     free(sim->node_most);
     free(sim->paces);
+    for (uint32_t i = 0; i < sim->knobs.pods; i++)
+        strbuf_release(&sim->words[i].message);
+    free(sim->words);
 }
 
 /* Where the reference's rules for waking pods have gaps, so have ours, and only the look at leftovers finds them: what

@@ -96,6 +96,11 @@ struct pace {
     uint32_t count;
 };
 
+struct last_word {
+    uint64_t uid;
+    struct strbuf message;
+};
+
 struct sim {
     uint64_t seed;
     struct rng rng;
@@ -103,7 +108,6 @@ struct sim {
     bool has_knobs; /* they are given, else the seed chooses */
     struct knobs knobs;
     int64_t now_ns, clock_offset_ns; /* true time; what the clock shows besides */
-    int64_t clock_ahead_ns;          /* the most that it ever showed besides */
     int64_t outage_until_ns;
     int64_t no_binding_until_ns; /* every one is refused */
     struct heap agenda;
@@ -124,6 +128,7 @@ struct sim {
     VEC(struct intent) bindings_out;   /* requests to bind that may still be done */
     VEC(uint64_t) victims;             /* uids of pods that may be asked to leave */
     struct pace *paces;                /* by pod: how often it is bound */
+    struct last_word *words;           /* by pod: why it waits, as the engine said last */
     int64_t (*node_most)[AMOUNTS + 1]; /* by node: the most it ever had, with pods */
     uint32_t unanswered;
 

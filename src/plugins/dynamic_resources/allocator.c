@@ -222,7 +222,9 @@ static enum found take_any(struct search *search, struct step step)
         int matches = search_matches(search, claim, alternative, candidate);
         if (matches < 0)
             return FOUND_FAILURE;
-        if (!matches || !pick(search, &step, candidate, &traces, &unsuitable))
+        /* Before constraints see the device: they do not forget it without a trace. */
+        if (!matches || !capacity_suffices(alternative->api->capacity, candidate, search->input->cluster) ||
+            !pick(search, &step, candidate, &traces, &unsuitable))
             continue;
         struct step next = step;
         next.device++;

@@ -84,7 +84,6 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
             return r;
         alternative->matches[number] = r ? MATCH_YES : MATCH_NO;
     }
-    /* How much is left is looked at again when the device is picked. */
     return alternative->matches[number] == MATCH_YES;
 }
 

@@ -105,6 +105,8 @@ static const struct row_forms other_forms = { .prepare = prepare,
 static const struct plugin with_rows = { .name = "First", CALLBACKS, .rows = &forms };
 static const struct plugin also_with_rows = { .name = "Second", CALLBACKS, .rows = &other_forms };
 static const struct plugin without_rows = { .name = "Plain", CALLBACKS };
+static const struct plugin moody = { .name = "Moody", CALLBACKS, .is_moody = true };
+static const struct plugin prefilter_only = { .name = "Early", .pre_filter = any_pre_filter };
 
 enum { NODES = 12, GHOST = 5 };
 
@@ -131,6 +133,7 @@ struct prepare_case {
     enum status_code pre_filter, pre_score;
     bool narrows, refuses;
     bool want;
+    bool asked; /* row by row, in each decision */
 };
 
 static const struct prepare_case cases[] = {
@@ -139,10 +142,12 @@ static const struct prepare_case cases[] = {
     { "forms that do not know the pod", &with_rows, .refuses = true, .want = false },
     { "PreFilter refuses", &with_rows, STATUS_UNRESOLVABLE, .want = false },
     { "PreFilter narrows", &with_rows, .narrows = true, .want = false },
-    { "without forms", &without_rows, .want = false },
-    { "without forms, scoring only", &without_rows, STATUS_SKIP, .want = false },
-    { "without forms, filtering only", &without_rows, STATUS_SUCCESS, STATUS_SKIP, .want = false },
+    { "without forms", &without_rows, .want = true, .asked = true },
+    { "without forms, scoring only", &without_rows, STATUS_SKIP, .want = true, .asked = true },
+    { "without forms, filtering only", &without_rows, STATUS_SUCCESS, STATUS_SKIP, .want = true, .asked = true },
     { "without forms, and nothing to say", &without_rows, STATUS_SKIP, STATUS_SKIP, .want = true },
+    { "nothing to say about this pod", &moody, STATUS_SKIP, STATUS_SKIP, .want = true, .asked = true },
+    { "PreFilter alone", &prefilter_only, STATUS_SKIP, .want = true, .asked = true },
 };
 
 static void test_prepare(void **state)
@@ -158,12 +163,14 @@ static void test_prepare(void **state)
         prepares = !cases[i].refuses;
         if (table_prepare(&table, &f.cluster, &f.profile, f.last_pod) != cases[i].want)
             fail_msg("%s: want %d", cases[i].name, cases[i].want);
+        if ((table.asked != 0) != cases[i].asked)
+            fail_msg("%s: asked %d", cases[i].name, !cases[i].asked);
         table_release(&table);
         fixture_release(&f);
     }
 }
 
-/* A plugin that runs at some of its points only: forms do not know about that. */
+/* A plugin that runs at some of its points only: forms do not know about that, and its Skip may not count. */
 static void test_half_enabled(void **state)
 {
     (void)state;
@@ -172,6 +179,13 @@ static void test_half_enabled(void **state)
     setup(&f, &with_rows, NULL);
     f.profile.points[POINT_SCORE].len = 0;
     assert_false(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    table_release(&table);
+    fixture_release(&f);
+    setup(&f, &without_rows, NULL);
+    pre_filter_code = pre_score_code = STATUS_SKIP;
+    f.profile.points[POINT_PRE_FILTER].len = 0;
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_int_equal(table.asked, 1);
     table_release(&table);
     fixture_release(&f);
 }
