@@ -291,3 +291,8 @@ void object_encode_json(const struct object *object, const struct json_veil *vei
     put_fields(&out, kind->type, object->ptr);
     json_end_object(json);
 }
+
+void value_encode_json(const struct type *type, const void *value, struct json_writer *json)
+{
+    put_object(&(const struct out){ json, NULL }, type, value);
+}

@@ -3,6 +3,7 @@
 #ifndef API_JSON_ENCODE_H
 #define API_JSON_ENCODE_H
 
+#include "api/fields.h"
 #include "api/object.h"
 #include "codec/json_writer.h"
 
@@ -15,5 +16,8 @@ struct json_veil {
 
 /* `veil` may be NULL. */
 void object_encode_json(const struct object *object, const struct json_veil *veil, struct json_writer *json);
+
+/* A part of an object that has a table of its own, as an object. */
+void value_encode_json(const struct type *type, const void *value, struct json_writer *json);
 
 #endif

@@ -176,6 +176,41 @@ struct cel_binding cel_device_binding(const struct cel_device *device, struct ar
     return (struct cel_binding){ .name = STR("device"), .value = { .kind = CEL_MAP, .map = &map->head } };
 }
 
+/* Why a result is no bool, in the words of the reference's conversions. */
+static const char *no_bool(const struct cel_value *value)
+{
+    switch (value->kind) {
+    case CEL_NULL:
+        return "type conversion error from 'null_type' to 'bool'";
+    case CEL_INT:
+        return "unsupported type conversion from 'int' to bool";
+    case CEL_UINT:
+        return "unsupported type conversion from 'uint' to bool";
+    case CEL_DOUBLE:
+        return "type conversion error from Double to 'bool'";
+    case CEL_STRING:
+        return "unsupported native conversion from string to 'bool'";
+    case CEL_BYTES:
+        return "type conversion error from Bytes to 'bool'";
+    case CEL_LIST:
+        return "type conversion error from list to 'bool'";
+    case CEL_MAP:
+        return "type conversion error from map to 'bool'";
+    case CEL_DURATION:
+        return "type conversion error from 'Duration' to 'bool'";
+    case CEL_TIMESTAMP:
+        return "type conversion error from 'Timestamp' to 'bool'";
+    case CEL_OPTIONAL:
+        return "optional.none() dereference";
+    case CEL_QUANTITY:
+        return "type conversion error from 'Quantity' to 'bool'";
+    case CEL_SEMVER:
+        return "type conversion error from 'Semver' to 'bool'";
+    default:
+        return "type conversion error";
+    }
+}
+
 int cel_device_matches(const struct cel_program *program, const struct cel_device *device, struct arena *scratch,
                        bool *ret, struct error *err)
 {
@@ -188,8 +223,8 @@ int cel_device_matches(const struct cel_program *program, const struct cel_devic
     while (value.kind == CEL_OPTIONAL && value.optional)
         value = *value.optional;
     if (value.kind != CEL_BOOL)
-        return error_set(err, -EINVAL, "CEL result of type %s could not be converted to bool",
-                         cel_value_type(&value));
+        return error_set(err, -EINVAL, "CEL result of type %s could not be converted to bool: %s",
+                         cel_value_type(&value), no_bool(&value));
     *ret = value.boolean;
     return 0;
 }

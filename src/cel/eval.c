@@ -95,6 +95,15 @@ static bool takes(struct cel_run *run, const struct cel_candidate *candidate, co
     return true;
 }
 
+static struct cel_value no_overload_for(struct cel_run *run, const struct cel_call *call,
+                                         const struct cel_value *args)
+{
+    _cleanup_(strbuf_release) struct strbuf types = { 0 };
+    for (size_t i = 0; i < call->len; i++)
+        strbuf_printf(&types, "%s%s", i ? ", " : "", cel_kind_name(args[i].kind));
+    return cel_fail(run, "no such overload: " STR_FMT "(%s)", STR_ARG(call->function), types.text ? types.text : "");
+}
+
 static struct cel_value dispatch(struct cel_run *run, const struct cel_call *call, const struct cel_value *args,
                                  const struct cel_overload **ret_chosen)
 {
@@ -106,7 +115,7 @@ static struct cel_value dispatch(struct cel_run *run, const struct cel_call *cal
             return overload->call(run, args, call->len);
         }
     }
-    return cel_fail(run, "no such overload: " STR_FMT, STR_ARG(call->function));
+    return no_overload_for(run, call, args);
 }
 
 /* Arguments first, all of them up to two; of more, or of a compiled pattern's, none behind the first that fails, and

@@ -80,7 +80,9 @@ static void check_pattern(struct cel_run *run, const struct cel_format *format, 
                           struct cel_value *problems)
 {
     char limit[64];
-    snprintf(limit, sizeof(limit), "must be no more than %u bytes", format->len_max);
+    /* Two packages of the reference, two words for it. */
+    bool key = prefix[0] || strcmp(format->message, LABEL_VALUE_MESSAGE) == 0;
+    snprintf(limit, sizeof(limit), "must be no more than %u %s", format->len_max, key ? "bytes" : "characters");
     if (format->len_max && text.len > format->len_max)
         complain(run, problems, prefix, limit);
     if (fits(run, format->pattern, text))

@@ -54,6 +54,18 @@ static void print(struct strbuf *out, struct str text, const struct cel_issue *i
     strbuf_puts(out, before.len < snippet.len && bytes > 1 ? "\uff3e" : "^");
 }
 
+/* error_set() makes one line of what it gets; here the lines are part of the message. */
+static int write_lines(struct error *err, const char *prefix, const char *text)
+{
+    if (!err)
+        return -EINVAL;
+    snprintf(err->text, sizeof(err->text), "%s%s", prefix, text);
+    for (char *p = err->text; *p; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7F)
+            *p = '?';
+    return -EINVAL;
+}
+
 int cel_issues_report(struct cel_issues *issues, const char *prefix, struct error *err)
 {
     for (size_t i = 1; i < issues->len; i++) { /* stable */
@@ -68,5 +80,5 @@ int cel_issues_report(struct cel_issues *issues, const char *prefix, struct erro
         strbuf_puts(&out, i ? "\n" : "");
         print(&out, issues->text, &issues->items[i]);
     }
-    return error_set(err, -EINVAL, "%s%s", prefix, out.text ? out.text : "");
+    return write_lines(err, prefix, out.text ? out.text : "");
 }

@@ -107,11 +107,8 @@ static void advance(struct parser *p)
 static void *unexpected(struct parser *p)
 {
     if (!p->failed) {
-        struct cel_token token = p->token;
-        if (token.kind == TOKEN_END)
-            cel_issue(p->issues, token.at, "Syntax error: mismatched input '<EOF>'");
-        else
-            cel_issue(p->issues, token.at, "Syntax error: extraneous input '" STR_FMT "'", STR_ARG(token.text));
+        struct str text = p->token.kind == TOKEN_END ? STR("<EOF>") : p->token.text;
+        cel_issue(p->issues, p->token.at, "Syntax error: mismatched input '" STR_FMT "'", STR_ARG(text));
     }
     p->failed = true;
     return NULL;

@@ -55,40 +55,77 @@ struct cel_value cel_quantity(struct quantity value)
     for (int64_t count; scale > -NANO_DIGITS && !count_of(nanos, scale, &count); scale -= 3)
         ;
     static const int64_t LIMIT = 1000000000000000000; /* more digits than are counted in 64 bits */
-    bool decimal = value.units >= LIMIT || value.units <= -LIMIT;
-    return make(nanos, scale, decimal ? CEL_QUANTITY_DECIMAL : 0);
+    bool many = value.units >= LIMIT || value.units <= -LIMIT;
+    return make(nanos, many ? -NANO_DIGITS : scale, many ? CEL_QUANTITY_DECIMAL : 0);
 }
 
-/* How the reference would count a text that is a quantity. */
-static struct cel_value counted(struct str text, wide nanos)
+/* A decimal quantity of any size: its digits, times ten to the exponent, in billionths; rounded away from zero, and
+ * cut off far beyond what can be counted. */
+static wide decimal(struct str text, int64_t exponent)
 {
-    static const char suffixes[] = "numkMGTPE";
-    static const int8_t exponents[] = { -9, -6, -3, 3, 6, 9, 12, 15, 18 };
-    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0, whole = 0, fraction = 0;
+    static const wide LIMIT = (wide)1 << 120;
+    wide value = 0;
+    bool negative = text.len > 0 && text.ptr[0] == '-', rest = false;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] >= '0' && text.ptr[i] <= '9')
+            value = MIN(value * 10 + (text.ptr[i] - '0'), LIMIT);
+    for (exponent += NANO_DIGITS; exponent > 0 && value > 0 && value < LIMIT; exponent--)
+        value = MIN(value * 10, LIMIT);
+    for (; exponent < 0 && value > 0; exponent++) {
+        rest |= value % 10 != 0;
+        value /= 10;
+    }
+    value += rest;
+    return negative ? -value : value;
+}
+
+/* The parts of a text that is a quantity. */
+struct written {
+    struct str number, suffix; /* with its sign */
+    size_t whole, fraction;    /* digits, without leading zeros */
+};
+
+static struct written split(struct str text)
+{
+    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
+    struct written w = { 0 };
     for (; at < text.len && text.ptr[at] == '0'; at++)
         ;
     for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
-        whole++;
+        w.whole++;
     if (at < text.len && text.ptr[at] == '.')
         for (at++; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
-            fraction++;
-    struct str suffix = str_slice(text, at, text.len);
+            w.fraction++;
+    w.whole = MAX(w.whole, (size_t)1);
+    w.number = str_slice(text, 0, at);
+    w.suffix = str_slice(text, at, text.len);
+    return w;
+}
+
+/* As the reference counts it: in 64 bits if the digits are few enough, and else as a decimal. */
+static struct cel_value counted(struct str text, struct quantity parsed)
+{
+    static const char suffixes[] = "numkMGTPE", binary[] = "KMGTPE";
+    static const int8_t exponents[] = { -9, -6, -3, 3, 6, 9, 12, 15, 18 };
+    struct written w = split(text);
+    wide nanos = (wide)parsed.units * 1000000000 + parsed.nano;
+    bool fast = w.whole + w.fraction <= DIGITS_MAX;
     int64_t exponent = 0;
-    whole = MAX(whole, (size_t)1);
-    bool fast = whole + fraction <= DIGITS_MAX;
-    if (suffix.len == 2 && suffix.ptr[1] == 'i') {
-        static const char binary[] = "KMGTPE";
-        int bits = 10 * (int)(strchr(binary, suffix.ptr[0]) - binary + 1);
-        fast = fraction == 0 && 15 - (int)whole - (int)((float)bits * 3 / 10) - 1 >= 0;
-    } else if (suffix.len == 1 && strchr(suffixes, suffix.ptr[0])) {
-        exponent = exponents[strchr(suffixes, suffix.ptr[0]) - suffixes];
-    } else if (suffix.len > 1) {
-        fast = fast && cel_parse_int(str_slice(suffix, 1, suffix.len), &exponent);
+    if (w.suffix.len == 2 && w.suffix.ptr[1] == 'i') {
+        int bits = 10 * (int)(strchr(binary, w.suffix.ptr[0]) - binary + 1);
+        fast = w.fraction == 0 && 15 - (int)w.whole - (int)((float)bits * 3 / 10) - 1 >= 0;
+        return make(nanos, fast ? 0 : -NANO_DIGITS, fast ? 0 : CEL_QUANTITY_DECIMAL);
     }
-    exponent -= (int64_t)fraction;
+    if (w.suffix.len == 1 && strchr(suffixes, w.suffix.ptr[0]))
+        exponent = exponents[strchr(suffixes, w.suffix.ptr[0]) - suffixes];
+    else if (w.suffix.len > 1 && cel_parse_int(str_slice(w.suffix, 1, w.suffix.len), &exponent))
+        exponent = (int32_t)exponent; /* the reference keeps the low 32 bits */
+    exponent -= (int64_t)w.fraction;
+    if (parsed.units == INT64_MAX || parsed.units <= -INT64_MAX)
+        nanos = decimal(w.number, exponent); /* more than was kept */
     if (fast && exponent >= -NANO_DIGITS && exponent <= SCALE_MAX)
         return make(nanos, (int8_t)exponent, 0);
-    return make(nanos, 0, CEL_QUANTITY_DECIMAL);
+    return make(nanos, -NANO_DIGITS, CEL_QUANTITY_DECIMAL);
 }
 
 static struct cel_value parse(struct cel_run *run, const struct cel_value *args, size_t len)
@@ -99,7 +136,7 @@ static struct cel_value parse(struct cel_run *run, const struct cel_value *args,
     if (quantity_parse(args->text, &value) < 0)
         return cel_fail_static("quantities must match the regular expression "
                                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return counted(args->text, (wide)value.units * 1000000000 + value.nano);
+    return counted(args->text, value);
 }
 
 static struct cel_value is_quantity(struct cel_run *run, const struct cel_value *args, size_t len)
@@ -183,9 +220,9 @@ static struct cel_value add(const struct cel_value *a, const struct cel_value *b
     if (__builtin_add_overflow(a_nanos, b_nanos, &nanos))
         return cel_fail_static("quantity overflow");
     int8_t scale = b_nanos == 0 ? a->scale : a_nanos == 0 ? b->scale : MIN(a->scale, b->scale);
-    bool decimal = (a->flags | b->flags) & CEL_QUANTITY_DECIMAL || !count_of(nanos, scale, &count) ||
+    bool outgrown = (a->flags | b->flags) & CEL_QUANTITY_DECIMAL || !count_of(nanos, scale, &count) ||
                    !count_of(a_nanos, scale, &count) || !count_of(b_nanos, scale, &count);
-    return make(nanos, scale, CEL_QUANTITY_COMPUTED | (decimal ? CEL_QUANTITY_DECIMAL : 0));
+    return make(nanos, scale, CEL_QUANTITY_COMPUTED | (outgrown ? CEL_QUANTITY_DECIMAL : 0));
 }
 
 static struct cel_value other_of(const struct cel_value *value)

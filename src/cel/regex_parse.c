@@ -329,15 +329,6 @@ static struct regex_node *parse_backslash(struct parser *p)
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
         if (accept(p, checks[i].text))
             return assertion(p, checks[i].check);
-    if (accept(p, "\\Q")) {
-        struct regex_node *all = node_new(p, REGEX_CONCAT);
-        while (!p->failed && p->at < p->text.len && !accept(p, "\\E")) {
-            struct regex_node *one = one_char(p, take_rune(p));
-            if (one)
-                append(all, one);
-        }
-        return p->failed ? NULL : all;
-    }
     struct regex_set set = { 0 };
     if (take_class_escape(p, &set))
         return chars(p, &set);
@@ -373,10 +364,6 @@ static struct regex_node *parse_atom(struct parser *p)
     case '$':
         p->at++;
         return assertion(p, p->flags & FLAG_MULTILINE ? CHECK_LINE_END : CHECK_TEXT_END);
-    case '*':
-    case '+':
-    case '?':
-        return fail(p, "missing argument to repetition operator", p->at, p->at + 1);
     default:
         return one_char(p, take_rune(p));
     }
@@ -440,18 +427,14 @@ static bool repeats_at_most(const struct regex_node *node, int limit)
     return true;
 }
 
-static struct regex_node *parse_repeat(struct parser *p)
+/* The repetition operators behind a node. */
+static struct regex_node *repeated(struct parser *p, struct regex_node *node)
 {
     int min, max;
     size_t from = p->at;
-    if (peek(p, 0) == '{' && take_repeat(p, &min, &max))
-        return fail(p, "missing argument to repetition operator", from, p->at);
-    struct regex_node *node = parse_atom(p);
-    from = p->at;
-    bool repeated = false;
-    while (node && !p->failed && take_repeat(p, &min, &max) && !p->failed) {
+    for (bool again = false; !p->failed && take_repeat(p, &min, &max) && !p->failed; again = true) {
         bool lazy = accept(p, "?");
-        if (repeated)
+        if (again)
             return fail(p, "invalid nested repetition operator", from, p->at);
         struct regex_node *repeat = node_new(p, REGEX_REPEAT);
         repeat->min = min;
@@ -461,9 +444,45 @@ static struct regex_node *parse_repeat(struct parser *p)
         if ((min >= 2 || max >= 2) && !repeats_at_most(repeat, REPEAT_MAX))
             return fail(p, "invalid repeat count", from, p->at);
         node = repeat;
-        repeated = true;
     }
     return p->failed ? NULL : node;
+}
+
+/* Whether an operator is here that needs something before it; {1,x} is none. */
+static bool at_repeat(struct parser *p)
+{
+    int min, max;
+    size_t from = p->at;
+    bool is = take_repeat(p, &min, &max);
+    p->at = from;
+    return is;
+}
+
+/* Repeats what came last in a concatenation: flags may stand between it and the operator. */
+static void repeat_last(struct parser *p, struct regex_node *concat)
+{
+    struct regex_node *last = concat->last, *before = NULL;
+    if (!last) {
+        fail(p, "missing argument to repetition operator", p->at, p->at + 1);
+        return;
+    }
+    for (struct regex_node *part = concat->first; part != last; part = part->next)
+        before = part;
+    concat->last = before;
+    *(before ? &before->next : &concat->first) = NULL;
+    struct regex_node *node = repeated(p, last);
+    if (node)
+        append(concat, node);
+}
+
+/* Everything up to \E as it stands; what is repeated behind that is the last character. */
+static void take_quoted(struct parser *p, struct regex_node *concat)
+{
+    while (!p->failed && p->at < p->text.len && !accept(p, "\\E")) {
+        struct regex_node *one = one_char(p, take_rune(p));
+        if (one)
+            append(concat, one);
+    }
 }
 
 static struct regex_node *parse_choice(struct parser *p)
@@ -478,8 +497,18 @@ static struct regex_node *parse_choice(struct parser *p)
             append(choice, concat);
             continue;
         }
-        struct regex_node *part = parse_repeat(p);
-        if (part)
+        if (accept(p, "\\Q")) {
+            take_quoted(p, concat);
+            continue;
+        }
+        if (at_repeat(p)) {
+            repeat_last(p, concat);
+            continue;
+        }
+        struct regex_node *part = parse_atom(p);
+        bool flags = part && part->kind == REGEX_EMPTY;
+        part = part && !flags ? repeated(p, part) : part;
+        if (part && !flags)
             append(concat, part);
     }
     p->nesting--;

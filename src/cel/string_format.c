@@ -61,6 +61,28 @@ static void put_before(struct strbuf *out, struct str text)
     }
 }
 
+/* What a clause says of a value that it does not take. */
+static const char *misfit(char verb)
+{
+    switch (verb) {
+    case 's':
+        return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+               "durations, and timestamps";
+    case 'd':
+        return "decimal clause can only be used on integers";
+    case 'f':
+        return "fixed-point clause can only be used on doubles";
+    case 'e':
+        return "scientific clause can only be used on doubles";
+    case 'b':
+        return "only integers and bools can be formatted as binary";
+    case 'o':
+        return "octal clause can only be used on integers";
+    default:
+        return "only integers, byte buffers, and strings can be formatted as hex";
+    }
+}
+
 static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
 static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
 
@@ -173,8 +195,7 @@ static const char *put_string(struct cel_run *run, struct strbuf *out, const str
         return NULL;
     }
     if (value->kind > CEL_TYPE || value->kind == CEL_OPTIONAL)
-        return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
-               "durations, and timestamps";
+        return misfit('s');
     struct cel_value text = cel_convert_text(run, value);
     if (cel_is_error(&text))
         return "could not convert argument to string";
@@ -189,9 +210,7 @@ static const char *put_integer(struct strbuf *out, const struct cel_value *value
     if (value->kind == CEL_BOOL && verb == 'b') {
         number = value->boolean;
     } else if (value->kind != CEL_INT && value->kind != CEL_UINT) {
-        return verb == 'd'   ? "decimal clause can only be used on integers"
-               : verb == 'b' ? "only integers and bools can be formatted as binary"
-                             : "octal clause can only be used on integers";
+        return misfit(verb);
     }
     unsigned base = verb == 'd' ? 10 : verb == 'b' ? 2 : verb == 'o' ? 8 : 16;
     char digits[65];
@@ -210,7 +229,7 @@ static const char *put_hex(struct strbuf *out, const struct cel_value *value, ch
     if (value->kind == CEL_INT || value->kind == CEL_UINT)
         return put_integer(out, value, verb);
     if (value->kind != CEL_STRING && value->kind != CEL_BYTES)
-        return "only integers, byte buffers, and strings can be formatted as hex";
+        return misfit(verb);
     for (size_t i = 0; i < value->text.len; i++)
         strbuf_printf(out, verb == 'X' ? "%02X" : "%02x", (unsigned char)value->text.ptr[i]);
     return NULL;
@@ -247,8 +266,7 @@ static const char *put_double(struct strbuf *out, const struct cel_value *value,
     bool special = value->kind == CEL_STRING &&
                    (str_is(value->text, "NaN") || str_is(value->text, "Infinity") || str_is(value->text, "-Infinity"));
     if (value->kind != CEL_DOUBLE && !special)
-        return clause.verb == 'f' ? "fixed-point clause can only be used on doubles"
-                                  : "scientific clause can only be used on doubles";
+        return misfit(clause.verb);
     if (special)
         cel_parse_double(value->text, &number);
     _cleanup_(strbuf_release) struct strbuf text = { 0 }, plain = { 0 };
@@ -340,19 +358,23 @@ static bool type_fits(char verb, enum cel_type_kind kind)
     }
 }
 
-static bool item_fits(struct cel_checker *checker, char verb, const struct cel_node *item)
+/* The first part of an item that the clause does not take, or NULL. */
+static const struct cel_node *misfit_of(struct cel_checker *checker, char verb, const struct cel_node *item)
 {
     const struct cel_type *type = cel_type_resolve(&checker->types, item->type, true);
-    bool fits = type->kind == TYPE_DYN || type_fits(verb, type->kind);
-    if (!fits || verb != 's')
-        return fits;
-    for (size_t i = 0; item->kind == NODE_LIST && i < item->list.len; i++)
-        if (!item_fits(checker, verb, item->list.items[i]))
-            return false;
-    for (size_t i = 0; item->kind == NODE_MAP && i < item->map.len; i++)
-        if (!item_fits(checker, verb, item->map.keys[i]) || !item_fits(checker, verb, item->map.values[i]))
-            return false;
-    return true;
+    if (type->kind != TYPE_DYN && !type_fits(verb, type->kind))
+        return item;
+    const struct cel_node *bad = NULL;
+    if (verb == 's' && item->kind == NODE_LIST)
+        for (size_t i = 0; i < item->list.len && !bad; i++)
+            bad = misfit_of(checker, verb, item->list.items[i]);
+    if (verb == 's' && item->kind == NODE_MAP) {
+        for (size_t i = 0; i < item->map.len && !bad; i++) {
+            bad = misfit_of(checker, verb, item->map.keys[i]);
+            bad = bad ? bad : misfit_of(checker, verb, item->map.values[i]);
+        }
+    }
+    return bad;
 }
 
 void cel_validate_format(struct cel_checker *checker, const struct cel_node *node)
@@ -376,9 +398,10 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
         if (problem || !item)
             return;
         index++;
-        if (!item_fits(checker, clause.verb, item)) {
-            cel_issue(checker->issues, item->at, "error during formatting: a value of this type has no %%%c",
-                      clause.verb);
+        const struct cel_node *bad = misfit_of(checker, clause.verb, item);
+        if (bad) {
+            const char *name = cel_type_resolve(&checker->types, bad->type, true)->name;
+            cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s", misfit(clause.verb), name);
             return;
         }
     }

@@ -5,25 +5,30 @@
 #include "cel/text.h"
 #include "cel/value.h"
 
+static bool both_text(const struct cel_value *args)
+{
+    return args[0].kind == CEL_STRING && args[1].kind == CEL_STRING;
+}
+
 static struct cel_value contains(struct cel_run *run, const struct cel_value *args, size_t len)
 {
     (void)run;
     (void)len;
-    return cel_bool(cel_text_find(args[0].text, args[1].text, 0) >= 0);
+    return both_text(args) ? cel_bool(cel_text_find(args[0].text, args[1].text, 0) >= 0) : cel_no_overload();
 }
 
 static struct cel_value starts_with(struct cel_run *run, const struct cel_value *args, size_t len)
 {
     (void)run;
     (void)len;
-    return cel_bool(str_starts_with(args[0].text, args[1].text));
+    return both_text(args) ? cel_bool(str_starts_with(args[0].text, args[1].text)) : cel_no_overload();
 }
 
 static struct cel_value ends_with(struct cel_run *run, const struct cel_value *args, size_t len)
 {
     (void)run;
     (void)len;
-    return cel_bool(str_ends_with(args[0].text, args[1].text));
+    return both_text(args) ? cel_bool(str_ends_with(args[0].text, args[1].text)) : cel_no_overload();
 }
 
 static struct cel_value out_of_range(struct cel_run *run, int64_t index)
@@ -272,9 +277,9 @@ static struct cel_value quote(struct cel_run *run, const struct cel_value *args,
 #define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
 
 const struct cel_overload cel_lib_text[] = {
-    MEMBER("contains", "contains_string", "string, string -> bool", contains, COST_CONTAINS),
-    MEMBER("startsWith", "starts_with_string", "string, string -> bool", starts_with, COST_TEXT),
-    MEMBER("endsWith", "ends_with_string", "string, string -> bool", ends_with, COST_TEXT),
+    { "contains", "contains_string", "string, string -> bool", contains, true, true, COST_CONTAINS },
+    { "startsWith", "starts_with_string", "string, string -> bool", starts_with, true, true, COST_TEXT },
+    { "endsWith", "ends_with_string", "string, string -> bool", ends_with, true, true, COST_TEXT },
     { 0 },
 };
 

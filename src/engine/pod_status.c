@@ -72,7 +72,8 @@ bool condition_wanted(const struct pod *pod, const struct status_change *change,
                                       .reason = change->reason,
                                       .message = change->message,
                                       .last_transition_time = time_at(now_ns),
-                                      .observed_generation = { pod->meta.generation != 0, pod->meta.generation } };
+                                      .observed_generation = { pod->meta.generation != 0,
+                                                               pod->meta.generation } };
     list_for(&pod->status.conditions, known) {
         if (!str_eq(known->type, change->type))
             continue;
@@ -125,16 +126,16 @@ static void send(struct status_record *record, const struct status_change *chang
     record->sent = copy;
     if (condition)
         record->since = condition->last_transition_time;
-    record->write = writes_send(record->statuses->writes,
-                                &(struct effect){ .kind = EFFECT_POD_STATUS,
-                                                  .namespace = record->namespace,
-                                                  .name = record->name,
-                                                  .uid = record->uid,
-                                                  .condition = condition,
-                                                  .sets_nomination = change->nomination != NOMINATION_KEEP,
-                                                  .node = change->nomination == NOMINATION_SET ? change->node
-                                                                                               : STR("") },
-                                answered, record, now_ns);
+    record->write =
+        writes_send(record->statuses->writes,
+                    &(struct effect){ .kind = EFFECT_POD_STATUS,
+                                      .namespace = record->namespace,
+                                      .name = record->name,
+                                      .uid = record->uid,
+                                      .condition = condition,
+                                      .sets_nomination = change->nomination != NOMINATION_KEEP,
+                                      .node = change->nomination == NOMINATION_SET ? change->node : STR("") },
+                    answered, record, now_ns);
 }
 
 /* Is all that the change wants part of what was sent? */
@@ -144,7 +145,8 @@ static bool is_sent(const struct status_record *record, const struct status_chan
     bool same_condition = str_eq(sent->type, change->type) && str_eq(sent->status, change->status) &&
                           str_eq(sent->reason, change->reason) && str_eq(sent->message, change->message);
     bool same_nomination = sent->nomination == change->nomination && str_eq(sent->node, change->node);
-    return (same_condition || !change->type.len) && (same_nomination || change->nomination == NOMINATION_KEEP);
+    return (same_condition || !change->type.len) &&
+           (same_nomination || change->nomination == NOMINATION_KEEP);
 }
 
 /* After what was sent, without a newer version of the pod to compare with. */
@@ -155,7 +157,8 @@ static void send_next(struct status_record *record, const struct status_change *
                                           .reason = change->reason,
                                           .message = change->message,
                                           .last_transition_time = time_at(now_ns),
-                                          .observed_generation = { record->generation != 0, record->generation } };
+                                          .observed_generation = { record->generation != 0,
+                                                                   record->generation } };
     if (record->since.set && str_eq(change->status, record->sent.status))
         condition.last_transition_time = record->since;
     send(record, change, change->type.len ? &condition : NULL, now_ns);
@@ -247,7 +250,8 @@ void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod)
     if (!record)
         return;
     record->generation = pod->meta.generation;
-    bool is_behind = record->version && str_to_int64(pod->meta.resource_version, &version) && version < record->version;
+    bool is_behind =
+        record->version && str_to_int64(pod->meta.resource_version, &version) && version < record->version;
     if (!record->write && !is_behind) /* else what was sent is newer than what is seen */
         drop(statuses, record);
 }

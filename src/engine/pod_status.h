@@ -19,7 +19,8 @@ struct status_change {
 struct pod_statuses {
     struct writes *writes;
     struct strmap by_pod; /* pod_key() to struct status_record */
-    void (*idle)(void *context, struct str pod_key, int64_t now_ns); /* nothing is under way for it any more */
+    void (*idle)(void *context, struct str pod_key,
+                 int64_t now_ns); /* nothing is under way for it any more */
     void *context;
 };
 

@@ -84,7 +84,8 @@ static void attempt(struct writes *writes, struct write *write)
         writes->emit(writes->host, &write->effect);
 }
 
-static struct write *write_new(struct writes *writes, const struct effect *effect, write_done done, void *context)
+static struct write *write_new(struct writes *writes, const struct effect *effect, write_done done,
+                               void *context)
 {
     struct write *write = xcalloc(1, sizeof(*write));
     copy_effect(write, effect);
@@ -139,8 +140,8 @@ static void put_off(struct writes *writes, struct write *write, int64_t retry_af
     heap_push(&writes->waiting, write);
 }
 
-struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done, void *context,
-                                uint32_t attempts, int64_t now_ns)
+struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done,
+                                void *context, uint32_t attempts, int64_t now_ns)
 {
     struct write *write = write_new(writes, effect, done, context);
     write->attempts = MAX(attempts, 1u);
@@ -177,5 +178,6 @@ void writes_tick(struct writes *writes, int64_t now_ns)
 
 int64_t writes_next_due(const struct writes *writes)
 {
-    return writes->waiting.items.len ? ((const struct write *)writes->waiting.items.items[0])->due_ns : INT64_MAX;
+    return writes->waiting.items.len ? ((const struct write *)writes->waiting.items.items[0])->due_ns
+                                     : INT64_MAX;
 }

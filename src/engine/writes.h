@@ -18,7 +18,8 @@
 struct write;
 
 /* The answer is a fact. The write is gone when this returns. */
-typedef void (*write_done)(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
+typedef void (*write_done)(void *context, const struct write *write, const struct answer *answer,
+                           int64_t now_ns);
 
 struct write {
     struct effect effect; /* its texts live in the arena; the ticket is the write's number */
@@ -49,8 +50,8 @@ void writes_release(struct writes *writes);
 struct write *writes_send(struct writes *writes, const struct effect *effect, write_done done, void *context,
                           int64_t now_ns);
 /* The same, but the first attempt waits as the next one after `attempts` would. */
-struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done, void *context,
-                                uint32_t attempts, int64_t now_ns);
+struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done,
+                                void *context, uint32_t attempts, int64_t now_ns);
 /* Nobody waits any more: it is not sent again, and an answer to it is ignored. */
 void writes_cancel(struct writes *writes, struct write *write);
 /* From the host: what came of an attempt. Tickets that are not known are fine. */

@@ -28,7 +28,6 @@
 #include "config/duration.h"
 #include "framework/profile.h"
 
-
 #define QUEUE_NEVER INT64_MAX
 
 #define QUEUE_PLACES(X) \
@@ -75,7 +74,7 @@ struct queued_pod {
     uint64_t unschedulable, pending; /* who rejected it: bits by plugin index in the profile */
     int32_t gate;                    /* index of the plugin that holds it back, or GATE_NONE */
     bool was_flushed;                /* nothing woke it but its long wait */
-    bool missed; /* something that may help happened while its gate held it back */
+    bool missed;                     /* something that may help happened while its gate held it back */
 
     /* in flight */
     struct queued_pod *previous, *next;

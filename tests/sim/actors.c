@@ -304,8 +304,8 @@ static void change_budget(struct sim *sim)
     store_commit(&sim->store, SIM_BUDGETS, budget);
 }
 
-/* The live scheduler's clock does not do that. Within bounds it must do no harm: whoever waits until a time waits longer,
- * or not long enough. */
+/* The live scheduler's clock does not do that. Within bounds it must do no harm: whoever waits until a time waits
+ * longer, or not long enough. */
 static void jump_clock(struct sim *sim)
 {
     if (!sim->knobs.clock_jumps)

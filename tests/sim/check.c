@@ -380,16 +380,21 @@ static void check_idle(struct sim *sim)
             sim_fail(sim, "bindings at stage %d: %u are left", i, engine->bindings_at[i]);
 }
 
-void check_calm(struct sim *sim)
+void check_conditions(struct sim *sim)
 {
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
+    for (uint32_t i = 0; i < pods->len; i++)
+        check_condition(sim, &pods->items[i]);
+}
+
+void check_calm(struct sim *sim)
+{
     if (!sim->core.running) {
         sim_fail(sim, "no scheduler is there");
         return;
     }
     check_nobody_waits_in_vain(sim);
-    for (uint32_t i = 0; i < pods->len; i++)
-        check_condition(sim, &pods->items[i]);
+    check_conditions(sim);
     check_idle(sim);
 }
 
@@ -413,4 +418,11 @@ void check_drained(struct sim *sim)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i].count)
             sim_fail(sim, "all pods are gone, but %s: %zu are left", rows[i].what, rows[i].count);
+}
+
+void check_forget(struct sim *sim)
+{
+    vec_release(&sim->victims);
+    for (uint32_t i = 0; i < sim->store.kinds[SIM_PODS].len; i++)
+        strbuf_release(&sim->words[i].message);
 }

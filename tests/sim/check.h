@@ -21,8 +21,12 @@ void check_new_life(struct sim *sim);
 /* ---- in the end ---- */
 /* Nobody waits who fits somewhere. */
 void check_nobody_waits_in_vain(struct sim *sim);
+/* Conditions say what is the case. */
+void check_conditions(struct sim *sim);
 void check_calm(struct sim *sim);
 /* All pods were deleted. */
 void check_drained(struct sim *sim);
+/* No pod is left: what is remembered of them goes, so that it does not count as memory in use. */
+void check_forget(struct sim *sim);
 
 #endif

@@ -155,6 +155,7 @@ void sim_init(struct sim *sim, uint64_t seed)
 void sim_release(struct sim *sim)
 {
     core_stop(sim);
+    check_forget(sim);
     vec_for(&sim->agenda.items, item) {
         struct happening *happening = *item;
         if (happening->drop)
@@ -167,12 +168,9 @@ void sim_release(struct sim *sim)
     arena_release(&sim->arena);
     vec_release(&sim->intents);
     vec_release(&sim->bindings_out);
-    vec_release(&sim->victims);
     vec_release(&sim->early_deletions);
     free(sim->node_most);
     free(sim->paces);
-    for (uint32_t i = 0; i < sim->knobs.pods; i++)
-        strbuf_release(&sim->words[i].message);
     free(sim->words);
 }
 
@@ -194,6 +192,9 @@ static void live(struct sim *sim)
     sim_until(sim, sim->now_ns + LATE_MS_MAX * SIM_MS + SETTLE_S * SIM_S);
     if (!sim->failed && hints_suffice(&sim->knobs))
         check_nobody_waits_in_vain(sim);
+    if (!sim->failed && !sim->knobs.refused &&
+        !sim->knobs.conflict) /* else some may have been lost for now */
+        check_conditions(sim);
     sim_until(sim, sim->now_ns + LEFTOVERS_S * SIM_S);
     if (!sim->failed)
         check_calm(sim);

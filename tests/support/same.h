@@ -41,6 +41,7 @@ static inline size_t same_kind_size(const struct field *field)
 #undef X
     case FIELD_KEYS:
     case FIELD_LIST:
+    case FIELD_MAP:
         return sizeof(struct same_list);
     case FIELD_PTR:
         return sizeof(void *);
@@ -77,23 +78,35 @@ static inline bool same_text(struct str a, struct str b)
     return str_eq(a, b) && !a.ptr == !b.ptr;
 }
 
+/* Entries begin with their key, which no row names. */
+static inline bool same_entry(struct same *same, const struct type *type, const void *a, const void *b)
+{
+    return str_eq(*(const struct str *)a, *(const struct str *)b) && same_struct(same, type, a, b);
+}
+
 static inline bool same_items(struct same *same, const struct field *field, const struct same_list *a,
                               const struct same_list *b)
 {
-    size_t size = field->kind == FIELD_LIST        ? field->type->size
-                  : field->kind == FIELD_PAIRS     ? sizeof(struct pair)
-                  : field->kind == FIELD_RESOURCES ? sizeof(struct resource)
-                                                   : sizeof(struct str);
+    size_t size = field->type                       ? field->type->size
+                  : field->kind == FIELD_PAIRS      ? sizeof(struct pair)
+                  : field->kind == FIELD_RESOURCES  ? sizeof(struct resource)
+                  : field->kind == FIELD_QUANTITIES ? sizeof(struct quantity)
+                                                    : sizeof(struct str);
     if (a->len != b->len)
         return false;
     for (uint32_t i = 0; i < a->len; i++) {
         const void *left = a->items + i * size, *right = b->items + i * size;
         const struct pair *pair = left, *other_pair = right;
         const struct resource *resource = left, *other_resource = right;
-        bool equal =
-            field->kind == FIELD_LIST || str_eq(*(const struct str *)left, *(const struct str *)right);
+        bool equal = true;
+        if (!field->type && field->kind != FIELD_QUANTITIES)
+            equal = str_eq(*(const struct str *)left, *(const struct str *)right);
         if (field->kind == FIELD_LIST)
             equal = same_struct(same, field->type, left, right);
+        else if (field->kind == FIELD_MAP)
+            equal = same_entry(same, field->type, left, right);
+        else if (field->kind == FIELD_QUANTITIES)
+            equal = same_quantity(left, right);
         else if (field->kind == FIELD_PAIRS)
             equal &= str_eq(pair->value, other_pair->value);
         else if (field->kind == FIELD_RESOURCES)
@@ -143,6 +156,8 @@ static inline bool same_field(struct same *same, const struct field *field, cons
     case FIELD_STR:
         return same->wire ? str_eq(*(const struct str *)a, *(const struct str *)b)
                           : same_text(*(const struct str *)a, *(const struct str *)b);
+    case FIELD_RAW:
+        return str_eq(*(const struct str *)a, *(const struct str *)b);
     case FIELD_OPT_STR:
         return same_text(*(const struct str *)a, *(const struct str *)b);
     case FIELD_BOOL:

@@ -1,7 +1,7 @@
 /* patches.c: bodies of requests; see patches.h. Lists of consumers and finalizers are merged by the API server. */
 #include "plugins/dynamic_resources/patches.h"
 
-#include "api/values.h"
+#include "api/json_encode.h"
 #include "plugins/dynamic_resources/claims.h"
 
 /* A text under way. */
@@ -78,7 +78,7 @@ struct str patch_allocation(const struct resource_claim *claim, const struct all
     patch.timestamp = timestamp;
     if (allocation || !timed) {
         json_key(&body.json, STR("allocation"));
-        value_write_json(api_allocation_type, &patch, &body.json);
+        value_encode_json(api_allocation_type, &patch, &body.json);
     }
     put_consumer(&body.json, pod);
     return end(&body, arena);
@@ -112,14 +112,11 @@ struct str patch_deallocation(const struct resource_claim *claim, struct arena *
 
 struct str patch_new_claim(const struct resource_claim *claim, struct arena *arena)
 {
-    _cleanup_(strbuf_release) struct strbuf text = { 0 }, object = { 0 };
-    struct json_writer json = json_writer(&object, JSON_COMPACT);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct json_writer json = json_writer(&text, JSON_COMPACT);
     struct resource_claim bare = { .meta = claim->meta, .spec = claim->spec };
     bare.meta.uid = bare.meta.resource_version = (struct str){ 0 };
-    value_write_json(api_claim_type, &bare, &json);
-    /* What follows the first brace is the object's own. */
-    strbuf_puts(&text, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaim\",");
-    strbuf_add(&text, object.text + 1, object.len - 1);
+    object_encode_json(&(struct object){ .kind = KIND_RESOURCE_CLAIM, .ptr = &bare }, NULL, &json);
     return arena_str(arena, strbuf_slice(&text));
 }
 

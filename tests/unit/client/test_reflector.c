@@ -726,7 +726,7 @@ static void test_table(void **state _unused_)
         strbuf_release(&path);
     }
     assert_int_equal(found, ARRAY_SIZE(cases));
-    assert_int_equal(watched_kind_count, 17);
+    assert_int_equal(watched_kind_count, 18);
 }
 
 #define live(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

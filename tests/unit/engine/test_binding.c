@@ -263,8 +263,11 @@ static void test_behind_its_status(void **state)
     assert_int_equal(engine_bindings(&h.e.engine), 1);
     assert_int_equal(host_count(&h, EFFECT_BIND), 0);
     engine_remove_node(&h.e.engine, STR("a"), h.e.now_ns);
-    fixture_load(&h.e.f,
-                 POD_WITH("p", "2", "1", ", labels: {a: b}", "")); /* the row goes with the old version */
+    /* The row goes with the old version, and another name takes it. */
+    fixture_load(
+        &h.e.f,
+        "{kind: Pod, metadata: {name: p, uid: u-p, resourceVersion: '2'}, spec: {containers: [{name: c, "
+        "resources: {requests: {cpu: 1}}}]}, status: {nominatedNodeName: ghost}}");
     fixture_load(&h.e.f, NODE("c", "4"));
     fixture_load(&h.e.f, NODE("d", "4"));
     host_answer(&h, status, ANSWER_DONE);

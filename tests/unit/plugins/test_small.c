@@ -22,15 +22,12 @@ struct verdict_case {
 #define NAME_REASON "node(s) didn't match the requested node name"
 #define PORTS_REASON "node(s) didn't have free ports for the requested pod ports"
 #define FEATURES_REASON "node(s) didn't match Pod's required features"
-#define DEVICES_REASON "the pod needs dynamic resources, which are not supported yet"
 #define RUNS(ports) \
     "{kind: Pod, metadata: {name: running}, spec: {nodeName: a, containers: [{name: c, ports: [" ports \
     "]}]}}\n---\n"
 #define ASKS(ports) POD("containers: [{name: c, ports: [" ports "]}]")
 #define DECLARES(list) "{kind: Node, metadata: {name: a}, status: {declaredFeatures: [" list "]}}\n---\n"
 #define RESTARTS POD("containers: [{name: c, restartPolicyRules: [{action: RestartAllContainers}]}]")
-#define CLASS \
-    "{kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}\n---\n"
 
 static const struct verdict_case verdicts[] = {
     { "open node", &plugin_node_unschedulable, NODE_A, POD(""), STATUS_SUCCESS, "" },
@@ -78,28 +75,6 @@ static const struct verdict_case verdicts[] = {
       STATUS_UNRESOLVABLE, FEATURES_REASON },
     { "host network alone", &plugin_node_declared_features, NODE_A, POD("hostNetwork: true"), STATUS_SUCCESS,
       "" },
-
-    { "no devices", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {cpu: 1}}}]"), STATUS_SUCCESS, "" },
-    { "a claim", &plugin_dynamic_resources, NODE_A, POD("resourceClaims: [{name: c, resourceClaimName: x}]"),
-      STATUS_UNRESOLVABLE, DEVICES_REASON },
-    { "a template whose claim is not made yet", &plugin_dynamic_resources, NODE_A,
-      POD("resourceClaims: [{name: c, resourceClaimTemplateName: x}]"), STATUS_UNRESOLVABLE, DEVICES_REASON },
-    { "a template that needed no claim", &plugin_dynamic_resources, NODE_A,
-      "{kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: x}]}, "
-      "status: "
-      "{resourceClaimStatuses: [{name: c}]}}",
-      STATUS_SUCCESS, "" },
-    { "a resource that a device class provides", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {example.com/gpu: 1}}}]"), STATUS_UNRESOLVABLE,
-      DEVICES_REASON },
-    { "none of it", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {example.com/gpu: 0}}}]"), STATUS_SUCCESS, "" },
-    { "a device class by its own name", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {deviceclass.resource.kubernetes.io/gpu: 1}}}]"),
-      STATUS_UNRESOLVABLE, DEVICES_REASON },
-    { "a resource of a device plugin", &plugin_dynamic_resources, NODE_A CLASS,
-      POD("containers: [{name: c, resources: {requests: {example.com/fpga: 1}}}]"), STATUS_SUCCESS, "" },
 };
 
 static void test_verdicts(void **state)

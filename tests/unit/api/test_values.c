@@ -1,0 +1,99 @@
+/* Values are copied and compared by field table: every kind of object that the data of test_protobuf.c has. */
+#include <dirent.h>
+
+#include "api/values.h"
+#include "support/same.h"
+#include "unit/api/decoded.h"
+
+#define DATA "tests/unit/api/data"
+
+static char *load(const char *name)
+{
+    char path[512], *text = xcalloc(1 << 16, 1);
+    snprintf(path, sizeof(path), "%s/%s", DATA, name);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("%s can not be read", path);
+    assert_true(fread(text, 1, (1 << 16) - 64, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* Nothing of a copy is in the memory of what it was made of. */
+static void check_copy(const char *name)
+{
+    char *text = load(name);
+    struct decoded source, again;
+    struct arena arena = { 0 };
+    if (decode(&source, text) < 0 || decode(&again, text) < 0)
+        fail_msg("%s", name);
+    if (source.object.ptr) {
+        const struct type *type = api_kinds[source.object.kind].type;
+        void *copy = arena_zalloc(&arena, type->size);
+        value_copy(type, source.object.ptr, &arena, copy);
+        assert_true(value_eq(type, source.object.ptr, again.object.ptr));
+        decoded_release(&source);
+        struct same same = { 0 };
+        if (!same_struct(&same, type, copy, again.object.ptr))
+            fail_msg("%s: the copy differs at%s", name, same.path.text);
+        assert_true(value_eq(type, copy, again.object.ptr));
+        same_release(&same);
+    } else {
+        decoded_release(&source);
+    }
+    decoded_release(&again);
+    arena_release(&arena);
+    free(text);
+}
+
+static void test_copies(void **state _unused_)
+{
+    DIR *dir = opendir(DATA);
+    assert_non_null(dir);
+    uint32_t files = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (str_ends_with(str_from(entry->d_name), STR(".json")) && ++files)
+            check_copy(entry->d_name);
+    closedir(dir);
+    assert_true(files > 20);
+}
+
+/* A claim with a status, and the same claim with one thing changed. */
+#define CLAIM(allocation, more) \
+    "{\"kind\":\"ResourceClaim\",\"apiVersion\":\"resource.k8s.io/v1\",\"metadata\":{\"name\":\"c\"}," \
+    "\"status\":{\"allocation\":{\"devices\":{\"results\":[{" allocation "}]}}" more "}}"
+#define DEVICE "\"driver\":\"d\",\"device\":\"x\""
+
+static void test_differences(void **state _unused_)
+{
+    static const struct {
+        const char *name, *text;
+        bool equal;
+    } cases[] = {
+        { "the same", CLAIM(DEVICE, ""), true },
+        { "an empty list", CLAIM(DEVICE, ",\"reservedFor\":[]"), true },
+        { "a text", CLAIM("\"driver\":\"d\",\"device\":\"w\"", ""), false },
+        { "an optional text that is empty", CLAIM(DEVICE ",\"shareID\":\"\"", ""), false },
+        { "an optional boolean", CLAIM(DEVICE ",\"adminAccess\":false", ""), false },
+        { "an amount", CLAIM(DEVICE ",\"consumedCapacity\":{\"memory\":\"1Gi\"}", ""), false },
+        { "one more in a list", CLAIM(DEVICE, ",\"reservedFor\":[{\"uid\":\"u\"}]"), false },
+        { "any JSON", CLAIM(DEVICE, ",\"devices\":[{\"data\":{\"a\":1}}]"), false },
+    };
+    struct decoded want;
+    assert_int_equal(decode(&want, CLAIM(DEVICE, "")), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct decoded got;
+        if (decode(&got, cases[i].text) < 0)
+            fail_msg("%s: %s", cases[i].name, got.err.text);
+        if (value_eq(api_claim_type, want.object.ptr, got.object.ptr) != cases[i].equal)
+            fail_msg("%s", cases[i].name);
+        decoded_release(&got);
+    }
+    decoded_release(&want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_copies), cmocka_unit_test(test_differences) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
