@@ -1,5 +1,5 @@
-/* json_encode.h: the JSON side of the field tables, writing. What is zero, or absent, is left out, unless a reader could
- * tell the difference. The result has what the tables know. */
+/* json_encode.h: the JSON side of the field tables, writing. What is zero, or absent, is left out, unless a reader
+ * could tell the difference. The result has what the tables know. */
 #ifndef API_JSON_ENCODE_H
 #define API_JSON_ENCODE_H
 

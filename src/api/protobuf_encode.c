@@ -39,8 +39,8 @@ static void put_quantity(struct strbuf *out, uint32_t tag, struct quantity q)
     char text[48];
     bool in_ki = q.binary && q.nano == 0 && q.units && q.units % 1024 == 0;
     if (q.nano == 0)
-        snprintf(text, sizeof(text), "%lld%s%s", (long long)(in_ki ? q.units / 1024 : q.units), q.finer ? ".0" : "",
-                 in_ki ? "Ki" : "");
+        snprintf(text, sizeof(text), "%lld%s%s", (long long)(in_ki ? q.units / 1024 : q.units),
+                 q.finer ? ".0" : "", in_ki ? "Ki" : "");
     else if (q.units >= 0)
         snprintf(text, sizeof(text), "%lld.%09u", (long long)q.units, q.nano);
     else /* -0.25 is {-1, 750000000} */

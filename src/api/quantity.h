@@ -14,7 +14,8 @@ struct quantity {
     uint32_t nano;
     /* How it was written; no part of the amount. */
     bool binary; /* in powers of two ("32Gi"): it is written like that again */
-    bool finer;  /* with digits below one ("2000m", "2.0"), or too many: the reference does not take it for an integer */
+    bool
+        finer; /* with digits below one ("2000m", "2.0"), or too many: the reference does not take it for an integer */
 };
 
 /* 0, or -EINVAL for a text that is no quantity. */

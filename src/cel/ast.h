@@ -27,7 +27,7 @@ enum cel_op {
     OP_INDEX,
     OP_OPT_INDEX,
     OP_OPT_SELECT, /* the field is a literal, the second argument */
-    OP_IN_SET, /* a list of constants: membership costs nothing */
+    OP_IN_SET,     /* a list of constants: membership costs nothing */
     OP_NOT_STRICTLY_FALSE,
     OP_OPTIONAL_OR,
     OP_OPTIONAL_OR_VALUE,
@@ -42,7 +42,7 @@ struct cel_candidate {
 
 struct cel_call {
     struct str function;
-    struct cel_node **args; /* the target is the first */
+    struct cel_node **args;                 /* the target is the first */
     const struct cel_candidate *candidates; /* in the order of the tables */
     const struct cel_regex *regex;          /* of a constant pattern */
     uint32_t len, candidates_len;

@@ -89,7 +89,8 @@ static struct cel_value key_of(struct cel_run *run, const struct cel_node *node)
 
 static bool is_key(enum cel_kind kind)
 {
-    return kind == CEL_STRING || kind == CEL_INT || kind == CEL_UINT || kind == CEL_BOOL || kind == CEL_DOUBLE;
+    return kind == CEL_STRING || kind == CEL_INT || kind == CEL_UINT || kind == CEL_BOOL ||
+           kind == CEL_DOUBLE;
 }
 
 /* An index of a list from a number of any kind; a message if it is none. */
@@ -113,7 +114,8 @@ static bool pick(struct cel_run *run, const struct cel_value *object, const stru
 {
     *ret = (struct cel_value){ .kind = CEL_NULL };
     if (!is_key(key->kind)) {
-        *ret = cel_is_error(key) ? *key : cel_fail(run, "invalid qualifier type: %s", cel_kind_name(key->kind));
+        *ret =
+            cel_is_error(key) ? *key : cel_fail(run, "invalid qualifier type: %s", cel_kind_name(key->kind));
         return false;
     }
     if (object->kind == CEL_MAP)
@@ -131,7 +133,8 @@ static bool pick(struct cel_run *run, const struct cel_value *object, const stru
     return true;
 }
 
-static struct cel_value missing(struct cel_run *run, const struct cel_value *object, const struct cel_value *key)
+static struct cel_value missing(struct cel_run *run, const struct cel_value *object,
+                                const struct cel_value *key)
 {
     struct str text = cel_value_text(run, key);
     if (object->kind == CEL_LIST)
@@ -154,7 +157,8 @@ static bool qualify(struct cel_run *run, const struct cel_node *node, struct way
         return true;
     if (cel_is_error(&way->at))
         return end_with(way, way->at);
-    return end_with(way, way->optional ? (struct cel_value){ .kind = CEL_OPTIONAL } : missing(run, &object, &key));
+    return end_with(way,
+                    way->optional ? (struct cel_value){ .kind = CEL_OPTIONAL } : missing(run, &object, &key));
 }
 
 /* False: the way has ended. */

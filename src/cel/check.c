@@ -10,10 +10,11 @@ bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const
     return cel_type_assign(&checker->types, &a, &b, 1);
 }
 
-void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node, const struct cel_type *expected,
-                        const struct cel_type *found)
+void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node,
+                        const struct cel_type *expected, const struct cel_type *found)
 {
-    struct str a = cel_type_text(&checker->types, expected, false), b = cel_type_text(&checker->types, found, false);
+    struct str a = cel_type_text(&checker->types, expected, false),
+               b = cel_type_text(&checker->types, found, false);
     cel_issue(checker->issues, node->at, "expected type '" STR_FMT "' but found '" STR_FMT "'", STR_ARG(a),
               STR_ARG(b));
 }
@@ -81,8 +82,8 @@ static const struct cel_type *device_field(struct cel_checker *checker, struct s
     return cel_type_map(types, &cel_type_string, cel_type_map(types, &cel_type_string, value));
 }
 
-const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node, struct cel_node *operand,
-                                       struct str field, bool optional)
+const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node,
+                                       struct cel_node *operand, struct str field, bool optional)
 {
     cel_check(checker, operand);
     const struct cel_type *type = cel_type_resolve(&checker->types, operand->type, false), *result;
@@ -103,7 +104,8 @@ const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_n
             cel_check_fits(checker, &cel_type_dyn, type);
         } else if (!cel_type_is_dyn(type) && type->kind != TYPE_ERROR) {
             struct str text = cel_type_text(&checker->types, type, false);
-            cel_issue(checker->issues, node->at, "type '" STR_FMT "' does not support field selection", STR_ARG(text));
+            cel_issue(checker->issues, node->at, "type '" STR_FMT "' does not support field selection",
+                      STR_ARG(text));
         }
         result = &cel_type_dyn;
     }
@@ -177,7 +179,8 @@ static void check_map(struct cel_checker *checker, struct cel_node *node)
 }
 
 /* The types of the variables of a fold over `range`. */
-static void range_types(struct cel_checker *checker, struct cel_node *node, const struct cel_type *ret[static 2])
+static void range_types(struct cel_checker *checker, struct cel_node *node,
+                        const struct cel_type *ret[static 2])
 {
     bool two = !str_empty(node->fold.var2);
     const struct cel_type *range = cel_type_resolve(&checker->types, node->fold.range->type, false);
@@ -199,7 +202,8 @@ static void range_types(struct cel_checker *checker, struct cel_node *node, cons
     default: {
         struct str text = cel_type_text(&checker->types, range, false);
         cel_issue(checker->issues, node->fold.range->at,
-                  "expression of type '" STR_FMT "' cannot be range of a comprehension (must be list, map, or dynamic)",
+                  "expression of type '" STR_FMT
+                  "' cannot be range of a comprehension (must be list, map, or dynamic)",
                   STR_ARG(text));
         ret[0] = ret[1] = &cel_type_error;
     }
@@ -240,8 +244,8 @@ static void check_fold(struct cel_checker *checker, struct cel_node *node)
 static void check_literal(struct cel_node *node)
 {
     static const struct cel_type *const types[] = {
-        [CEL_NULL] = &cel_type_null,     [CEL_BOOL] = &cel_type_bool,     [CEL_INT] = &cel_type_int,
-        [CEL_UINT] = &cel_type_uint,     [CEL_DOUBLE] = &cel_type_double, [CEL_STRING] = &cel_type_string,
+        [CEL_NULL] = &cel_type_null,   [CEL_BOOL] = &cel_type_bool,     [CEL_INT] = &cel_type_int,
+        [CEL_UINT] = &cel_type_uint,   [CEL_DOUBLE] = &cel_type_double, [CEL_STRING] = &cel_type_string,
         [CEL_BYTES] = &cel_type_bytes,
     };
     node->type = types[node->literal.kind];

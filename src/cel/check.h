@@ -28,10 +28,10 @@ void cel_check(struct cel_checker *checker, struct cel_node *node);
 void cel_check_call(struct cel_checker *checker, struct cel_node *node);
 /* "a.b.c", if the node is just that. */
 bool cel_check_qualified(const struct cel_node *node, struct strbuf *out);
-const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node, struct cel_node *operand,
-                                       struct str field, bool optional);
+const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node,
+                                       struct cel_node *operand, struct str field, bool optional);
 bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const struct cel_type *b);
-void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node, const struct cel_type *expected,
-                        const struct cel_type *found);
+void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node,
+                        const struct cel_type *expected, const struct cel_type *found);
 
 #endif

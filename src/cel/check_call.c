@@ -61,8 +61,9 @@ static void no_overload(struct cel_checker *checker, struct cel_node *node)
 }
 
 /* Whether the overload fits; then what it takes and gives. */
-static bool fits(struct cel_checker *checker, const struct cel_call *call, const struct cel_overload *overload,
-                 struct cel_candidate *ret, const struct cel_type **ret_type)
+static bool fits(struct cel_checker *checker, const struct cel_call *call,
+                 const struct cel_overload *overload, struct cel_candidate *ret,
+                 const struct cel_type **ret_type)
 {
     const struct cel_type *signature[CEL_ARGS_MAX + 1], *args[CEL_ARGS_MAX];
     if (overload->member != call->member)
@@ -140,7 +141,8 @@ static void check_opt_select(struct cel_checker *checker, struct cel_node *node)
 {
     struct cel_node *field = node->call.args[1];
     cel_check(checker, field);
-    const struct cel_type *type = cel_check_field(checker, node, node->call.args[0], field->literal.text, true);
+    const struct cel_type *type =
+        cel_check_field(checker, node, node->call.args[0], field->literal.text, true);
     node->type = cel_type_resolve(&checker->types, type, false);
 }
 

@@ -29,7 +29,8 @@ bool cel_parse_uint(struct str text, uint64_t *ret)
     uint64_t value = 0;
     for (size_t at = 0; at < text.len; at++) {
         unsigned digit = (unsigned)(text.ptr[at] - '0');
-        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value))
             return false;
     }
     *ret = value;
@@ -52,7 +53,8 @@ static bool parse_special(struct str text, double *ret)
     return true;
 }
 
-/* [sign] digits [. digits] [e [sign] digits], or the same in hexadecimal with a binary exponent, which must be there. */
+/* [sign] digits [. digits] [e [sign] digits], or the same in hexadecimal with a binary exponent, which must be there.
+ * */
 static bool is_float(struct str text)
 {
     size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
@@ -106,7 +108,8 @@ static struct cel_value to_int(struct cel_run *run, const struct cel_value *args
     case CEL_INT:
         return *args;
     case CEL_UINT:
-        return args->uinteger > INT64_MAX ? cel_fail_static("integer overflow") : cel_int((int64_t)args->uinteger);
+        return args->uinteger > INT64_MAX ? cel_fail_static("integer overflow")
+                                          : cel_int((int64_t)args->uinteger);
     case CEL_DOUBLE:
         if (!(args->number > -0x1p63 && args->number < 0x1p63))
             return cel_fail_static("integer overflow");
@@ -162,8 +165,9 @@ struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *v
     case CEL_STRING:
         return *value;
     case CEL_BYTES:
-        return cel_text_valid(value->text) ? cel_string(value->text)
-                                           : cel_fail_static("invalid UTF-8 in bytes, cannot convert to string");
+        return cel_text_valid(value->text)
+                   ? cel_string(value->text)
+                   : cel_fail_static("invalid UTF-8 in bytes, cannot convert to string");
     case CEL_BOOL:
         return cel_string(value->boolean ? STR("true") : STR("false"));
     case CEL_TYPE:
@@ -181,13 +185,13 @@ struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *v
     }
     if (!cel_take(run, sizeof(number)))
         return cel_stop(run);
-    struct str text = value->kind == CEL_INT    ? arena_printf(run->scratch, "%lld", (long long)value->integer)
-                      : value->kind == CEL_UINT ? arena_printf(run->scratch, "%llu", (unsigned long long)value->uinteger)
-                      : value->kind == CEL_DOUBLE
-                          ? arena_str(run->scratch, cel_double_text(value->number, false, number))
-                      : value->kind == CEL_DURATION  ? cel_duration_text(value->duration_ns, run->scratch)
-                      : value->kind == CEL_TIMESTAMP ? cel_timestamp_text(value->timestamp, run->scratch)
-                                                     : cel_ip_text(value, run->scratch);
+    struct str text =
+        value->kind == CEL_INT      ? arena_printf(run->scratch, "%lld", (long long)value->integer)
+        : value->kind == CEL_UINT   ? arena_printf(run->scratch, "%llu", (unsigned long long)value->uinteger)
+        : value->kind == CEL_DOUBLE ? arena_str(run->scratch, cel_double_text(value->number, false, number))
+        : value->kind == CEL_DURATION  ? cel_duration_text(value->duration_ns, run->scratch)
+        : value->kind == CEL_TIMESTAMP ? cel_timestamp_text(value->timestamp, run->scratch)
+                                       : cel_ip_text(value, run->scratch);
     return cel_string(text);
 }
 

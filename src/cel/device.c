@@ -32,7 +32,8 @@ static bool ids_find(const struct cel_map *map, const struct cel_value *key, str
     (void)scratch;
     if (key->kind != CEL_STRING)
         return false;
-    const struct cel_device_entry *entry = find_entry(container_of(map, const struct entries_map, head), key->text);
+    const struct cel_device_entry *entry =
+        find_entry(container_of(map, const struct entries_map, head), key->text);
     if (entry)
         *ret = entry->value;
     return entry != NULL;
@@ -211,8 +212,8 @@ static const char *no_bool(const struct cel_value *value)
     }
 }
 
-int cel_device_matches(const struct cel_program *program, const struct cel_device *device, struct arena *scratch,
-                       bool *ret, struct error *err)
+int cel_device_matches(const struct cel_program *program, const struct cel_device *device,
+                       struct arena *scratch, bool *ret, struct error *err)
 {
     struct cel_binding variable = cel_device_binding(device, scratch);
     struct cel_value value;

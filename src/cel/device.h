@@ -10,7 +10,8 @@
 
 struct cel_device_entry {
     struct str domain, id;
-    struct cel_value value; /* an attribute: bool, int, string, semver, or a list of one of them; a capacity: quantity */
+    struct cel_value
+        value; /* an attribute: bool, int, string, semver, or a list of one of them; a capacity: quantity */
 };
 
 struct cel_device {

@@ -6,7 +6,8 @@
 
 #include <stdarg.h>
 
-enum { WORK_MAX = 50000000 };
+/* About the time that the dearest evaluation within the cost limit takes. */
+enum { WORK_MAX = 12000000 };
 /* What the values of an evaluation may take: far more than any within the cost limit should need. */
 static const size_t BYTES_MAX = (size_t)64 << 20;
 
@@ -87,7 +88,8 @@ static bool takes_parts(struct cel_run *run, const uint8_t parts[static 2], cons
     return takes_kind(parts[0], &first) && takes_kind(parts[1], &second);
 }
 
-static bool takes(struct cel_run *run, const struct cel_candidate *candidate, const struct cel_value *args, size_t len)
+static bool takes(struct cel_run *run, const struct cel_candidate *candidate, const struct cel_value *args,
+                  size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!takes_kind(candidate->kinds[i], &args[i]) || !takes_parts(run, candidate->parts[i], &args[i]))
@@ -96,16 +98,17 @@ static bool takes(struct cel_run *run, const struct cel_candidate *candidate, co
 }
 
 static struct cel_value no_overload_for(struct cel_run *run, const struct cel_call *call,
-                                         const struct cel_value *args)
+                                        const struct cel_value *args)
 {
     _cleanup_(strbuf_release) struct strbuf types = { 0 };
     for (size_t i = 0; i < call->len; i++)
         strbuf_printf(&types, "%s%s", i ? ", " : "", cel_kind_name(args[i].kind));
-    return cel_fail(run, "no such overload: " STR_FMT "(%s)", STR_ARG(call->function), types.text ? types.text : "");
+    return cel_fail(run, "no such overload: " STR_FMT "(%s)", STR_ARG(call->function),
+                    types.text ? types.text : "");
 }
 
-static struct cel_value dispatch(struct cel_run *run, const struct cel_call *call, const struct cel_value *args,
-                                 const struct cel_overload **ret_chosen)
+static struct cel_value dispatch(struct cel_run *run, const struct cel_call *call,
+                                 const struct cel_value *args, const struct cel_overload **ret_chosen)
 {
     for (size_t i = 0; i < call->candidates_len; i++) {
         const struct cel_overload *overload = call->candidates[i].overload;
@@ -161,14 +164,15 @@ static struct cel_value eval_equality(struct cel_run *run, const struct cel_call
     struct cel_value a = cel_eval_node(run, call->args[0]);
     struct cel_value b = run->stopped ? a : cel_eval_node(run, call->args[1]);
     struct cel_value result = cel_is_error(&a) ? a : b;
+    uint64_t cost = cel_equality_cost(&a, &b, equals);
+    if (run->stopped || !cel_charge(run, cost)) /* before it is done: there may be a lot to compare */
+        return cel_stop(run);
     if (!cel_is_error(&result)) {
         enum cel_equality equality = cel_values_equal(run, &a, &b);
         result = equality == CEL_INCOMPARABLE && equals ? cel_no_overload()
                                                         : cel_bool((equality == CEL_EQUAL) == equals);
     }
-    if (run->stopped || !cel_charge(run, cel_equality_cost(&a, &b, equals)))
-        return cel_stop(run);
-    return result;
+    return run->stopped ? cel_stop(run) : result;
 }
 
 static struct cel_value eval_in_set(struct cel_run *run, const struct cel_call *call)
@@ -277,7 +281,8 @@ static struct cel_value map_of(struct cel_run *run, const struct cel_node *node)
         bool missing;
         if (!take_optional(&value, node->map.optional, i, &missing)) {
             struct str k = cel_value_text(run, &key), v = cel_value_text(run, &value);
-            return cel_fail(run, "cannot initialize optional entry '" STR_FMT "' from non-optional value " STR_FMT,
+            return cel_fail(run,
+                            "cannot initialize optional entry '" STR_FMT "' from non-optional value " STR_FMT,
                             STR_ARG(k), STR_ARG(v));
         }
         if (missing)

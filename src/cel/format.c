@@ -13,17 +13,18 @@
 #define REGEX_USED(pattern) "regex used for validation is '" pattern "')"
 
 #define SUBDOMAIN_MESSAGE \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must " \
-    ALPHANUMERIC " (e.g. 'example.com', " REGEX_USED(SUBDOMAIN)
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " \
+    "must " ALPHANUMERIC " (e.g. 'example.com', " REGEX_USED(SUBDOMAIN)
 #define LABEL_MESSAGE \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must " ALPHANUMERIC \
-    " (e.g. 'my-name',  or '123-abc', " REGEX_USED(LABEL)
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and " \
+    "must " ALPHANUMERIC " (e.g. 'my-name',  or '123-abc', " REGEX_USED(LABEL)
 #define LABEL_1035_MESSAGE \
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic " \
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', " REGEX_USED(LABEL_1035)
+    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', " REGEX_USED( \
+        LABEL_1035)
 #define LABEL_VALUE_MESSAGE \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must " \
-    ALPHANUMERIC " (e.g. 'MyValue',  or 'my_value',  or '12345', " REGEX_USED("(" NAME ")?")
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " \
+    "must " ALPHANUMERIC " (e.g. 'MyValue',  or 'my_value',  or '12345', " REGEX_USED("(" NAME ")?")
 #define NAME_MESSAGE \
     "must consist of alphanumeric characters, '-', '_' or '.', and must " ALPHANUMERIC \
     " (e.g. 'MyName',  or 'my.name',  or '123-abc', " REGEX_USED(NAME)
@@ -44,13 +45,15 @@ struct cel_format {
 
 static const struct cel_format formats[] = {
     { "format.dns1123Label", "DNS1123Label", FORM_PATTERN, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
-    { "format.dns1123Subdomain", "DNS1123Subdomain", FORM_PATTERN, 253, "^" SUBDOMAIN "$", SUBDOMAIN_MESSAGE, 60 },
+    { "format.dns1123Subdomain", "DNS1123Subdomain", FORM_PATTERN, 253, "^" SUBDOMAIN "$", SUBDOMAIN_MESSAGE,
+      60 },
     { "format.dns1035Label", "DNS1035Label", FORM_PATTERN, 63, "^" LABEL_1035 "$", LABEL_1035_MESSAGE, 30 },
     { "format.qualifiedName", "QualifiedName", FORM_QUALIFIED, 63, "^" NAME "$", NAME_MESSAGE, 60 },
     { "format.dns1123LabelPrefix", "DNS1123LabelPrefix", FORM_PREFIX, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
     { "format.dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", FORM_PREFIX, 253, "^" SUBDOMAIN "$",
       SUBDOMAIN_MESSAGE, 60 },
-    { "format.dns1035LabelPrefix", "DNS1035LabelPrefix", FORM_PREFIX, 63, "^" LABEL_1035 "$", LABEL_1035_MESSAGE, 30 },
+    { "format.dns1035LabelPrefix", "DNS1035LabelPrefix", FORM_PREFIX, 63, "^" LABEL_1035 "$",
+      LABEL_1035_MESSAGE, 30 },
     { "format.labelValue", "LabelValue", FORM_PATTERN, 63, "^(" NAME ")?$", LABEL_VALUE_MESSAGE, 40 },
     { "format.uri", "URI", FORM_URI, 0, NULL, NULL, 1103 },
     { "format.uuid", "uuid", FORM_PATTERN, 0, UUID, "does not match the UUID format", sizeof(UUID) - 1 },
@@ -73,16 +76,18 @@ static bool fits(struct cel_run *run, const char *pattern, struct str text)
 static void complain(struct cel_run *run, struct cel_value *problems, const char *prefix, const char *message)
 {
     if (!cel_is_error(problems) && cel_take(run, strlen(message)))
-        *problems = cel_list_push(run, problems, cel_string(arena_printf(run->scratch, "%s%s", prefix, message)));
+        *problems =
+            cel_list_push(run, problems, cel_string(arena_printf(run->scratch, "%s%s", prefix, message)));
 }
 
-static void check_pattern(struct cel_run *run, const struct cel_format *format, struct str text, const char *prefix,
-                          struct cel_value *problems)
+static void check_pattern(struct cel_run *run, const struct cel_format *format, struct str text,
+                          const char *prefix, struct cel_value *problems)
 {
     char limit[64];
     /* Two packages of the reference, two words for it. */
     bool key = prefix[0] || strcmp(format->message, LABEL_VALUE_MESSAGE) == 0;
-    snprintf(limit, sizeof(limit), "must be no more than %u %s", format->len_max, key ? "bytes" : "characters");
+    snprintf(limit, sizeof(limit), "must be no more than %u %s", format->len_max,
+             key ? "bytes" : "characters");
     if (format->len_max && text.len > format->len_max)
         complain(run, problems, prefix, limit);
     if (fits(run, format->pattern, text))
@@ -138,11 +143,12 @@ static bool is_datetime(struct cel_run *run, const struct cel_format *format, st
     struct str time = str_slice(all, (size_t)mark + 1, all.len);
     ptrdiff_t next = str_find(time, 't');
     time = next < 0 ? time : str_slice(time, 0, (size_t)next);
-    return fits(run, format->pattern, time) && memcmp(time.ptr, "23", 2) <= 0 && memcmp(time.ptr + 3, "59", 2) <= 0 &&
-           memcmp(time.ptr + 6, "59", 2) <= 0;
+    return fits(run, format->pattern, time) && memcmp(time.ptr, "23", 2) <= 0 &&
+           memcmp(time.ptr + 3, "59", 2) <= 0 && memcmp(time.ptr + 6, "59", 2) <= 0;
 }
 
-static void check(struct cel_run *run, const struct cel_format *format, struct str text, struct cel_value *problems)
+static void check(struct cel_run *run, const struct cel_format *format, struct str text,
+                  struct cel_value *problems)
 {
     const char *problem;
     switch (format->form) {
@@ -221,7 +227,8 @@ static struct cel_value constant(struct cel_run *run, const struct cel_value *ar
 #define CONSTANT(name) { name, name, "-> format", constant, false, false, COST_ONE }
 
 const struct cel_overload cel_lib_format[] = {
-    { "validate", "format-validate", "format, string -> opt(list(string))", validate, true, false, COST_VALIDATE },
+    { "validate", "format-validate", "format, string -> opt(list(string))", validate, true, false,
+      COST_VALIDATE },
     { "format.named", "format-named", "string -> opt(format)", named, false, false, COST_ONE },
     CONSTANT("format.byte"),
     CONSTANT("format.date"),

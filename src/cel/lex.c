@@ -154,7 +154,9 @@ static struct cel_token lex_word(struct cel_lexer *lexer)
     static const struct {
         const char *text;
         int kind;
-    } words[] = { { "true", TOKEN_TRUE }, { "false", TOKEN_FALSE }, { "null", TOKEN_NULL }, { "in", TOKEN_IN } };
+    } words[] = {
+        { "true", TOKEN_TRUE }, { "false", TOKEN_FALSE }, { "null", TOKEN_NULL }, { "in", TOKEN_IN }
+    };
 
     size_t from = lexer->at, prefix = 0;
     bool raw = false, bytes = false;
@@ -198,7 +200,7 @@ static struct cel_token lex_sign(struct cel_lexer *lexer)
         char text[3];
         int kind;
     } pairs[] = {
-        { "==", TOKEN_EQ }, { "!=", TOKEN_NE }, { "<=", TOKEN_LE },
+        { "==", TOKEN_EQ }, { "!=", TOKEN_NE },  { "<=", TOKEN_LE },
         { ">=", TOKEN_GE }, { "&&", TOKEN_AND }, { "||", TOKEN_OR },
     };
     size_t from = lexer->at;

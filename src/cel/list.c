@@ -27,14 +27,20 @@ static const struct cel_list_ops item_ops = { .at = items_at };
 /* The same at another address: what it is, is told by that. */
 static const struct cel_list_ops grower_ops = { .at = items_at };
 
+/* The half that has item *i, and which of its items it is. */
+static const struct cel_list *step_into(const struct cel_list *list, size_t *i)
+{
+    const struct concat_list *both = container_of(list, const struct concat_list, head);
+    if (*i < both->first->len)
+        return both->first;
+    *i -= both->first->len;
+    return both->second;
+}
+
 static void concat_at(const struct cel_list *list, size_t i, struct arena *scratch, struct cel_value *ret)
 {
-    while (list->ops->at == concat_at) {
-        const struct concat_list *both = container_of(list, const struct concat_list, head);
-        bool first = i < both->first->len;
-        i -= first ? 0 : both->first->len;
-        list = first ? both->first : both->second;
-    }
+    while (list->ops->at == concat_at)
+        list = step_into(list, &i);
     list->ops->at(list, i, scratch, ret);
 }
 
@@ -48,6 +54,8 @@ bool cel_list_is_concat(const struct cel_list *list)
 struct cel_value cel_list_item(struct cel_run *run, const struct cel_list *list, size_t i)
 {
     struct cel_value value;
+    for (; list->ops == &concat_ops; run->work++) /* whoever asks often looks at the work done now and then */
+        list = step_into(list, &i);
     list->ops->at(list, i, run->scratch, &value);
     return value;
 }
@@ -93,7 +101,8 @@ struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *va
 
 static struct cel_value grow(struct cel_run *run, const struct cel_value *value, const struct cel_list *more)
 {
-    struct item_list *list = (struct item_list *)(void *)container_of(value->list, const struct item_list, head);
+    struct item_list *list =
+        (struct item_list *)(void *)container_of(value->list, const struct item_list, head);
     size_t len = list->head.len, added = more->len, want = len + added;
     if (want < len || !cel_work(run, added))
         return cel_stop(run);

@@ -15,7 +15,8 @@ static struct cel_value slice(struct cel_run *run, const struct cel_value *args,
     if (from < 0 || to < 0)
         return cel_fail(run, "cannot slice(%lld, %lld), negative indexes not supported", from, to);
     if (from > to)
-        return cel_fail(run, "cannot slice(%lld, %lld), start index must be less than or equal to end index", from, to);
+        return cel_fail(run, "cannot slice(%lld, %lld), start index must be less than or equal to end index",
+                        from, to);
     if ((uint64_t)to > list->len)
         return cel_fail(run, "cannot slice(%lld, %lld), list is length %zu", from, to, list->len);
     size_t count = (size_t)(to - from);
@@ -76,10 +77,11 @@ static struct cel_value sort_by_keys(struct cel_run *run, const struct cel_value
         return cel_no_overload();
     size_t count = args[0].list->len;
     if (keys->list->len != count)
-        return cel_fail(run,
-                        "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but "
-                        "got %zu and %zu elements respectively",
-                        count, keys->list->len);
+        return cel_fail(
+            run,
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but "
+            "got %zu and %zu elements respectively",
+            count, keys->list->len);
     if (count == 0)
         return args[0];
     struct sortable *order = cel_take(run, arena_bytes(count, sizeof(*order)));
@@ -160,7 +162,8 @@ static struct cel_value sets_contains(struct cel_run *run, const struct cel_valu
 static struct cel_value sets_equivalent(struct cel_run *run, const struct cel_value *args, size_t len)
 {
     (void)len;
-    return cel_bool(contains_all(run, args[0].list, args[1].list) && contains_all(run, args[1].list, args[0].list));
+    return cel_bool(contains_all(run, args[0].list, args[1].list) &&
+                    contains_all(run, args[1].list, args[0].list));
 }
 
 static struct cel_value sets_intersects(struct cel_run *run, const struct cel_value *args, size_t len)
@@ -205,8 +208,8 @@ static struct cel_value sum(struct cel_run *run, const struct cel_value *args, s
     } else {
         const struct cel_candidate *candidate = &run->call->candidates[0];
         const char *id = candidate->overload->id;
-        total = strcmp(id, "list_uint_sum_uint") == 0       ? cel_make_uint(0)
-                : strcmp(id, "list_double_sum_double") == 0 ? cel_make_double(0)
+        total = strcmp(id, "list_uint_sum_uint") == 0           ? cel_make_uint(0)
+                : strcmp(id, "list_double_sum_double") == 0     ? cel_make_double(0)
                 : strcmp(id, "list_duration_sum_duration") == 0 ? (struct cel_value){ .kind = CEL_DURATION }
                                                                 : total;
     }
@@ -217,7 +220,8 @@ static struct cel_value sum(struct cel_run *run, const struct cel_value *args, s
     return total;
 }
 
-static struct cel_value extreme(struct cel_run *run, const struct cel_list *list, int wanted, const char *name)
+static struct cel_value extreme(struct cel_run *run, const struct cel_list *list, int wanted,
+                                const char *name)
 {
     if (list->len == 0)
         return cel_fail(run, "%s called on empty list", name);
@@ -300,17 +304,18 @@ static struct cel_value map_insert(struct cel_run *run, const struct cel_value *
 
 #define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
 #define SORT(type, long_name) \
-    { "sort", "list_" long_name "_sort", "list(" type ") -> list(" type ")", sort_by_keys, true, true, \
-      COST_SELF_COMPARE }, \
+    { "sort", "list_" long_name "_sort", "list(" type ") -> list(" type ")", sort_by_keys, true, \
+      true,   COST_SELF_COMPARE }, \
     { \
-        "@sortByAssociatedKeys", "list_" long_name "_sortByAssociatedKeys", "list(T), list(" type ") -> list(T)", \
-            sort_by_keys, true, true, COST_SELF_COMPARE_KEYS \
+        "@sortByAssociatedKeys", "list_" long_name "_sortByAssociatedKeys", \
+            "list(T), list(" type ") -> list(T)", sort_by_keys, true, true, COST_SELF_COMPARE_KEYS \
     }
 #define COMPARABLE(type) \
     MEMBER("isSorted", "list_" type "_is_sorted_bool", "list(" type ") -> bool", is_sorted, COST_TRAVERSAL), \
         MEMBER("max", "list_" type "_max_" type, "list(" type ") -> " type, max, COST_TRAVERSAL), \
         MEMBER("min", "list_" type "_min_" type, "list(" type ") -> " type, min, COST_TRAVERSAL)
-#define SUMMABLE(type) MEMBER("sum", "list_" type "_sum_" type, "list(" type ") -> " type, sum, COST_TRAVERSAL)
+#define SUMMABLE(type) \
+    MEMBER("sum", "list_" type "_sum_" type, "list(" type ") -> " type, sum, COST_TRAVERSAL)
 
 const struct cel_overload cel_lib_lists[] = {
     MEMBER("slice", "list_slice", "list(T), int, int -> list(T)", slice, COST_LIST_RESULT),
@@ -327,11 +332,12 @@ const struct cel_overload cel_lib_lists[] = {
     { "lists.range", "lists_range", "int -> list(int)", range, false, false, COST_LIST_RESULT },
     MEMBER("reverse", "list_reverse", "list(T) -> list(T)", reverse, COST_LIST_RESULT),
     MEMBER("distinct", "list_distinct", "list(T) -> list(T)", distinct, COST_SELF_COMPARE),
-    { "sets.contains", "list_sets_contains_list", "list(T), list(T) -> bool", sets_contains, false, false, COST_SETS },
-    { "sets.equivalent", "list_sets_equivalent_list", "list(T), list(T) -> bool", sets_equivalent, false, false,
-      COST_SETS_TWICE },
-    { "sets.intersects", "list_sets_intersects_list", "list(T), list(T) -> bool", sets_intersects, false, false,
+    { "sets.contains", "list_sets_contains_list", "list(T), list(T) -> bool", sets_contains, false, false,
       COST_SETS },
+    { "sets.equivalent", "list_sets_equivalent_list", "list(T), list(T) -> bool", sets_equivalent, false,
+      false, COST_SETS_TWICE },
+    { "sets.intersects", "list_sets_intersects_list", "list(T), list(T) -> bool", sets_intersects, false,
+      false, COST_SETS },
     COMPARABLE("int"),
     COMPARABLE("uint"),
     COMPARABLE("double"),

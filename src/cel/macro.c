@@ -40,7 +40,8 @@ static struct cel_node *accu(const struct expansion *m)
     return cel_node_ident(m->arena, m->at, STR(ACCU_NAME));
 }
 
-static struct cel_node *call(const struct expansion *m, struct str function, size_t len, struct cel_node **args)
+static struct cel_node *call(const struct expansion *m, struct str function, size_t len,
+                             struct cel_node **args)
 {
     return cel_node_call(m->arena, m->at, function, false, args, len);
 }
@@ -284,8 +285,9 @@ static struct cel_node *expand_sort_by(struct expansion *m)
     struct str name = STR("@__sortBy_input__");
     struct cel_node *target = m->args[0];
     if (target->kind == NODE_LITERAL || target->kind == NODE_MAP)
-        return wrong(m, target,
-                     "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
+        return wrong(
+            m, target,
+            "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
     struct cel_node *input = cel_node_ident(m->arena, m->at, name);
     struct cel_node *map_args[] = { input, m->args[1], m->args[2] };
     struct expansion inner = *m;
@@ -329,8 +331,9 @@ static const struct macro {
     { STR("sortBy"), 2, true, expand_sort_by },
 };
 
-struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues, size_t at, struct str function,
-                                  bool member, struct cel_node **args, size_t len, bool *ret_failed)
+struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues, size_t at,
+                                  struct str function, bool member, struct cel_node **args, size_t len,
+                                  bool *ret_failed)
 {
     struct expansion m = { .arena = arena, .issues = issues, .at = at, .args = args, .len = len };
     for (size_t i = 0; i < ARRAY_SIZE(macros); i++) {

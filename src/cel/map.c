@@ -201,7 +201,8 @@ bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct ce
     struct cel_value ignored;
     if (map->ops->at == entries_at && map->len > 0 && !is_hashable(key))
         cel_crash(run);
-    return map->ops->contains ? map->ops->contains(map, key) : map->ops->find(map, key, run->scratch, &ignored);
+    return map->ops->contains ? map->ops->contains(map, key)
+                              : map->ops->find(map, key, run->scratch, &ignored);
 }
 
 struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,

@@ -40,7 +40,9 @@ static bool parse_v4(struct str text, uint8_t out[static 4])
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'                     ? c - '0'
+           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                    : -1;
 }
 
 /* Opens the gap that :: left at `gap`. */
@@ -192,7 +194,8 @@ static struct cel_value to_ip(struct cel_run *run, const struct cel_value *args,
     struct cel_ip ip;
     struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
     if (!parse_address(args->text, &ip))
-        return cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string", STR_ARG(text));
+        return cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string",
+                        STR_ARG(text));
     return make(run, CEL_IP, &ip);
 }
 
@@ -202,7 +205,8 @@ static struct cel_value to_cidr(struct cel_run *run, const struct cel_value *arg
     struct cel_ip ip;
     struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
     if (!parse_prefix(args->text, &ip))
-        return cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"", STR_ARG(text));
+        return cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"",
+                        STR_ARG(text));
     return make(run, CEL_CIDR, &ip);
 }
 
@@ -332,12 +336,14 @@ const struct cel_overload cel_lib_net[] = {
     MEMBER("family", "ip_family", "ip -> int", family, COST_ONE),
     MEMBER("isUnspecified", "ip_is_unspecified", "ip -> bool", is_unspecified, COST_ONE),
     MEMBER("isLoopback", "ip_is_loopback", "ip -> bool", is_loopback, COST_ONE),
-    MEMBER("isLinkLocalMulticast", "ip_is_link_local_multicast", "ip -> bool", is_link_local_multicast, COST_ONE),
+    MEMBER("isLinkLocalMulticast", "ip_is_link_local_multicast", "ip -> bool", is_link_local_multicast,
+           COST_ONE),
     MEMBER("isLinkLocalUnicast", "ip_is_link_local_unicast", "ip -> bool", is_link_local_unicast, COST_ONE),
     MEMBER("isGlobalUnicast", "ip_is_global_unicast", "ip -> bool", is_global_unicast, COST_ONE),
     MEMBER("containsIP", "cidr_contains_ip_string", "cidr, string -> bool", contains_ip, COST_CONTAINS_IP),
     MEMBER("containsIP", "cidr_contains_ip_ip", "cidr, ip -> bool", contains_ip, COST_CONTAINS_IP),
-    MEMBER("containsCIDR", "cidr_contains_cidr_string", "cidr, string -> bool", contains_cidr, COST_CONTAINS_CIDR),
+    MEMBER("containsCIDR", "cidr_contains_cidr_string", "cidr, string -> bool", contains_cidr,
+           COST_CONTAINS_CIDR),
     MEMBER("containsCIDR", "cidr_contains_cidr", "cidr, cidr -> bool", contains_cidr, COST_CONTAINS_CIDR),
     MEMBER("masked", "cidr_masked", "cidr -> cidr", masked, COST_ONE),
     MEMBER("prefixLength", "cidr_prefix_length", "cidr -> int", prefix_length, COST_ONE),

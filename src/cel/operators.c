@@ -32,7 +32,8 @@ static struct cel_value add_same(struct cel_run *run, const struct cel_value *a,
     uint64_t u;
     switch (a->kind) {
     case CEL_INT:
-        return __builtin_add_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW) : cel_int(i);
+        return __builtin_add_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW)
+                                                                  : cel_int(i);
     case CEL_UINT:
         return __builtin_add_overflow(a->uinteger, b->uinteger, &u) ? cel_fail_static(UINT_OVERFLOW)
                                                                     : cel_make_uint(u);
@@ -77,7 +78,8 @@ static struct cel_value subtract(struct cel_run *run, const struct cel_value *ar
         return cel_no_overload();
     switch (a->kind) {
     case CEL_INT:
-        return __builtin_sub_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW) : cel_int(i);
+        return __builtin_sub_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW)
+                                                                  : cel_int(i);
     case CEL_UINT:
         return __builtin_sub_overflow(a->uinteger, b->uinteger, &u) ? cel_fail_static(UINT_OVERFLOW)
                                                                     : cel_make_uint(u);
@@ -104,7 +106,8 @@ static struct cel_value multiply(struct cel_run *run, const struct cel_value *ar
         return cel_no_overload();
     switch (a->kind) {
     case CEL_INT:
-        return __builtin_mul_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW) : cel_int(i);
+        return __builtin_mul_overflow(a->integer, b->integer, &i) ? cel_fail_static(INT_OVERFLOW)
+                                                                  : cel_int(i);
     case CEL_UINT:
         return __builtin_mul_overflow(a->uinteger, b->uinteger, &u) ? cel_fail_static(UINT_OVERFLOW)
                                                                     : cel_make_uint(u);
@@ -171,7 +174,7 @@ static struct cel_value negate(struct cel_run *run, const struct cel_value *args
     return args->kind == CEL_INT ? cel_int(-value) : duration(-value);
 }
 
-static struct cel_value not(struct cel_run *run, const struct cel_value *args, size_t len)
+static struct cel_value not(struct cel_run * run, const struct cel_value *args, size_t len)
 {
     (void)run;
     (void)len;
@@ -225,7 +228,8 @@ static struct cel_value size(struct cel_run *run, const struct cel_value *args, 
     (void)run;
     (void)len;
     uint64_t count = cel_size_of(args);
-    if (args->kind != CEL_STRING && args->kind != CEL_BYTES && args->kind != CEL_LIST && args->kind != CEL_MAP)
+    if (args->kind != CEL_STRING && args->kind != CEL_BYTES && args->kind != CEL_LIST &&
+        args->kind != CEL_MAP)
         return cel_no_overload();
     return count > INT64_MAX ? cel_fail_static(INT_OVERFLOW) : cel_int((int64_t)count);
 }

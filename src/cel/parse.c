@@ -143,7 +143,8 @@ static struct cel_node *parse_expr(struct parser *p);
 static struct cel_node *call_or_macro(struct parser *p, size_t at, struct str function, bool member,
                                       struct cel_node **args, size_t len)
 {
-    struct cel_node *node = cel_macro_expand(p->arena, p->issues, at, function, member, args, len, &p->failed);
+    struct cel_node *node =
+        cel_macro_expand(p->arena, p->issues, at, function, member, args, len, &p->failed);
     if (p->failed)
         return NULL;
     return node ? node : cel_node_call(p->arena, at, function, member, args, len);
@@ -160,11 +161,13 @@ static struct cel_node *parse_int(struct parser *p, bool negative)
     for (size_t i = hex ? 2 : 0; i < end; i++) {
         char c = token.text.ptr[i];
         unsigned digit = (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-        if (__builtin_mul_overflow(value, hex ? 16u : 10u, &value) || __builtin_add_overflow(value, digit, &value))
+        if (__builtin_mul_overflow(value, hex ? 16u : 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value))
             return fail(p, token.at, is_unsigned ? "invalid uint literal" : "invalid int literal");
     }
     if (is_unsigned)
-        return cel_node_literal(p->arena, token.at, (struct cel_value){ .kind = CEL_UINT, .uinteger = value });
+        return cel_node_literal(p->arena, token.at,
+                                (struct cel_value){ .kind = CEL_UINT, .uinteger = value });
     if (value > (uint64_t)INT64_MAX + (negative ? 1 : 0))
         return fail(p, token.at, "invalid int literal");
     int64_t number = negative ? (int64_t)(0 - value) : (int64_t)value;
@@ -304,8 +307,8 @@ static struct cel_node *parse_call(struct parser *p, struct str function, struct
 static bool is_reserved(struct str name)
 {
     static const char *const reserved[] = {
-        "as",  "break",  "const", "continue", "else",      "for",    "function", "if",   "import",
-        "let", "loop",   "package", "namespace", "return", "var",    "void",     "while",
+        "as",  "break", "const",   "continue",  "else",   "for", "function", "if",    "import",
+        "let", "loop",  "package", "namespace", "return", "var", "void",     "while",
     };
     for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
         if (str_is(name, reserved[i]))
@@ -325,8 +328,8 @@ static struct cel_node *parse_name(struct parser *p)
         p->failed = true;
         return NULL;
     }
-    struct str name = dot ? arena_printf(p->arena, "." STR_FMT, STR_ARG(token.text))
-                          : arena_str(p->arena, token.text);
+    struct str name =
+        dot ? arena_printf(p->arena, "." STR_FMT, STR_ARG(token.text)) : arena_str(p->arena, token.text);
     if (p->token.kind == '(')
         return parse_call(p, name, NULL);
     return cel_node_ident(p->arena, token.at, name);
@@ -446,10 +449,10 @@ static const struct binary {
     int token, level; /* 2 binds tighter than 1, and 1 than 0 */
     struct str function;
 } binaries[] = {
-    { '*', 2, STR("_*_") },        { '/', 2, STR("_/_") },        { '%', 2, STR("_%_") },
-    { '+', 1, STR("_+_") },        { '-', 1, STR("_-_") },        { '<', 0, STR("_<_") },
-    { '>', 0, STR("_>_") },        { TOKEN_LE, 0, STR("_<=_") },  { TOKEN_GE, 0, STR("_>=_") },
-    { TOKEN_EQ, 0, STR("_==_") },  { TOKEN_NE, 0, STR("_!=_") },  { TOKEN_IN, 0, STR(FN_IN) },
+    { '*', 2, STR("_*_") },       { '/', 2, STR("_/_") },       { '%', 2, STR("_%_") },
+    { '+', 1, STR("_+_") },       { '-', 1, STR("_-_") },       { '<', 0, STR("_<_") },
+    { '>', 0, STR("_>_") },       { TOKEN_LE, 0, STR("_<=_") }, { TOKEN_GE, 0, STR("_>=_") },
+    { TOKEN_EQ, 0, STR("_==_") }, { TOKEN_NE, 0, STR("_!=_") }, { TOKEN_IN, 0, STR(FN_IN) },
 };
 
 static const struct binary *binary_at(const struct parser *p, int level)

@@ -35,7 +35,8 @@ struct cel_node *cel_node_call(struct arena *arena, size_t at, struct str functi
 
 /* macro.c: if this call is one of a macro, its expansion; NULL if it is not one; `*ret_failed` if it is one with
  * wrong arguments, which `issues` names then. `args` has the target first if `member`. */
-struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues, size_t at, struct str function,
-                                  bool member, struct cel_node **args, size_t len, bool *ret_failed);
+struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues, size_t at,
+                                  struct str function, bool member, struct cel_node **args, size_t len,
+                                  bool *ret_failed);
 
 #endif

@@ -45,8 +45,8 @@ static int become_constant(struct plan *plan, struct cel_node *node)
 
 static bool is_conversion(struct str function)
 {
-    static const char *const names[] = { "bool", "bytes", "double", "duration", "dyn",
-                                         "int",  "string", "timestamp", "type", "uint" };
+    static const char *const names[] = { "bool", "bytes",  "double",    "duration", "dyn",
+                                         "int",  "string", "timestamp", "type",     "uint" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (str_is(function, names[i]))
             return true;
@@ -136,12 +136,14 @@ static int walk(struct plan *plan, struct cel_node *node)
     case NODE_MAP:
         r = walk_all(plan, node->map.keys, node->map.len);
         r = r ? r : walk_all(plan, node->map.values, node->map.len);
-        if (r || !all_constant(node->map.keys, node->map.len) || !all_constant(node->map.values, node->map.len))
+        if (r || !all_constant(node->map.keys, node->map.len) ||
+            !all_constant(node->map.values, node->map.len))
             return r;
         return become_constant(plan, node);
     case NODE_FOLD: {
         struct cel_fold *fold = &node->fold;
-        struct cel_node *const parts[] = { fold->init, fold->range, fold->condition, fold->step, fold->result };
+        struct cel_node *const parts[] = { fold->init, fold->range, fold->condition, fold->step,
+                                           fold->result };
         return walk_all(plan, parts, ARRAY_SIZE(parts));
     }
     }

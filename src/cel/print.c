@@ -25,7 +25,7 @@ static int shortest(double value, char digits[static 24])
     while (len > 1 && digits[len - 1] == '0')
         len--;
     digits[len] = '\0';
-    return atoi(p + 1);
+    return (int)strtol(p + 1, NULL, 10);
 }
 
 static size_t put_plain(char *out, const char *digits, int exponent)

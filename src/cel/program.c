@@ -37,13 +37,14 @@ static int check(struct cel_node *root, const struct cel_options *options, struc
     return r ? r : cel_plan(root, arena, err);
 }
 
-int cel_compile(struct str text, const struct cel_options *options, struct arena *arena, struct cel_program **ret,
-                struct error *err)
+int cel_compile(struct str text, const struct cel_options *options, struct arena *arena,
+                struct cel_program **ret, struct error *err)
 {
     static const struct cel_options defaults = { 0 };
     options = options ? options : &defaults;
     if (text.len > CEL_TEXT_LEN_MAX)
-        return error_set(err, -EINVAL, "compilation failed: the expression has more than %d bytes", CEL_TEXT_LEN_MAX);
+        return error_set(err, -EINVAL, "compilation failed: the expression has more than %d bytes",
+                         CEL_TEXT_LEN_MAX);
     text = arena_str(arena, text);
     struct cel_issues issues = { .text = text, .arena = arena };
     struct cel_node *root = cel_parse(text, arena, &issues);

@@ -221,7 +221,7 @@ static struct cel_value add(const struct cel_value *a, const struct cel_value *b
         return cel_fail_static("quantity overflow");
     int8_t scale = b_nanos == 0 ? a->scale : a_nanos == 0 ? b->scale : MIN(a->scale, b->scale);
     bool outgrown = (a->flags | b->flags) & CEL_QUANTITY_DECIMAL || !count_of(nanos, scale, &count) ||
-                   !count_of(a_nanos, scale, &count) || !count_of(b_nanos, scale, &count);
+                    !count_of(a_nanos, scale, &count) || !count_of(b_nanos, scale, &count);
     return make(nanos, scale, CEL_QUANTITY_COMPUTED | (outgrown ? CEL_QUANTITY_DECIMAL : 0));
 }
 

@@ -31,7 +31,8 @@ static uint32_t emit(struct compiler *c, struct regex_step step)
 
 static uint32_t fork_to(struct compiler *c, uint32_t more, uint32_t enough, bool lazy)
 {
-    return emit(c, (struct regex_step){ .op = REGEX_FORK, .next = lazy ? enough : more, .other = lazy ? more : enough });
+    return emit(c, (struct regex_step){
+                       .op = REGEX_FORK, .next = lazy ? enough : more, .other = lazy ? more : enough });
 }
 
 static uint32_t compile(struct compiler *c, const struct regex_node *node, uint32_t next);
@@ -99,8 +100,9 @@ static uint32_t compile(struct compiler *c, const struct regex_node *node, uint3
     case REGEX_EMPTY:
         return next;
     case REGEX_CHARS:
-        return emit(c, (struct regex_step){
-                           .op = REGEX_SET, .next = next, .ranges = node->ranges, .ranges_len = node->ranges_len });
+        return emit(
+            c, (struct regex_step){
+                   .op = REGEX_SET, .next = next, .ranges = node->ranges, .ranges_len = node->ranges_len });
     case REGEX_ASSERT:
         return emit(c, (struct regex_step){ .op = REGEX_CHECK, .next = next, .check = node->check });
     case REGEX_CONCAT:

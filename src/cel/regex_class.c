@@ -25,7 +25,8 @@ void regex_set_add(struct regex_set *set, uint32_t first, uint32_t last, bool fo
             continue;
         for (uint32_t c = run->first; c <= MIN(run->last, last); c += run->step)
             if (c >= first)
-                for (uint32_t other = cel_unicode_fold_next(c); other != c; other = cel_unicode_fold_next(other))
+                for (uint32_t other = cel_unicode_fold_next(c); other != c;
+                     other = cel_unicode_fold_next(other))
                     push(set, other, other);
     }
 }
@@ -107,10 +108,13 @@ bool regex_set_add_posix(struct regex_set *set, struct str name, bool fold)
     static const struct {
         const char *name, *pairs;
     } classes[] = {
-        { "alnum", "09AZaz" },  { "alpha", "AZaz" }, { "blank", "\t\t  " }, { "cntrl", "\x01\x1F\x7F\x7F" },
-        { "digit", "09" },      { "graph", "!~" },   { "lower", "az" },     { "print", " ~" },
-        { "punct", "!/:@[`{~" }, { "space", "\t\r  " }, { "upper", "AZ" },  { "word", "09AZaz__" },
-        { "xdigit", "09AFaf" }, { "ascii", "\x01\x7F" },
+        { "alnum", "09AZaz" },   { "alpha", "AZaz" },
+        { "blank", "\t\t  " },   { "cntrl", "\x01\x1F\x7F\x7F" },
+        { "digit", "09" },       { "graph", "!~" },
+        { "lower", "az" },       { "print", " ~" },
+        { "punct", "!/:@[`{~" }, { "space", "\t\r  " },
+        { "upper", "AZ" },       { "word", "09AZaz__" },
+        { "xdigit", "09AFaf" },  { "ascii", "\x01\x7F" },
     };
     bool negated = name.len > 0 && name.ptr[0] == '^';
     name = negated ? str_slice(name, 1, name.len) : name;

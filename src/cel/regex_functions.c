@@ -5,8 +5,8 @@
 #include "cel/value.h"
 
 /* The pattern of this call; NULL: *ret_error says why there is none. */
-static const struct cel_regex *pattern_of(struct cel_run *run, const struct cel_value *args, const char *prefix,
-                                          struct cel_value *ret_error)
+static const struct cel_regex *pattern_of(struct cel_run *run, const struct cel_value *args,
+                                          const char *prefix, struct cel_value *ret_error)
 {
     if (run->call->regex)
         return run->call->regex;
@@ -81,7 +81,8 @@ const struct cel_overload cel_lib_regex[] = {
     { "matches", "matches", "string, string -> bool", matches, false, false, COST_ONE },
     { "matches", "matches_string", "string, string -> bool", matches, true, false, COST_MATCHES },
     { "find", "string_find_string", "string, string -> string", find, true, false, COST_FIND },
-    { "findAll", "string_find_all_string", "string, string -> list(string)", find_all, true, false, COST_FIND },
+    { "findAll", "string_find_all_string", "string, string -> list(string)", find_all, true, false,
+      COST_FIND },
     { "findAll", "string_find_all_string_int", "string, string, int -> list(string)", find_all, true, false,
       COST_FIND },
     { 0 },

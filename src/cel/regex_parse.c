@@ -104,7 +104,9 @@ static struct regex_node *assertion(struct parser *p, uint32_t check)
 
 static int hex_digit(int c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'                     ? c - '0'
+           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                    : -1;
 }
 
 /* \x7F or \x{10FFFF}, behind the x. */
@@ -302,7 +304,8 @@ static struct regex_node *parse_group(struct parser *p)
     size_t from = p->at++;
     unsigned outer = p->flags;
     if (accept(p, "?")) {
-        if (accept(p, "P<") || (peek(p, 0) == '<' && peek(p, 1) != '=' && peek(p, 1) != '!' && accept(p, "<"))) {
+        if (accept(p, "P<") ||
+            (peek(p, 0) == '<' && peek(p, 1) != '=' && peek(p, 1) != '!' && accept(p, "<"))) {
             if (!take_group_name(p, from))
                 return NULL;
         } else if (!take_flags(p, from)) {
@@ -324,7 +327,10 @@ static struct regex_node *parse_backslash(struct parser *p)
         const char *text;
         uint32_t check;
     } checks[] = {
-        { "\\A", CHECK_TEXT_BEGIN }, { "\\z", CHECK_TEXT_END }, { "\\b", CHECK_WORD }, { "\\B", CHECK_NO_WORD },
+        { "\\A", CHECK_TEXT_BEGIN },
+        { "\\z", CHECK_TEXT_END },
+        { "\\b", CHECK_WORD },
+        { "\\B", CHECK_NO_WORD },
     };
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
         if (accept(p, checks[i].text))

@@ -63,10 +63,11 @@ static bool only(struct str text, bool letters)
 static int parse_number(struct str text, const char *name, uint64_t *ret, struct error *err)
 {
     if (!only(text, false))
-        return error_set(err, -EINVAL, "Invalid character(s) found in %s number \"" STR_FMT "\"", name, STR_ARG(text));
+        return error_set(err, -EINVAL, "Invalid character(s) found in %s number \"" STR_FMT "\"", name,
+                         STR_ARG(text));
     if (text.len > 1 && text.ptr[0] == '0')
-        return error_set(err, -EINVAL, "%c%s number must not contain leading zeroes \"" STR_FMT "\"", name[0] - 32,
-                         name + 1, STR_ARG(text));
+        return error_set(err, -EINVAL, "%c%s number must not contain leading zeroes \"" STR_FMT "\"",
+                         name[0] - 32, name + 1, STR_ARG(text));
     if (!cel_parse_uint(text, ret))
         return error_set(err, -EINVAL, "strconv.ParseUint: parsing \"" STR_FMT "\": %s", STR_ARG(text),
                          text.len ? "value out of range" : "invalid syntax");
@@ -89,16 +90,20 @@ static int parse_prerelease(struct str text, struct prerelease *ret, struct erro
     ret->text = text;
     ret->is_number = only(text, false);
     if (!ret->is_number && !only(text, true))
-        return error_set(err, -EINVAL, "Invalid character(s) found in prerelease \"" STR_FMT "\"", STR_ARG(text));
+        return error_set(err, -EINVAL, "Invalid character(s) found in prerelease \"" STR_FMT "\"",
+                         STR_ARG(text));
     if (ret->is_number && text.len > 1 && text.ptr[0] == '0')
-        return error_set(err, -EINVAL, "Numeric PreRelease version must not contain leading zeroes \"" STR_FMT "\"",
+        return error_set(err, -EINVAL,
+                         "Numeric PreRelease version must not contain leading zeroes \"" STR_FMT "\"",
                          STR_ARG(text));
     if (ret->is_number && !cel_parse_uint(text, &ret->number))
-        return error_set(err, -EINVAL, "strconv.ParseUint: parsing \"" STR_FMT "\": value out of range", STR_ARG(text));
+        return error_set(err, -EINVAL, "strconv.ParseUint: parsing \"" STR_FMT "\": value out of range",
+                         STR_ARG(text));
     return 0;
 }
 
-static int parse_prereleases(struct str text, struct arena *arena, struct cel_semver *version, struct error *err)
+static int parse_prereleases(struct str text, struct arena *arena, struct cel_semver *version,
+                             struct error *err)
 {
     size_t count = 1;
     for (size_t i = 0; i < text.len; i++)
@@ -119,7 +124,8 @@ static int check_build(struct str text, struct error *err)
         if (part.len == 0)
             return error_set(err, -EINVAL, "Build meta data is empty");
         if (!only(part, true))
-            return error_set(err, -EINVAL, "Invalid character(s) found in build meta data \"" STR_FMT "\"", STR_ARG(part));
+            return error_set(err, -EINVAL, "Invalid character(s) found in build meta data \"" STR_FMT "\"",
+                             STR_ARG(part));
         if (!rest.ptr)
             return 0;
     }

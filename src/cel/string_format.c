@@ -49,8 +49,9 @@ static const char *next_clause(struct str format, size_t *at, struct clause *ret
     }
     ret->verb = format.ptr[i];
     *at = i + 1;
-    return strchr("sdfebxXo", ret->verb) && ret->verb ? NULL
-                                                      : "could not parse formatting clause: unrecognized formatting clause";
+    return strchr("sdfebxXo", ret->verb) && ret->verb
+               ? NULL
+               : "could not parse formatting clause: unrecognized formatting clause";
 }
 
 static void put_before(struct strbuf *out, struct str text)
@@ -83,8 +84,31 @@ static const char *misfit(char verb)
     }
 }
 
-static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
-static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
+static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth);
+static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth);
+
+static const char *put_integer(struct strbuf *out, const struct cel_value *value, char verb)
+{
+    bool negative = value->kind == CEL_INT && value->integer < 0;
+    uint64_t number = negative ? 0 - value->uinteger : value->uinteger;
+    if (value->kind == CEL_BOOL && verb == 'b') {
+        number = value->boolean;
+    } else if (value->kind != CEL_INT && value->kind != CEL_UINT) {
+        return misfit(verb);
+    }
+    unsigned base = verb == 'd' ? 10 : verb == 'b' ? 2 : verb == 'o' ? 8 : 16;
+    char digits[65];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[number % base];
+        number /= base;
+    } while (number);
+    strbuf_puts(out, negative ? "-" : "");
+    strbuf_add(out, digits + at, sizeof(digits) - at);
+    return NULL;
+}
 
 /* As Go's %q. */
 static void put_quoted(struct strbuf *out, struct str text)
@@ -150,9 +174,10 @@ static const char *put_map(struct cel_run *run, struct strbuf *out, const struct
 }
 
 /* A value within a list or map: as it would be written in an expression. */
-static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth)
+static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth)
 {
-    if (depth > DEPTH_MAX || !cel_work(run, 1 + out->len / 64))
+    if (depth > DEPTH_MAX || !cel_work(run, 1))
         return "too deep";
     switch (value->kind) {
     case CEL_STRING:
@@ -184,12 +209,15 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
     }
 }
 
-static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth)
+static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth)
 {
     if (value->kind == CEL_LIST)
         return put_list(run, out, value->list, depth);
     if (value->kind == CEL_MAP)
         return put_map(run, out, value->map, depth);
+    if (value->kind == CEL_INT || value->kind == CEL_UINT)
+        return put_integer(out, value, 'd');
     if (value->kind == CEL_NULL) {
         strbuf_puts(out, "null");
         return NULL;
@@ -200,27 +228,6 @@ static const char *put_string(struct cel_run *run, struct strbuf *out, const str
     if (cel_is_error(&text))
         return "could not convert argument to string";
     strbuf_str(out, text.text);
-    return NULL;
-}
-
-static const char *put_integer(struct strbuf *out, const struct cel_value *value, char verb)
-{
-    bool negative = value->kind == CEL_INT && value->integer < 0;
-    uint64_t number = negative ? 0 - value->uinteger : value->uinteger;
-    if (value->kind == CEL_BOOL && verb == 'b') {
-        number = value->boolean;
-    } else if (value->kind != CEL_INT && value->kind != CEL_UINT) {
-        return misfit(verb);
-    }
-    unsigned base = verb == 'd' ? 10 : verb == 'b' ? 2 : verb == 'o' ? 8 : 16;
-    char digits[65];
-    size_t at = sizeof(digits);
-    do {
-        digits[--at] = (verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[number % base];
-        number /= base;
-    } while (number);
-    strbuf_puts(out, negative ? "-" : "");
-    strbuf_add(out, digits + at, sizeof(digits) - at);
     return NULL;
 }
 
@@ -263,8 +270,9 @@ static void put_exponent(struct strbuf *out, int exponent)
 static const char *put_double(struct strbuf *out, const struct cel_value *value, struct clause clause)
 {
     double number = value->number;
-    bool special = value->kind == CEL_STRING &&
-                   (str_is(value->text, "NaN") || str_is(value->text, "Infinity") || str_is(value->text, "-Infinity"));
+    bool special =
+        value->kind == CEL_STRING &&
+        (str_is(value->text, "NaN") || str_is(value->text, "Infinity") || str_is(value->text, "-Infinity"));
     if (value->kind != CEL_DOUBLE && !special)
         return misfit(clause.verb);
     if (special)
@@ -279,7 +287,7 @@ static const char *put_double(struct strbuf *out, const struct cel_value *value,
         strbuf_printf(&plain, "%.6e", number);
         char *exponent = strchr(plain.text, 'e');
         strbuf_add(&text, plain.text, (size_t)(exponent - plain.text));
-        put_exponent(&text, atoi(exponent + 1));
+        put_exponent(&text, (int)strtol(exponent + 1, NULL, 10));
     }
     /* What is meant as a precision of %e is taken as a width. */
     size_t width = clause.verb == 'e' ? (size_t)clause.precision : 0;
@@ -289,7 +297,8 @@ static const char *put_double(struct strbuf *out, const struct cel_value *value,
     return NULL;
 }
 
-static const char *put(struct cel_run *run, struct strbuf *out, const struct cel_value *value, struct clause clause)
+static const char *put(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                       struct clause clause)
 {
     switch (clause.verb) {
     case 's':
@@ -327,7 +336,8 @@ struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *
         if (run->stopped || out.len > UINT32_MAX)
             return cel_stop(run);
         if (problem)
-            return cel_fail(run, "error during formatting: %s, was given %s", problem, cel_kind_name(value.kind));
+            return cel_fail(run, "error during formatting: %s, was given %s", problem,
+                            cel_kind_name(value.kind));
     }
     char *text = cel_take(run, out.len);
     if (!text)
@@ -401,11 +411,12 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
         const struct cel_node *bad = misfit_of(checker, clause.verb, item);
         if (bad) {
             const char *name = cel_type_resolve(&checker->types, bad->type, true)->name;
-            cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s", misfit(clause.verb), name);
+            cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s",
+                      misfit(clause.verb), name);
             return;
         }
     }
     if (index < len)
-        cel_issue(checker->issues, node->at, "too many arguments supplied to string.format (expected %zu, got %zu)",
-                  index, len);
+        cel_issue(checker->issues, node->at,
+                  "too many arguments supplied to string.format (expected %zu, got %zu)", index, len);
 }

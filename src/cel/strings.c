@@ -92,7 +92,8 @@ static struct cel_value change_case(struct cel_run *run, struct str text, char f
     if (!out)
         return cel_stop(run);
     for (size_t i = 0; i < text.len; i++)
-        out[i] = text.ptr[i] >= from && text.ptr[i] <= from + 25 ? (char)(text.ptr[i] - from + to) : text.ptr[i];
+        out[i] =
+            text.ptr[i] >= from && text.ptr[i] <= from + 25 ? (char)(text.ptr[i] - from + to) : text.ptr[i];
     return cel_string((struct str){ out, text.len });
 }
 
@@ -165,8 +166,8 @@ static struct cel_value split(struct cel_run *run, const struct cel_value *args,
     VEC(struct cel_value) parts = { 0 };
     size_t from = 0;
     while (limit != 0 && (text.len > 0 || separator.len > 0)) {
-        ptrdiff_t at = limit > 0 && parts.len + 1 == (uint64_t)limit ? -1
-                                                                      : next_of(text, separator, from, false);
+        ptrdiff_t at =
+            limit > 0 && parts.len + 1 == (uint64_t)limit ? -1 : next_of(text, separator, from, false);
         if (separator.len == 0 && at == (ptrdiff_t)text.len)
             at = -1; /* the last character ends the text */
         *vec_push(&parts) = cel_string(str_slice(text, from, at < 0 ? text.len : (size_t)at));
@@ -187,7 +188,8 @@ static struct cel_value substring(struct cel_run *run, const struct cel_value *a
     int64_t runes = (int64_t)cel_text_runes(args[0].text), from = args[1].integer;
     int64_t to = len > 2 ? args[2].integer : runes;
     if (len > 2 && from > to)
-        return cel_fail(run, "invalid substring range. start: %lld, end: %lld", (long long)from, (long long)to);
+        return cel_fail(run, "invalid substring range. start: %lld, end: %lld", (long long)from,
+                        (long long)to);
     if (from < 0 || from > runes)
         return out_of_range(run, from);
     if (to < 0 || to > runes)
@@ -287,7 +289,8 @@ const struct cel_overload cel_lib_strings[] = {
     MEMBER("charAt", "string_char_at_int", "string, int -> string", char_at, COST_ONE),
     MEMBER("indexOf", "string_index_of_string", "string, string -> int", index_of, COST_TRAVERSAL),
     MEMBER("indexOf", "string_index_of_string_int", "string, string, int -> int", index_of, COST_TRAVERSAL),
-    MEMBER("lastIndexOf", "string_last_index_of_string", "string, string -> int", last_index_of, COST_TRAVERSAL),
+    MEMBER("lastIndexOf", "string_last_index_of_string", "string, string -> int", last_index_of,
+           COST_TRAVERSAL),
     MEMBER("lastIndexOf", "string_last_index_of_string_int", "string, string, int -> int", last_index_of,
            COST_TRAVERSAL),
     MEMBER("lowerAscii", "string_lower_ascii", "string -> string", lower_ascii, COST_LENGTH),
@@ -297,7 +300,8 @@ const struct cel_overload cel_lib_strings[] = {
     MEMBER("replace", "string_replace_string_string_int", "string, string, string, int -> string", replace,
            COST_LENGTH_TWICE),
     MEMBER("split", "string_split_string", "string, string -> list(string)", split, COST_LENGTH_TWICE),
-    MEMBER("split", "string_split_string_int", "string, string, int -> list(string)", split, COST_LENGTH_TWICE),
+    MEMBER("split", "string_split_string_int", "string, string, int -> list(string)", split,
+           COST_LENGTH_TWICE),
     MEMBER("substring", "string_substring_int", "string, int -> string", substring, COST_LENGTH),
     MEMBER("substring", "string_substring_int_int", "string, int, int -> string", substring, COST_LENGTH),
     MEMBER("trim", "string_trim", "string -> string", trim, COST_LENGTH),

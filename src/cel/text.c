@@ -9,7 +9,11 @@ bool cel_rune_valid(uint32_t rune)
 uint32_t cel_rune_at(struct str text, size_t at, size_t *ret_bytes)
 {
     const unsigned char *p = (const unsigned char *)text.ptr + at;
-    size_t left = text.len - at, len = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    size_t left = text.len - at, len = p[0] < 0x80   ? 1
+                                       : p[0] < 0xC2 ? 0
+                                       : p[0] < 0xE0 ? 2
+                                       : p[0] < 0xF0 ? 3
+                                                     : 4;
     uint32_t rune = len == 1 ? p[0] : len == 2 ? p[0] & 0x1F : len == 3 ? p[0] & 0x0F : p[0] & 0x07;
     bool bad = len == 0 || len > left || p[0] > 0xF4;
     for (size_t i = 1; !bad && i < len; i++) {
@@ -72,6 +76,9 @@ ptrdiff_t cel_text_find(struct str text, struct str part, size_t from)
         return -1;
     if (part.len == 0)
         return (ptrdiff_t)from;
-    const char *hit = memmem(text.ptr + from, text.len - from, part.ptr, part.len);
+    const char *begin = text.ptr + from;
+    size_t left = text.len - from;
+    const char *hit =
+        part.len == 1 ? memchr(begin, part.ptr[0], left) : memmem(begin, left, part.ptr, part.len);
     return hit ? hit - text.ptr : -1;
 }

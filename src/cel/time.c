@@ -125,7 +125,8 @@ static int days_in(int64_t year, int month)
 
 struct cel_value cel_timestamp_parse(struct str text)
 {
-    struct cel_value bad = cel_fail_static("type conversion error from 'string' to 'google.protobuf.Timestamp'");
+    struct cel_value bad =
+        cel_fail_static("type conversion error from 'string' to 'google.protobuf.Timestamp'");
     size_t at = 0;
     int32_t offset;
     int year = take_number(text, &at, 4, true);
@@ -134,8 +135,8 @@ struct cel_value cel_timestamp_parse(struct str text)
     int hour = take_char(text, &at, 'T') ? take_number(text, &at, 2, false) : -1;
     int minute = take_char(text, &at, ':') ? take_number(text, &at, 2, true) : -1;
     int second = take_char(text, &at, ':') ? take_number(text, &at, 2, true) : -1;
-    if (year < 0 || month < 1 || month > 12 || day < 1 || day > days_in(year, month) || hour < 0 || hour > 23 ||
-        minute < 0 || minute > 59 || second < 0 || second > 59)
+    if (year < 0 || month < 1 || month > 12 || day < 1 || day > days_in(year, month) || hour < 0 ||
+        hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59)
         return bad;
     uint32_t nanos = take_fraction(text, &at);
     if (!take_zone(text, &at, &offset) || at != text.len)
@@ -155,16 +156,17 @@ struct str cel_timestamp_text(struct cel_timestamp time, struct arena *arena)
     }
     int32_t minutes = time.offset_seconds / 60, positive = minutes < 0 ? -minutes : minutes;
     if (minutes)
-        snprintf(zone, sizeof(zone), "%c%02d:%02d", minutes < 0 ? '-' : '+', positive / 60 % 100, positive % 60);
-    return arena_printf(arena, "%04lld-%02d-%02dT%02d:%02d:%02d%s%s", (long long)c.year, c.month, c.day, c.hour,
-                        c.minute, c.second, fraction, zone);
+        snprintf(zone, sizeof(zone), "%c%02d:%02d", minutes < 0 ? '-' : '+', positive / 60 % 100,
+                 positive % 60);
+    return arena_printf(arena, "%04lld-%02d-%02dT%02d:%02d:%02d%s%s", (long long)c.year, c.month, c.day,
+                        c.hour, c.minute, c.second, fraction, zone);
 }
 
 static const struct unit {
     const char *name;
     uint64_t ns;
 } units[] = {
-    { "ns", 1 },       { "us", 1000 },       { "\u00b5s", 1000 }, { "\u03bcs", 1000 },
+    { "ns", 1 },       { "us", 1000 },      { "\u00b5s", 1000 },  { "\u03bcs", 1000 },
     { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
 };
 
@@ -213,7 +215,8 @@ static bool take_part(struct str text, size_t *at, uint64_t *total)
 
 struct cel_value cel_duration_parse(struct str text)
 {
-    struct cel_value bad = cel_fail_static("type conversion error from 'string' to 'google.protobuf.Duration'");
+    struct cel_value bad =
+        cel_fail_static("type conversion error from 'string' to 'google.protobuf.Duration'");
     size_t at = 0;
     uint64_t total = 0;
     bool negative = take_char(text, &at, '-');
@@ -266,8 +269,8 @@ static bool zone_offset(struct str zone, int64_t *ret)
     if (colon < 0)
         return zone.len == 0 || str_is(zone, "UTC") || str_is(zone, "Local");
     if (!cel_parse_int(str_slice(zone, 0, (size_t)colon), &hours) ||
-        !cel_parse_int(str_slice(zone, (size_t)colon + 1, zone.len), &minutes) || hours < -10000 || hours > 10000 ||
-        minutes < -100000 || minutes > 100000)
+        !cel_parse_int(str_slice(zone, (size_t)colon + 1, zone.len), &minutes) || hours < -10000 ||
+        hours > 10000 || minutes < -100000 || minutes > 100000)
         return false;
     *ret = (hours * 60 + (zone.ptr[0] == '-' ? -minutes : minutes)) * 60;
     return true;

@@ -8,7 +8,9 @@
 enum { STEPS_MAX = 200000, TEXT_DEPTH_MAX = 20 };
 
 #define SIMPLE(id, type_kind, text, kind_of_value) \
-    const struct cel_type cel_type_##id = { .kind = TYPE_##type_kind, .name = text, .value = CEL_##kind_of_value }
+    const struct cel_type cel_type_##id = { .kind = TYPE_##type_kind, \
+                                            .name = text, \
+                                            .value = CEL_##kind_of_value }
 SIMPLE(error, ERROR, "!error!", KINDS);
 SIMPLE(dyn, DYN, "dyn", KINDS);
 SIMPLE(any, ANY, "google.protobuf.Any", KINDS);
@@ -30,7 +32,9 @@ static SIMPLE(ip, OPAQUE, "net.IP", IP);
 static SIMPLE(cidr, OPAQUE, "net.CIDR", CIDR);
 static SIMPLE(optional_any, OPAQUE, "optional_type", OPTIONAL);
 static const struct cel_type type_any_list = { TYPE_LIST, 0, "list", CEL_LIST, 1, { &cel_type_dyn } };
-static const struct cel_type type_any_map = { TYPE_MAP, 0, "map", CEL_MAP, 2, { &cel_type_dyn, &cel_type_dyn } };
+static const struct cel_type type_any_map = {
+    TYPE_MAP, 0, "map", CEL_MAP, 2, { &cel_type_dyn, &cel_type_dyn }
+};
 static const struct cel_type type_any_type = { TYPE_TYPE, 0, "type", CEL_TYPE, 0, { NULL } };
 
 /* Which names signatures use, and which expressions may use. */
@@ -97,7 +101,8 @@ const struct cel_type *cel_type_list(struct cel_types *types, const struct cel_t
     return make(types, (struct cel_type){ TYPE_LIST, 0, "list", CEL_LIST, 1, { item } });
 }
 
-const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key, const struct cel_type *value)
+const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key,
+                                    const struct cel_type *value)
 {
     return make(types, (struct cel_type){ TYPE_MAP, 0, "map", CEL_MAP, 2, { key, value } });
 }
@@ -109,7 +114,8 @@ const struct cel_type *cel_type_type(struct cel_types *types, const struct cel_t
 
 const struct cel_type *cel_type_optional(struct cel_types *types, const struct cel_type *of)
 {
-    return make(types, (struct cel_type){ TYPE_OPAQUE, 0, cel_type_optional_any.name, CEL_OPTIONAL, 1, { of } });
+    return make(types,
+                (struct cel_type){ TYPE_OPAQUE, 0, cel_type_optional_any.name, CEL_OPTIONAL, 1, { of } });
 }
 
 const struct cel_type *cel_type_named(struct str name)
@@ -236,7 +242,8 @@ static bool less_specific(struct cel_types *types, const struct cel_type *a, con
     return true;
 }
 
-const struct cel_type *cel_type_most_general(struct cel_types *types, const struct cel_type *a, const struct cel_type *b)
+const struct cel_type *cel_type_most_general(struct cel_types *types, const struct cel_type *a,
+                                             const struct cel_type *b)
 {
     return less_specific(types, a, b) ? a : b;
 }
@@ -301,7 +308,8 @@ static bool assignable(struct cel_types *types, const struct cel_type *a, const 
     return true;
 }
 
-bool cel_type_assign(struct cel_types *types, const struct cel_type *const *a, const struct cel_type *const *b, size_t len)
+bool cel_type_assign(struct cel_types *types, const struct cel_type *const *a,
+                     const struct cel_type *const *b, size_t len)
 {
     vec_clear(&types->trail);
     bool fits = true;

@@ -50,15 +50,16 @@ struct cel_types {
     bool exhausted;
 };
 
-extern const struct cel_type cel_type_error, cel_type_dyn, cel_type_any, cel_type_null, cel_type_bool, cel_type_int,
-    cel_type_uint, cel_type_double, cel_type_string, cel_type_bytes, cel_type_duration, cel_type_timestamp,
-    cel_type_device, cel_type_quantity;
+extern const struct cel_type cel_type_error, cel_type_dyn, cel_type_any, cel_type_null, cel_type_bool,
+    cel_type_int, cel_type_uint, cel_type_double, cel_type_string, cel_type_bytes, cel_type_duration,
+    cel_type_timestamp, cel_type_device, cel_type_quantity;
 
 void cel_types_release(struct cel_types *types);
 
 const struct cel_type *cel_type_param(struct cel_types *types);
 const struct cel_type *cel_type_list(struct cel_types *types, const struct cel_type *item);
-const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key, const struct cel_type *value);
+const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key,
+                                    const struct cel_type *value);
 const struct cel_type *cel_type_type(struct cel_types *types, const struct cel_type *of);
 const struct cel_type *cel_type_optional(struct cel_types *types, const struct cel_type *of);
 /* The type that a name in an expression means ("int", "google.protobuf.Duration"), or NULL. */
@@ -71,8 +72,10 @@ bool cel_type_is_optional(const struct cel_type *type);
 /* The very same type, names of parameters included; `loose`: any parameter is like any other. */
 bool cel_type_same(struct cel_types *types, const struct cel_type *a, const struct cel_type *b, bool loose);
 /* Whether each of `b` can be used for that of `a`; if so, parameters are bound so that it holds. */
-bool cel_type_assign(struct cel_types *types, const struct cel_type *const *a, const struct cel_type *const *b, size_t len);
-const struct cel_type *cel_type_most_general(struct cel_types *types, const struct cel_type *a, const struct cel_type *b);
+bool cel_type_assign(struct cel_types *types, const struct cel_type *const *a,
+                     const struct cel_type *const *b, size_t len);
+const struct cel_type *cel_type_most_general(struct cel_types *types, const struct cel_type *a,
+                                             const struct cel_type *b);
 /* With bound parameters replaced; the free ones by dyn if `to_dyn`. */
 const struct cel_type *cel_type_resolve(struct cel_types *types, const struct cel_type *type, bool to_dyn);
 /* As messages name it: `any`, `timestamp`; or as the type of a value is named: google.protobuf.Timestamp. */

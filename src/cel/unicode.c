@@ -55,7 +55,8 @@ static uint32_t take_number(const char *text, size_t *at)
     return value;
 }
 
-bool cel_unicode_range(const struct cel_unicode_class *class, size_t *at, uint32_t *ret_first, uint32_t *ret_last)
+bool cel_unicode_range(const struct cel_unicode_class *class, size_t *at, uint32_t *ret_first,
+                       uint32_t *ret_last)
 {
     if (*at >= class->len)
         return false;
@@ -67,7 +68,7 @@ bool cel_unicode_range(const struct cel_unicode_class *class, size_t *at, uint32
 
 const struct cel_unicode_class *cel_unicode_class(struct str name)
 {
-    for (const struct cel_unicode_class *class = cel_unicode_classes; class->name; class++)
+    for (const struct cel_unicode_class *class = cel_unicode_classes; class->name; class ++)
         if (str_is(name, class->name))
             return class;
     return NULL;

@@ -25,7 +25,8 @@ extern const struct cel_unicode_fold cel_unicode_folds[];
 /* The next character that differs only in case; the same again if there is none. */
 uint32_t cel_unicode_fold_next(uint32_t rune);
 /* Takes the ranges of a class one by one, from *at = 0, *ret_last = 0 on. */
-bool cel_unicode_range(const struct cel_unicode_class *class, size_t *at, uint32_t *ret_first, uint32_t *ret_last);
+bool cel_unicode_range(const struct cel_unicode_class *class, size_t *at, uint32_t *ret_first,
+                       uint32_t *ret_last);
 const struct cel_unicode_class *cel_unicode_class(struct str name);
 
 #endif

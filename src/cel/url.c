@@ -231,8 +231,8 @@ bool cel_url_equal(const struct cel_url *a, const struct cel_url *b)
 {
     return str_eq(a->scheme, b->scheme) && str_eq(a->opaque, b->opaque) && str_eq(a->user, b->user) &&
            str_eq(a->host, b->host) && str_eq(a->path, b->path) && str_eq(a->query, b->query) &&
-           str_eq(a->fragment, b->fragment) && a->has_user == b->has_user && a->force_query == b->force_query &&
-           a->omit_host == b->omit_host;
+           str_eq(a->fragment, b->fragment) && a->has_user == b->has_user &&
+           a->force_query == b->force_query && a->omit_host == b->omit_host;
 }
 
 static struct cel_value to_url(struct cel_run *run, const struct cel_value *args, size_t len)
@@ -316,7 +316,8 @@ static struct cel_value get_query(struct cel_run *run, const struct cel_value *a
         if (pair.len == 0 || str_find(pair, ';') >= 0)
             continue;
         ptrdiff_t equals = str_find(pair, '=');
-        if (equals >= 0 && !unescape(str_slice(pair, (size_t)equals + 1, pair.len), run->scratch, true, &value))
+        if (equals >= 0 &&
+            !unescape(str_slice(pair, (size_t)equals + 1, pair.len), run->scratch, true, &value))
             continue;
         if (unescape(equals < 0 ? pair : str_slice(pair, 0, (size_t)equals), run->scratch, true, &key))
             map = add_query(run, map, key, value);

@@ -4,7 +4,8 @@
 #include "cel/lib.h"
 #include "cel/regex.h"
 
-static const struct cel_type *final_type(struct cel_checker *checker, const struct cel_node *node, bool optional)
+static const struct cel_type *final_type(struct cel_checker *checker, const struct cel_node *node,
+                                         bool optional)
 {
     const struct cel_type *type = cel_type_resolve(&checker->types, node->type, true);
     return optional && type->len > 0 ? type->args[0] : type;
@@ -19,7 +20,8 @@ static void validate_list(struct cel_checker *checker, const struct cel_node *no
 {
     const struct cel_type *first = NULL;
     for (size_t i = 0; i < node->list.len; i++) {
-        const struct cel_type *type = final_type(checker, node->list.items[i], marked(node->list.optional, i));
+        const struct cel_type *type =
+            final_type(checker, node->list.items[i], marked(node->list.optional, i));
         if (!first) {
             first = type;
         } else if (!cel_type_same(&checker->types, first, type, true)) {
@@ -34,7 +36,8 @@ static void validate_map(struct cel_checker *checker, const struct cel_node *nod
     const struct cel_type *keys = NULL, *values = NULL;
     for (size_t i = 0; i < node->map.len; i++) {
         const struct cel_type *key = final_type(checker, node->map.keys[i], false);
-        const struct cel_type *value = final_type(checker, node->map.values[i], marked(node->map.optional, i));
+        const struct cel_type *value =
+            final_type(checker, node->map.values[i], marked(node->map.optional, i));
         if (!keys) {
             keys = key;
             values = value;
@@ -66,7 +69,8 @@ static void validate_literal(struct cel_checker *checker, const struct cel_call 
         arena_release(&arena);
     }
     if (wrong || cel_is_error(&parsed))
-        cel_issue(checker->issues, call->args[first]->at, "invalid " STR_FMT " argument", STR_ARG(call->function));
+        cel_issue(checker->issues, call->args[first]->at, "invalid " STR_FMT " argument",
+                  STR_ARG(call->function));
 }
 
 static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt);
@@ -90,7 +94,8 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
     case NODE_IDENT:
         /* A variable that holds a type is taken for the name of one. */
         if (node->ident.slot >= 0 && final_type(checker, node, false)->kind == TYPE_TYPE)
-            cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT, STR_ARG(node->ident.name));
+            cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT,
+                      STR_ARG(node->ident.name));
         return;
     case NODE_SELECT:
         walk(checker, node->select.operand, exempt);
@@ -116,7 +121,8 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
         return;
     case NODE_FOLD: {
         struct cel_fold *fold = &node->fold;
-        struct cel_node *const parts[] = { fold->range, fold->init, fold->condition, fold->step, fold->result };
+        struct cel_node *const parts[] = { fold->range, fold->init, fold->condition, fold->step,
+                                           fold->result };
         walk_all(checker, parts, ARRAY_SIZE(parts), exempt);
     }
     }

@@ -94,7 +94,8 @@ static int order_numbers(const struct cel_value *a, const struct cel_value *b)
     if (a->kind == CEL_INT)
         return b->kind == CEL_INT ? (a->integer > b->integer) - (a->integer < b->integer)
                                   : order_int_uint(a->integer, b->uinteger);
-    return b->kind == CEL_UINT ? (a->uinteger > b->uinteger) - (a->uinteger < b->uinteger) : -order_numbers(b, a);
+    return b->kind == CEL_UINT ? (a->uinteger > b->uinteger) - (a->uinteger < b->uinteger)
+                               : -order_numbers(b, a);
 }
 
 static bool is_nan(const struct cel_value *value)
@@ -130,13 +131,15 @@ static enum cel_equality maps_equal(struct cel_run *run, const struct cel_map *a
     for (size_t i = 0; i < a->len && !run->stopped; i++) {
         struct cel_value key, value, other;
         a->ops->at(a, i, run->scratch, &key, &value);
-        if (!b->ops->find(b, &key, run->scratch, &other) || cel_values_equal(run, &value, &other) == CEL_DIFFERENT)
+        if (!b->ops->find(b, &key, run->scratch, &other) ||
+            cel_values_equal(run, &value, &other) == CEL_DIFFERENT)
             return CEL_DIFFERENT;
     }
     return CEL_EQUAL;
 }
 
-static enum cel_equality optionals_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b)
+static enum cel_equality optionals_equal(struct cel_run *run, const struct cel_value *a,
+                                         const struct cel_value *b)
 {
     if (!a->optional || !b->optional)
         return a->optional == b->optional ? CEL_EQUAL : CEL_DIFFERENT;
@@ -148,7 +151,8 @@ static enum cel_equality same(bool equal)
     return equal ? CEL_EQUAL : CEL_DIFFERENT;
 }
 
-static enum cel_equality same_kind_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b)
+static enum cel_equality same_kind_equal(struct cel_run *run, const struct cel_value *a,
+                                         const struct cel_value *b)
 {
     switch (a->kind) {
     case CEL_BOOL:
@@ -196,8 +200,8 @@ enum cel_equality cel_values_equal(struct cel_run *run, const struct cel_value *
 
 bool cel_is_ordered(enum cel_kind kind)
 {
-    return kind == CEL_BOOL || is_number(kind) || kind == CEL_STRING || kind == CEL_BYTES || kind == CEL_DURATION ||
-           kind == CEL_TIMESTAMP;
+    return kind == CEL_BOOL || is_number(kind) || kind == CEL_STRING || kind == CEL_BYTES ||
+           kind == CEL_DURATION || kind == CEL_TIMESTAMP;
 }
 
 static int order_timestamps(struct cel_timestamp a, struct cel_timestamp b)

@@ -19,13 +19,13 @@ struct api;
 
 /* A request that was sent, and what came of it. For metrics. */
 struct api_sample {
-    struct str method, host; /* "GET", "10.0.0.1:6443" */
-    int status;              /* 0: no answer */
-    bool is_stream;          /* its answer has begun; the rest is not told */
-    bool is_retried;         /* with another credential: this answer is given to nobody */
-    bool is_limited;         /* the rate had a say */
-    int64_t took_ns;         /* all of it, with the wait for the rate */
-    int64_t limited_ns;      /* that wait alone */
+    struct str method, host;           /* "GET", "10.0.0.1:6443" */
+    int status;                        /* 0: no answer */
+    bool is_stream;                    /* its answer has begun; the rest is not told */
+    bool is_retried;                   /* with another credential: this answer is given to nobody */
+    bool is_limited;                   /* the rate had a say */
+    int64_t took_ns;                   /* all of it, with the wait for the rate */
+    int64_t limited_ns;                /* that wait alone */
     size_t sent_bytes, received_bytes; /* of the bodies */
 };
 
@@ -49,7 +49,7 @@ struct api_options {
 /* Copied by api_send(), except for the callbacks. */
 struct api_request {
     const char *method;
-    struct str path; /* with the query: "/api/v1/pods?watch=true" */
+    struct str path;                   /* with the query: "/api/v1/pods?watch=true" */
     const char *content_type, *accept; /* NULL: none, JSON */
     struct str body;
     bool stream;    /* as in net/http.h */

@@ -21,7 +21,8 @@ struct core {
     struct reflectors *reflectors;
     enum api_kind *kinds; /* that are watched */
     size_t kinds_len;
-    int64_t epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
+    int64_t
+        epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
     int64_t drain_until_ns;
     int64_t round_due_ns; /* of on_round */
@@ -76,7 +77,8 @@ static void log_decision(const struct core *core, const struct decision *decisio
     } else if (!core->cluster.live_nodes) {
         log_info(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod_ref(pod));
     } else {
-        log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(pod), log_str("err", decision->message));
+        log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(pod),
+                 log_str("err", decision->message));
     }
 }
 

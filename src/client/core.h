@@ -27,12 +27,13 @@ struct core_options {
     uint64_t whole_kinds;              /* see reflector_options */
     uint64_t seed;
     struct journal *journal; /* NULL: nothing is recorded */
-    bool elected; /* there is an election: core_lead() says when to begin */
-    int64_t drain_ms; /* for what is on its way when it is to stop [5000] */
+    bool elected;            /* there is an election: core_lead() says when to begin */
+    int64_t drain_ms;        /* for what is on its way when it is to stop [5000] */
     /* For metrics and logs of others; on the core thread. May be NULL. */
     void (*on_decision)(void *user, const struct decision *decision, int64_t took_ns);
     void (*on_notice)(void *user, const struct notice *notice);
-    /* After each handful of decisions; returns when it wants to be called although nothing happens, INT64_MAX: never. */
+    /* After each handful of decisions; returns when it wants to be called although nothing happens, INT64_MAX: never.
+     * */
     int64_t (*on_round)(void *user, const struct engine *engine, int64_t now_ns);
     void *user;
 };

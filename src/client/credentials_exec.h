@@ -10,8 +10,8 @@
 struct exec_output {
     struct strbuf token, cert, key; /* empty: none */
     struct opt_time expires;
-    /* How the call went, also where it failed: the exit code, 1 where there is none, -1 after a signal; and in the words
-     * of client-go's metric. */
+    /* How the call went, also where it failed: the exit code, 1 where there is none, -1 after a signal; and in the
+     * words of client-go's metric. */
     int exit_code;
     const char *call_status;
 };

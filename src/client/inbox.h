@@ -11,14 +11,14 @@
 #include "framework/effects.h"
 
 #define LETTER_KINDS(X) \
-    X(SET)         /* an object is there, new or changed */ \
-    X(REMOVE)      /* an object is gone: kind, and the last known version in `object` */ \
-    X(LIST_BEGIN)  /* of a kind: what is set from here to LIST_END is all there is */ \
-    X(LIST_END)    /* ... and whatever was not set is gone; the first one of a kind: it is synced */ \
-    X(DOUBT)       /* what is known of a kind may be old: the next list of it begins after this letter */ \
-    X(ABSENT)      /* the server does not serve the kind: counts as synced and empty */ \
-    X(ANSWER)      /* to an effect */ \
-    X(CALL)        /* call(context) on the core thread: signals, leases, requests of serve/ */
+    X(SET)        /* an object is there, new or changed */ \
+    X(REMOVE)     /* an object is gone: kind, and the last known version in `object` */ \
+    X(LIST_BEGIN) /* of a kind: what is set from here to LIST_END is all there is */ \
+    X(LIST_END)   /* ... and whatever was not set is gone; the first one of a kind: it is synced */ \
+    X(DOUBT)      /* what is known of a kind may be old: the next list of it begins after this letter */ \
+    X(ABSENT)     /* the server does not serve the kind: counts as synced and empty */ \
+    X(ANSWER)     /* to an effect */ \
+    X(CALL)       /* call(context) on the core thread: signals, leases, requests of serve/ */
 
 enum letter_kind {
 #define X(name) LETTER_##name,
@@ -36,12 +36,12 @@ struct live_object {
 struct letter {
     enum letter_kind kind;
     struct letter *next;
-    enum api_kind api_kind;    /* of SET, REMOVE, LIST_*, ABSENT */
+    enum api_kind api_kind;     /* of SET, REMOVE, LIST_*, ABSENT */
     struct live_object *object; /* SET, REMOVE: taken over by who takes the letter */
-    uint64_t ticket;           /* ANSWER */
-    struct answer answer;      /* its texts live in `texts` */
+    uint64_t ticket;            /* ANSWER */
+    struct answer answer;       /* its texts live in `texts` */
     struct arena texts;
-    struct strbuf record;      /* what a journal keeps of it; empty without one */
+    struct strbuf record; /* what a journal keeps of it; empty without one */
     void (*call)(void *context);
     void *context;
 };

@@ -10,12 +10,12 @@
  * recording with a hole would be worth nothing.
  *
  * Objects are recorded as the tables of api/ know them, which is what the engine sees of them. Values of environment
- * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are, but for
- * what kubectl apply keeps in one of them, which is the whole object once more.
+ * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are, but
+ * for what kubectl apply keeps in one of them, which is the whole object once more.
  *
  * A recording is the life of one process, from its start: files DIR/<start>-<number>.berth. Each begins with
- * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording (8),
- * checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
+ * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording
+ * (8), checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
  * (JOURNAL_ENTRIES). Older recordings in the folder go, oldest first, when all of them together are over the bound. */
 #ifndef CLIENT_JOURNAL_H
 #define CLIENT_JOURNAL_H
@@ -136,7 +136,8 @@ void journal_step(struct journal *journal, const struct cluster *cluster, const 
 /* The extenders, with all that they say written down; the same ones where nothing is recorded. They live as long as the
  * journal. */
 const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders);
-/* Hands over what was collected a while ago. Returns when it wants to be called again; INT64_MAX: after the next entry. */
+/* Hands over what was collected a while ago. Returns when it wants to be called again; INT64_MAX: after the next entry.
+ * */
 int64_t journal_round(struct journal *journal, int64_t now_ns);
 
 struct journal_stats {

@@ -65,8 +65,8 @@ void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
 
 /* ---- letters ---- */
 
-/* What kubectl keeps there is the whole object as somebody wrote it. Whether it changed may matter, what it is does not:
- * a hash stands for it. */
+/* What kubectl keeps there is the whole object as somebody wrote it. Whether it changed may matter, what it is does
+ * not: a hash stands for it. */
 static bool is_private(const struct pair *annotation)
 {
     return str_is(annotation->key, "kubectl.kubernetes.io/last-applied-configuration");

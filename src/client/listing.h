@@ -13,8 +13,8 @@ struct listing {
     VEC(struct live_object *) objects; /* kind by kind as they came */
 };
 
-/* Where kubectl looks as well: the file, or those of $KUBECONFIG, or ~/.kube/config, or the service account of this pod.
- * `context` and `server` may be NULL; the latter is spoken to instead of the cluster's. */
+/* Where kubectl looks as well: the file, or those of $KUBECONFIG, or ~/.kube/config, or the service account of this
+ * pod. `context` and `server` may be NULL; the latter is spoken to instead of the cluster's. */
 int usual_access(const char *kubeconfig, const char *context, const char *server, struct arena *arena,
                  struct kube_access *ret, struct error *err);
 /* With usual_access(). A kind that does not come within the patience is a failure that says why. */

@@ -38,7 +38,8 @@ static const struct strmap *store_of(const struct cluster *cluster, enum api_kin
     }
 }
 
-#define X(number, type, field) static_assert(offsetof(struct type, meta) == 0, "objects begin with their metadata");
+#define X(number, type, field) \
+    static_assert(offsetof(struct type, meta) == 0, "objects begin with their metadata");
 CLUSTER_STORES(X)
 #undef X
 

@@ -17,9 +17,9 @@
 struct mirror {
     struct engine *engine;
     struct {
-        uint32_t round;  /* of the list that is being read, or was last */
-        bool listing;    /* between LIST_BEGIN and LIST_END */
-        bool synced;     /* a list has ended, or the server does not serve the kind */
+        uint32_t round; /* of the list that is being read, or was last */
+        bool listing;   /* between LIST_BEGIN and LIST_END */
+        bool synced;    /* a list has ended, or the server does not serve the kind */
     } kinds[KIND_COUNT];
     uint64_t stale; /* events that were dropped */
 };

@@ -18,8 +18,8 @@
  *
  * When the API server is away, one probe for all kinds asks for it, twice a second or more often; with its first
  * answer, whatever it is, all kinds go on at once. A kind that fails by itself comes back by itself, within half a
- * second; one that is refused (401, 403) more and more slowly, unless it was allowed before and the server may just have
- * started.
+ * second; one that is refused (401, 403) more and more slowly, unless it was allowed before and the server may just
+ * have started.
  *
  * Objects of an API server have their defaults: nothing is filled in here. */
 #ifndef CLIENT_REFLECTOR_H
@@ -44,7 +44,8 @@ struct reflector_options {
     int64_t absent_ms;       /* until a kind that is not served is asked for again [180000] */
     int64_t watch_ms_min;    /* a watch takes this long, or up to twice as long [300000] */
     size_t page_bytes_max;   /* of a page of a list [64 MiB] */
-    uint64_t whole_kinds;    /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
+    uint64_t
+        whole_kinds; /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
 };
 
 #define REFLECTOR_COUNTS(X) \

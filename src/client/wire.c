@@ -54,7 +54,8 @@ static struct str text_of(yyjson_val *val, struct arena *arena)
 {
     size_t len = 0;
     char *text = yyjson_val_write(val, YYJSON_WRITE_NOFLAG, &len);
-    struct str copy = len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
+    struct str copy =
+        len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
     free(text);
     return copy;
 }

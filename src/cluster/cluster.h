@@ -118,8 +118,8 @@ struct cluster {
 
     uint32_t live_nodes, tainted_nodes, unschedulable_nodes;
     uint32_t placed_pods, assumed_pods; /* that are on a node; of those, whose object does not say so yet */
-    struct idmap zones;  /* symbols of zones with nodes to struct zone_turn */
-    VEC(uint32_t) order; /* live rows in the reference's order; valid when order_valid */
+    struct idmap zones;                 /* symbols of zones with nodes to struct zone_turn */
+    VEC(uint32_t) order;                /* live rows in the reference's order; valid when order_valid */
     bool order_valid;
     uint64_t arrivals;
 

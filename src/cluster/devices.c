@@ -161,8 +161,8 @@ static void assumption_fill(struct assumption *assumption, const struct resource
 {
     struct arena *arena = &assumption->arena;
     struct str version = stored ? stored->meta.resource_version : (struct str){ 0 };
-    assumption->key = arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(claim->meta.namespace),
-                                   STR_ARG(claim->meta.name));
+    assumption->key =
+        arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name));
     assumption->made_for_version = arena_str(arena, version);
     value_copy(api_claim_type, claim, arena, &assumption->claim);
     assumption->claim.meta.home = NULL;
@@ -328,7 +328,8 @@ static void index_clear(struct slice_index *index)
 static void index_build(struct slice_index *index, const struct strmap *store)
 {
     index_clear(index);
-    const struct resource_slice **slices = arena_array(&index->arena, const struct resource_slice *, store->len);
+    const struct resource_slice **slices =
+        arena_array(&index->arena, const struct resource_slice *, store->len);
     size_t len = 0;
     map_for(store, slot)
         slices[len++] = stored_object(slot);

@@ -17,9 +17,9 @@ struct devices;
 
 /* What claims hold of a device. */
 struct device_use {
-    uint32_t whole;    /* have it for themselves */
-    uint32_t shares;   /* have a part of it */
-    uint32_t measured; /* of those, with amounts */
+    uint32_t whole;               /* have it for themselves */
+    uint32_t shares;              /* have a part of it */
+    uint32_t measured;            /* of those, with amounts */
     VEC(struct resource) amounts; /* the sums */
     struct str key;
     char text[];

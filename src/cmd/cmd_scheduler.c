@@ -62,7 +62,8 @@ static void on_exec(void *user, int exit_code, const char *call_status)
 static void on_slow_path(void *user)
 {
     struct daemon *daemon = user;
-    counter_add(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_SLOWPATH_TOTAL, &STR("kube-scheduler")), 1);
+    counter_add(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_SLOWPATH_TOTAL, &STR("kube-scheduler")),
+                1);
 }
 
 static void on_started(void *user)
@@ -88,20 +89,19 @@ static void on_new_leader(void *user, struct str identity)
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
     const struct daemon *daemon = user;
-    recorder_event(daemon->recorder,
-                   &(struct recorder_event){
-                       .regarding = { .kind = STR("Lease"),
-                                      .api_version = STR("coordination.k8s.io/v1"),
-                                      .namespace = lease->namespace,
-                                      .name = lease->name,
-                                      .uid = lease->uid,
-                                      .resource_version = lease->resource_version },
-                       .type = STR("Normal"),
-                       .reason = STR("LeaderElection"),
-                       .note = note,
-                       .controller = daemon->config.profiles.items[0].scheduler_name,
-                       .legacy = true,
-                   });
+    recorder_event(daemon->recorder, &(struct recorder_event){
+                                         .regarding = { .kind = STR("Lease"),
+                                                        .api_version = STR("coordination.k8s.io/v1"),
+                                                        .namespace = lease->namespace,
+                                                        .name = lease->name,
+                                                        .uid = lease->uid,
+                                                        .resource_version = lease->resource_version },
+                                         .type = STR("Normal"),
+                                         .reason = STR("LeaderElection"),
+                                         .note = note,
+                                         .controller = daemon->config.profiles.items[0].scheduler_name,
+                                         .legacy = true,
+                                     });
 }
 
 /* ---- signals ---- */
@@ -137,7 +137,8 @@ static void block_signals(struct daemon *daemon)
 static int make_client(struct daemon *daemon, struct error *err)
 {
     const struct client_connection_config *connection = &daemon->config.client_connection;
-    struct kube_source source = { .kubeconfig = connection->kubeconfig.ptr, .master = daemon->flags.master.ptr };
+    struct kube_source source = { .kubeconfig = connection->kubeconfig.ptr,
+                                  .master = daemon->flags.master.ptr };
     int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
     if (r < 0)
         return r;
@@ -215,8 +216,8 @@ static int make_core(struct daemon *daemon, struct error *err)
         return -EINVAL;
     daemon->recorder = recorder_new(
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
-    daemon->writer = writer_new(&(struct writer_options){
-        .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
+    daemon->writer = writer_new(
+        &(struct writer_options){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
     int r = http_extenders_new(&(struct http_extenders_options){ .config = &daemon->config,
                                                                  .on_answer = on_extender_answer,
                                                                  .may_bind = may_write,
@@ -381,7 +382,7 @@ static int run(int argc, char **argv)
     int code = read_flags(daemon, argc, argv);
     if (code < 0) {
         const struct log_options log = { .format = str_is(daemon->flags.logging_format, "json") ? LOG_JSON
-                                                                                                     : LOG_TEXT,
+                                                                                                : LOG_TEXT,
                                          .verbosity = daemon->flags.v,
                                          .vmodule = daemon->flags.vmodule.ptr };
         memory_for_daemon();

@@ -23,15 +23,16 @@ static void warn_about_plugins(const struct world *world)
 }
 
 /* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
-static int list_cluster(const struct command *command, const struct input_settings *input, struct listing *ret,
-                        struct error *err)
+static int list_cluster(const struct command *command, const struct input_settings *input,
+                        struct listing *ret, struct error *err)
 {
     bool named = input->kubeconfig || input->context;
     if (input->files.list.len && !named)
         return 0;
     int r = listing_read(input->kubeconfig, input->context, LISTING_MS, ret, err);
     if (r < 0 && !named)
-        error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached", command->name);
+        error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
+                     command->name);
     return r;
 }
 

@@ -26,7 +26,8 @@ struct input_settings {
       OPTION_TEXTS, \
       offsetof(settings, input.files), \
       "Objects: a file (JSON, YAML, several documents, Lists, JSON\n" \
-      "lines), a folder with such files, or - for standard input.\nMay be given again. Without it, the cluster of the " \
+      "lines), a folder with such files, or - for standard input.\nMay be given again. Without it, the " \
+      "cluster of the " \
       "kubeconfig." }, \
         { 0, \
           "kubeconfig", \

@@ -42,7 +42,7 @@ struct command {
     const char *examples;
     const struct option_row *options;
     size_t options_len;
-    void (*page)(struct strbuf *out); /* writes the whole help page itself; NULL: it is made of the above */
+    void (*page)(struct strbuf *out);  /* writes the whole help page itself; NULL: it is made of the above */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 };
 

@@ -34,7 +34,7 @@ struct daemon {
     struct metrics *metrics;
     struct observer *observer;
     struct views *views;
-    struct serve *serve; /* NULL: --secure-port=0 */
+    struct serve *serve;   /* NULL: --secure-port=0 */
     struct strbuf configz; /* the configuration in effect, as JSON */
     atomic_bool ending;
     sigset_t signals;

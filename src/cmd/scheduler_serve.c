@@ -44,7 +44,8 @@ static void write_configz(void *user, struct strbuf *out)
 
 void scheduler_show_lead(struct daemon *daemon, bool leads)
 {
-    gauge_set(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_MASTER_STATUS, &STR("kube-scheduler")), leads);
+    gauge_set(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_MASTER_STATUS, &STR("kube-scheduler")),
+              leads);
 }
 
 int scheduler_serve_start(struct daemon *daemon, struct error *err)
@@ -66,18 +67,18 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     daemon->views = views_new(daemon->core);
     const struct serve_view views[] = { { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true } };
     int r = serve_start(&(struct serve_options){ .flags = &daemon->flags,
-                                                .checks = checks + without,
-                                                .check_count = ARRAY_SIZE(checks) - without,
-                                                .metrics = write_metrics,
-                                                .metrics_reset = reset_metrics,
-                                                .configz = write_configz,
-                                                .user = daemon,
-                                                .views = views,
-                                                .view_count = ARRAY_SIZE(views),
-                                                .profiling = daemon->config.enable_profiling,
-                                                .flagz = true,
-                                                .statusz = true },
-                       &daemon->serve, err);
+                                                 .checks = checks + without,
+                                                 .check_count = ARRAY_SIZE(checks) - without,
+                                                 .metrics = write_metrics,
+                                                 .metrics_reset = reset_metrics,
+                                                 .configz = write_configz,
+                                                 .user = daemon,
+                                                 .views = views,
+                                                 .view_count = ARRAY_SIZE(views),
+                                                 .profiling = daemon->config.enable_profiling,
+                                                 .flagz = true,
+                                                 .statusz = true },
+                        &daemon->serve, err);
     views_serve(daemon->views, daemon->serve);
     return r;
 }

@@ -61,8 +61,8 @@ struct enabled_list {
 /* The arguments of one plugin. */
 struct plugin_args {
     struct str plugin;
-    yyjson_val *raw; /* as written, for a plugin's own table; NULL when absent or null */
-    void *typed;     /* of a plugin in plugin_args_kinds: its struct, with defaults; else NULL */
+    yyjson_val *raw;       /* as written, for a plugin's own table; NULL when absent or null */
+    void *typed;           /* of a plugin in plugin_args_kinds: its struct, with defaults; else NULL */
     const struct doc *doc; /* of `raw` */
 };
 

@@ -40,8 +40,8 @@ static const struct {
 };
 
 /* A plugin with a first point (PreFilter, PreScore) may bow out there; one without is always asked. */
-static void count(const struct cycle *cycle, const struct choice *choice, const struct participants *participants,
-                  size_t stage)
+static void count(const struct cycle *cycle, const struct choice *choice,
+                  const struct participants *participants, size_t stage)
 {
     const struct plugin_order *order = &cycle->profile->points[stages[stage].point];
     bool of_scores = stages[stage].of_scores;
@@ -69,7 +69,8 @@ void account_fast(const struct cycle *cycle, const struct choice *choice, int64_
     bool scored = choice->feasible > 1 && cycle->profile->points[POINT_SCORE].len;
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         enum probe_point name = stages[i].name;
-        if ((stages[i].of_scores && !scored) || (name == PROBE_FILTER && !cycle->profile->points[POINT_FILTER].len))
+        if ((stages[i].of_scores && !scored) ||
+            (name == PROBE_FILTER && !cycle->profile->points[POINT_FILTER].len))
             continue;
         probe->point(probe->context, cycle->profile, name, STATUS_SUCCESS, times[name]);
         count(cycle, choice, &participants, i);

@@ -55,10 +55,10 @@ struct binding_write {
     struct binding_write *next;
     struct pod_binding *binding;
     struct answer answer;
-    struct write *write;  /* under way; NULL: answered */
-    struct effect effect; /* of a bind, to send it again; texts in the arena */
-    uint32_t rounds;      /* how often it was sent again after a look at the pod */
-    bool in_doubt;        /* some attempt to bind may have been done ... */
+    struct write *write;    /* under way; NULL: answered */
+    struct effect effect;   /* of a bind, to send it again; texts in the arena */
+    uint32_t rounds;        /* how often it was sent again after a look at the pod */
+    bool in_doubt;          /* some attempt to bind may have been done ... */
     int64_t doubt_until_ns; /* ... or may be until then */
 };
 
@@ -82,7 +82,8 @@ static void answered(void *context, const struct write *write, const struct answ
     advance(own->binding, now_ns);
 }
 
-static void bind_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
+static void bind_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns);
 
 /* Where is the pod really? `own->answer` holds what the server said to the binding, under `verdict`. */
 struct doubt {
@@ -90,7 +91,8 @@ struct doubt {
     struct answer verdict;
 };
 
-static void read_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+static void read_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns)
 {
     struct doubt *doubt = context;
     struct binding_write *own = doubt->own;
@@ -100,8 +102,8 @@ static void read_answered(void *context, const struct write *write, const struct
     bool found = answer->kind == ANSWER_DONE;
     if (found && !answer->node.len && !answer->terminating && own->in_doubt && now_ns < own->doubt_until_ns) {
         /* The lost attempt may still arrive: its room is not given away. */
-        own->write = writes_send_later(&binding->engine->writes, &own->effect, bind_answered, own, ++own->rounds,
-                                       now_ns);
+        own->write = writes_send_later(&binding->engine->writes, &own->effect, bind_answered, own,
+                                       ++own->rounds, now_ns);
         return;
     }
     own->answer = doubt->verdict;
@@ -112,7 +114,8 @@ static void read_answered(void *context, const struct write *write, const struct
     advance(binding, now_ns);
 }
 
-static void bind_answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+static void bind_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns)
 {
     struct binding_write *own = context;
     if (write->in_doubt) {
@@ -141,7 +144,8 @@ static void send_bind(struct binding_write *own, int64_t now_ns)
 static const struct binding_write *begin_write(struct pod_binding *binding, const struct effect *effect)
 {
     struct binding_write *own = arena_new(&binding->arena, struct binding_write);
-    *own = (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
+    *own =
+        (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
     binding->writes = own;
     if (effect->kind == EFFECT_EVENT) { /* nobody answers */
         binding->engine->host.emit(binding->engine->host.context, effect);
@@ -380,8 +384,8 @@ static void advance(struct pod_binding *binding, int64_t now_ns)
 }
 
 /* ---- the beginning ---- */
-static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
-                                   int64_t now_ns)
+static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycle, struct queued_pod *entry,
+                                       uint32_t row, int64_t now_ns)
 {
     struct pod_binding *binding = xcalloc(1, sizeof(*binding));
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
@@ -423,8 +427,8 @@ static void refuse(struct engine *engine, struct cycle *cycle, uint32_t row, str
     blame(cycle, status, ret);
     run_unreserve(cycle, row);
     cluster_displace(engine->cluster, ret->pod);
-    ret->message =
-        status_rejected(status) ? diagnosis_of_one(status, cycle->arena) : status_message(status, cycle->arena);
+    ret->message = status_rejected(status) ? diagnosis_of_one(status, cycle->arena)
+                                           : status_message(status, cycle->arena);
     ret->is_error = !status_rejected(status);
 }
 
@@ -456,7 +460,8 @@ static void announce(struct pod_binding *binding, bool prepares, int64_t now_ns)
     struct engine *engine = binding->engine;
     if (engine->host.emit && (prepares || binding->waits_for))
         pod_status_set(&engine->statuses, binding->pod->api,
-                       &(struct status_change){ .nomination = NOMINATION_SET, .node = binding->node }, now_ns);
+                       &(struct status_change){ .nomination = NOMINATION_SET, .node = binding->node },
+                       now_ns);
 }
 
 static void wait_for_permission(struct pod_binding *binding, const struct permit_wait *wait)
@@ -484,8 +489,8 @@ static int64_t permit_until(const struct pod_binding *binding)
     return binding->started_ns + binding->permit_ms[least_patient(binding)] * NS_PER_MS;
 }
 
-void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row, int64_t now_ns,
-                   struct decision *ret)
+void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
+                   int64_t now_ns, struct decision *ret)
 {
     struct permit_wait wait;
     wait.plugins = 0;
@@ -619,7 +624,8 @@ void bindings_tick(struct engine *engine, int64_t now_ns)
 {
     bool changed = engine->polled_version != engine->cluster->storage_version;
     engine->polled_version = engine->cluster->storage_version;
-    for (size_t i = engine->waiting.len; i-- > 0;) /* backwards: who leaves is replaced by one that was asked */
+    for (size_t i = engine->waiting.len;
+         i-- > 0;) /* backwards: who leaves is replaced by one that was asked */
         if (i < engine->waiting.len)
             poll(engine->waiting.items[i], changed, now_ns);
     free_ended(engine);
@@ -629,7 +635,8 @@ int64_t bindings_next_due(const struct engine *engine)
 {
     int64_t due = INT64_MAX;
     vec_for(&engine->waiting, binding) {
-        int64_t own = (*binding)->stage == BINDING_PERMIT ? permit_until(*binding) : (*binding)->cycle.wake_ns;
+        int64_t own =
+            (*binding)->stage == BINDING_PERMIT ? permit_until(*binding) : (*binding)->cycle.wake_ns;
         if (own)
             due = MIN(due, own);
     }
@@ -653,7 +660,8 @@ void bindings_each_waiting(const struct engine *engine, const struct plugin *plu
 {
     vec_for(&engine->waiting, binding) {
         uint64_t bit = permit_bit(*binding, plugin->name);
-        if ((*binding)->stage == BINDING_PERMIT && (*binding)->waits_for & bit && !visit(context, (*binding)->pod))
+        if ((*binding)->stage == BINDING_PERMIT && (*binding)->waits_for & bit &&
+            !visit(context, (*binding)->pod))
             return;
     }
 }

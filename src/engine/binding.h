@@ -28,32 +28,32 @@ struct pod_binding {
     struct strbuf key; /* pod_key() */
     struct cycle cycle;
     struct cycle_writer writer;
-    struct arena arena;        /* of the cycle */
-    struct pod_info *origin;   /* the version that was decided; referenced */
-    struct pod_info *pod;      /* the newest version */
-    int64_t stage_ns;          /* by the probe's clock: when the stage began */
-    struct queued_pod *entry;  /* in flight */
+    struct arena arena;       /* of the cycle */
+    struct pod_info *origin;  /* the version that was decided; referenced */
+    struct pod_info *pod;     /* the newest version */
+    int64_t stage_ns;         /* by the probe's clock: when the stage began */
+    struct queued_pod *entry; /* in flight */
     uint32_t row;
-    struct str node;           /* in the arena, as `elsewhere` */
-    struct str elsewhere;      /* somebody else has bound it to that node */
+    struct str node;      /* in the arena, as `elsewhere` */
+    struct str elsewhere; /* somebody else has bound it to that node */
     enum binding_stage stage;
     bool advancing, ended;
-    uint32_t resume;           /* where PreBind or Bind goes on */
-    uint64_t waits_for;        /* Permit plugins that have not allowed it yet, by index */
-    int64_t *permit_ms;        /* by index: for how long; in the arena */
+    uint32_t resume;    /* where PreBind or Bind goes on */
+    uint64_t waits_for; /* Permit plugins that have not allowed it yet, by index */
+    int64_t *permit_ms; /* by index: for how long; in the arena */
     struct binding_write *writes;
     const struct binding_write *delegated; /* to an extender that binds */
-    bool undelegated;          /* it failed, which does not matter: the plugins bind */
-    struct decision decision;  /* figures only */
+    bool undelegated;                      /* it failed, which does not matter: the plugins bind */
+    struct decision decision;              /* figures only */
     int64_t started_ns;
-    size_t at;                 /* in the list of those that wait */
-    bool polled;               /* is in that list */
+    size_t at;   /* in the list of those that wait */
+    bool polled; /* is in that list */
 };
 
 /* The pod goes to `row`: from Reserve on. Takes over what the cycle holds. Where nothing has to be waited for, all is
  * done when this returns. */
-void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row, int64_t now_ns,
-                   struct decision *ret);
+void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
+                   int64_t now_ns, struct decision *ret);
 
 struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod);
 /* The pod has a newer version, without a node; it has its place again. One that is being deleted has none, and the API

@@ -47,7 +47,8 @@ static void init_queue(struct engine *engine, const struct engine_options *optio
 }
 
 /* ---- writes of plugins before there is a binding ---- */
-static void ignore_answer(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+static void ignore_answer(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns)
 {
     (void)context, (void)write, (void)answer, (void)now_ns;
 }

@@ -52,7 +52,8 @@ struct notice {
 
 /* Who does what the engine wants done. */
 struct engine_host {
-    effect_emit emit; /* NULL: nobody; everything counts as done at once, and victims are left to the caller */
+    effect_emit
+        emit; /* NULL: nobody; everything counts as done at once, and victims are left to the caller */
     void (*notice)(void *context, const struct notice *notice); /* may be NULL */
     /* From any thread: a plugin has something to say, engine_tick() would hear it. May be NULL. */
     void (*wake)(void *context);
@@ -93,7 +94,7 @@ struct decision {
     uint32_t ties;               /* how many nodes had that score */
     enum decision_path path;
     bool preemption_tried; /* PostFilter ran */
-    bool retry; /* it has a nomination, and is tried again when its victims have left */
+    bool retry;            /* it has a nomination, and is tried again when its victims have left */
 };
 
 struct engine_stats {
@@ -124,9 +125,9 @@ struct engine {
     struct writes writes;
     struct cycle_writer unheard; /* of plugins that have no pod to bind: nobody waits for answers */
     struct pod_statuses statuses;
-    struct strmap bindings;          /* pod_key() to struct pod_binding */
-    VEC(struct pod_binding *) waiting;   /* those that are asked again from time to time */
-    VEC(struct pod_binding *) ended;     /* to be freed */
+    struct strmap bindings;            /* pod_key() to struct pod_binding */
+    VEC(struct pod_binding *) waiting; /* those that are asked again from time to time */
+    VEC(struct pod_binding *) ended;   /* to be freed */
     VEC(struct eviction *) evictions;
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
     uint64_t polled_version;

@@ -103,8 +103,8 @@ static void deleted(void *context, const struct write *write, const struct answe
     (void)write;
     victim->write = NULL;
     if (answer->kind == ANSWER_DONE)
-        report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor, eviction->node,
-                         false);
+        report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
+                         eviction->node, false);
     settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE, now_ns);
 }
 
@@ -141,8 +141,8 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
     struct pod_binding *binding = pod ? binding_find(eviction->engine, pod->api) : NULL;
     if (!binding || !binding_preempt(binding, PREEMPTING_PLUGIN, now_ns))
         return false;
-    report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor, eviction->node,
-                     true);
+    report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
+                     eviction->node, true);
     return true;
 }
 
@@ -167,7 +167,8 @@ static void clear_lower_nominations(struct engine *engine, const struct decision
                            &(struct status_change){ .nomination = NOMINATION_CLEAR }, now_ns);
 }
 
-static void victim_init(struct victim *victim, struct eviction *eviction, const struct pod *pod, int64_t now_ns)
+static void victim_init(struct victim *victim, struct eviction *eviction, const struct pod *pod,
+                        int64_t now_ns)
 {
     struct status_change change = {
         .type = STR("DisruptionTarget"),

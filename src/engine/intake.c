@@ -6,11 +6,13 @@
 #include "queue/worth.h"
 
 /* ---- for the probe: what was handled, as the reference counts it ---- */
-static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions, int64_t begun_ns)
+static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions,
+                    int64_t begun_ns)
 {
     if (engine->probe)
         probe_event(engine->probe,
-                    event_label(&(struct cluster_event){ .resource = resource, .actions = actions }), begun_ns);
+                    event_label(&(struct cluster_event){ .resource = resource, .actions = actions }),
+                    begun_ns);
 }
 
 /* A plain update counts anyway, and then each special one; of an assigned pod all of them. */
@@ -91,10 +93,10 @@ static bool same_nomination(const struct pod *a, const struct pod *b)
 /* Room that was promised to a pod is not needed any more, or not there: who matters no more than it may have it. */
 static void tell_promise_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
 {
-    queue_event(
-        &engine->queue,
-        &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = before->api },
-        &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority }, now_ns);
+    queue_event(&engine->queue,
+                &(struct cluster_event){
+                    .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = before->api },
+                &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority }, now_ns);
 }
 
 /* A nomination made here stays while the API server does not know any. One that it has taken back leaves room. */
@@ -237,7 +239,8 @@ static void tell(struct engine *engine, enum api_kind kind, const void *before, 
         return;
     int64_t begun_ns = probe_now(engine->probe);
     engine_event(engine, &event, now_ns);
-    if (engine->probe && worth_looking(&engine->queue, &event)) /* others are not even heard by the reference */
+    if (engine->probe &&
+        worth_looking(&engine->queue, &event)) /* others are not even heard by the reference */
         handled(engine, event.resource, event.actions, begun_ns);
 }
 

@@ -50,8 +50,9 @@ static void emit_text(struct engine *engine, const struct event_line *line, cons
     arena_release(&arena);
 }
 
-void report_failure(struct engine *engine, const struct profile *profile, const struct pod *pod, struct str message,
-                    bool is_error, enum nomination nomination, struct str node, int64_t now_ns)
+void report_failure(struct engine *engine, const struct profile *profile, const struct pod *pod,
+                    struct str message, bool is_error, enum nomination nomination, struct str node,
+                    int64_t now_ns)
 {
     if (!engine->host.emit)
         return;
@@ -67,15 +68,16 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
                    now_ns);
 }
 
-void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod, struct str message)
+void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod,
+                    struct str message)
 {
     struct event_subject about = subject_of(pod);
     if (engine->host.emit)
         emit_text(engine, &failed_line, profile, &about, message);
 }
 
-static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding, bool rejected,
-                   struct str message, int64_t now_ns)
+static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding,
+                   bool rejected, struct str message, int64_t now_ns)
 {
     if (engine->host.notice)
         engine->host.notice(engine->host.context,
@@ -113,19 +115,21 @@ void report_binding_failure(struct engine *engine, const struct pod_binding *bin
                              : status_message(status, &arena);
     const struct pod *pod = binding->pod->api;
     if (binding->entry->pod) /* else it is gone, or has a node */
-        report_failure(engine, binding->cycle.profile, pod, message, !status_rejected(status), NOMINATION_CLEAR,
-                       STR(""), now_ns);
+        report_failure(engine, binding->cycle.profile, pod, message, !status_rejected(status),
+                       NOMINATION_CLEAR, STR(""), now_ns);
     notify(engine, NOTICE_BINDING_FAILED, binding, status_rejected(status), message, now_ns);
     arena_release(&arena);
 }
 
-void report_preempted(struct engine *engine, const struct profile *profile, const struct event_subject *victim,
-                      const struct event_subject *preemptor, struct str node, bool in_memory)
+void report_preempted(struct engine *engine, const struct profile *profile,
+                      const struct event_subject *victim, const struct event_subject *preemptor,
+                      struct str node, bool in_memory)
 {
     struct arena arena = { 0 };
     if (engine->host.emit)
         emit(engine, &preempted_line, profile, victim, preemptor,
-             arena_printf(&arena, "Preempted by pod " STR_FMT " on node " STR_FMT "%s", STR_ARG(preemptor->uid),
-                          STR_ARG(node), in_memory ? " (in kube-scheduler memory)." : ""));
+             arena_printf(&arena, "Preempted by pod " STR_FMT " on node " STR_FMT "%s",
+                          STR_ARG(preemptor->uid), STR_ARG(node),
+                          in_memory ? " (in kube-scheduler memory)." : ""));
     arena_release(&arena);
 }

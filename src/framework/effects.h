@@ -13,18 +13,18 @@
 #include "api/types.h"
 
 #define EFFECT_KINDS(X) \
-    X(BIND, "bind") /* the pod goes to `node`; the uid must match */ \
-    X(POD_STATUS, "patch status") /* a condition, a nomination, or both */ \
-    X(DELETE_POD, "delete") /* with its own grace period; the uid must match */ \
-    X(READ_POD, "read") /* which node has it, is it being deleted? */ \
-    X(PV_CLAIM, "bind volume") /* the volume is held for `claim`; the resource version must match */ \
+    X(BIND, "bind")                 /* the pod goes to `node`; the uid must match */ \
+    X(POD_STATUS, "patch status")   /* a condition, a nomination, or both */ \
+    X(DELETE_POD, "delete")         /* with its own grace period; the uid must match */ \
+    X(READ_POD, "read")             /* which node has it, is it being deleted? */ \
+    X(PV_CLAIM, "bind volume")      /* the volume is held for `claim`; the resource version must match */ \
     X(PVC_NODE, "provision volume") /* a volume is to be made for the claim on `node`; likewise */ \
     X(CLAIM_CREATE, "create claim") /* a claim for devices, as `body` has it; the effect has no name */ \
     X(CLAIM_PATCH, "patch claim") /* `body` is merged into the claim; it has the version that must match */ \
     X(CLAIM_STATUS, "patch claim status") /* likewise into its status */ \
-    X(CLAIM_DELETE, "delete claim") /* the uid must match */ \
-    X(POD_CLAIM, "patch pod claim") /* `body` is merged into the pod's status */ \
-    X(EVENT, "event") /* a line for people: nobody waits for an answer */
+    X(CLAIM_DELETE, "delete claim")       /* the uid must match */ \
+    X(POD_CLAIM, "patch pod claim")       /* `body` is merged into the pod's status */ \
+    X(EVENT, "event")                     /* a line for people: nobody waits for an answer */
 
 enum effect_kind {
 #define X(name, text) EFFECT_##name,
@@ -54,13 +54,14 @@ struct effect {
     uint64_t ticket; /* comes back with the answer; 0: no answer is wanted */
     struct str namespace, name, uid, resource_version; /* of the object; an empty version matches any */
     struct str node;
-    struct extender *by; /* BIND: who does it, instead of the host; NULL: the host */
+    struct extender *by;                      /* BIND: who does it, instead of the host; NULL: the host */
     const struct wanted_condition *condition; /* POD_STATUS; NULL: conditions stay */
-    bool sets_nomination;                     /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
-    struct event_subject claim;               /* PV_CLAIM: the claim that gets the volume */
-    struct str body; /* CLAIM_CREATE, CLAIM_PATCH, CLAIM_STATUS, POD_CLAIM: JSON */
-    bool prebound; /* PV_CLAIM: the volume named the claim before, so it does not count as bound by a controller */
-    struct {                                  /* EVENT; regarding the object above */
+    bool sets_nomination;       /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
+    struct event_subject claim; /* PV_CLAIM: the claim that gets the volume */
+    struct str body;            /* CLAIM_CREATE, CLAIM_PATCH, CLAIM_STATUS, POD_CLAIM: JSON */
+    bool
+        prebound; /* PV_CLAIM: the volume named the claim before, so it does not count as bound by a controller */
+    struct {      /* EVENT; regarding the object above */
         struct str type, reason, action, note, scheduler_name;
         struct event_subject related; /* name.len 0: none */
     } event;
@@ -69,11 +70,11 @@ struct effect {
 #define ANSWER_KINDS(X) \
     X(PENDING, "not answered yet") \
     X(DONE, "done") \
-    X(GONE, "gone") /* 404, or another object has the name now */ \
+    X(GONE, "gone")         /* 404, or another object has the name now */ \
     X(CONFLICT, "conflict") /* 409: the object is not as it was thought */ \
-    X(REFUSED, "refused") /* nothing was done, and the same request will not do better */ \
-    X(UNKNOWN, "unknown") /* no answer, or one that does not say: 5xx, a timeout, a broken connection */ \
-    X(UNSENT, "not sent") /* the server cannot have acted on it: no connection, 429, 401 */
+    X(REFUSED, "refused")   /* nothing was done, and the same request will not do better */ \
+    X(UNKNOWN, "unknown")   /* no answer, or one that does not say: 5xx, a timeout, a broken connection */ \
+    X(UNSENT, "not sent")   /* the server cannot have acted on it: no connection, 429, 401 */
 
 enum answer_kind {
 #define X(name, text) ANSWER_##name,

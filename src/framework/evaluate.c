@@ -57,7 +57,8 @@ static void check_row(struct cycle *cycle, uint32_t row, struct evaluation *ret)
 static void filters_over(const struct cycle *cycle, bool failed, int64_t begun_ns)
 {
     if (cycle->profile->points[POINT_FILTER].len)
-        probe_point(cycle->probe, cycle->profile, PROBE_FILTER, failed ? STATUS_ERROR : STATUS_SUCCESS, begun_ns);
+        probe_point(cycle->probe, cycle->profile, PROBE_FILTER, failed ? STATUS_ERROR : STATUS_SUCCESS,
+                    begun_ns);
 }
 
 /* A pod that preempted others goes to the node that it made room on, if that still fits. */

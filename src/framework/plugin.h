@@ -147,9 +147,9 @@ struct cycle {
     struct cycle_work *work;          /* blocking work that is under way; see host_work.h */
     const struct probe *probe;        /* NULL: nobody looks */
     bool is_sampled;                  /* the probe wants to know how long each plugin takes */
-    int64_t called_ns;                /* by the probe's clock: when the plugin was called that is waited for; 0: none */
-    struct row_list feasible;         /* at PreScore: cycle_feasible() */
-    struct row_lister *lister;        /* makes the list where it is not there yet; may be NULL */
+    int64_t called_ns; /* by the probe's clock: when the plugin was called that is waited for; 0: none */
+    struct row_list feasible;  /* at PreScore: cycle_feasible() */
+    struct row_lister *lister; /* makes the list where it is not there yet; may be NULL */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)

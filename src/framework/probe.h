@@ -8,7 +8,8 @@
  * The points are reported as the reference reports them, the same number of times with the same status. Their times are
  * what is known:
  *     plain path      each point has its own
- *     other paths     judging classes of pods and groups of nodes has no PreFilter or PreScore of its own: Filter is all
+ *     other paths     judging classes of pods and groups of nodes has no PreFilter or PreScore of its own: Filter is
+ * all
  *                     the time until the feasible nodes are known, Score all the time until one is chosen, the other
  *                     two are reported with no time
  *     PreBind, Bind   from the first call of a plugin to the answer, with all that was waited for
@@ -69,8 +70,8 @@ static inline int64_t probe_now(const struct probe *probe)
 }
 
 /* The point is over that began at `begun_ns`; 0: it took no time. */
-static inline void probe_point(const struct probe *probe, const struct profile *profile, enum probe_point point,
-                               enum status_code code, int64_t begun_ns)
+static inline void probe_point(const struct probe *probe, const struct profile *profile,
+                               enum probe_point point, enum status_code code, int64_t begun_ns)
 {
     if (probe)
         probe->point(probe->context, profile, point, code, begun_ns ? probe_now(probe) - begun_ns : 0);
@@ -90,7 +91,8 @@ static inline int64_t probe_call(const struct cycle *cycle)
 }
 
 static inline void probe_called(const struct cycle *cycle, const struct plugin_instance *instance,
-                                enum probe_point point, enum status_code code, uint32_t count, int64_t begun_ns)
+                                enum probe_point point, enum status_code code, uint32_t count,
+                                int64_t begun_ns)
 {
     if (begun_ns)
         cycle->probe->plugin(cycle->probe->context, cycle->profile, instance, point, code, count,

@@ -50,7 +50,7 @@ struct table {
     const struct profile *profile;
     struct pod_info *pod; /* one of the class */
     struct arena arena;
-    struct arena *scratch; /* for what is needed only while the table is made; NULL: its own */
+    struct arena *scratch;   /* for what is needed only while the table is made; NULL: its own */
     uint32_t rows_cap, rows; /* size of the columns; rows in use */
     uint32_t *verdict;
     int32_t *local;

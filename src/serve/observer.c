@@ -133,10 +133,10 @@ static void init_evaluations(struct observer *observer, const struct profile *pr
         const struct plugin_order *order = &profile->points[evaluated_points[i].point];
         enum probe_point name = evaluated_points[i].name;
         for (uint32_t k = 0; k < order->len; k++) {
-            const struct str labels[] = { str_from(order->items[k]->plugin->name), str_from(point_names[name]),
-                                          profile->scheduler_name };
-            fill(observer, &own->plugins[order->items[k]->index].evaluated[name], FAMILY_PLUGIN_EVALUATION_TOTAL,
-                 labels);
+            const struct str labels[] = { str_from(order->items[k]->plugin->name),
+                                          str_from(point_names[name]), profile->scheduler_name };
+            fill(observer, &own->plugins[order->items[k]->index].evaluated[name],
+                 FAMILY_PLUGIN_EVALUATION_TOTAL, labels);
         }
     }
 }
@@ -172,8 +172,8 @@ static bool on_sample(void *context)
     return rng_below(&((struct observer *)context)->rng, 100) < PLUGIN_SAMPLE_PERCENT;
 }
 
-static void on_point(void *context, const struct profile *profile, enum probe_point point, enum status_code code,
-                     int64_t ns)
+static void on_point(void *context, const struct profile *profile, enum probe_point point,
+                     enum status_code code, int64_t ns)
 {
     struct observer *observer = context;
     struct metric **slot = &of_profile(observer, profile)->points[point][code];
@@ -227,7 +227,8 @@ static void on_event(void *context, enum event_label label, int64_t ns)
 {
     struct observer *observer = context;
     histogram_observe(
-        fill_label(observer, &observer->events[label], FAMILY_EVENT_HANDLING_DURATION_SECONDS, label), seconds(ns));
+        fill_label(observer, &observer->events[label], FAMILY_EVENT_HANDLING_DURATION_SECONDS, label),
+        seconds(ns));
 }
 
 static void on_permit_wait(void *context, enum status_code code, int64_t ns)
@@ -235,7 +236,8 @@ static void on_permit_wait(void *context, enum status_code code, int64_t ns)
     struct observer *observer = context;
     struct str result = str_from(status_code_name(code));
     histogram_observe(
-        fill(observer, &observer->permit_waits[code], FAMILY_PERMIT_WAIT_DURATION_SECONDS, &result), seconds(ns));
+        fill(observer, &observer->permit_waits[code], FAMILY_PERMIT_WAIT_DURATION_SECONDS, &result),
+        seconds(ns));
 }
 
 static void on_preemption(void *context, bool failed, int64_t ns)
@@ -243,7 +245,8 @@ static void on_preemption(void *context, bool failed, int64_t ns)
     struct observer *observer = context;
     struct str result = str_from(goroutine_results[failed]);
     counter_add(
-        fill(observer, &observer->evictions[failed], FAMILY_PREEMPTION_GOROUTINES_EXECUTION_TOTAL, &result), 1);
+        fill(observer, &observer->evictions[failed], FAMILY_PREEMPTION_GOROUTINES_EXECUTION_TOTAL, &result),
+        1);
     histogram_observe(fill(observer, &observer->eviction_times[failed],
                            FAMILY_PREEMPTION_GOROUTINES_DURATION_SECONDS, &result),
                       seconds(ns));
@@ -355,7 +358,8 @@ void observer_notice(struct observer *observer, const struct notice *notice)
     count_attempt(observer, notice->profile, RESULT_SCHEDULED, notice->took_ns);
     histogram_observe(observer->pod_attempts, entry->attempts);
     if (entry->first_attempt_ns != QUEUE_NEVER)
-        histogram_observe(sli_of(observer, entry->attempts), seconds(notice->now_ns - entry->first_attempt_ns));
+        histogram_observe(sli_of(observer, entry->attempts),
+                          seconds(notice->now_ns - entry->first_attempt_ns));
     if (entry->was_flushed)
         counter_add(observer->after_flush, 1);
 }
@@ -371,8 +375,9 @@ static void publish_incoming(struct observer *observer, const struct queue *queu
                 continue;
             const struct str labels[] = { str_from(incoming_queues[name]),
                                           event_label_text((enum event_label)label, &arena) };
-            counter_add(fill(observer, &observer->incoming[name][label], FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels),
-                        count - observer->counted[name][label]);
+            counter_add(
+                fill(observer, &observer->incoming[name][label], FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels),
+                count - observer->counted[name][label]);
             observer->counted[name][label] = count;
         }
     arena_release(&arena);

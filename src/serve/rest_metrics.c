@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-static void observe(struct metrics *metrics, enum family family, const struct api_sample *sample, double value)
+static void observe(struct metrics *metrics, enum family family, const struct api_sample *sample,
+                    double value)
 {
     const struct str labels[] = { sample->method, sample->host };
     histogram_observe(metric_get(metrics, family, labels), value);

@@ -1,9 +1,9 @@
 /* anonymize.h: a veil over names: a snapshot that can be given away.
  *
- * Names of objects, namespaces, images and claims, uids, values of labels and keys of those that are not Kubernetes' own
- * become x1, x2, ...: the same text always the same, so that references and selectors still meet. Annotations, messages
- * and addresses are left out. Amounts, times, kinds, numbers, drivers and schedulers' names stay: they decide. The order
- * of names changes, and with it which of several equal nodes comes first. */
+ * Names of objects, namespaces, images and claims, uids, values of labels and keys of those that are not Kubernetes'
+ * own become x1, x2, ...: the same text always the same, so that references and selectors still meet. Annotations,
+ * messages and addresses are left out. Amounts, times, kinds, numbers, drivers and schedulers' names stay: they decide.
+ * The order of names changes, and with it which of several equal nodes comes first. */
 #ifndef SIM_ANONYMIZE_H
 #define SIM_ANONYMIZE_H
 

@@ -179,6 +179,7 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
     int r = object_decode_as(doc, val, known, &load->arena, &object, err);
     if (r < 0)
         return r;
+    object_convert(&object, version);
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
     object_default(&object, &load->arena);

@@ -194,9 +194,9 @@ static void on_notice(void *context, const struct notice *notice)
     simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
 }
 
-/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods that
- * failed by an error end. Those would be tried for ever, so that they get another try only if something changed since
- * the first of them failed. */
+/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods
+ * that failed by an error end. Those would be tried for ever, so that they get another try only if something changed
+ * since the first of them failed. */
 static bool jump(struct simulation *simulation, struct error_round *round)
 {
     int64_t due = bindings_next_due(&simulation->engine);

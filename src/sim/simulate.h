@@ -52,9 +52,9 @@ struct simulation {
     size_t scheduled, replaced;
     size_t foreign; /* pods of other schedulers: left alone */
     struct str foreign_name;
-    bool cut_short; /* evictions went on and on */
+    bool cut_short;  /* evictions went on and on */
     size_t timeouts; /* how often the clock was moved because permission to bind did not come */
-    int64_t now_ns; /* the clock of the run: moves while victims leave, and when nothing else can happen */
+    int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
     struct sim_usage before, after;
 };

@@ -21,7 +21,9 @@ static int load_config(struct world *world, const char *path, struct error *err)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
     warnings_release(&warnings);
     if (r == 0 && world->config.extenders.len)
-        fprintf(stderr, "berth: warning: extenders are not asked offline: decisions are those of the plugins alone\n");
+        fprintf(
+            stderr,
+            "berth: warning: extenders are not asked offline: decisions are those of the plugins alone\n");
     return r;
 }
 

@@ -22,8 +22,8 @@ struct listing;
 struct world_options {
     const char *const *paths;
     size_t paths_len;
-    const struct listing *listing;   /* of a live cluster, before the paths; it may go afterwards. NULL: none */
-    const char *config;              /* NULL: the defaults */
+    const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
+    const char *config;            /* NULL: the defaults */
     const struct registry *registry; /* NULL: the built-in plugins */
 };
 

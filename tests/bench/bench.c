@@ -31,7 +31,9 @@ static struct options {
     int64_t load_mb;
     bool has_load;
     int64_t plugins; /* 1: only them; 0: not them; -1: with all else */
-} options = { .plugins = -1, .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100 };
+} options = {
+    .plugins = -1, .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100
+};
 
 static void die(const char *what)
 {

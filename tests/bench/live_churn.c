@@ -375,8 +375,8 @@ static int judge(const struct plan *plan, struct memory before, struct memory af
 {
     double in_use = growth(before.in_use, after.in_use), resident = growth(before.resident, after.resident);
     printf("growth: %+.2f%% in use, %+.2f%% resident\n", in_use, resident);
-    /* What a sanitizer keeps of freed memory is not ours; nor are the holes in a small heap, which depend on how the two
-     * threads meet. */
+    /* What a sanitizer keeps of freed memory is not ours; nor are the holes in a small heap, which depend on how the
+     * two threads meet. */
     bool holes = after.resident < before.resident + HOLES_BYTES_MAX;
     bool sound = in_use < IN_USE_GROWTH_MAX &&
                  (resident < RESIDENT_GROWTH_MAX || holes || __sanitizer_get_current_allocated_bytes);

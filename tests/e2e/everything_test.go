@@ -59,7 +59,21 @@ func (e *env) crowd(count, perSecond int) *crowd {
 	e.await("the fillers are seen", func() bool { return e.o.Bound() >= (c.vips()*3/2+3)/4*4 })
 	c.begun = e.o.Bound()
 	go c.run(perSecond)
+	go c.kubelet()
 	return c
+}
+
+// kubelet ends pods that are being deleted. A deletion whose client is killed may stop halfway: then the pod has a
+// deletion timestamp, and only a kubelet takes it away.
+func (c *crowd) kubelet() {
+	now := int64(0)
+	for c.e.ctx.Err() == nil {
+		time.Sleep(500 * time.Millisecond)
+		for _, s := range c.e.o.Pods(func(s *Seen) bool { return !s.Gone && s.Node != "" && s.Pod.DeletionTimestamp != nil }) {
+			c.e.c.Admin.CoreV1().Pods(s.Pod.Namespace).Delete(c.e.ctx, s.Pod.Name,
+				metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(s.Pod.UID))})
+		}
+	}
 }
 
 func (c *crowd) run(perSecond int) {

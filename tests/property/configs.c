@@ -168,7 +168,8 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
         put(out, "'multiPoint':{'enabled':[{'name':'Picky','weight':%d}]}", between(rng, 1, 20));
         break;
     case 7:
-        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Picky'}]}", between(rng, 1, 20));
+        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Picky'}]}",
+            between(rng, 1, 20));
         break;
     case 8: /* ... before them, and at some points only */
         put(out, "'filter':{'enabled':[{'name':'%s'}]}", one_of(rng, "Picky", "Terse", "Terse"));
@@ -179,7 +180,8 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
         put(out,
             "'filter':{'enabled':[{'name':'%s'},{'name':'Terse'},{'name':'%s'}]},"
             "'multiPoint':{'enabled':[{'name':'Picky','weight':3}]}",
-            one_of(rng, "NodeResourcesFit", "PodTopologySpread"), one_of(rng, "NodePorts", "InterPodAffinity"));
+            one_of(rng, "NodeResourcesFit", "PodTopologySpread"),
+            one_of(rng, "NodePorts", "InterPodAffinity"));
         break;
     default:
         break;

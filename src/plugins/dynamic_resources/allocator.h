@@ -2,7 +2,8 @@
  *
  * An exhaustive search, claim after claim, request after request, device after device, each in the order given; the
  * first complete solution wins. Whether one exists decides if a pod fits; which one it is decides what the pod gets.
- * So the order is part of the behaviour: pools by driver and name, slices by name, devices as their driver lists them. */
+ * So the order is part of the behaviour: pools by driver and name, slices by name, devices as their driver lists them.
+ * */
 #ifndef PLUGINS_DYNAMIC_RESOURCES_ALLOCATOR_H
 #define PLUGINS_DYNAMIC_RESOURCES_ALLOCATOR_H
 

@@ -114,7 +114,8 @@ bool capacity_suffices(const struct capacity_requirements *wanted, struct candid
     return true;
 }
 
-void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate, struct arena *arena)
+void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate,
+                   struct arena *arena)
 {
     const struct device *device = candidate->device;
     if (!candidate->taken)

@@ -14,7 +14,8 @@ struct quantity capacity_consumed(const struct capacity_requirements *wanted,
 bool capacity_suffices(const struct capacity_requirements *wanted, struct candidate *candidate,
                        const struct cluster *cluster);
 /* A share of the device is picked, or put back. */
-void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate, struct arena *arena);
+void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate,
+                   struct arena *arena);
 void capacity_return(const struct capacity_requirements *wanted, struct candidate *candidate);
 
 #endif

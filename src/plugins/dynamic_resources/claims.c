@@ -60,7 +60,8 @@ bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct 
                    struct claim_list *ret, struct str *ret_why)
 {
     uint32_t most = pod->spec.resource_claims.len;
-    *ret = (struct claim_list){ .items = arena_array(arena, const struct resource_claim *, (size_t)most + 1) };
+    *ret =
+        (struct claim_list){ .items = arena_array(arena, const struct resource_claim *, (size_t)most + 1) };
     list_for(&pod->spec.resource_claims, wanted) {
         struct str name;
         bool made;
@@ -80,7 +81,8 @@ bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct 
 bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod *pod)
 {
     list_for(&claim->status.reserved_for, consumer)
-        if (str_eq(consumer->uid, pod->meta.uid) && (consumer->uid.len || str_eq(consumer->name, pod->meta.name)))
+        if (str_eq(consumer->uid, pod->meta.uid) &&
+            (consumer->uid.len || str_eq(consumer->name, pod->meta.name)))
             return true;
     return false;
 }
@@ -114,10 +116,9 @@ static int is_device_ready(const struct resource_claim *claim, const struct devi
         const struct device_condition *failed = true_condition(status, *type);
         if (!failed)
             continue;
-        *ret_why = arena_printf(arena,
-                                "device binding failed: claim=" STR_FMT ", reason=" STR_FMT
-                                ", message=\"" STR_FMT "\"",
-                                STR_ARG(claim->meta.name), STR_ARG(failed->reason), STR_ARG(failed->message));
+        *ret_why = arena_printf(
+            arena, "device binding failed: claim=" STR_FMT ", reason=" STR_FMT ", message=\"" STR_FMT "\"",
+            STR_ARG(claim->meta.name), STR_ARG(failed->reason), STR_ARG(failed->message));
         return -1;
     }
     list_for(&result->binding_conditions, type)

@@ -16,8 +16,8 @@ struct constraint {
 
 /* Who is picked for. */
 struct picked_for {
-    uint32_t request;             /* its number in the claim */
-    struct str name, subrequest;  /* subrequest: empty for an exact request */
+    uint32_t request;            /* its number in the claim */
+    struct str name, subrequest; /* subrequest: empty for an exact request */
 };
 
 /* False: a constraint of no known kind. */

@@ -26,7 +26,8 @@ static bool is_made_for(const struct resource_claim *claim, const struct pod *po
     if (!marked || !str_is(*marked, "true"))
         return false;
     list_for(&claim->meta.owners, owner)
-        if (str_eq(owner->name, pod->meta.name) && owner->controller.value && str_eq(owner->uid, pod->meta.uid))
+        if (str_eq(owner->name, pod->meta.name) && owner->controller.value &&
+            str_eq(owner->uid, pod->meta.uid))
             return true;
     return false;
 }
@@ -166,8 +167,9 @@ static struct device_request *request_for(struct collection *to, const struct co
 
 /* Init containers run one after the other: one request, the largest, serves all of them. */
 static struct device_request *request_for_short_lived(struct collection *to,
-                                                      const struct containers *containers, struct str resource,
-                                                      struct str class_name, struct device_request *const *longs)
+                                                      const struct containers *containers,
+                                                      struct str resource, struct str class_name,
+                                                      struct device_request *const *longs)
 {
     struct device_request *largest = NULL;
     struct str *names = arena_array(to->arena, struct str, containers->len);
@@ -195,7 +197,8 @@ static struct device_request *request_for_short_lived(struct collection *to,
 static void collect_resource(struct collection *to, const struct containers *containers, struct str resource,
                              struct str class_name)
 {
-    struct device_request **longs = arena_array(to->arena, struct device_request *, (size_t)containers->len + 1);
+    struct device_request **longs =
+        arena_array(to->arena, struct device_request *, (size_t)containers->len + 1);
     for (uint32_t i = 0; i < containers->len; i++)
         if (!is_short_lived(containers, i))
             longs[i] = request_for(to, containers, i, resource, class_name, NULL, 0);
@@ -228,7 +231,8 @@ static void collect(const struct cluster *cluster, const struct pod *pod, const 
 
 /* ---- nodes ---- */
 /* The resources that devices must stand for on the node, sorted; false: the node cannot have one of them at all. */
-static bool left_to_devices(const struct cycle *cycle, struct node_view node, struct str *ret, uint32_t *ret_len)
+static bool left_to_devices(const struct cycle *cycle, struct node_view node, struct str *ret,
+                            uint32_t *ret_len)
 {
     const struct pod_class *class = cycle->info->class;
     *ret_len = 0;
@@ -247,8 +251,8 @@ static bool left_to_devices(const struct cycle *cycle, struct node_view node, st
     return true;
 }
 
-struct status extended_for_node(struct cycle *cycle, const struct resource_claim *claim, struct node_view node,
-                                bool alone, struct extended_claim *ret)
+struct status extended_for_node(struct cycle *cycle, const struct resource_claim *claim,
+                                struct node_view node, bool alone, struct extended_claim *ret)
 {
     *ret = (struct extended_claim){ 0 };
     /* It is from an attempt that failed. PostFilter deletes it. */

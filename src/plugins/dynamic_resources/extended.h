@@ -6,8 +6,8 @@
 #ifndef PLUGINS_DYNAMIC_RESOURCES_EXTENDED_H
 #define PLUGINS_DYNAMIC_RESOURCES_EXTENDED_H
 
-#include "framework/plugin.h"
 #include "cluster/devices.h"
+#include "framework/plugin.h"
 
 #define EXTENDED_CLAIM_NAME "<extended-resources>"
 #define EXTENDED_CLAIM_ANNOTATION "resource.kubernetes.io/extended-resource-claim"
@@ -33,7 +33,7 @@ static inline bool extended_claim_is_new(const struct resource_claim *claim)
 }
 /* What the claim asks for on a node. Success with ret->claim NULL: the node itself has all. `alone`: the pod has no
  * other claims. */
-struct status extended_for_node(struct cycle *cycle, const struct resource_claim *claim, struct node_view node,
-                                bool alone, struct extended_claim *ret);
+struct status extended_for_node(struct cycle *cycle, const struct resource_claim *claim,
+                                struct node_view node, bool alone, struct extended_claim *ret);
 
 #endif

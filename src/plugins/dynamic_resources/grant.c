@@ -53,7 +53,8 @@ static enum grant_stage first_stage(const struct granted_claim *given, const str
     return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has what was asked for */
 }
 
-static const struct allocation_result *copy_allocation(const struct allocation_result *from, struct arena *arena)
+static const struct allocation_result *copy_allocation(const struct allocation_result *from,
+                                                       struct arena *arena)
 {
     if (!from)
         return NULL;
@@ -71,8 +72,7 @@ static void copy_claim(const struct resource_claim *from, struct arena *arena, s
 
 static struct extended_claim copy_mappings(const struct extended_claim *from, struct arena *arena)
 {
-    struct extended_claim copy = { .mappings =
-                                       arena_array(arena, struct request_mapping, from->mappings_len),
+    struct extended_claim copy = { .mappings = arena_array(arena, struct request_mapping, from->mappings_len),
                                    .mappings_len = from->mappings_len };
     for (uint32_t i = 0; i < from->mappings_len; i++)
         copy.mappings[i] =
@@ -83,22 +83,22 @@ static struct extended_claim copy_mappings(const struct extended_claim *from, st
 }
 
 void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
-               const struct extended_claim *extended, struct str node_name)
+                const struct extended_claim *extended, struct str node_name)
 {
     struct arena *arena = cycle->arena;
     const struct meta *pod = &cycle->pod->meta;
     *grant = (struct grant){ .claims = arena_array(arena, struct granted_claim, len),
-                           .len = len,
-                           .extended = copy_mappings(extended, arena),
-                           .node_name = arena_str(arena, node_name),
-                           .pod = { .namespace = arena_str(arena, pod->namespace),
-                                    .name = arena_str(arena, pod->name),
-                                    .uid = arena_str(arena, pod->uid),
-                                    .resource_version = arena_str(arena, pod->resource_version) } };
+                             .len = len,
+                             .extended = copy_mappings(extended, arena),
+                             .node_name = arena_str(arena, node_name),
+                             .pod = { .namespace = arena_str(arena, pod->namespace),
+                                      .name = arena_str(arena, pod->name),
+                                      .uid = arena_str(arena, pod->uid),
+                                      .resource_version = arena_str(arena, pod->resource_version) } };
     for (uint32_t i = 0; i < len; i++) {
         struct granted_claim *given = &grant->claims[i];
         *given = (struct granted_claim){ .extended = claims[i].extended,
-                                     .allocation = copy_allocation(claims[i].allocation, arena) };
+                                         .allocation = copy_allocation(claims[i].allocation, arena) };
         copy_claim(claims[i].claim, arena, &given->claim);
         given->stage = first_stage(given, cycle->pod);
         if (!given->allocation)
@@ -159,22 +159,25 @@ static struct str failure_text(const struct granted_claim *given, struct arena *
         return arena_printf(arena, "resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
                             STR_ARG(given->claim.meta.name));
     case ANSWER_CONFLICT:
-        return arena_printf(arena,
-                            "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"" STR_FMT
-                            "\": the object has been modified; please apply your changes to the latest version "
-                            "and try again",
-                            STR_ARG(given->claim.meta.name));
+        return arena_printf(
+            arena,
+            "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"" STR_FMT
+            "\": the object has been modified; please apply your changes to the latest version "
+            "and try again",
+            STR_ARG(given->claim.meta.name));
     default:
         return STR("the server rejected our request due to an error in our request");
     }
 }
 
-static struct status stage_failed(const struct grant *grant, const struct granted_claim *given, struct arena *arena)
+static struct status stage_failed(const struct grant *grant, const struct granted_claim *given,
+                                  struct arena *arena)
 {
     struct str why = failure_text(given, arena);
     switch (given->stage) {
     case GRANT_CREATE:
-        return status_printf(arena, STATUS_ERROR, "create claim for extended resources " STR_FMT "/: " STR_FMT,
+        return status_printf(arena, STATUS_ERROR,
+                             "create claim for extended resources " STR_FMT "/: " STR_FMT,
                              STR_ARG(grant->pod.namespace), STR_ARG(why));
     case GRANT_FINALIZER:
         return status_printf(arena, STATUS_ERROR, "add finalizer to claim " CLAIM_FMT ": " STR_FMT,
@@ -185,7 +188,8 @@ static struct status stage_failed(const struct grant *grant, const struct grante
                              STR_ARG(grant->pod.namespace), STR_ARG(grant->pod.name), STR_ARG(why));
     default:
         return status_printf(arena, STATUS_ERROR, "add %sreservation to claim " CLAIM_FMT ": " STR_FMT,
-                             given->allocation ? "allocation and " : "", CLAIM_ARG(&given->claim), STR_ARG(why));
+                             given->allocation ? "allocation and " : "", CLAIM_ARG(&given->claim),
+                             STR_ARG(why));
     }
 }
 
@@ -195,10 +199,10 @@ static struct status write_stage(const struct grant *grant, struct granted_claim
 {
     if (!given->answer)
         given->answer = cycle_write(cycle, &(struct effect){ .kind = kind,
-                                                            .namespace = object->namespace,
-                                                            .name = object->name,
-                                                            .uid = object->uid,
-                                                            .body = body });
+                                                             .namespace = object->namespace,
+                                                             .name = object->name,
+                                                             .uid = object->uid,
+                                                             .body = body });
     if (given->answer->kind == ANSWER_PENDING)
         return wait_status;
     return given->answer->kind == ANSWER_DONE ? STATUS_OK : stage_failed(grant, given, cycle->arena);
@@ -256,7 +260,8 @@ static struct status create(struct grant *grant, struct granted_claim *given, st
         given->claim.meta.name = grant->made_name;
         given->claim.meta.uid = given->answer->uid;
         given->claim.meta.resource_version = given->answer->resource_version;
-    } else if (given->answer->kind == ANSWER_CONFLICT) { /* an answer was lost: it was made by this very request */
+    } else if (given->answer->kind ==
+               ANSWER_CONFLICT) { /* an answer was lost: it was made by this very request */
         const struct resource_claim *made =
             devices_claim(cycle->cluster, given->claim.meta.namespace, grant->made_name);
         if (!made)
@@ -277,10 +282,11 @@ static struct status check_claim(const struct granted_claim *given, struct arena
         return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got deleted in the meantime",
                              CLAIM_ARG(claim));
     if (given->allocation && claim->status.allocation)
-        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got allocated elsewhere in the meantime",
-                             CLAIM_ARG(claim));
+        return status_printf(arena, STATUS_ERROR,
+                             "claim " CLAIM_FMT " got allocated elsewhere in the meantime", CLAIM_ARG(claim));
     if (!given->allocation && !claim->status.allocation)
-        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got deallocated elsewhere in the meantime",
+        return status_printf(arena, STATUS_ERROR,
+                             "claim " CLAIM_FMT " got deallocated elsewhere in the meantime",
                              CLAIM_ARG(claim));
     return STATUS_OK;
 }
@@ -317,7 +323,8 @@ static struct opt_time time_of(int64_t now_ns)
 }
 
 /* The claim is as it should be. */
-static void note_written(struct grant *grant, struct granted_claim *given, struct cycle *cycle, struct str version)
+static void note_written(struct grant *grant, struct granted_claim *given, struct cycle *cycle,
+                         struct str version)
 {
     struct arena *arena = cycle->arena;
     struct resource_claim claim = allocated(given, arena);
@@ -325,7 +332,8 @@ static void note_written(struct grant *grant, struct granted_claim *given, struc
     struct claim_consumer *consumers = arena_array(arena, struct claim_consumer, (size_t)len + 1);
     if (len)
         memcpy(consumers, claim.status.reserved_for.items, len * sizeof(*consumers));
-    consumers[len] = (struct claim_consumer){ .resource = STR("pods"), .name = grant->pod.name, .uid = grant->pod.uid };
+    consumers[len] =
+        (struct claim_consumer){ .resource = STR("pods"), .name = grant->pod.name, .uid = grant->pod.uid };
     claim.status.reserved_for.items = consumers;
     claim.status.reserved_for.len = len + 1;
     claim.meta.resource_version = version;
@@ -341,7 +349,8 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
 {
     struct str body = STR("");
     if (!given->answer)
-        body = patch_allocation(&given->claim, given->allocation, time_of(cycle->now_ns), &grant->pod, cycle->arena);
+        body = patch_allocation(&given->claim, given->allocation, time_of(cycle->now_ns), &grant->pod,
+                                cycle->arena);
     struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_STATUS, &given->claim.meta, body);
     if (!status_ok(status))
         return conflict_or(given, status);
@@ -411,8 +420,9 @@ static struct status await_claim(struct grant *grant, struct granted_claim *give
 static struct status take_stage(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     static struct status (*const stages[])(struct grant *, struct granted_claim *, struct cycle *) = {
-        [GRANT_CREATE] = create,          [GRANT_FINALIZER] = add_finalizer, [GRANT_STATUS] = write_status,
-        [GRANT_CONFLICT] = look_again,    [GRANT_POD] = tell_pod,            [GRANT_APPEAR] = await_claim,
+        [GRANT_CREATE] = create,       [GRANT_FINALIZER] = add_finalizer,
+        [GRANT_STATUS] = write_status, [GRANT_CONFLICT] = look_again,
+        [GRANT_POD] = tell_pod,        [GRANT_APPEAR] = await_claim,
     };
     return stages[given->stage](grant, given, cycle);
 }
@@ -420,21 +430,21 @@ static struct status take_stage(struct grant *grant, struct granted_claim *given
 /* ---- waiting for devices ---- */
 static void tell_waiting(const struct grant *grant, struct cycle *cycle)
 {
-    (void)cycle_write(cycle,
-                      &(struct effect){
-                          .kind = EFFECT_EVENT,
-                          .namespace = grant->pod.namespace,
-                          .name = grant->pod.name,
-                          .uid = grant->pod.uid,
-                          .resource_version = grant->pod.resource_version,
-                          .event = { .type = STR("Normal"),
-                                     .reason = STR("BindingConditionsPending"),
-                                     .action = STR("Scheduling"),
-                                     .note = arena_printf(cycle->arena,
-                                                          "waiting for binding conditions for device on node " STR_FMT,
-                                                          STR_ARG(grant->node_name)),
-                                     .scheduler_name = cycle->profile->scheduler_name },
-                      });
+    (void)cycle_write(
+        cycle, &(struct effect){
+                   .kind = EFFECT_EVENT,
+                   .namespace = grant->pod.namespace,
+                   .name = grant->pod.name,
+                   .uid = grant->pod.uid,
+                   .resource_version = grant->pod.resource_version,
+                   .event = { .type = STR("Normal"),
+                              .reason = STR("BindingConditionsPending"),
+                              .action = STR("Scheduling"),
+                              .note = arena_printf(
+                                  cycle->arena, "waiting for binding conditions for device on node " STR_FMT,
+                                  STR_ARG(grant->node_name)),
+                              .scheduler_name = cycle->profile->scheduler_name },
+               });
 }
 
 static struct status check_devices(const struct grant *grant, struct cycle *cycle, int64_t timeout_ns)

@@ -35,10 +35,10 @@ struct granted_claim {
 
 struct grant {
     struct granted_claim *claims;
-    uint32_t len, next; /* next: the one that is being written */
+    uint32_t len, next;             /* next: the one that is being written */
     struct extended_claim extended; /* its mappings */
     struct str made_name;           /* of the claim that is created */
-    struct meta pod; /* names and uid */
+    struct meta pod;                /* names and uid */
     struct str node_name;
     bool waits;          /* for devices to be prepared */
     int64_t deadline_ns; /* of that */
@@ -52,7 +52,7 @@ struct grant_input {
 };
 
 void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
-               const struct extended_claim *extended, struct str node_name);
+                const struct extended_claim *extended, struct str node_name);
 void grant_drop(struct grant *grant, struct cycle *cycle);
 /* Success: all is as it should be. Wait: call again. Error, in the reference's words: the pod needs another attempt. */
 struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeout_ns);

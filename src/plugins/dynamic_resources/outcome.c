@@ -23,7 +23,7 @@ static struct str share_id(const struct resource_claim *claim, const struct pick
                            struct arena *arena)
 {
     const struct candidate *candidate = picked->candidate;
-    struct str parts[] = { claim->meta.uid,       claim->meta.namespace,  claim->meta.name,
+    struct str parts[] = { claim->meta.uid,         claim->meta.namespace, claim->meta.name,
                            candidate->pool->driver, candidate->pool->name, candidate->device->name };
     uint64_t high = place, low = ~(uint64_t)place;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -43,7 +43,8 @@ static void describe_share(const struct resource_claim *claim, const struct pick
     ret->consumed_capacity.items = arena_array(arena, struct resource, device->capacity.len);
     list_for(&device->capacity, capacity)
         ret->consumed_capacity.items[ret->consumed_capacity.len++] =
-            (struct resource){ capacity->key, capacity_consumed(picked->alternative->api->capacity, capacity) };
+            (struct resource){ capacity->key,
+                               capacity_consumed(picked->alternative->api->capacity, capacity) };
 }
 
 static void describe_device(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
@@ -207,13 +208,14 @@ static struct node_selector *only_node(struct str name, struct arena *arena)
     struct str *value = arena_new(arena, struct str);
     *value = name;
     *field = (struct selector_requirement){
-        .key = STR(FIELD_NODE_NAME), .operator = STR("In"), .op = OP_IN, .values = { value, 1 }
+        .key = STR(FIELD_NODE_NAME), .operator= STR("In"), .op = OP_IN, .values = { value, 1 }
     };
     return selector_new((struct requirements){ 0 }, (struct requirements){ field, 1, 1 }, arena);
 }
 
 /* Where the devices can be used: on this node, where all of their selectors say, or anywhere (NULL). */
-static bool describe_nodes(struct search *search, const struct wanted_claim *claim, struct node_selector **ret)
+static bool describe_nodes(struct search *search, const struct wanted_claim *claim,
+                           struct node_selector **ret)
 {
     struct arena *arena = search->input->arena;
     struct requirements expressions = { 0 }, fields = { 0 };

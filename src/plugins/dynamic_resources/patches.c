@@ -120,8 +120,8 @@ struct str patch_new_claim(const struct resource_claim *claim, struct arena *are
     return arena_str(arena, strbuf_slice(&text));
 }
 
-struct str patch_pod_claim(const struct meta *pod, struct str claim_name, const struct request_mapping *mappings,
-                           uint32_t len, struct arena *arena)
+struct str patch_pod_claim(const struct meta *pod, struct str claim_name,
+                           const struct request_mapping *mappings, uint32_t len, struct arena *arena)
 {
     struct body body = { 0 };
     begin_status(&body, pod, false);

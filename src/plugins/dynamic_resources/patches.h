@@ -17,7 +17,7 @@ struct str patch_deallocation(const struct resource_claim *claim, struct arena *
 /* A claim to be created. */
 struct str patch_new_claim(const struct resource_claim *claim, struct arena *arena);
 /* The pod says which claim stands for its extended resources. */
-struct str patch_pod_claim(const struct meta *pod, struct str claim_name, const struct request_mapping *mappings,
-                           uint32_t len, struct arena *arena);
+struct str patch_pod_claim(const struct meta *pod, struct str claim_name,
+                           const struct request_mapping *mappings, uint32_t len, struct arena *arena);
 
 #endif

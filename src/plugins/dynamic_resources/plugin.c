@@ -37,7 +37,7 @@ struct choice {
 };
 
 struct state {
-    struct slot *slots; /* the claim for extended resources comes last */
+    struct slot *slots;  /* the claim for extended resources comes last */
     uint32_t len, named; /* named: without that one */
     uint32_t to_allocate;
     struct idmap choices; /* row + 1 to struct choice */
@@ -105,12 +105,14 @@ static struct status check_request(struct cycle *cycle, const struct resource_cl
     if (request->exactly)
         return check_class(cycle, request->exactly->device_class_name, request->name);
     if (!request->first_available.len)
-        return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
-                             "resource claim " STR_FMT "/" STR_FMT ", request " STR_FMT ": unknown request type",
-                             STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name), STR_ARG(request->name));
+        return status_printf(
+            cycle->arena, STATUS_UNRESOLVABLE,
+            "resource claim " STR_FMT "/" STR_FMT ", request " STR_FMT ": unknown request type",
+            STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name), STR_ARG(request->name));
     for (uint32_t i = 0; i < request->first_available.len && status_ok(status); i++) {
         const struct device_subrequest *sub = &request->first_available.items[i];
-        struct str name = arena_printf(cycle->arena, STR_FMT "/" STR_FMT, STR_ARG(request->name), STR_ARG(sub->name));
+        struct str name =
+            arena_printf(cycle->arena, STR_FMT "/" STR_FMT, STR_ARG(request->name), STR_ARG(sub->name));
         status = check_class(cycle, sub->device_class_name, name);
     }
     return status;
@@ -229,7 +231,8 @@ static struct status allocation_status(struct cycle *cycle, const struct allocat
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(result->why));
     case ALLOCATE_TIMED_OUT:
         return status_printf(cycle->arena, STATUS_ERROR,
-                             "node " STR_FMT ": timed out trying to allocate devices", STR_ARG(node->meta.name));
+                             "node " STR_FMT ": timed out trying to allocate devices",
+                             STR_ARG(node->meta.name));
     case ALLOCATE_ERROR:
         break;
     }
@@ -256,7 +259,8 @@ static struct status find_devices(struct cycle *cycle, const struct state *state
     for (uint32_t i = 0; i < state->len; i++) {
         const struct resource_claim *claim = state->slots[i].claim;
         if (!claim->status.allocation)
-            claims[input.len++] = i == state->named && choice->extended.claim ? choice->extended.claim : claim;
+            claims[input.len++] =
+                i == state->named && choice->extended.claim ? choice->extended.claim : claim;
     }
     allocate(&input, &result);
     choice->allocations = result.allocations;
@@ -310,9 +314,8 @@ static void write_claim(struct cycle *cycle, enum effect_kind kind, const struct
 static bool may_deallocate(const struct slot *slot, const struct pod *pod)
 {
     const struct claim_status *status = &slot->claim->status;
-    return slot->unavailable &&
-           (!status->reserved_for.len ||
-            (status->reserved_for.len == 1 && claim_is_reserved_for(slot->claim, pod)));
+    return slot->unavailable && (!status->reserved_for.len ||
+                                 (status->reserved_for.len == 1 && claim_is_reserved_for(slot->claim, pod)));
 }
 
 /* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
@@ -345,11 +348,13 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
 }
 
 /* ---- Score ---- */
-static bool is_allocated(const struct allocation_result *allocation, struct str request, struct str subrequest)
+static bool is_allocated(const struct allocation_result *allocation, struct str request,
+                         struct str subrequest)
 {
     list_for(&allocation->devices.results, result)
-        if (result->request.len == request.len + 1 + subrequest.len && str_starts_with(result->request, request) &&
-            result->request.ptr[request.len] == '/' && str_ends_with(result->request, subrequest))
+        if (result->request.len == request.len + 1 + subrequest.len &&
+            str_starts_with(result->request, request) && result->request.ptr[request.len] == '/' &&
+            str_ends_with(result->request, subrequest))
             return true;
     return false;
 }
@@ -434,7 +439,7 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
             inputs[i].allocation = &choice->allocations[next++];
     }
     grant_take(&state->grant, cycle, inputs, state->len, choice ? &choice->extended : &none.extended,
-              cluster_node_name(cycle->cluster, row));
+               cluster_node_name(cycle->cluster, row));
     return STATUS_OK;
 }
 
@@ -478,7 +483,8 @@ static enum hint claim_changed(const struct hint_context *context, const struct 
                 str_eq(claims.items[i]->meta.namespace, after->meta.namespace);
     if (!uses)
         return HINT_SKIP;
-    return before && value_eq(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP : HINT_QUEUE;
+    return before && value_eq(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP
+                                                                                      : HINT_QUEUE;
 }
 
 static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,

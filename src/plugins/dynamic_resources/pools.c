@@ -80,8 +80,7 @@ static int is_relevant(const struct node *node, const struct resource_slice *sli
         int r = pools_node_matches(node, slice->node_name, slice->all_nodes.value, slice->node_selector,
                                    arena, ret_why);
         if (r < 0)
-            *ret_why = arena_printf(arena,
-                                    "failed to perform node selection for slice " STR_FMT ": " STR_FMT,
+            *ret_why = arena_printf(arena, "failed to perform node selection for slice " STR_FMT ": " STR_FMT,
                                     STR_ARG(slice->meta.name), STR_ARG(*ret_why));
         return r;
     }
@@ -146,8 +145,8 @@ static bool counters_exist(const struct slice_list *counting, const struct slice
 static bool is_valid(const struct pool *pool)
 {
     return names_are_unique(&pool->offers) && sets_are_unique(&pool->counting) &&
-           counters_exist(&pool->counting, &pool->offers) && counters_exist(&pool->counting, &pool->counting) &&
-           counters_exist(&pool->counting, &pool->others);
+           counters_exist(&pool->counting, &pool->offers) &&
+           counters_exist(&pool->counting, &pool->counting) && counters_exist(&pool->counting, &pool->others);
 }
 
 static bool needs_preparation(const struct pool *pool)
@@ -286,8 +285,8 @@ bool pools_gather(struct cluster *cluster, const struct node *node, struct arena
 const struct device_use *candidate_use(struct candidate *candidate, const struct cluster *cluster)
 {
     if (!candidate->use_known) {
-        candidate->use = devices_use(cluster, candidate->pool->driver, candidate->pool->name,
-                                     candidate->device->name);
+        candidate->use =
+            devices_use(cluster, candidate->pool->driver, candidate->pool->name, candidate->device->name);
         candidate->use_known = true;
     }
     return candidate->use;
@@ -334,8 +333,9 @@ static void know_counters(struct pool *pool, const struct cluster *cluster, stru
     for (uint32_t i = 0; i < pool->counting.len; i++)
         list_for(&pool->counting.items[i]->shared_counters, set)
             list_for(&set->counters, counter)
-                pool->counters[pool->counters_len++] =
-                    (struct pool_counter){ .set = set->name, .name = counter->key, .available = amount_of(counter) };
+                pool->counters[pool->counters_len++] = (struct pool_counter){
+                    .set = set->name, .name = counter->key, .available = amount_of(counter)
+                };
     subtract_held(pool, &pool->offers, cluster);
     subtract_held(pool, &pool->others, cluster);
     pool->counters_known = true;

@@ -65,7 +65,8 @@ static int look_closer(struct search *search, const struct wanted_claim *claim,
                        const struct alternative *alternative, struct candidate *candidate)
 {
     const struct device_class *class = alternative->class;
-    int r = selectors_all_match(search, claim, class, class->selectors.items, class->selectors.len, candidate);
+    int r =
+        selectors_all_match(search, claim, class, class->selectors.items, class->selectors.len, candidate);
     if (r > 0)
         r = selectors_all_match(search, claim, NULL, alternative->api->selectors.items,
                                 alternative->api->selectors.len, candidate);
@@ -142,7 +143,8 @@ static bool prepare_alternative(struct search *search, const struct wanted_claim
         cluster_get(&search->input->cluster->device_classes, (struct str){ 0 }, api->device_class_name);
     if (!alternative->class)
         return search_fails(search,
-                            "claim " CLAIM_FMT ", request " STR_FMT ": could not retrieve device class " STR_FMT
+                            "claim " CLAIM_FMT ", request " STR_FMT
+                            ": could not retrieve device class " STR_FMT
                             ": deviceclass.resource.k8s.io \"" STR_FMT "\" not found",
                             CLAIM_ARG(claim->api), STR_ARG(alternative->name),
                             STR_ARG(api->device_class_name), STR_ARG(api->device_class_name));
@@ -206,10 +208,9 @@ static bool prepare_claim(struct search *search, struct wanted_claim *claim)
             total = INT64_MAX;
     }
     if (total > RESULTS_MAX)
-        return search_fails(search,
-                            "claim " CLAIM_FMT
-                            ": number of requested devices %lld exceeds the claim limit of %d",
-                            CLAIM_ARG(api), (long long)total, RESULTS_MAX);
+        return search_fails(
+            search, "claim " CLAIM_FMT ": number of requested devices %lld exceeds the claim limit of %d",
+            CLAIM_ARG(api), (long long)total, RESULTS_MAX);
     return prepare_constraints(search, claim);
 }
 

@@ -10,13 +10,13 @@ enum { RESULTS_MAX = 32 }; /* devices of a claim */
 /* An exact request, or one of the alternatives of another. */
 struct alternative {
     const struct device_subrequest *api;
-    struct str name;       /* its own */
-    bool has_parent;       /* it is one of several */
+    struct str name; /* its own */
+    bool has_parent; /* it is one of several */
     const struct device_class *class;
-    int64_t devices;       /* so many it needs */
+    int64_t devices; /* so many it needs */
     bool wants_all;
     struct candidate **all; /* then it is these */
-    uint8_t *matches;      /* per candidate: MATCH_*; NULL: none was asked about */
+    uint8_t *matches;       /* per candidate: MATCH_*; NULL: none was asked about */
 };
 
 enum { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };

@@ -44,10 +44,10 @@ void hold_take(struct hold *hold, struct cycle *cycle, const struct pod_volumes 
     for (uint32_t i = 0; i < volumes->bindings_len; i++) {
         const struct pv *pv = volumes->bindings[i].pv;
         const struct pvc *pvc = volumes->bindings[i].pvc;
-        hold->claims[hold->len++] = (struct held_claim){ .claim = subject_of(&pvc->meta, arena),
-                                                         .volume = subject_of(&pv->meta, arena),
-                                                         .prebound =
-                                                             claim_ref_matches(pv->spec.claim_ref, pvc) };
+        hold->claims[hold->len++] =
+            (struct held_claim){ .claim = subject_of(&pvc->meta, arena),
+                                 .volume = subject_of(&pv->meta, arena),
+                                 .prebound = claim_ref_matches(pv->spec.claim_ref, pvc) };
         const struct object_ref *holder = volumes_claim_ref(volumes_get(cluster, 0), pv);
         if (!claim_ref_is_complete(holder, pvc->meta.namespace, pvc->meta.name, pvc->meta.uid))
             volumes_assume_pv(cluster, pv, pvc);

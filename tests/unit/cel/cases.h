@@ -66,7 +66,8 @@ static void case_add_lists(struct case_device *d)
 /* The device of every case. */
 static void case_device_init(struct case_device *d, bool lists)
 {
-    *d = (struct case_device){ .device = { .driver = STR("dra.example.com"), .allow_multiple_allocations = true } };
+    *d = (struct case_device){ .device = { .driver = STR("dra.example.com"),
+                                           .allow_multiple_allocations = true } };
     d->device.attributes = d->attributes;
     d->device.capacity = d->capacity;
     case_add(d, "model", cel_string(STR("A100-80GB")));

@@ -31,8 +31,8 @@ static int attempt(struct str text, struct error *err)
 }
 
 /* head, then `part` so often, then tail, then `close` as often. */
-static struct str build(struct strbuf *out, const char *head, const char *part, size_t count, const char *tail,
-                        const char *close)
+static struct str build(struct strbuf *out, const char *head, const char *part, size_t count,
+                        const char *tail, const char *close)
 {
     strbuf_clear(out);
     strbuf_puts(out, head);
@@ -50,19 +50,32 @@ static void test_nesting(void **state)
     static const struct {
         const char *head, *part, *tail, *close;
     } shapes[] = {
-        { "", "(", "1", ")" },         { "", "[", "", "]" },          { "", "{1:", "1", "}" },
-        { "", "size(", "[]", ")" },    { "1", "+1", "", "" },         { "device", ".a", "", "" },
-        { "[]", "[0]", "", "" },       { "", "true?1:", "1", "" },    { "", "!", "true", "" },
-        { "", "-", "1", "" },          { "true", "&&true", "", "" },  { "1", "==1", "", "" },
-        { "", "cel.bind(x,1,", "x", ")" }, { "[1]", ".map(x,x)", "", "" }, { "optional.of(1)", ".optMap(x,x)", "", "" },
-        { "", "[1].map(x,", "1", ")" }, { "'a'", ".trim()", "", "" }, { "", "a.?", "b", "" },
+        { "", "(", "1", ")" },
+        { "", "[", "", "]" },
+        { "", "{1:", "1", "}" },
+        { "", "size(", "[]", ")" },
+        { "1", "+1", "", "" },
+        { "device", ".a", "", "" },
+        { "[]", "[0]", "", "" },
+        { "", "true?1:", "1", "" },
+        { "", "!", "true", "" },
+        { "", "-", "1", "" },
+        { "true", "&&true", "", "" },
+        { "1", "==1", "", "" },
+        { "", "cel.bind(x,1,", "x", ")" },
+        { "[1]", ".map(x,x)", "", "" },
+        { "optional.of(1)", ".optMap(x,x)", "", "" },
+        { "", "[1].map(x,", "1", ")" },
+        { "'a'", ".trim()", "", "" },
+        { "", "a.?", "b", "" },
     };
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     static const size_t counts[] = { 10, 249, 251, 800, 5000 };
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         for (size_t j = 0; j < ARRAY_SIZE(counts); j++) {
             struct error err = { "" };
-            attempt(build(&text, shapes[i].head, shapes[i].part, counts[j], shapes[i].tail, shapes[i].close), &err);
+            attempt(build(&text, shapes[i].head, shapes[i].part, counts[j], shapes[i].tail, shapes[i].close),
+                    &err);
         }
     }
 }
@@ -129,7 +142,8 @@ static void test_doubling(void **state)
         strbuf_printf(&text, "cel.bind(A, %s, ", shapes[i].first);
         for (int level = 1; level < LEVELS; level++) {
             char expression[64];
-            snprintf(expression, sizeof(expression), shapes[i].next, 'A' + (level - 1) % 26, 'A' + (level - 1) % 26);
+            snprintf(expression, sizeof(expression), shapes[i].next, 'A' + (level - 1) % 26,
+                     'A' + (level - 1) % 26);
             strbuf_printf(&text, "cel.bind(%c, %s, ", 'A' + level % 26, expression);
         }
         char end[64];
@@ -166,11 +180,63 @@ static void test_noise(void **state)
 {
     (void)state;
     static const char *const pieces[] = {
-        "device", ".", "attributes", "[\"dra.example.com\"]", "model", "(", ")", "[", "]", "{", "}", ",", ":", "?",
-        "1",      "u", "1.5",        "'a'",                   "b'x'",  "+", "-", "*", "/", "%", "!", "<", "==", "in",
-        "&&",     "||", "has(",      ".map(x, ",              "x",     ".all(", "cel.bind(x, ", "optional.of(", ".?a",
-        "[?0]",   "null", "true",    "duration('1s')",        ".format([", "size(", " ", "\n", "quantity('1')", "`",
-        "\\",     "\"", "'",         "//",                    "é",     "\xff", "sort()", "int(", "string(", ".join()",
+        "device",
+        ".",
+        "attributes",
+        "[\"dra.example.com\"]",
+        "model",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "?",
+        "1",
+        "u",
+        "1.5",
+        "'a'",
+        "b'x'",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "!",
+        "<",
+        "==",
+        "in",
+        "&&",
+        "||",
+        "has(",
+        ".map(x, ",
+        "x",
+        ".all(",
+        "cel.bind(x, ",
+        "optional.of(",
+        ".?a",
+        "[?0]",
+        "null",
+        "true",
+        "duration('1s')",
+        ".format([",
+        "size(",
+        " ",
+        "\n",
+        "quantity('1')",
+        "`",
+        "\\",
+        "\"",
+        "'",
+        "//",
+        "é",
+        "\xff",
+        "sort()",
+        "int(",
+        "string(",
+        ".join()",
     };
     struct rng rng = test_rng();
     for (int i = 0; i < 20000; i++) {

@@ -57,14 +57,15 @@ static int check_line(const char *line, size_t len)
     uint64_t cost = yyjson_get_uint(yyjson_obj_get(root, "cost"));
     struct outcome got;
     evaluate((struct str){ yyjson_get_str(expr), (uint32_t)yyjson_get_len(expr) },
-             yyjson_get_bool(yyjson_obj_get(root, "list")), yyjson_get_bool(yyjson_obj_get(root, "any")), &got);
+             yyjson_get_bool(yyjson_obj_get(root, "list")), yyjson_get_bool(yyjson_obj_get(root, "any")),
+             &got);
     const char *got_value = got.value.text ? got.value.text : "";
     bool same = strcmp(class, got.class) == 0 &&
                 (strcmp(class, "ok") != 0 || (strcmp(value, got_value) == 0 && cost == got.cost));
     if (!same)
-        print_error("%s\n  got %s %s (cost %llu) %s\n  want %s %s (cost %llu)\n", yyjson_get_str(expr), got.class,
-                    got_value, (unsigned long long)got.cost, got.err.text, class, value ? value : "",
-                    (unsigned long long)cost);
+        print_error("%s\n  got %s %s (cost %llu) %s\n  want %s %s (cost %llu)\n", yyjson_get_str(expr),
+                    got.class, got_value, (unsigned long long)got.cost, got.err.text, class,
+                    value ? value : "", (unsigned long long)cost);
     strbuf_release(&got.value);
     yyjson_doc_free(doc);
     return same ? 0 : 1;

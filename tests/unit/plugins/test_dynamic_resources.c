@@ -19,12 +19,13 @@ extern const struct plugin plugin_dynamic_resources;
 #define ANYWHERE "allNodes: true"
 #define DEV(name, more) "{name: " name more "}"
 #define CLAIM(name, devices, status) \
-    "{kind: ResourceClaim, metadata: {name: " name ", namespace: default, uid: uid-" name "}, spec: {devices: {" devices \
-    "}}" status "}\n---\n"
+    "{kind: ResourceClaim, metadata: {name: " name ", namespace: default, uid: uid-" name \
+    "}, spec: {devices: {" devices "}}" status "}\n---\n"
 #define EXACTLY(n, more) "exactly: {deviceClassName: any, allocationMode: ExactCount, count: " n more "}"
 #define ALL(more) "exactly: {deviceClassName: any, allocationMode: All" more "}"
 #define WANTS(requests) CLAIM("c", "requests: [" requests "]", "")
-#define SUB(name, n, more) "{name: " name ", deviceClassName: any, allocationMode: ExactCount, count: " n more "}"
+#define SUB(name, n, more) \
+    "{name: " name ", deviceClassName: any, allocationMode: ExactCount, count: " n more "}"
 #define HOLDS(name, results) CLAIM(name, "", ", status: {allocation: {devices: {results: [" results "]}}}")
 #define RESULT(pool, device, more) "{request: r, driver: d, pool: " pool ", device: " device more "}"
 #define POD(more) "{kind: Pod, metadata: {name: p, uid: uid-p}, spec: {" more "}}"
@@ -39,8 +40,8 @@ struct verdict_case {
 
 #define ONE_DEVICE ANY SLICE("p", ON_A, DEV("x", ""))
 #define ALLOCATED(selector) \
-    ", status: {allocation: {devices: {results: [" RESULT("p", "x", "") "]}, nodeSelector: {nodeSelectorTerms: [" selector \
-    "]}}}"
+    ", status: {allocation: {devices: {results: [" RESULT( \
+        "p", "x", "") "]}, nodeSelector: {nodeSelectorTerms: [" selector "]}}}"
 #define IN_ZONE(zone) "{matchExpressions: [{key: zone, operator: In, values: [" zone "]}]}"
 #define GPU CLASS("gpu", "extendedResourceName: example.com/gpu")
 #define ASKS(resource, amount) \
@@ -61,7 +62,8 @@ static const struct verdict_case verdicts[] = {
       "status: {resourceClaimStatuses: [{name: c}]}}",
       STATUS_SUCCESS, "" },
     { "a made claim of somebody else", ANY WANTS(""),
-      "{kind: Pod, metadata: {name: p, uid: u}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: x}]}, "
+      "{kind: Pod, metadata: {name: p, uid: u}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: "
+      "x}]}, "
       "status: {resourceClaimStatuses: [{name: c, resourceClaimName: c}]}}",
       STATUS_UNRESOLVABLE, "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)" },
     { "a claim that is being deleted",
@@ -70,8 +72,9 @@ static const struct verdict_case verdicts[] = {
       USES("c"), STATUS_UNRESOLVABLE, "resourceclaim \"c\" is being deleted" },
     { "a class that does not exist", WANTS("{name: r, " EXACTLY("1", "") "}"), USES("c"), STATUS_UNRESOLVABLE,
       "request r: device class any does not exist" },
-    { "a class of an alternative that does not exist", WANTS("{name: r, firstAvailable: [" SUB("s", "1", "") "]}"),
-      USES("c"), STATUS_UNRESOLVABLE, "request r/s: device class any does not exist" },
+    { "a class of an alternative that does not exist",
+      WANTS("{name: r, firstAvailable: [" SUB("s", "1", "") "]}"), USES("c"), STATUS_UNRESOLVABLE,
+      "request r/s: device class any does not exist" },
     { "a request of an unknown kind", ANY WANTS("{name: r}"), USES("c"), STATUS_UNRESOLVABLE,
       "resource claim default/c, request r: unknown request type" },
 
@@ -81,24 +84,30 @@ static const struct verdict_case verdicts[] = {
     { "in use", ONE_DEVICE HOLDS("other", RESULT("p", "x", "")) WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_UNRESOLVABLE, "cannot allocate all claims" },
     { "in use by who only looks on",
-      ONE_DEVICE HOLDS("other", RESULT("p", "x", ", adminAccess: true")) WANTS("{name: r, " EXACTLY("1", "") "}"),
+      ONE_DEVICE HOLDS("other", RESULT("p", "x", ", adminAccess: true"))
+          WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_SUCCESS, "" },
-    { "more than a claim may have", ONE_DEVICE WANTS("{name: r, " EXACTLY("33", "") "}"), USES("c"), STATUS_ERROR,
-      FAILED "claim default/c: number of requested devices 33 exceeds the claim limit of 32" },
-    { "names that are not unique", ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("x", "")) WANTS("{name: r, " EXACTLY("1", "") "}"),
+    { "more than a claim may have", ONE_DEVICE WANTS("{name: r, " EXACTLY("33", "") "}"), USES("c"),
+      STATUS_ERROR, FAILED "claim default/c: number of requested devices 33 exceeds the claim limit of 32" },
+    { "names that are not unique",
+      ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("x", "")) WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_UNRESOLVABLE, "invalid resource pools were encountered" },
     { "all of a pool that is being updated",
-      ANY SLICE_OF("s", "p", "2", ON_A, DEV("x", ""), "") WANTS("{name: r, " ALL("") "}"), USES("c"), STATUS_ERROR,
-      FAILED "claim default/c, request r: asks for all devices, but resource pool d/p is currently being updated" },
+      ANY SLICE_OF("s", "p", "2", ON_A, DEV("x", ""), "") WANTS("{name: r, " ALL("") "}"), USES("c"),
+      STATUS_ERROR,
+      FAILED
+      "claim default/c, request r: asks for all devices, but resource pool d/p is currently being updated" },
     { "a selector that is no expression",
-      ONE_DEVICE WANTS("{name: r, " EXACTLY("1", ", selectors: [{cel: {expression: 'device.attributes[\"d\"].x == 1'}}]") "}"),
+      ONE_DEVICE WANTS("{name: r, " EXACTLY(
+          "1", ", selectors: [{cel: {expression: 'device.attributes[\"d\"].x == 1'}}]") "}"),
       USES("c"), STATUS_ERROR, FAILED "claim default/c: selector #0: CEL runtime error: no such key: x" },
 
     { "allocated here", ANY CLAIM("c", "", ALLOCATED(IN_ZONE("z"))), USES("c"), STATUS_SUCCESS, "" },
     { "allocated elsewhere", ANY CLAIM("c", "", ALLOCATED(IN_ZONE("other"))), USES("c"), STATUS_UNRESOLVABLE,
       "resourceclaim not available on the node" },
 
-    { "a resource that a class stands for", ONE_DEVICE GPU, ASKS("example.com/gpu", "1"), STATUS_SUCCESS, "" },
+    { "a resource that a class stands for", ONE_DEVICE GPU, ASKS("example.com/gpu", "1"), STATUS_SUCCESS,
+      "" },
     { "more of it than there are devices", ONE_DEVICE GPU, ASKS("example.com/gpu", "2"), STATUS_UNRESOLVABLE,
       "cannot allocate all claims" },
     { "by the name of the class", ONE_DEVICE GPU, ASKS("deviceclass.resource.kubernetes.io/gpu", "2"),
@@ -138,11 +147,12 @@ struct pick_case {
 #define PART(name, memory) \
     DEV(name, ", consumesCounters: [{counterSet: s, counters: {memory: {value: " memory "}}}]")
 #define PARTITIONS(parts) \
-    ANY SLICE_OF("parts", "p", "2", ON_A, parts, "") \
-        SLICE_OF("counters", "p", "2", ON_A, "", ", sharedCounters: [{name: s, counters: {memory: {value: 16Gi}}}]")
+    ANY SLICE_OF("parts", "p", "2", ON_A, parts, "") SLICE_OF( \
+        "counters", "p", "2", ON_A, "", ", sharedCounters: [{name: s, counters: {memory: {value: 16Gi}}}]")
 #define ONE "{name: r, " EXACTLY("1", "") "}"
 #define TWO "{name: r, " EXACTLY("2", "") "}"
-#define WITH_CONSTRAINT(requests, constraint) CLAIM("c", "requests: [" requests "], constraints: [" constraint "]", "")
+#define WITH_CONSTRAINT(requests, constraint) \
+    CLAIM("c", "requests: [" requests "], constraints: [" constraint "]", "")
 
 static const struct pick_case picks[] = {
     { "pools by name, not as they come",
@@ -151,14 +161,15 @@ static const struct pick_case picks[] = {
       ANY SLICE_OF("s2", "p", "2", ON_A, DEV("b", "") ", " DEV("a", ""), "")
           SLICE_OF("s1", "p", "2", ON_A, DEV("z", ""), "") WANTS("{name: r, " EXACTLY("3", "") "}"),
       "r=p/z r=p/b r=p/a" },
-    { "slices of other nodes", ANY SLICE("p", "nodeName: b", DEV("x", "")) SLICE("q", ANYWHERE, DEV("w", "")) WANTS(ONE),
-      "r=q/w" },
+    { "slices of other nodes",
+      ANY SLICE("p", "nodeName: b", DEV("x", "")) SLICE("q", ANYWHERE, DEV("w", "")) WANTS(ONE), "r=q/w" },
     { "slices by label",
       ANY SLICE("p", "nodeSelector: {nodeSelectorTerms: [" IN_ZONE("other") "]}", DEV("x", ""))
           SLICE("q", "nodeSelector: {nodeSelectorTerms: [" IN_ZONE("z") "]}", DEV("w", "")) WANTS(ONE),
       "r=q/w" },
     { "devices with a node of their own",
-      ANY SLICE("p", "perDeviceNodeSelection: true", DEV("x", ", nodeName: b") ", " DEV("w", ", nodeName: a")) WANTS(ONE),
+      ANY SLICE("p", "perDeviceNodeSelection: true", DEV("x", ", nodeName: b") ", " DEV("w", ", nodeName: a"))
+          WANTS(ONE),
       "r=p/w" },
     { "the newest generation alone",
       ANY "{kind: ResourceSlice, metadata: {name: old}, spec: {driver: d, pool: {name: p, generation: 1, "
@@ -166,13 +177,17 @@ static const struct pick_case picks[] = {
           "{kind: ResourceSlice, metadata: {name: new}, spec: {driver: d, pool: {name: p, generation: 2, "
           "resourceSliceCount: 1}, nodeName: a, devices: [{name: w}]}}\n---\n" WANTS(ONE),
       "r=p/w" },
-    { "a pool that is not complete", ANY SLICE_OF("s", "p", "2", ON_A, DEV("x", ""), "") SLICE("q", ON_A, DEV("w", "")) WANTS(ONE),
+    { "a pool that is not complete",
+      ANY SLICE_OF("s", "p", "2", ON_A, DEV("x", ""), "") SLICE("q", ON_A, DEV("w", "")) WANTS(ONE),
       "r=q/w" },
     { "what must be prepared comes last",
-      ANY SLICE("p", ON_A, DEV("x", ", bindingConditions: [ready]")) SLICE("q", ON_A, DEV("w", "")) WANTS(ONE),
+      ANY SLICE("p", ON_A, DEV("x", ", bindingConditions: [ready]")) SLICE("q", ON_A, DEV("w", ""))
+          WANTS(ONE),
       "r=q/w" },
-    { "all", ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) WANTS("{name: r, " ALL("") "}"), "r=p/x r=p/w" },
-    { "all, but one is in use", ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) HOLDS("o", RESULT("p", "x", ""))
+    { "all", ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) WANTS("{name: r, " ALL("") "}"),
+      "r=p/x r=p/w" },
+    { "all, but one is in use",
+      ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) HOLDS("o", RESULT("p", "x", ""))
           WANTS("{name: r, " ALL("") "}"),
       "" },
     { "all that are there are none", ANY WANTS("{name: r, " ALL("") "}"), "" },
@@ -182,11 +197,12 @@ static const struct pick_case picks[] = {
       "r=p/x r=p/w" },
     { "selectors of the class and of the request",
       CLASS("any", "selectors: [{cel: {expression: 'device.driver == \"d\"'}}]")
-          SLICE("p", ON_A, DEV("x", NUMA("0")) ", " DEV("w", NUMA("1")))
-              WANTS("{name: r, " EXACTLY("1", ", selectors: [{cel: {expression: 'device.attributes[\"d\"].numa > 0'}}]") "}"),
+          SLICE("p", ON_A, DEV("x", NUMA("0")) ", " DEV("w", NUMA("1"))) WANTS("{name: r, " EXACTLY(
+              "1", ", selectors: [{cel: {expression: 'device.attributes[\"d\"].numa > 0'}}]") "}"),
       "r=p/w" },
     { "a taint", ANY SLICE("p", ON_A, DEV("x", TAINTED) ", " DEV("w", "")) WANTS(ONE), "r=p/w" },
-    { "a taint that is tolerated", ANY SLICE("p", ON_A, DEV("x", TAINTED) ", " DEV("w", ""))
+    { "a taint that is tolerated",
+      ANY SLICE("p", ON_A, DEV("x", TAINTED) ", " DEV("w", ""))
           WANTS("{name: r, " EXACTLY("1", ", tolerations: [{key: k, operator: Exists}]") "}"),
       "r=p/x" },
     { "the first choice is not the first device",
@@ -197,33 +213,40 @@ static const struct pick_case picks[] = {
       ANY SLICE("p", ON_A, DEV("x", NUMA("0")) ", " DEV("w", NUMA("1")) ", " DEV("z", NUMA("1")))
           WITH_CONSTRAINT(ONE ", {name: s, " EXACTLY("2", "") "}", "{requests: [s], matchAttribute: d/numa}"),
       "r=p/x s=p/w s=p/z" },
-    { "all different", ANY SLICE("p", ON_A, DEV("x", NUMA("0")) ", " DEV("w", NUMA("0")) ", " DEV("z", NUMA("1")))
+    { "all different",
+      ANY SLICE("p", ON_A, DEV("x", NUMA("0")) ", " DEV("w", NUMA("0")) ", " DEV("z", NUMA("1")))
           WITH_CONSTRAINT(TWO, "{distinctAttribute: d/numa}"),
       "r=p/x r=p/z" },
     { "the first alternative that works",
-      ANY SLICE("p", ON_A, DEV("x", "")) WANTS("{name: r, firstAvailable: [" SUB("two", "2", "") ", " SUB("one", "1", "") "]}"),
+      ANY SLICE("p", ON_A, DEV("x", ""))
+          WANTS("{name: r, firstAvailable: [" SUB("two", "2", "") ", " SUB("one", "1", "") "]}"),
       "r/one=p/x" },
     { "an alternative that leaves enough for the next request",
-      ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", ""))
-          WANTS("{name: r, firstAvailable: [" SUB("two", "2", "") ", " SUB("one", "1", "") "]}, {name: s, " EXACTLY("1", "") "}"),
+      ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) WANTS("{name: r, firstAvailable: [" SUB(
+          "two", "2", "") ", " SUB("one", "1", "") "]}, {name: s, " EXACTLY("1", "") "}"),
       "r/one=p/x s=p/w" },
-    { "partitions of one device", PARTITIONS(PART("x", "10Gi") ", " PART("w", "10Gi") ", " PART("z", "6Gi")) WANTS(TWO),
-      "r=p/x r=p/z" },
-    { "a partition is in use", PARTITIONS(PART("x", "10Gi") ", " PART("w", "10Gi") ", " PART("z", "6Gi"))
+    { "partitions of one device",
+      PARTITIONS(PART("x", "10Gi") ", " PART("w", "10Gi") ", " PART("z", "6Gi")) WANTS(TWO), "r=p/x r=p/z" },
+    { "a partition is in use",
+      PARTITIONS(PART("x", "10Gi") ", " PART("w", "10Gi") ", " PART("z", "6Gi"))
           HOLDS("o", RESULT("p", "w", "")) WANTS(ONE),
       "r=p/z" },
-    { "shares of a device", ANY SLICE("p", ON_A, DEV("x", SHARED("10Gi")))
-          WANTS("{name: r, " EXACTLY("1", ", capacity: {requests: {memory: 4Gi}}") "}, {name: s, "
-                EXACTLY("1", ", capacity: {requests: {memory: 6Gi}}") "}"),
+    { "shares of a device",
+      ANY SLICE("p", ON_A, DEV("x", SHARED("10Gi")))
+          WANTS("{name: r, " EXACTLY("1", ", capacity: {requests: {memory: 4Gi}}") "}, {name: s, " EXACTLY(
+              "1", ", capacity: {requests: {memory: 6Gi}}") "}"),
       "r=p/x(memory:4Gi) s=p/x(memory:6Gi)" },
-    { "not enough is left of a share", ANY SLICE("p", ON_A, DEV("x", SHARED("10Gi")) ", " DEV("w", SHARED("10Gi")))
+    { "not enough is left of a share",
+      ANY SLICE("p", ON_A, DEV("x", SHARED("10Gi")) ", " DEV("w", SHARED("10Gi")))
           HOLDS("o", RESULT("p", "x", ", shareID: i, consumedCapacity: {memory: 7Gi}"))
               WANTS("{name: r, " EXACTLY("1", ", capacity: {requests: {memory: 4Gi}}") "}"),
       "r=p/w(memory:4Gi)" },
     { "the policy rounds up",
-      ANY SLICE("p", ON_A, DEV("x", ", allowMultipleAllocations: true, capacity: {memory: {value: 10Gi, requestPolicy: "
-                                    "{default: 2Gi, validRange: {min: 1Gi, step: 2Gi}}}, slots: {value: 8, requestPolicy: "
-                                    "{default: 1, validValues: [1, 4]}}}"))
+      ANY SLICE("p", ON_A,
+                DEV("x",
+                    ", allowMultipleAllocations: true, capacity: {memory: {value: 10Gi, requestPolicy: "
+                    "{default: 2Gi, validRange: {min: 1Gi, step: 2Gi}}}, slots: {value: 8, requestPolicy: "
+                    "{default: 1, validValues: [1, 4]}}}"))
           WANTS("{name: r, " EXACTLY("1", ", capacity: {requests: {memory: 4Gi, slots: 2}}") "}"),
       "r=p/x(memory:5Gi,slots:4)" },
 };
@@ -233,11 +256,12 @@ static const char *describe(struct fixture *f, const struct allocation_result *a
     struct strbuf text = { 0 };
     char amount[QUANTITY_LEN_MAX];
     list_for(&allocation->devices.results, result) {
-        strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT "/" STR_FMT, text.len ? " " : "", STR_ARG(result->request),
-                      STR_ARG(result->pool), STR_ARG(result->device));
+        strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT "/" STR_FMT, text.len ? " " : "",
+                      STR_ARG(result->request), STR_ARG(result->pool), STR_ARG(result->device));
         list_for(&result->consumed_capacity, part)
-            strbuf_printf(&text, "%c" STR_FMT ":" STR_FMT, part == result->consumed_capacity.items ? '(' : ',',
-                          STR_ARG(part->name), STR_ARG(quantity_format(part->amount, amount)));
+            strbuf_printf(&text, "%c" STR_FMT ":" STR_FMT,
+                          part == result->consumed_capacity.items ? '(' : ',', STR_ARG(part->name),
+                          STR_ARG(quantity_format(part->amount, amount)));
         strbuf_puts(&text, result->consumed_capacity.len ? ")" : "");
     }
     const char *copy = arena_strndup(&f->arena, text.len ? text.text : "", text.len);
@@ -288,33 +312,45 @@ static void test_allocation(void **state _unused_)
         const char *name, *objects, *want;
     } cases[] = {
         { "on one node",
-          CLASS("any", "config: [{opaque: {driver: d, parameters: {a: 1}}}]") SLICE("p", ON_A, DEV("x", "") ", " DEV("w", ""))
-              CLAIM("c",
-                    "requests: [" ONE ", {name: s, " EXACTLY("1", ", tolerations: [{key: k, operator: Exists}]") "}], "
-                    "config: [{opaque: {driver: d, parameters: [2]}}, {requests: [s], opaque: {driver: e, parameters: {}}}]",
-                    ""),
+          CLASS("any", "config: [{opaque: {driver: d, parameters: {a: 1}}}]")
+              SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) CLAIM(
+                  "c",
+                  "requests: [" ONE ", {name: s, " EXACTLY(
+                      "1",
+                      ", tolerations: [{key: k, operator: Exists}]") "}], "
+                                                                     "config: [{opaque: {driver: d, "
+                                                                     "parameters: [2]}}, {requests: [s], "
+                                                                     "opaque: {driver: e, parameters: {}}}]",
+                  ""),
           "{\"devices\":{\"config\":["
-          "{\"requests\":[\"r\",\"s\"],\"source\":\"FromClass\",\"opaque\":{\"driver\":\"d\",\"parameters\":{\"a\":1}}},"
+          "{\"requests\":[\"r\",\"s\"],\"source\":\"FromClass\",\"opaque\":{\"driver\":\"d\",\"parameters\":{"
+          "\"a\":1}}},"
           "{\"source\":\"FromClaim\",\"opaque\":{\"driver\":\"d\",\"parameters\":[2]}},"
           "{\"requests\":[\"s\"],\"source\":\"FromClaim\",\"opaque\":{\"driver\":\"e\",\"parameters\":{}}}],"
           "\"results\":[{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"},"
           "{\"device\":\"w\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"s\","
           "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}]}]},"
-          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+          "\"operator\":\"In\","
           "\"values\":[\"a\"]}]}]}}" },
-        { "anywhere", ANY SLICE("p", ANYWHERE, DEV("x", ", bindingConditions: [ready], bindingFailureConditions: [failed]"))
-              WANTS(ONE),
-          "{\"devices\":{\"results\":[{\"bindingConditions\":[\"ready\"],\"bindingFailureConditions\":[\"failed\"],"
+        { "anywhere",
+          ANY SLICE("p", ANYWHERE,
+                    DEV("x", ", bindingConditions: [ready], bindingFailureConditions: [failed]")) WANTS(ONE),
+          "{\"devices\":{\"results\":[{\"bindingConditions\":[\"ready\"],\"bindingFailureConditions\":["
+          "\"failed\"],"
           "\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]}}" },
         { "where labels say, each once",
-          ANY SLICE("p", "nodeSelector: {nodeSelectorTerms: [" IN_ZONE("z") "]}", DEV("x", "") ", " DEV("w", "")) WANTS(TWO),
+          ANY SLICE("p", "nodeSelector: {nodeSelectorTerms: [" IN_ZONE("z") "]}",
+                    DEV("x", "") ", " DEV("w", "")) WANTS(TWO),
           "{\"devices\":{\"results\":[{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"},"
           "{\"device\":\"w\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]},"
-          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\","
+          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":"
+          "\"In\","
           "\"values\":[\"z\"]}]}]}}" },
         { "where it was bound to", ANY SLICE("p", ANYWHERE, DEV("x", ", bindsToNode: true")) WANTS(ONE),
           "{\"devices\":{\"results\":[{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]},"
-          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+          "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+          "\"operator\":\"In\","
           "\"values\":[\"a\"]}]}]}}" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -372,7 +408,8 @@ static void test_scores(void **state _unused_)
     int64_t scores[3];
     FIXTURE(&f, NULL, &plugin_dynamic_resources);
     fixture_load(&f, NODE("a", "z") NODE("b", "z") NODE("c", "z"));
-    fixture_load(&f, ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) SLICE("q", "nodeName: b", DEV("x", "")));
+    fixture_load(&f, ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", ""))
+                         SLICE("q", "nodeName: b", DEV("x", "")));
     fixture_load(&f, WANTS("{name: r, firstAvailable: [" SUB("two", "2", "") ", " SUB("one", "1", "") "]}"));
     fixture_cycle(&f, USES("c"));
     assert_status(fixture_filter(&f, "a"), STATUS_SUCCESS, "");
@@ -420,7 +457,8 @@ static void test_claim_events(void **state _unused_)
         { "nothing of the status changes", WANTS(""), WANTS(ONE), true, HINT_SKIP },
         { "the claim is allocated", WANTS(""), HOLDS("c", RESULT("p", "x", "")), true, HINT_QUEUE },
         { "another is allocated", WANTS(""), HOLDS("c", RESULT("p", "x", "")), false, HINT_SKIP },
-        { "another is not allocated any more", HOLDS("c", RESULT("p", "x", "")), WANTS(""), false, HINT_QUEUE },
+        { "another is not allocated any more", HOLDS("c", RESULT("p", "x", "")), WANTS(""), false,
+          HINT_QUEUE },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fixture f;
@@ -436,8 +474,9 @@ static void test_claim_events(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_picks),  cmocka_unit_test(test_allocation),
-        cmocka_unit_test(test_search_ends), cmocka_unit_test(test_scores), cmocka_unit_test(test_claim_events),
+        cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_allocation), cmocka_unit_test(test_search_ends),
+        cmocka_unit_test(test_scores),     cmocka_unit_test(test_claim_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

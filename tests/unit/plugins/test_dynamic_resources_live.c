@@ -1,6 +1,6 @@
 /* DynamicResources with an API server: what Reserve decides is seen by the next pods at once, PreBind writes it one
- * claim after the other, and Unreserve takes it back. Every object lives in memory of its own, which is freed as soon as
- * it is replaced: whoever kept a pointer meanwhile is caught by the sanitizer. */
+ * claim after the other, and Unreserve takes it back. Every object lives in memory of its own, which is freed as soon
+ * as it is replaced: whoever kept a pointer meanwhile is caught by the sanitizer. */
 #include "support/fixture.h"
 
 #include "cluster/devices.h"
@@ -12,19 +12,21 @@ extern const struct plugin plugin_dynamic_resources;
 #define NODE_A "{kind: Node, metadata: {name: a}}"
 #define CLASS(name, more) "{kind: DeviceClass, metadata: {name: " name "}, spec: {" more "}}"
 #define SLICE(devices) \
-    "{kind: ResourceSlice, metadata: {name: s}, spec: {driver: d, pool: {name: p, generation: 1, resourceSliceCount: " \
+    "{kind: ResourceSlice, metadata: {name: s}, spec: {driver: d, pool: {name: p, generation: 1, " \
+    "resourceSliceCount: " \
     "1}, nodeName: a, devices: [" devices "]}}"
 #define REQUEST "{name: r, exactly: {deviceClassName: any, allocationMode: ExactCount, count: 1}}"
 #define CLAIM(name, version, meta, status) \
-    "{kind: ResourceClaim, metadata: {name: " name ", namespace: default, uid: uid-" name ", resourceVersion: '" version \
-    "'" meta "}, spec: {devices: {requests: [" REQUEST "]}}, status: {" status "}}"
+    "{kind: ResourceClaim, metadata: {name: " name ", namespace: default, uid: uid-" name \
+    ", resourceVersion: '" version "'" meta "}, spec: {devices: {requests: [" REQUEST \
+    "]}}, status: {" status "}}"
 #define ALLOCATED(device, more) \
     "allocation: {devices: {results: [{request: r, driver: d, pool: p, device: " device more "}]}}"
 #define RESERVED(pod) ", reservedFor: [{resource: pods, name: " pod ", uid: uid-" pod "}]"
 #define FINALIZER "resource.kubernetes.io/delete-protection"
 #define POD(name, claim) \
-    "{kind: Pod, metadata: {name: " name ", uid: uid-" name "}, spec: {resourceClaims: [{name: c, resourceClaimName: " \
-    claim "}]}}"
+    "{kind: Pod, metadata: {name: " name ", uid: uid-" name \
+    "}, spec: {resourceClaims: [{name: c, resourceClaimName: " claim "}]}}"
 
 enum { WRITES_MAX = 16, OBJECTS_MAX = 16 };
 
@@ -175,7 +177,8 @@ static void assert_sent(const struct live *live, uint32_t write, enum effect_kin
     "{\"metadata\":{\"uid\":\"uid-c\",\"resourceVersion\":\"" version "\"},\"status\":{\"allocation\":{" \
     "\"allocationTimestamp\":\"1970-01-01T00:16:40Z\",\"devices\":{\"results\":[{\"device\":\"" device \
     "\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]}," \
-    "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\"," \
+    "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":" \
+    "\"In\"," \
     "\"values\":[\"a\"]}]}]}},\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"p\",\"uid\":\"uid-p\"}]}}"
 
 static void test_allocation_is_written(void **state _unused_)
@@ -193,7 +196,8 @@ static void test_allocation_is_written(void **state _unused_)
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     assert_int_equal(live.writes, 1);
     assert_sent(&live, 0, EFFECT_CLAIM_PATCH, "c",
-                "{\"metadata\":{\"uid\":\"uid-c\",\"resourceVersion\":\"5\",\"finalizers\":[\"" FINALIZER "\"]}}");
+                "{\"metadata\":{\"uid\":\"uid-c\",\"resourceVersion\":\"5\",\"finalizers\":[\"" FINALIZER
+                "\"]}}");
     answer(&live, 0, ANSWER_DONE, "6");
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     assert_sent(&live, 1, EFFECT_CLAIM_STATUS, "c", STATUS_BODY("6", "x"));
@@ -282,7 +286,8 @@ static void test_unreserve(void **state _unused_)
     unreserve(&live); /* the allocation stays, the reservation goes */
     assert_int_equal(holders(&live, "x"), 1);
     assert_sent(&live, 1, EFFECT_CLAIM_STATUS, "c",
-                "{\"metadata\":{\"uid\":\"uid-c\"},\"status\":{\"reservedFor\":[{\"$patch\":\"delete\",\"uid\":\"uid-p\"}]}}");
+                "{\"metadata\":{\"uid\":\"uid-c\"},\"status\":{\"reservedFor\":[{\"$patch\":\"delete\","
+                "\"uid\":\"uid-p\"}]}}");
     live_release(&live);
 }
 
@@ -335,10 +340,11 @@ static void test_conflict_ends(void **state _unused_)
     answer(&live, 0, ANSWER_CONFLICT, "");
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     live.f.cycle.now_ns += 60 * SECOND;
-    assert_status(pre_bind(&live), STATUS_ERROR,
-                  "add allocation and reservation to claim default/c: Operation cannot be fulfilled on "
-                  "resourceclaims.resource.k8s.io \"c\": the object has been modified; please apply your changes to "
-                  "the latest version and try again");
+    assert_status(
+        pre_bind(&live), STATUS_ERROR,
+        "add allocation and reservation to claim default/c: Operation cannot be fulfilled on "
+        "resourceclaims.resource.k8s.io \"c\": the object has been modified; please apply your changes to "
+        "the latest version and try again");
     live_release(&live);
 }
 
@@ -375,9 +381,11 @@ static void test_preparation(void **state _unused_)
     live_release(&live);
 
     begin_preparation(&live);
-    put(&live, CLAIM("c", "7", "",
-                     ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_SAYS("broken", ", reason: Smoke, message: hot")));
-    assert_status(pre_bind(&live), STATUS_ERROR, "device binding failed: claim=c, reason=Smoke, message=\"hot\"");
+    put(&live,
+        CLAIM("c", "7", "",
+              ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_SAYS("broken", ", reason: Smoke, message: hot")));
+    assert_status(pre_bind(&live), STATUS_ERROR,
+                  "device binding failed: claim=c, reason=Smoke, message=\"hot\"");
     live_release(&live);
 
     begin_preparation(&live);
@@ -387,8 +395,11 @@ static void test_preparation(void **state _unused_)
 }
 
 /* ---- PostFilter ---- */
-#define ELSEWHERE ", nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [b]}]}]}"
-#define ALLOCATED_ELSEWHERE "allocation: {devices: {results: [{request: r, driver: d, pool: p, device: z}]}" ELSEWHERE "}"
+#define ELSEWHERE \
+    ", nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: " \
+    "[b]}]}]}"
+#define ALLOCATED_ELSEWHERE \
+    "allocation: {devices: {results: [{request: r, driver: d, pool: p, device: z}]}" ELSEWHERE "}"
 
 static void test_deallocation(void **state _unused_)
 {
@@ -410,7 +421,8 @@ static void test_deallocation(void **state _unused_)
 /* ---- extended resources ---- */
 #define GREEDY \
     "{kind: Pod, metadata: {name: p, uid: uid-p}, spec: {initContainers: [{name: i, resources: {requests: " \
-    "{example.com/gpu: 2}}}], containers: [{name: c, resources: {requests: {cpu: 1, example.com/gpu: 1}}}]}}"
+    "{example.com/gpu: 2}}}], containers: [{name: c, resources: {requests: {cpu: 1, example.com/gpu: " \
+    "1}}}]}}"
 
 static void test_extended_resource(void **state _unused_)
 {
@@ -426,14 +438,17 @@ static void test_extended_resource(void **state _unused_)
     assert_int_equal(create->kind, EFFECT_CLAIM_CREATE);
     assert_int_equal(create->name.len, 0);
     assert_true(str_contains(create->body, STR("\"name\":\"p-extended-resources-")));
-    assert_true(str_contains(create->body, STR("\"resource.kubernetes.io/extended-resource-claim\":\"true\"")));
+    assert_true(
+        str_contains(create->body, STR("\"resource.kubernetes.io/extended-resource-claim\":\"true\"")));
     assert_true(str_contains(
         create->body,
-        STR("\"requests\":[{\"exactly\":{\"allocationMode\":\"ExactCount\",\"count\":1,\"deviceClassName\":\"any\"},"
+        STR("\"requests\":[{\"exactly\":{\"allocationMode\":\"ExactCount\",\"count\":1,\"deviceClassName\":"
+            "\"any\"},"
             "\"name\":\"container-0-request-0\"},"
             "{\"exactly\":{\"allocationMode\":\"ExactCount\",\"count\":1,\"deviceClassName\":\"any\"},"
             "\"name\":\"container-1-request-1\"}]")));
-    live.answers[0] = (struct answer){ .kind = ANSWER_DONE, .resource_version = STR("1"), .uid = STR("made") };
+    live.answers[0] =
+        (struct answer){ .kind = ANSWER_DONE, .resource_version = STR("1"), .uid = STR("made") };
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     assert_int_equal(live.sent[1].kind, EFFECT_CLAIM_PATCH);
     struct str name = live.sent[1].name;
@@ -444,19 +459,21 @@ static void test_extended_resource(void **state _unused_)
     answer(&live, 2, ANSWER_DONE, "3");
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     assert_sent(&live, 3, EFFECT_POD_CLAIM, "p", NULL);
-    assert_true(str_contains(live.sent[3].body,
-                             STR("\"requestMappings\":[{\"containerName\":\"c\",\"resourceName\":\"example.com/gpu\","
-                                 "\"requestName\":\"container-1-request-1\"},"
-                                 "{\"containerName\":\"i\",\"resourceName\":\"example.com/gpu\","
-                                 "\"requestName\":\"container-1-request-1\"},"
-                                 "{\"containerName\":\"i\",\"resourceName\":\"example.com/gpu\","
-                                 "\"requestName\":\"container-0-request-0\"}]")));
+    assert_true(
+        str_contains(live.sent[3].body,
+                     STR("\"requestMappings\":[{\"containerName\":\"c\",\"resourceName\":\"example.com/gpu\","
+                         "\"requestName\":\"container-1-request-1\"},"
+                         "{\"containerName\":\"i\",\"resourceName\":\"example.com/gpu\","
+                         "\"requestName\":\"container-1-request-1\"},"
+                         "{\"containerName\":\"i\",\"resourceName\":\"example.com/gpu\","
+                         "\"requestName\":\"container-0-request-0\"}]")));
     answer(&live, 3, ANSWER_DONE, "9");
     assert_status(pre_bind(&live), STATUS_WAIT, ""); /* until the watch has seen the claim */
     assert_int_equal(holders(&live, "x"), 1);
     char yaml[512];
     snprintf(yaml, sizeof(yaml),
-             "{kind: ResourceClaim, metadata: {name: " STR_FMT ", namespace: default, uid: made, resourceVersion: '1'}}",
+             "{kind: ResourceClaim, metadata: {name: " STR_FMT
+             ", namespace: default, uid: made, resourceVersion: '1'}}",
              STR_ARG(name));
     put(&live, yaml);
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
@@ -489,11 +506,16 @@ static void test_offline(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocation_is_written), cmocka_unit_test(test_others_meanwhile),
-        cmocka_unit_test(test_reservation),           cmocka_unit_test(test_unreserve),
-        cmocka_unit_test(test_conflict),              cmocka_unit_test(test_conflict_with_itself),
-        cmocka_unit_test(test_conflict_ends),         cmocka_unit_test(test_preparation),
-        cmocka_unit_test(test_deallocation),          cmocka_unit_test(test_extended_resource),
+        cmocka_unit_test(test_allocation_is_written),
+        cmocka_unit_test(test_others_meanwhile),
+        cmocka_unit_test(test_reservation),
+        cmocka_unit_test(test_unreserve),
+        cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_conflict_with_itself),
+        cmocka_unit_test(test_conflict_ends),
+        cmocka_unit_test(test_preparation),
+        cmocka_unit_test(test_deallocation),
+        cmocka_unit_test(test_extended_resource),
         cmocka_unit_test(test_offline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

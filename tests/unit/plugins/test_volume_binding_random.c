@@ -1,5 +1,5 @@
-/* VolumeBinding while anything changes: pods are reserved, written, answered and given up in any order, and objects come
- * and go between any two calls. */
+/* VolumeBinding while anything changes: pods are reserved, written, answered and given up in any order, and objects
+ * come and go between any two calls. */
 #include "unit/plugins/test_volume_binding_live.h"
 
 enum { NAMES = 3, ROUNDS = 4000 };

@@ -7,7 +7,8 @@
 #include "serve/rest_metrics.h"
 
 #define NODE(name, cpu) \
-    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu ", memory: 8Gi, pods: 20}}}\n---\n"
+    "{kind: Node, metadata: {name: " name "}, status: {allocatable: {cpu: " cpu \
+    ", memory: 8Gi, pods: 20}}}\n---\n"
 #define POD(name, cpu) \
     "{kind: Pod, metadata: {name: " name ", uid: u-" name \
     "}, spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]}}"
@@ -139,11 +140,14 @@ static void test_the_probe_is_counted(void **state)
     probe->permit_wait(probe->context, STATUS_UNSCHEDULABLE, 2 * NS_PER_SECOND);
     probe->preemption(probe->context, true, 1000);
     static const char *const lines[] = {
-        "scheduler_plugin_execution_duration_seconds_count{extension_point=\"Score\",plugin=\"NodeResourcesFit\",status="
+        "scheduler_plugin_execution_duration_seconds_count{extension_point=\"Score\",plugin="
+        "\"NodeResourcesFit\",status="
         "\"Success\"} 4\n",
-        "scheduler_plugin_execution_duration_seconds_sum{extension_point=\"Score\",plugin=\"NodeResourcesFit\",status="
+        "scheduler_plugin_execution_duration_seconds_sum{extension_point=\"Score\",plugin="
+        "\"NodeResourcesFit\",status="
         "\"Success\"} 0.004\n",
-        "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\",hint=\"QueueSkip\",plugin="
+        "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\",hint=\"QueueSkip\","
+        "plugin="
         "\"NodeResourcesFit\"} 1\n",
         "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 1\n",
         "scheduler_permit_wait_duration_seconds_sum{result=\"Unschedulable\"} 2\n",
@@ -180,7 +184,8 @@ static void test_events_of_objects(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
         assert_line(o.metrics, lines[i], true);
     engine_remove_pod(&o.e.engine, info, 3);
-    assert_line(o.metrics, "scheduler_event_handling_duration_seconds_count{event=\"AssignedPodDelete\"} 1\n", true);
+    assert_line(o.metrics, "scheduler_event_handling_duration_seconds_count{event=\"AssignedPodDelete\"} 1\n",
+                true);
     assert_int_equal(o.e.f.cluster.placed_pods, 0);
     observed_release(&o);
 }
@@ -189,8 +194,14 @@ static void test_events_of_objects(void **state)
 static void test_requests_are_counted(void **state)
 {
     static const struct api_sample samples[] = {
-        { .method = STR("POST"), .host = STR("h:1"), .status = 201, .is_limited = true, .took_ns = 2000000000,
-          .limited_ns = 1000000000, .sent_bytes = 100, .received_bytes = 300 },
+        { .method = STR("POST"),
+          .host = STR("h:1"),
+          .status = 201,
+          .is_limited = true,
+          .took_ns = 2000000000,
+          .limited_ns = 1000000000,
+          .sent_bytes = 100,
+          .received_bytes = 300 },
         { .method = STR("GET"), .host = STR("h:1"), .status = 200, .is_stream = true },
         { .method = STR("PATCH"), .host = STR("h:1") },
         { .method = STR("PUT"), .host = STR("h:1"), .status = 401, .is_retried = true },
@@ -225,10 +236,8 @@ static void test_requests_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_path_counts_alike),
-        cmocka_unit_test(test_asks_to_be_called_again),
-        cmocka_unit_test(test_the_probe_is_counted),
-        cmocka_unit_test(test_events_of_objects),
+        cmocka_unit_test(test_every_path_counts_alike), cmocka_unit_test(test_asks_to_be_called_again),
+        cmocka_unit_test(test_the_probe_is_counted),    cmocka_unit_test(test_events_of_objects),
         cmocka_unit_test(test_requests_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
