@@ -73,12 +73,23 @@ static struct answer copy_answer(struct arena *arena, const struct answer *answe
     return copy;
 }
 
+/* A write over a version that is there no more, after an attempt without an answer: it may be in conflict with itself.
+ * Whoever wrote it waits for the object to show it anyway, and finds out. */
+static bool may_be_own_conflict(const struct write *write, const struct answer *answer)
+{
+    enum effect_kind kind = write->effect.kind;
+    return answer->kind == ANSWER_CONFLICT && write->in_doubt &&
+           (kind == EFFECT_PV_CLAIM || kind == EFFECT_PVC_NODE);
+}
+
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
 {
     struct binding_write *own = context;
-    (void)write;
     own->write = NULL;
-    own->answer = copy_answer(&own->binding->arena, answer);
+    if (may_be_own_conflict(write, answer))
+        own->answer = (struct answer){ .kind = ANSWER_DONE };
+    else
+        own->answer = copy_answer(&own->binding->arena, answer);
     advance(own->binding, now_ns);
 }
 
