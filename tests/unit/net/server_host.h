@@ -2,6 +2,7 @@
  * to, and keeps requests that it never answers.
  *
  *     GET /later  answered by another thread
+ *     GET /end    likewise, when the server lets nobody in any more
  *     GET /keep   not answered; its id is in host.kept
  *     GET /big    a million bytes
  *     all others  what was understood */
@@ -48,6 +49,21 @@ static inline void *respond_later(void *user)
     return NULL;
 }
 
+/* Only when nobody is let in any more. */
+static inline void *respond_at_the_end(void *user)
+{
+    struct later *later = user;
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons(server_port(later->host->server)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    for (bool open = true; open;) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        open = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+        close(fd);
+    }
+    return respond_later(later);
+}
+
 static inline void describe_peer(const struct server_request *request, struct strbuf *out)
 {
     if (!request->peer)
@@ -74,11 +90,14 @@ static inline void echo(struct host *host, const struct server_request *request)
 static inline void on_request(void *user, const struct server_request *request)
 {
     struct host *host = user;
-    if (str_is(request->path, "/later")) {
+    if (str_is(request->path, "/later") || str_is(request->path, "/end")) {
         struct later *later = xcalloc(1, sizeof(*later));
         *later = (struct later){ host, request->id };
         pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, respond_later, later), 0);
+        assert_int_equal(pthread_create(&thread, NULL,
+                                        str_is(request->path, "/end") ? respond_at_the_end : respond_later,
+                                        later),
+                         0);
         pthread_detach(thread);
     } else if (str_is(request->path, "/keep")) {
         pthread_mutex_lock(&host->lock);

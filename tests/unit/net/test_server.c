@@ -491,8 +491,8 @@ static void test_drain(void **state _unused_)
     host_start(&host, (struct server_options){ 0 });
     int port = server_port(host.server);
     struct raw idle = raw_connect(port), busy = raw_connect(port);
-    raw_send(&busy, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
     wait_for_connections(&host, 2);
+    raw_send(&busy, "GET /end HTTP/1.1\r\nHost: x\r\n\r\n");
     for (int i = 0; i < 1000 && server_stats(host.server).requests < 1; i++)
         sleep_ms(1);
     int64_t begin = now_ms();
