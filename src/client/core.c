@@ -126,6 +126,7 @@ int core_new(const struct core_options *options, struct core **ret, struct error
                             .seed = options->seed,
                             .now_ns = now_ns,
                             .slowest = PATH_INDEX,
+                            .unschedulable_max_ns = options->unschedulable_max_ns,
                             .tables_bytes_max = TABLES_BYTES_MAX,
                             .extenders = journal_extenders(options->journal, options->extenders),
                             .host = { .emit = emit, .notice = on_notice, .wake = wake, .context = core },

@@ -26,9 +26,10 @@ struct core_options {
     const struct extenders *extenders; /* NULL: none */
     uint64_t whole_kinds;              /* see reflector_options */
     uint64_t seed;
-    struct journal *journal; /* NULL: nothing is recorded */
-    bool elected;            /* there is an election: core_lead() says when to begin */
-    int64_t drain_ms;        /* for what is on its way when it is to stop [5000] */
+    int64_t unschedulable_max_ns; /* as in struct engine_options */
+    struct journal *journal;      /* NULL: nothing is recorded */
+    bool elected;                 /* there is an election: core_lead() says when to begin */
+    int64_t drain_ms;             /* for what is on its way when it is to stop [5000] */
     /* For metrics and logs of others; on the core thread. May be NULL. */
     void (*on_decision)(void *user, const struct decision *decision, int64_t took_ns);
     void (*on_notice)(void *user, const struct notice *notice);

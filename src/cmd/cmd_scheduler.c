@@ -225,22 +225,24 @@ static int make_core(struct daemon *daemon, struct error *err)
                                &daemon->extenders, err);
     if (r < 0)
         return r;
-    return core_new(&(struct core_options){ .config = &daemon->config,
-                                            .registry = plugins_registry(),
-                                            .api = daemon->api,
-                                            .inbox = daemon->inbox,
-                                            .writer = daemon->writer,
-                                            .recorder = daemon->recorder,
-                                            .extenders = http_extenders_table(daemon->extenders),
-                                            .whole_kinds = extenders_whole_kinds(&daemon->config),
-                                            .seed = random_seed(),
-                                            .journal = daemon->journal,
-                                            .elected = daemon->config.leader_election.leader_elect,
-                                            .on_decision = on_decision,
-                                            .on_notice = on_notice,
-                                            .on_round = on_round,
-                                            .user = daemon },
-                    &daemon->core, err);
+    return core_new(
+        &(struct core_options){ .config = &daemon->config,
+                                .registry = plugins_registry(),
+                                .api = daemon->api,
+                                .inbox = daemon->inbox,
+                                .writer = daemon->writer,
+                                .recorder = daemon->recorder,
+                                .extenders = http_extenders_table(daemon->extenders),
+                                .whole_kinds = extenders_whole_kinds(&daemon->config),
+                                .unschedulable_max_ns = daemon->flags.pod_max_in_unschedulable_pods_duration,
+                                .seed = random_seed(),
+                                .journal = daemon->journal,
+                                .elected = daemon->config.leader_election.leader_elect,
+                                .on_decision = on_decision,
+                                .on_notice = on_notice,
+                                .on_round = on_round,
+                                .user = daemon },
+        &daemon->core, err);
 }
 
 static int start(struct daemon *daemon, struct error *err)

@@ -42,6 +42,7 @@ static void init_queue(struct engine *engine, const struct engine_options *optio
                    .less = sort->len ? sort->items[0]->plugin->less : NULL,
                    .backoff_initial_ns = seconds_to_ns(options->config->pod_initial_backoff_seconds),
                    .backoff_max_ns = seconds_to_ns(options->config->pod_max_backoff_seconds),
+                   .unschedulable_max_ns = options->unschedulable_max_ns,
                    .now_ns = options->now_ns,
                });
 }

@@ -70,6 +70,7 @@ struct engine_options {
     enum decision_path
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
     const struct extenders *extenders; /* NULL: none; outlive the engine */
+    int64_t unschedulable_max_ns;      /* then a pod is tried again though nothing helped; 0: five minutes */
     size_t tables_bytes_max;           /* for what is known about classes of pods; 0: 64 MiB */
     struct engine_host host;
 };
