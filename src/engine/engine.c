@@ -97,6 +97,15 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     return 0;
 }
 
+/* The last decision is over: nobody reads its texts any more. */
+static void forget_cycle(struct engine *engine)
+{
+    if (engine->diagnosis)
+        diagnosis_release(engine->diagnosis);
+    engine->diagnosis = NULL;
+    arena_reset(&engine->arena);
+}
+
 void engine_release(struct engine *engine)
 {
     bindings_release(engine);
@@ -108,6 +117,7 @@ void engine_release(struct engine *engine)
         profile_release(&engine->profiles[i]);
     free(engine->profiles);
     queue_release(&engine->queue);
+    forget_cycle(engine);
     arena_release(&engine->arena);
 }
 
@@ -281,8 +291,8 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     } else {
         binding_begin(engine, cycle, entry, choice.row, now_ns, ret);
     }
-    if (choice.diagnosis)
-        diagnosis_release(choice.diagnosis);
+    engine->diagnosis = choice.diagnosis;
+    ret->diagnosis = choice.row == ROW_NONE && status_ok(choice.error) ? choice.diagnosis : NULL;
 }
 
 /* The pod has no node: it waits again, and the world hears why. */
@@ -322,7 +332,7 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)
         return false;
-    arena_reset(&engine->arena);
+    forget_cycle(engine);
     *ret = (struct decision){ .pod = entry->pod,
                               .profile = &engine->profiles[entry->profile],
                               .row = ROW_NONE,

@@ -84,6 +84,7 @@ struct decision {
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
     bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
     uint64_t unschedulable_plugins, pending_plugins; /* who rejected it, by index in the profile */
+    const struct diagnosis *diagnosis; /* where no node was feasible: why, node by node; else NULL */
     uint32_t nominated_row;
     enum nomination nomination; /* what becomes of its nomination, where it has no node */
     /* Who must leave for it. With a host they are asked to. Without one the caller does that, and then calls
@@ -117,6 +118,7 @@ struct engine {
     int32_t percentage;  /* percentageOfNodesToScore where a profile has none */
     enum decision_path slowest;
     struct arena arena; /* of the current cycle */
+    struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
     struct class_cache *classes;
     const struct probe *probe; /* account.h; NULL: nobody looks */
