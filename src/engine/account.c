@@ -94,6 +94,9 @@ void account_stage(const struct pod_binding *binding, enum status_code code)
 void engine_watch(struct engine *engine, const struct probe *probe)
 {
     engine->probe = probe;
-    for (uint32_t i = 0; i < engine->profiles_len; i++)
+    for (uint32_t i = 0; i < engine->profiles_len; i++) {
         engine->profiles[i].probe = probe;
+        if (probe && probe->meet)
+            probe->meet(probe->context, &engine->profiles[i]);
+    }
 }

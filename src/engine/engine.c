@@ -9,6 +9,7 @@
 #include "engine/class_cache.h"
 #include "engine/decide.h"
 #include "engine/eviction.h"
+#include "engine/generations.h"
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
 #include "framework/extender.h"
@@ -25,26 +26,12 @@ static_assert((int)ENGINE_BINDING_STAGES == (int)BINDING_STAGE_COUNT, "a counter
 
 enum { BINDINGS_MAX_DEFAULT = 1024 };
 
-static int64_t seconds_to_ns(int64_t seconds)
-{
-    int64_t ns;
-    return __builtin_mul_overflow(seconds, NS_PER_SECOND, &ns) ? INT64_MAX : ns;
-}
-
 static void init_queue(struct engine *engine, const struct engine_options *options)
 {
-    const struct plugin_order *sort = &engine->profiles[0].points[POINT_QUEUE_SORT];
-    queue_init(&engine->queue,
-               &(struct queue_options){
-                   .profiles = engine->profiles,
-                   .profiles_len = engine->profiles_len,
-                   .cluster = engine->cluster,
-                   .less = sort->len ? sort->items[0]->plugin->less : NULL,
-                   .backoff_initial_ns = seconds_to_ns(options->config->pod_initial_backoff_seconds),
-                   .backoff_max_ns = seconds_to_ns(options->config->pod_max_backoff_seconds),
-                   .unschedulable_max_ns = options->unschedulable_max_ns,
-                   .now_ns = options->now_ns,
-               });
+    struct queue_options queue = generation_queue(engine, options->config);
+    queue.unschedulable_max_ns = options->unschedulable_max_ns;
+    queue.now_ns = options->now_ns;
+    queue_init(&engine->queue, &queue);
 }
 
 /* ---- writes of plugins before there is a binding ---- */
@@ -65,11 +52,10 @@ static const struct answer *write_unheard(struct cycle_writer *writer, const str
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
                 struct error *err)
 {
-    const struct scheduler_config *config = options->config;
     *engine = (struct engine){
         .cluster = cluster,
-        .percentage =
-            options->percentage.set ? options->percentage.value : config->percentage_of_nodes_to_score.value,
+        .percentage_override = options->percentage,
+        .tables_bytes_max = options->tables_bytes_max,
         .slowest = options->slowest,
         .host = options->host,
     };
@@ -77,23 +63,19 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
     engine->unheard.write = write_unheard;
     writes_init(&engine->writes, engine->host.emit, engine->host.context, options->seed);
+    engine->writes.last_ticket = options->last_ticket;
     engine->statuses =
         (struct pod_statuses){ .writes = &engine->writes, .idle = bindings_idle, .context = engine };
     rng_seed(&engine->rng, options->seed);
-    engine->profiles = xcalloc(config->profiles.len, sizeof(*engine->profiles));
-    for (uint32_t i = 0; i < config->profiles.len; i++) {
-        int r =
-            profile_init(&engine->profiles[i], options->registry, &config->profiles.items[i], cluster, err);
-        engine->profiles_len++;
-        if (r < 0)
-            return r;
-        profile_extend(&engine->profiles[i], options->extenders);
-        plugin_mail_open(engine, &engine->profiles[i]);
-        if (options->percentage.set)
-            engine->profiles[i].percentage.set = false;
-    }
+    struct generation first;
+    const struct engine_setup setup = { options->config, options->registry, options->extenders,
+                                        options->owner };
+    int r = generation_make(engine, &setup, &first, err);
+    if (r < 0)
+        return r;
+    generation_use(engine, &first, options->config);
     init_queue(engine, options);
-    engine->classes = class_cache_new(cluster, options->tables_bytes_max);
+    engine->classes = class_cache_new(cluster, engine->tables_bytes_max);
     return 0;
 }
 
@@ -113,9 +95,7 @@ void engine_release(struct engine *engine)
     pod_statuses_release(&engine->statuses);
     writes_release(&engine->writes);
     class_cache_free(engine->classes);
-    for (uint32_t i = 0; i < engine->profiles_len; i++)
-        profile_release(&engine->profiles[i]);
-    free(engine->profiles);
+    generations_release(engine);
     queue_release(&engine->queue);
     forget_cycle(engine);
     arena_release(&engine->arena);
@@ -291,8 +271,11 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     } else {
         binding_begin(engine, cycle, entry, choice.row, now_ns, ret);
     }
-    engine->diagnosis = choice.diagnosis;
-    ret->diagnosis = choice.row == ROW_NONE && status_ok(choice.error) ? choice.diagnosis : NULL;
+    if (choice.diagnosis && choice.row != ROW_NONE) /* what it lies in may be the binding's now */
+        diagnosis_release(choice.diagnosis);
+    else
+        engine->diagnosis = choice.diagnosis;
+    ret->diagnosis = status_ok(choice.error) ? engine->diagnosis : NULL;
 }
 
 /* The pod has no node: it waits again, and the world hears why. */
@@ -365,6 +348,7 @@ void engine_tick(struct engine *engine, int64_t now_ns)
     writes_tick(&engine->writes, now_ns);
     bindings_tick(engine, now_ns);
     queue_tick(&engine->queue, now_ns);
+    generations_tick(engine, now_ns);
 }
 
 int64_t engine_next_due(const struct engine *engine)

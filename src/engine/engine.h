@@ -57,21 +57,38 @@ struct engine_host {
     void (*notice)(void *context, const struct notice *notice); /* may be NULL */
     /* From any thread: a plugin has something to say, engine_tick() would hear it. May be NULL. */
     void (*wake)(void *context);
+    /* What a plugin's thread has to say, just before it becomes true. May be NULL. */
+    void (*heard)(void *context, const struct mail *mail, int64_t now_ns);
+    /* Blocking work of a plugin: the host says what came of it, with work_conclude(). NULL: threads do it. */
+    void (*takes_work)(void *context, struct cycle_work *work);
+    bool replays; /* plugins are not heard; plugin_mail_replay() says what they said */
+    /* Nothing of a setup is used any more (struct engine_setup). May be NULL. */
+    void (*retired)(void *context, void *owner);
     void *context;
     uint32_t bindings_max; /* no pod is decided while so many bindings wait for their answer; 0: 1024 */
 };
 
-struct engine_options {
+/* Who decides. What is in it stays until engine_host.retired() gives back the owner. */
+struct engine_setup {
     const struct scheduler_config *config;
+    const struct registry *registry;
+    const struct extenders *extenders; /* NULL: none */
+    void *owner;                       /* the caller's; NULL: it is not told */
+};
+
+struct engine_options {
+    const struct scheduler_config *config; /* these two, extenders and owner: as in struct engine_setup */
     const struct registry *registry;
     uint64_t seed;
     int64_t now_ns;              /* since 1970 */
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
     enum decision_path
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
-    const struct extenders *extenders; /* NULL: none; outlive the engine */
+    const struct extenders *extenders;
+    void *owner;
     int64_t unschedulable_max_ns;      /* then a pod is tried again though nothing helped; 0: five minutes */
     size_t tables_bytes_max;           /* for what is known about classes of pods; 0: 64 MiB */
+    uint64_t last_ticket;              /* of an engine before this one with the same host */
     struct engine_host host;
 };
 
@@ -108,19 +125,31 @@ struct pod_binding;
 struct eviction;
 enum { ENGINE_BINDING_STAGES = 3 };
 
+/* Profiles that came together; generations.h. */
+struct generation {
+    struct profile *profiles;
+    uint32_t len;
+    void *owner;
+};
+
 struct engine {
     struct cluster *cluster;
-    struct profile *profiles;
+    struct profile *profiles; /* of the present generation */
     uint32_t profiles_len;
+    struct generation now;
+    VEC(struct generation) retired; /* that pods on their way still need */
+    int64_t retired_look_ns;        /* when to look at them again */
     struct queue queue;
     struct rng rng;
     uint32_t next_start; /* rotating start of the search for feasible nodes */
     int32_t percentage;  /* percentageOfNodesToScore where a profile has none */
+    struct opt_int32 percentage_override;
     enum decision_path slowest;
     struct arena arena; /* of the current cycle */
     struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
     struct class_cache *classes;
+    size_t tables_bytes_max;
     const struct probe *probe; /* account.h; NULL: nobody looks */
 
     /* after the decision */
@@ -135,11 +164,18 @@ struct engine {
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
     uint64_t polled_version;
     struct mail_reader mail_reader; /* of the profiles' mailboxes */
+    struct mailbox replayed;        /* where the host replays */
 };
 
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
                 struct error *err);
 void engine_release(struct engine *engine);
+
+/* Another configuration, between two steps. Pods that wait are judged anew; what is on its way to a node gets there as
+ * it was decided. Pods whose scheduler name has no profile any more are not known afterwards, and those of a new name
+ * not yet: the caller brings them (engine_set_pod()). Failed: nothing has changed, and the setup is not used. */
+int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, int64_t now_ns,
+                       struct error *err);
 
 /* The profile that a pod's spec.schedulerName names, or NULL. */
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod);

@@ -224,6 +224,26 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
     }
 }
 
+void evictions_go_on(struct engine *engine)
+{
+    vec_for(&engine->evictions, at) {
+        const struct eviction *eviction = *at;
+        struct pod_info *pod = find_pod(engine, &eviction->preemptor);
+        const struct profile *profile = pod ? engine_profile(engine, pod->api) : NULL;
+        if (!profile)
+            continue;
+        preemption_begin(profile, pod->api);
+        struct pod_info *last = find_pod(engine, &eviction->victims[eviction->len - 1].subject);
+        if (eviction->last_turn && last)
+            preemption_last(profile, pod->api, last->api);
+    }
+}
+
+const struct profile *eviction_profile(const struct eviction *eviction)
+{
+    return eviction->profile;
+}
+
 void evictions_release(struct engine *engine)
 {
     vec_for(&engine->evictions, eviction)

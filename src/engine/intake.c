@@ -150,10 +150,16 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     return after;
 }
 
+/* It was on its way to a node when its profile went, and did not get there. */
+static bool is_homeless(const struct engine *engine, const struct pod_info *known, const struct pod *pod)
+{
+    return known->row == ROW_NONE && !pod->spec.node_name.len && !engine_profile(engine, pod);
+}
+
 struct pod_info *engine_set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
-    if (known && !pod_is(known->api, pod)) { /* that it went was missed */
+    if (known && (!pod_is(known->api, pod) /* that it went was missed */ || is_homeless(engine, known, pod))) {
         engine_remove_pod(engine, known, now_ns);
         known = NULL;
     }

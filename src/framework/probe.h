@@ -42,9 +42,12 @@ enum probe_point {
         PROBE_POINT_COUNT
 };
 
-/* All must be there. */
+/* All must be there but meet and forget. */
 struct probe {
     void *context;
+    /* A profile will be told about, and is about to go: profile->observed is the observer's. */
+    void (*meet)(void *context, struct profile *profile);
+    void (*forget)(void *context, struct profile *profile);
     int64_t (*now_ns)(void *context); /* never goes back */
     /* Are the plugins of this cycle timed? */
     bool (*sample)(void *context);

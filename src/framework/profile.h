@@ -22,6 +22,7 @@ struct profile {
     const struct extenders *extenders;       /* NULL: none; see extender.h */
     struct mailbox mailbox;                  /* what threads of its plugins have to say */
     const struct probe *probe;               /* of the engine; see probe.h */
+    void *observed;                          /* of the probe */
     struct arena arena;
 };
 

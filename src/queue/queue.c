@@ -49,6 +49,15 @@ static void heap_moved(void *item, size_t at)
     ((struct queued_pod *)item)->at = at;
 }
 
+static void init_profiles(struct queue *queue)
+{
+    const struct queue_options *options = &queue->options;
+    queue->interests = xcalloc(options->profiles_len, sizeof(*queue->interests));
+    queue->reasons = xcalloc(options->profiles_len, sizeof(*queue->reasons));
+    for (uint32_t i = 0; i < options->profiles_len; i++)
+        event_interest_init(&queue->interests[i], &options->profiles[i]);
+}
+
 void queue_init(struct queue *queue, const struct queue_options *options)
 {
     *queue = (struct queue){ .options = *options, .next_leftovers_ns = options->now_ns };
@@ -58,11 +67,8 @@ void queue_init(struct queue *queue, const struct queue_options *options)
     for (size_t i = 0; i < ARRAY_SIZE(heaps); i++)
         *heaps[i] =
             (struct heap){ .before = i ? wakes_before : goes_before, .moved = heap_moved, .context = queue };
-    queue->interests = xcalloc(options->profiles_len, sizeof(*queue->interests));
-    queue->reasons = xcalloc(options->profiles_len, sizeof(*queue->reasons));
     queue->incoming = xcalloc(QUEUE_NAME_COUNT, sizeof(*queue->incoming));
-    for (uint32_t i = 0; i < options->profiles_len; i++)
-        event_interest_init(&queue->interests[i], &options->profiles[i]);
+    init_profiles(queue);
 }
 
 void queue_release(struct queue *queue)
@@ -286,7 +292,7 @@ static void enter_active(struct queue *queue, struct queued_pod *entry, enum eve
 /* Who was rejected may be taken out before its time; who failed by an error may not: the API server needs the rest. */
 static void enter_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why)
 {
-    bool failed = !(entry->unschedulable | entry->pending);
+    bool failed = !(entry->unschedulable | entry->pending) && entry->errors_in_a_row;
     queue->incoming[QUEUE_NAME_BACKOFF][why]++;
     set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
     heap_push(failed ? &queue->error_backoff : &queue->backoff, entry);
@@ -525,6 +531,79 @@ void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
     default:
         break;
     }
+}
+
+/* ---- another configuration ---- */
+static uint32_t profile_number(const struct queue_options *options, const struct pod *pod)
+{
+    uint32_t number = 0;
+    while (number < options->profiles_len &&
+           !str_eq(options->profiles[number].scheduler_name, pod->spec.scheduler_name))
+        number++;
+    return number;
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+    const struct queued_pod *x = *(struct queued_pod *const *)a, *y = *(struct queued_pod *const *)b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* What is remembered for it is by the indices of plugins that are no more. A profile that is gone is not asked about
+ * what happens meanwhile. */
+static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
+{
+    entry->asked = entry->helped = 0;
+    entry->helped_anyway = true;
+    entry->profile = profile_number(&queue->options, entry->pod->api);
+    if (entry->profile == queue->options.profiles_len) {
+        flight_end(queue, entry);
+        entry->profile = 0;
+    }
+}
+
+static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
+{
+    entry->profile = profile_number(&queue->options, entry->pod->api);
+    assert(entry->profile < queue->options.profiles_len);
+    entry->unschedulable = entry->pending = 0;
+    entry->gate = GATE_NONE;
+    entry->backoff_until_ns = 0;
+    send(queue, entry, STRATEGY_AFTER_BACKOFF, LABEL_FORCE_ACTIVATE, now_ns);
+}
+
+/* Out of all places first: their orders, counts and rooms are of the old profiles. */
+static void gather_all(struct queue *queue)
+{
+    map_for(&queue->entries, slot)
+        *vec_push(&queue->woken) = slot->value;
+    if (queue->woken.len)
+        qsort(queue->woken.items, queue->woken.len, sizeof(*queue->woken.items), by_arrival);
+    vec_for(&queue->woken, entry)
+        if (is_waiting(*entry))
+            take_out(queue, *entry);
+    rooms_release(queue);
+}
+
+void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns)
+{
+    gather_all(queue);
+    struct queue_options *own = &queue->options;
+    own->profiles = options->profiles;
+    own->profiles_len = options->profiles_len;
+    own->less = options->less;
+    own->backoff_initial_ns = options->backoff_initial_ns;
+    own->backoff_max_ns = options->backoff_max_ns;
+    free(queue->interests);
+    free(queue->reasons);
+    init_profiles(queue);
+    vec_for(&queue->woken, entry) {
+        if ((*entry)->place == QUEUE_IN_FLIGHT)
+            go_on_in_flight(queue, *entry);
+        else
+            judge_anew(queue, *entry, now_ns);
+    }
+    vec_clear(&queue->woken);
 }
 
 /* ---- time ---- */

@@ -76,9 +76,6 @@ struct observer {
     struct metrics *metrics;
     struct probe probe;
     struct rng rng; /* of the sample */
-    const struct profile *profiles;
-    uint32_t profiles_len;
-    struct profile_metrics *by_profile;
     struct metric *algorithm, *victims, *preemptions, *after_flush, *pod_attempts;
     struct metric *sli[ATTEMPT_LABELS];
     struct metric *pending[ARRAY_SIZE(pending_queues)];
@@ -90,6 +87,8 @@ struct observer {
     struct metric *events[LABEL_COUNT];
     struct metric *permit_waits[STATUS_CODE_COUNT];
     struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
+    VEC(struct metric *) rejected; /* gauges of who rejected how many, of all profiles there ever were */
+    const struct profile *published; /* the profiles that were last told about */
     int64_t published_ns;
 };
 
@@ -141,21 +140,17 @@ static void init_evaluations(struct observer *observer, const struct profile *pr
     }
 }
 
-static void init_profiles(struct observer *observer, const struct engine *engine)
+static void on_meet(void *context, struct profile *profile)
 {
-    observer->profiles = engine->profiles;
-    observer->profiles_len = engine->profiles_len;
-    observer->by_profile = xcalloc(engine->profiles_len, sizeof(*observer->by_profile));
-    for (uint32_t p = 0; p < engine->profiles_len; p++) {
-        struct profile_metrics *own = &observer->by_profile[p];
-        own->plugins = xcalloc(engine->profiles[p].plugins_len, sizeof(*own->plugins));
-        init_evaluations(observer, &engine->profiles[p], own);
-    }
+    struct profile_metrics *own = xcalloc(1, sizeof(*own));
+    own->plugins = xcalloc(profile->plugins_len, sizeof(*own->plugins));
+    init_evaluations(context, profile, own);
+    profile->observed = own;
 }
 
-static struct profile_metrics *of_profile(const struct observer *observer, const struct profile *profile)
+static struct profile_metrics *of_profile(const struct profile *profile)
 {
-    return &observer->by_profile[profile - observer->profiles];
+    return profile->observed;
 }
 
 /* ---- the probe ---- */
@@ -176,7 +171,7 @@ static void on_point(void *context, const struct profile *profile, enum probe_po
                      enum status_code code, int64_t ns)
 {
     struct observer *observer = context;
-    struct metric **slot = &of_profile(observer, profile)->points[point][code];
+    struct metric **slot = &of_profile(profile)->points[point][code];
     if (!*slot) {
         const struct str labels[] = { str_from(point_names[point]), str_from(status_code_name(code)),
                                       profile->scheduler_name };
@@ -189,7 +184,7 @@ static void on_plugin(void *context, const struct profile *profile, const struct
                       enum probe_point point, enum status_code code, uint32_t count, int64_t ns)
 {
     struct observer *observer = context;
-    struct plugin_metrics *own = &of_profile(observer, profile)->plugins[instance->index];
+    struct plugin_metrics *own = &of_profile(profile)->plugins[instance->index];
     const struct str labels[] = { str_from(instance->plugin->name), str_from(point_names[point]),
                                   str_from(status_code_name(code)) };
     struct metric *metric =
@@ -201,14 +196,15 @@ static void on_plugin(void *context, const struct profile *profile, const struct
 static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
                          enum probe_point point, uint32_t count)
 {
-    of_profile(context, profile)->plugins[instance->index].evaluations[point] += count;
+    (void)context;
+    of_profile(profile)->plugins[instance->index].evaluations[point] += count;
 }
 
 static void on_hint(void *context, const struct profile *profile, uint32_t plugin, enum event_label label,
                     enum hint hint, int64_t ns)
 {
     struct observer *observer = context;
-    struct plugin_metrics *own = &of_profile(observer, profile)->plugins[plugin];
+    struct plugin_metrics *own = &of_profile(profile)->plugins[plugin];
     if (!own->hints)
         own->hints = xcalloc(LABEL_COUNT, sizeof(*own->hints));
     struct metric **slot = &own->hints[label][hint];
@@ -252,17 +248,59 @@ static void on_preemption(void *context, bool failed, int64_t ns)
                       seconds(ns));
 }
 
+static void publish_evaluations(struct plugin_metrics *own)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(evaluated_points); i++) {
+        enum probe_point name = evaluated_points[i].name;
+        if (own->evaluations[name] && own->evaluated[name])
+            counter_add(own->evaluated[name], own->evaluations[name]);
+        own->evaluations[name] = 0;
+    }
+}
+
+/* Nobody waits in its name any more; who waits on is counted by the profile that follows. */
+static void on_forget(void *context, struct profile *profile)
+{
+    struct profile_metrics *own = of_profile(profile);
+    (void)context;
+    if (!own)
+        return;
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        publish_evaluations(&own->plugins[i]);
+        free(own->plugins[i].hints);
+    }
+    free(own->plugins);
+    free(own);
+    profile->observed = NULL;
+}
+
+void observer_sampled(const struct profile *profile, uint32_t plugin, uint64_t *ret_calls, int64_t *ret_ns)
+{
+    const struct profile_metrics *own = of_profile(profile);
+    double sum = 0;
+    *ret_calls = 0;
+    for (int point = 0; own && point < PROBE_POINT_COUNT; point++)
+        for (int code = 0; code < STATUS_CODE_COUNT && point != PROBE_PRE_BIND && point != PROBE_BIND; code++) {
+            const struct metric *metric = own->plugins[plugin].durations[point][code];
+            *ret_calls += metric ? histogram_count(metric) : 0;
+            sum += metric ? histogram_sum(metric) : 0;
+        }
+    *ret_ns = (int64_t)(sum * NS_PER_SECOND);
+}
+
 const struct probe *observer_probe(const struct observer *observer)
 {
     return &observer->probe;
 }
 
 /* ---- life ---- */
-struct observer *observer_new(struct metrics *metrics, const struct engine *engine)
+struct observer *observer_new(struct metrics *metrics)
 {
     struct observer *observer = xcalloc(1, sizeof(*observer));
     observer->metrics = metrics;
     observer->probe = (struct probe){ .context = observer,
+                                      .meet = on_meet,
+                                      .forget = on_forget,
                                       .now_ns = now_ns,
                                       .sample = on_sample,
                                       .point = on_point,
@@ -273,7 +311,6 @@ struct observer *observer_new(struct metrics *metrics, const struct engine *engi
                                       .permit_wait = on_permit_wait,
                                       .preemption = on_preemption };
     rng_seed(&observer->rng, (uint64_t)now_ns(NULL));
-    init_profiles(observer, engine);
     observer->algorithm = get(observer, FAMILY_SCHEDULING_ALGORITHM_DURATION_SECONDS, NULL);
     observer->victims = get(observer, FAMILY_PREEMPTION_VICTIMS, NULL);
     observer->preemptions = get(observer, FAMILY_PREEMPTION_ATTEMPTS_TOTAL, NULL);
@@ -292,12 +329,7 @@ void observer_free(struct observer *observer)
 {
     if (!observer)
         return;
-    for (uint32_t p = 0; p < observer->profiles_len; p++) {
-        for (uint32_t i = 0; i < observer->profiles[p].plugins_len; i++)
-            free(observer->by_profile[p].plugins[i].hints);
-        free(observer->by_profile[p].plugins);
-    }
-    free(observer->by_profile);
+    vec_release(&observer->rejected);
     free(observer);
 }
 
@@ -305,7 +337,7 @@ void observer_free(struct observer *observer)
 static void count_attempt(struct observer *observer, const struct profile *profile, enum result result,
                           int64_t took_ns)
 {
-    struct profile_metrics *own = of_profile(observer, profile);
+    struct profile_metrics *own = of_profile(profile);
     const struct str labels[] = { result_names[result], profile->scheduler_name };
     counter_add(fill(observer, &own->attempts[result], FAMILY_SCHEDULE_ATTEMPTS_TOTAL, labels), 1);
     histogram_observe(
@@ -398,27 +430,28 @@ static void publish_in_flight(struct observer *observer, const struct queue *que
                       (double)counts[label]);
 }
 
-static void publish_evaluations(struct plugin_metrics *own)
+static void publish_rejected(struct observer *observer, const struct profile *profile, uint32_t plugin,
+                             uint32_t count)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(evaluated_points); i++) {
-        enum probe_point name = evaluated_points[i].name;
-        if (own->evaluations[name] && own->evaluated[name])
-            counter_add(own->evaluated[name], own->evaluations[name]);
-        own->evaluations[name] = 0;
-    }
+    struct plugin_metrics *own = &of_profile(profile)->plugins[plugin];
+    const struct str labels[] = { str_from(profile->plugins[plugin].plugin->name), profile->scheduler_name };
+    if (!own->unschedulable && !count)
+        return;
+    if (!own->unschedulable)
+        *vec_push(&observer->rejected) = fill(observer, &own->unschedulable, FAMILY_UNSCHEDULABLE_PODS, labels);
+    gauge_set(own->unschedulable, count);
 }
 
 static void publish_plugins(struct observer *observer, const struct engine *engine)
 {
+    if (observer->published != engine->profiles) /* of those before nobody speaks any more */
+        vec_for(&observer->rejected, gauge)
+            gauge_set(*gauge, 0);
+    observer->published = engine->profiles;
     for (uint32_t p = 0; p < engine->profiles_len; p++)
         for (uint32_t i = 0; i < engine->profiles[p].plugins_len; i++) {
-            uint32_t count = engine->queue.reasons[p][i];
-            struct plugin_metrics *own = &observer->by_profile[p].plugins[i];
-            const struct str labels[] = { str_from(engine->profiles[p].plugins[i].plugin->name),
-                                          engine->profiles[p].scheduler_name };
-            publish_evaluations(own);
-            if (own->unschedulable || count)
-                gauge_set(fill(observer, &own->unschedulable, FAMILY_UNSCHEDULABLE_PODS, labels), count);
+            publish_evaluations(&of_profile(&engine->profiles[p])->plugins[i]);
+            publish_rejected(observer, &engine->profiles[p], i, engine->queue.reasons[p][i]);
         }
 }
 

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "controllers.h"
 #include "core.h"
+#include "reload.h"
 #include "server.h"
 #include "watch.h"
 
@@ -386,6 +387,7 @@ static const struct {
     { 1, "refuse bindings", refuse_bindings },
     { 2, "break a watch", break_watch },
     { 2, "delete a claim", controllers_delete_claim },
+    { 3, "change the configuration", reload_change },
 };
 
 /* ---- the storm and the calm ---- */

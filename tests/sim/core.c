@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "network.h"
-#include "plugins/registry.h"
+#include "reload.h"
 #include "render.h"
 #include "watch.h"
 
@@ -24,14 +24,17 @@ void core_start(struct sim *sim)
     struct error err;
     *core = (struct core){ .alive = true, .life = life };
     cluster_init(&core->cluster);
+    const struct engine_setup setup = reload_setup(sim);
     const struct engine_options options = {
-        .config = &sim->config,
-        .registry = &builtin_plugins,
+        .config = setup.config,
+        .registry = setup.registry,
+        .owner = setup.owner,
         .seed = rng_next(&sim->rng),
         .now_ns = clock_ns(sim),
         .slowest = chance(sim, 100) ? PATH_PLAIN : PATH_INDEX,
         .host = { .emit = network_emit,
                   .notice = on_notice,
+                  .retired = reload_retired,
                   .context = sim,
                   .bindings_max = chance(sim, 100) ? 1 + roll(sim, 3) : 0 },
     };

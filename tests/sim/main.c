@@ -36,10 +36,10 @@ int main(int argc, char **argv)
         failed++;
     }
     printf("%llu happenings, %llu decisions, %llu requests, %llu pods bound, %llu evicted, %llu lists, "
-           "%llu schedulers\n",
+           "%llu schedulers, %llu configurations\n",
            (unsigned long long)totals.happenings, (unsigned long long)totals.decisions,
            (unsigned long long)totals.requests, (unsigned long long)totals.bound,
            (unsigned long long)totals.evicted, (unsigned long long)totals.relists,
-           (unsigned long long)totals.lives);
+           (unsigned long long)totals.lives, (unsigned long long)totals.reloads);
     return failed ? 1 : 0;
 }

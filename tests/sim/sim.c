@@ -8,7 +8,6 @@
 #include "actors.h"
 #include "check.h"
 #include "core.h"
-#include "plugins/registry.h"
 
 /* Backoffs end within ten seconds; what waits for longer has to be woken, or was forgotten. The queue's own look at
  * leftovers comes after five minutes, and must not be what finds a pod. */
@@ -119,6 +118,7 @@ static void choose_knobs(struct sim *sim)
     knobs->leader_changes = !quiet && chance(sim, 300);
     knobs->outages = !quiet && chance(sim, 300);
     knobs->refusals = !quiet && chance(sim, 200);
+    knobs->reloads = chance(sim, 400);
     knobs->claims_used = chance(sim, 400);
     knobs->ports_used = chance(sim, 500);
     knobs->priorities_used = chance(sim, 600);
@@ -144,17 +144,14 @@ void sim_init(struct sim *sim, uint64_t seed)
     sim->node_most = xcalloc(sim->knobs.nodes, sizeof(*sim->node_most));
     sim->paces = xcalloc(sim->knobs.pods, sizeof(*sim->paces));
     sim->words = xcalloc(sim->knobs.pods, sizeof(*sim->words));
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &sim->arena);
-    const struct config_env env = { .catalog = &catalog };
-    struct error err;
-    if (config_default(&env, &sim->arena, &sim->config, &err) < 0)
-        sim_fail(sim, "%s", err.text);
     go_to(sim, 0);
 }
 
 void sim_release(struct sim *sim)
 {
     core_stop(sim);
+    if (sim->configs_used)
+        sim_fail(sim, "%u configurations were not given back", sim->configs_used);
     check_forget(sim);
     vec_for(&sim->agenda.items, item) {
         struct happening *happening = *item;
@@ -164,7 +161,6 @@ void sim_release(struct sim *sim)
     }
     heap_release(&sim->agenda);
     store_release(&sim->store);
-    config_release(&sim->config);
     arena_release(&sim->arena);
     vec_release(&sim->intents);
     vec_release(&sim->bindings_out);
@@ -216,6 +212,7 @@ bool sim_run(uint64_t seed, bool verbose, struct sim *totals)
     totals->lives += sim.lives;
     totals->relists += sim.relists;
     totals->requests += sim.requests;
+    totals->reloads += sim.reloads;
     sim_release(&sim);
     return !sim.failed;
 }

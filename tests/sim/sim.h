@@ -48,7 +48,7 @@ struct knobs {
     uint32_t pods_at_first;
     uint32_t storm_s;
     int64_t action_ms; /* between two actions, at most twice that */
-    bool clock_jumps, leader_changes, outages, refusals;
+    bool clock_jumps, leader_changes, outages, refusals, reloads;
     bool claims_used, ports_used, priorities_used, gates_used, terms_used, labels_change;
 };
 
@@ -113,7 +113,7 @@ struct sim {
     struct heap agenda;
     uint64_t happenings;
     struct store store;
-    struct scheduler_config config;
+    uint32_t config_now, configs_used; /* reload.h: which one is in effect; owners that were not given back */
     struct arena arena;
     struct core core;
     uint32_t requests_under_way; /* of this life and earlier ones */
@@ -133,7 +133,7 @@ struct sim {
     uint32_t unanswered;
 
     /* what was met, for the summary */
-    uint64_t decisions, bound, evicted, lives, relists, requests;
+    uint64_t decisions, bound, evicted, lives, relists, requests, reloads;
 };
 
 /* ---- time and chance ---- */

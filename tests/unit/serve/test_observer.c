@@ -36,14 +36,14 @@ static void observed_init(struct observed *o, enum decision_path slowest)
     o->metrics = families_new(&flags, &features, &err);
     flags_release(&flags);
     engine_fixture_init(&o->e, NULL, &(struct engine_options){ .seed = 1, .slowest = slowest });
-    o->observer = observer_new(o->metrics, &o->e.engine);
+    o->observer = observer_new(o->metrics);
     engine_watch(&o->e.engine, observer_probe(o->observer));
 }
 
 static void observed_release(struct observed *o)
 {
-    observer_free(o->observer);
     engine_fixture_release(&o->e);
+    observer_free(o->observer);
     metrics_free(o->metrics);
 }
 

@@ -1,0 +1,32 @@
+/* generations.h: the profiles that decide now, and those that were replaced while pods are still on their way.
+ *
+ *     engine_reconfigure(): new profiles ──▶ all that waits is judged anew
+ *                           old profiles ──▶ retired: what they began (Permit, PreBind, Bind, victims) they finish
+ *                                              └──▶ nobody refers to them any more: released, their owner goes back
+ *
+ * A generation is made whole or not at all: where a plugin refuses its arguments nothing has changed. Indices of
+ * plugins mean something only within a generation; what crosses over is translated by name. */
+#ifndef ENGINE_GENERATIONS_H
+#define ENGINE_GENERATIONS_H
+
+#include "engine/engine.h"
+
+/* Profiles for a setup. Failed: nothing is left of them. */
+int generation_make(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
+                    struct error *err);
+/* Of the profiles that decide from now on. */
+void generation_use(struct engine *engine, const struct generation *generation,
+                    const struct scheduler_config *config);
+/* How the queue is to work for the profiles in use. */
+struct queue_options generation_queue(const struct engine *engine, const struct scheduler_config *config);
+/* Releases those that nobody needs any more. */
+void generations_tick(struct engine *engine, int64_t now_ns);
+/* All of them; after the bindings. */
+void generations_release(struct engine *engine);
+
+/* A pod that was decided by `by`, maybe of an older generation, has no node: it goes back to the queue. One whose
+ * scheduler name has no profile any more is left alone. */
+void generations_requeue(struct engine *engine, struct queued_pod *entry, const struct profile *by,
+                         uint64_t rejected_by, int64_t now_ns);
+
+#endif
