@@ -126,7 +126,6 @@ struct findings {
 static struct status check_bound(const struct cluster *cluster, const struct pod_claims *claims,
                                  const struct node *node, struct arena *arena, struct findings *findings)
 {
-    const struct csi_node *csi_node = cluster_get(&cluster->csi_nodes, no_namespace, node->meta.name);
     for (uint32_t i = 0; i < claims->bound_len; i++) {
         const struct bound_claim *claim = &claims->bound[i];
         if (!claim->pv) {
@@ -134,6 +133,8 @@ static struct status check_bound(const struct cluster *cluster, const struct pod
             break;
         }
         const struct node_selector *affinity = claim->pv->spec.node_affinity;
+        const struct csi_node *csi_node =
+            claim->kind ? cluster_get(&cluster->csi_nodes, no_namespace, node->meta.name) : NULL;
         if (claim->kind && is_migrated_on(csi_node, claim->kind->in_tree)) {
             if (!claim->translated)
                 return status_printf(arena, STATUS_ERROR, "could not translate pv: " STR_FMT,

@@ -4,7 +4,7 @@
 #include "api/labels.h"
 #include "plugins/volume_claims.h"
 
-enum { NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000, DOUBT_S = 10 };
 
 static const struct str no_namespace = { 0 };
 static const struct status wait_status = { .code = STATUS_WAIT };
@@ -64,9 +64,10 @@ void hold_drop(struct hold *hold, struct cluster *cluster)
     for (uint32_t i = 0; i < hold->len; i++) {
         const struct held_claim *held = &hold->claims[i];
         const struct event_subject *patched = has_volume(held) ? &held->volume : &held->claim;
-        bool done = held->answer && held->answer->kind == ANSWER_DONE;
-        /* Where the version that came of a write is not known, nothing is restored: any newer object does that. */
-        struct str version = done ? held->answer->resource_version : patched->resource_version;
+        bool known = held->answer && held->answer->kind == ANSWER_DONE && held->answer->resource_version.len;
+        /* Where it is not known what came of a write, the stored object counts: if it is out of date, whoever relies on
+         * it meets a conflict. */
+        struct str version = known ? held->answer->resource_version : patched->resource_version;
         if (has_volume(held))
             volumes_restore_pv(cluster, patched->name, version);
         else
@@ -137,6 +138,7 @@ struct check {
     const struct node *node;
     const struct csi_node *csi_node; /* NULL: none */
     struct arena *arena;
+    bool doubt_is_over;
 };
 
 #define failed(check, ...) status_printf((check)->arena, STATUS_ERROR, __VA_ARGS__)
@@ -161,6 +163,21 @@ static bool is_behind(const struct meta *stored, const struct event_subject *wri
     if (str_to_int64(answer->resource_version, &want) && str_to_int64(stored->resource_version, &have))
         return have < want;
     return !shows_it && str_eq(stored->resource_version, written_over->resource_version);
+}
+
+/* The write met a conflict that may have been its own earlier attempt. It was not, if the object shows something else,
+ * or never changes. */
+static bool was_it_written(const struct check *check, const struct answer *answer, bool behind, bool shows_it)
+{
+    return answer->resource_version.len || shows_it || (behind && !check->doubt_is_over);
+}
+
+static struct status never_written(const struct check *check, struct str name)
+{
+    return failed(check,
+                  "the object " STR_FMT " has been modified; please apply your changes to the latest "
+                  "version and try again",
+                  STR_ARG(quoted(check, name)));
 }
 
 /* The node may have lost a label, the volume may have got another affinity. */
@@ -192,8 +209,11 @@ static struct status check_binding(const struct check *check, const struct held_
         return failed(check, "failed to check binding: persistentvolumeclaims " STR_FMT " not found",
                       STR_ARG(claim_key(check, claim)));
     const struct object_ref *ref = pv->spec.claim_ref;
-    if (is_behind(&pv->meta, volume, held->answer,
-                  claim_ref_is_complete(ref, claim->namespace, claim->name, claim->uid)))
+    bool ours = claim_ref_is_complete(ref, claim->namespace, claim->name, claim->uid);
+    bool behind = is_behind(&pv->meta, volume, held->answer, ours);
+    if (!was_it_written(check, held->answer, behind, ours))
+        return never_written(check, pv->meta.name);
+    if (behind)
         return wait_status;
     struct status status = check_affinity(check, pv, "failed to translate pv to csi: ");
     if (!status_ok(status))
@@ -212,7 +232,10 @@ static struct status check_provision(const struct check *check, const struct hel
                       STR_ARG(claim_key(check, claim)));
     const struct str *selected = str_map_get(&pvc->meta.annotations, STR(ANNOTATION_SELECTED_NODE));
     bool ours = selected && str_eq(*selected, check->node->meta.name);
-    if (is_behind(&pvc->meta, claim, held->answer, ours))
+    bool behind = is_behind(&pvc->meta, claim, held->answer, ours);
+    if (!was_it_written(check, held->answer, behind, ours))
+        return never_written(check, pvc->meta.name);
+    if (behind)
         return wait_status;
     if (!pvc->meta.annotations.len)
         return failed(check, "selectedNode annotation reset for PVC " STR_FMT,
@@ -232,7 +255,9 @@ static struct status check_provision(const struct check *check, const struct hel
 
 static struct status check_all(const struct hold *hold, const struct cycle *cycle, struct arena *arena)
 {
-    struct check check = { .cluster = cycle->cluster, .arena = arena };
+    struct check check = { .cluster = cycle->cluster,
+                           .arena = arena,
+                           .doubt_is_over = cycle->now_ns >= hold->doubt_until_ns };
     uint32_t row = cluster_row(cycle->cluster, hold->node_name);
     if (row == ROW_NONE) {
         struct str name = quoted(&check, hold->node_name);
@@ -281,6 +306,7 @@ struct status hold_bind(struct hold *hold, struct cycle *cycle, int64_t timeout_
         if (__builtin_mul_overflow(timeout_s, (int64_t)NS_PER_S, &timeout_ns) ||
             __builtin_add_overflow(cycle->now_ns, timeout_ns, &hold->deadline_ns))
             hold->deadline_ns = INT64_MAX;
+        hold->doubt_until_ns = cycle->now_ns + (int64_t)DOUBT_S * NS_PER_S;
     }
     return await_all(hold, cycle);
 }

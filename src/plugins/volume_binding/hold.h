@@ -25,8 +25,9 @@ struct hold {
     struct event_subject pod;
     struct held_claim *claims; /* those with a volume first */
     uint32_t len;
-    bool written;        /* all of it: what is left is waiting */
-    int64_t deadline_ns; /* of that */
+    bool written;           /* all of it: what is left is waiting */
+    int64_t deadline_ns;    /* of that */
+    int64_t doubt_until_ns; /* then a write that met a conflict with maybe itself counts as not done */
 };
 
 void hold_take(struct hold *hold, struct cycle *cycle, const struct pod_volumes *volumes,
