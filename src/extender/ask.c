@@ -64,9 +64,10 @@ int ask_nodes(struct strbuf *out, const struct cycle *cycle, struct row_list nod
 }
 
 /* ---- victims ---- */
-static int put_victims(struct json_writer *json, const struct preempt_candidate *candidate, bool node_names,
-                       struct error *err)
+static int put_victims(struct json_writer *json, const struct cycle *cycle,
+                       const struct preempt_candidate *candidate, bool node_names, struct error *err)
 {
+    struct str node = cluster_node_name(cycle->cluster, candidate->row);
     int r = 0;
     json_begin_object(json);
     json_key(json, STR("Pods"));
@@ -74,7 +75,7 @@ static int put_victims(struct json_writer *json, const struct preempt_candidate 
     for (uint32_t i = 0; i < candidate->victims_len && r == 0; i++) {
         const struct pod *pod = candidate->victims[i]->api;
         if (!node_names) {
-            r = whole_pod(json, pod, err);
+            r = whole_pod_on(json, pod, node, err);
             continue;
         }
         json_begin_object(json);
@@ -100,7 +101,7 @@ int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct pree
     json_begin_object(&json);
     for (uint32_t i = 0; i < len && r == 0; i++) {
         json_key(&json, cluster_node_name(cycle->cluster, candidates[i].row));
-        r = put_victims(&json, &candidates[i], node_names, err);
+        r = put_victims(&json, cycle, &candidates[i], node_names, err);
     }
     json_end_object(&json);
     json_end_object(&json);

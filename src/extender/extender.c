@@ -1,4 +1,5 @@
-/* extender.c: see extender.h. All extenders share one client of net/http, that is one thread. */
+/* extender.c: see extender.h. Each extender has a client of net/http, that is a thread, of its own: one that does not
+ * answer keeps its own questions and binds waiting and nobody else's. */
 #include "extender/extender.h"
 
 #include <stdlib.h>
@@ -9,13 +10,15 @@
 #include "extender/reply.h"
 
 enum { IN_FLIGHT_MAX = 256, PENDING_MAX = 1 << 16, CONNECT_MS = 30000, TIMEOUT_MS_DEFAULT = 5000 };
-static const int64_t NS_PER_MS = 1000000;
+static const int64_t NS_PER_MS = 1000000, TIMEOUT_MS_MAX = (int64_t)365 * 24 * 3600 * 1000;
+
+const char *const extender_verb_names[] = { "filter", "prioritize", "preempt", "bind" };
 
 struct http_extender {
     struct extender base;
     struct http_extenders *all;
     const struct extender_config *config;
-    struct call_target target;
+    struct exchange_target target;
     struct call score;        /* between begin and end */
     struct error score_error; /* why there is none */
     bool scoring;
@@ -23,7 +26,7 @@ struct http_extender {
 
 struct http_extenders {
     struct http_extenders_options options;
-    struct http_client *client;
+    struct call_desk *desk, *own_desk;
     struct extenders table;
     struct arena arena;
 };
@@ -41,19 +44,28 @@ static void put_url(struct strbuf *out, const struct extender_config *config, st
     strbuf_printf(out, STR_FMT "/" STR_FMT, STR_ARG(prefix), STR_ARG(verb));
 }
 
-static void begin(struct http_extender *self, struct call *call, struct str verb, struct strbuf *question)
+/* Texts of the configuration end with a zero. */
+static struct exchange exchange_with(struct http_extender *self, enum extender_verb verb,
+                                     struct strbuf *question)
 {
-    struct strbuf url = { 0 };
-    put_url(&url, self->config, verb);
-    call_begin(call, &self->target, &url, question);
+    const struct extender_config *config = self->config;
+    const struct str verbs[] = { [EXTENDER_FILTER] = config->filter_verb,
+                                 [EXTENDER_PRIORITIZE] = config->prioritize_verb,
+                                 [EXTENDER_PREEMPT] = config->preempt_verb,
+                                 [EXTENDER_BIND] = config->bind_verb };
+    struct exchange exchange = {
+        .target = &self->target, .verb = verb, .verb_text = verbs[verb].ptr, .question = *question
+    };
+    put_url(&exchange.url, config, verbs[verb]);
+    *question = (struct strbuf){ 0 };
+    return exchange;
 }
 
-/* Texts of the configuration end with a zero. */
-static int end(struct http_extender *self, struct call *call, struct str verb, struct cycle *cycle,
-               struct reply *ret, struct error *err)
+static int end(struct http_extender *self, struct call *call, struct cycle *cycle, struct reply *ret,
+               struct error *err)
 {
     *ret = (struct reply){ .extender = self->base.name, .cycle = cycle };
-    return call_end(call, verb.ptr, &ret->text, err);
+    return call_end(call, &ret->text, err);
 }
 
 /* ---- questions ---- */
@@ -61,15 +73,14 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
                   struct extender_filtered *ret, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    struct str verb = self->config->filter_verb;
     _cleanup_(strbuf_release) struct strbuf question = { 0 };
     struct call call;
     struct reply reply;
     int r = ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, err);
     if (r < 0)
         return r;
-    begin(self, &call, verb, &question);
-    r = end(self, &call, verb, cycle, &reply, err);
+    call_begin(&call, self->all->desk, exchange_with(self, EXTENDER_FILTER, &question));
+    r = end(self, &call, cycle, &reply, err);
     if (r == 0)
         r = reply_filter(&reply, self->config->node_cache_capable, nodes, ret, err);
     call_release(&call);
@@ -83,7 +94,7 @@ static void begin_score(struct extender *extender, struct cycle *cycle, struct r
     self->scoring =
         ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
     if (self->scoring)
-        begin(self, &self->score, self->config->prioritize_verb, &question);
+        call_begin(&self->score, self->all->desk, exchange_with(self, EXTENDER_PRIORITIZE, &question));
 }
 
 static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes,
@@ -94,7 +105,7 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
     (void)nodes;
     if (!self->scoring)
         return error_set(err, -EINVAL, "%s", self->score_error.text);
-    int r = end(self, &self->score, self->config->prioritize_verb, cycle, &reply, err);
+    int r = end(self, &self->score, cycle, &reply, err);
     if (r == 0)
         r = reply_score(&reply, ret, err);
     call_release(&self->score);
@@ -106,15 +117,14 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
                    uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    struct str verb = self->config->preempt_verb;
     _cleanup_(strbuf_release) struct strbuf question = { 0 };
     struct call call;
     struct reply reply;
     int r = ask_preempt(&question, cycle, candidates, len, self->config->node_cache_capable, err);
     if (r < 0)
         return r;
-    begin(self, &call, verb, &question);
-    r = end(self, &call, verb, cycle, &reply, err);
+    call_begin(&call, self->all->desk, exchange_with(self, EXTENDER_PREEMPT, &question));
+    r = end(self, &call, cycle, &reply, err);
     if (r == 0)
         r = reply_preempt(&reply, ret, ret_len, err);
     call_release(&call);
@@ -123,73 +133,62 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
 
 /* ---- bind ---- */
 struct bind {
-    struct http_extender *self;
+    struct http_extenders *all;
     uint64_t ticket;
-    struct strbuf url;
+    struct exchange exchange;
 };
 
 static void bind_free(struct bind *bind)
 {
-    strbuf_release(&bind->url);
+    exchange_release(&bind->exchange);
     free(bind);
 }
 
-static void tell(struct bind *bind, const struct error *problem)
+static void tell(const struct bind *bind, const struct error *problem)
 {
-    const struct http_extenders_options *options = &bind->self->all->options;
+    const struct http_extenders_options *options = &bind->all->options;
     options->on_answer(options->user, bind->ticket,
                        &(struct answer){ .kind = problem ? ANSWER_REFUSED : ANSWER_DONE,
                                          .message = problem ? str_from(problem->text) : STR("") });
 }
 
-static void bind_done(void *user, struct http_response *response)
+static void bind_done(void *user, struct strbuf *answer, const struct error *problem)
 {
     struct bind *bind = user;
     struct arena arena = { 0 };
     struct str message = STR("");
     struct error err;
-    int r = call_verdict(bind->self->config->bind_verb.ptr, bind->url.text, response->outcome,
-                         response->status, &response->error, &err);
-    if (r == 0)
-        r = reply_bind(strbuf_slice(response->body), &arena, &message, &err);
-    if (r == 0 && message.len)
-        r = error_set(&err, -EREMOTEIO, STR_FMT, STR_ARG(message));
-    tell(bind, r < 0 ? &err : NULL);
+    if (!problem) {
+        int r = reply_bind(strbuf_slice(answer), &arena, &message, &err);
+        if (r == 0 && message.len)
+            r = error_set(&err, -EREMOTEIO, STR_FMT, STR_ARG(message));
+        problem = r < 0 ? &err : NULL;
+    }
+    tell(bind, problem);
     arena_release(&arena);
     bind_free(bind);
 }
 
 static bool bind_may_leave(void *user)
 {
-    const struct http_extenders_options *options = &((struct bind *)user)->self->all->options;
+    const struct http_extenders_options *options = &((struct bind *)user)->all->options;
     return !options->may_bind || options->may_bind(options->user);
 }
 
 static void bind_pod(struct extender *extender, const struct effect *effect)
 {
-    static const struct http_header headers[] = { { "Content-Type", "application/json" } };
-    static const struct http_callbacks callbacks = { .on_done = bind_done };
     struct http_extender *self = self_of(extender);
     struct bind *bind = xcalloc(1, sizeof(*bind));
-    _cleanup_(strbuf_release) struct strbuf question = { 0 };
+    struct strbuf question = { 0 };
     struct error err;
-    *bind = (struct bind){ .self = self, .ticket = effect->ticket };
-    put_url(&bind->url, self->config, self->config->bind_verb);
     ask_bind(&question, effect);
-    const struct http_request request = {
-        .method = "POST",
-        .url = bind->url.text,
-        .headers = headers,
-        .header_count = ARRAY_SIZE(headers),
-        .body = strbuf_slice(&question),
-        .tls = self->target.tls,
-        .timeout_ms = self->target.timeout_ms,
-        .body_bytes_max = call_answer_bytes_max(question.len),
-        .may_leave = bind_may_leave,
-        .callbacks = &callbacks,
-        .user = bind,
-    };
-    if (http_send(self->all->client, &request, NULL, &err) == 0)
+    *bind = (struct bind){ .all = self->all,
+                           .ticket = effect->ticket,
+                           .exchange = exchange_with(self, EXTENDER_BIND, &question) };
+    bind->exchange.may_leave = bind_may_leave;
+    bind->exchange.on_done = bind_done;
+    bind->exchange.user = bind;
+    if (exchange_send(&bind->exchange, NULL, &err) == 0)
         return;
     tell(bind, &err);
     bind_free(bind);
@@ -222,7 +221,7 @@ static int64_t timeout_ms(const struct extender_config *config)
 {
     if (config->http_timeout_ns <= 0)
         return TIMEOUT_MS_DEFAULT;
-    return MAX(config->http_timeout_ns / NS_PER_MS, 1);
+    return MIN(MAX(config->http_timeout_ns / NS_PER_MS, 1), TIMEOUT_MS_MAX);
 }
 
 static int add(struct http_extenders *all, const struct extender_config *config, struct error *err)
@@ -234,17 +233,23 @@ static int add(struct http_extenders *all, const struct extender_config *config,
                   .filters = config->filter_verb.len,
                   .prioritizes = config->prioritize_verb.len,
                   .preempts = config->preempt_verb.len,
-                  .binds = config->bind_verb.len,
+                  .binds = config->bind_verb.len && !all->options.binds_nothing,
                   .ignorable = config->ignorable,
                   .weight = config->weight,
                   .managed = config->managed_resources.items,
                   .managed_len = config->managed_resources.len },
         .all = all,
         .config = config,
-        .target = { .client = all->client, .timeout_ms = timeout_ms(config) },
+        .target = { .timeout_ms = timeout_ms(config) },
     };
     all->table.items[all->table.len++] = &self->base;
-    return make_tls(config, &self->target.tls, err);
+    int r = make_tls(config, &self->target.tls, err);
+    if (r < 0)
+        return r;
+    return http_client_new(&(struct http_options){ .in_flight_max = IN_FLIGHT_MAX,
+                                                   .pending_max = PENDING_MAX,
+                                                   .connect_ms = CONNECT_MS },
+                           &self->target.client, err);
 }
 
 int http_extenders_new(const struct http_extenders_options *options, struct http_extenders **ret,
@@ -256,11 +261,10 @@ int http_extenders_new(const struct http_extenders_options *options, struct http
         return 0;
     struct http_extenders *all = xcalloc(1, sizeof(*all));
     all->options = *options;
+    all->own_desk = options->desk ? NULL : extender_desk_new();
+    all->desk = options->desk ? options->desk : all->own_desk;
     all->table.items = arena_array(&all->arena, struct extender *, config->extenders.len);
-    int r = http_client_new(&(struct http_options){ .in_flight_max = IN_FLIGHT_MAX,
-                                                    .pending_max = PENDING_MAX,
-                                                    .connect_ms = CONNECT_MS },
-                            &all->client, err);
+    int r = 0;
     for (uint32_t i = 0; i < config->extenders.len && r == 0; i++)
         r = add(all, &config->extenders.items[i], err);
     if (r < 0) {
@@ -276,11 +280,22 @@ void http_extenders_free(struct http_extenders *all)
 {
     if (!all)
         return;
-    http_client_free(all->client);
-    for (uint32_t i = 0; i < all->table.len; i++)
+    for (uint32_t i = 0; i < all->table.len; i++) {
+        http_client_free(self_of(all->table.items[i])->target.client);
         tls_config_unref(self_of(all->table.items[i])->target.tls);
+    }
+    extender_desk_free(all->own_desk);
     arena_release(&all->arena);
     free(all);
+}
+
+struct extender_share http_extender_share(const struct http_extenders *all, uint32_t index,
+                                          enum extender_verb verb)
+{
+    const struct exchange_count *count = &self_of(all->table.items[index])->target.counts[verb];
+    return (struct extender_share){ .calls = atomic_load(&count->calls),
+                                    .failures = atomic_load(&count->failures),
+                                    .total_ns = (int64_t)atomic_load(&count->total_ns) };
 }
 
 const struct extenders *http_extenders_table(const struct http_extenders *all)

@@ -63,6 +63,7 @@ struct whole_type {
 struct whole {
     struct json_writer *json;
     struct error *err;
+    struct str node; /* that a pod is said to be on; empty: what its bytes say */
 };
 
 static int put_fields(struct whole *whole, const struct whole_type *type, struct str message);
@@ -262,6 +263,11 @@ static int put_fields(struct whole *whole, const struct whole_type *type, struct
     int r = 0;
     for (size_t i = 0; i < type->len && r == 0; i++) {
         const struct whole_field *field = &type->fields[i];
+        if (whole->node.len && type == &type_PodSpec && str_is(field->name, "nodeName")) {
+            json_key(whole->json, field->name);
+            json_str(whole->json, whole->node);
+            continue;
+        }
         switch ((enum whole_kind)field->kind) {
         case WHOLE_STRS:
         case WHOLE_INTS:
@@ -283,11 +289,12 @@ static int put_fields(struct whole *whole, const struct whole_type *type, struct
 
 /* ---- objects ---- */
 /* The writer's text is cut where it was when something fails in the middle. */
-static int from_protobuf(struct json_writer *json, enum api_kind kind, struct str bytes, struct error *err)
+static int from_protobuf(struct json_writer *json, enum api_kind kind, struct str bytes, struct str node,
+                         struct error *err)
 {
     struct strbuf text = { 0 };
     struct json_writer inner = json_writer(&text, JSON_COMPACT);
-    struct whole whole = { &inner, err };
+    struct whole whole = { &inner, err, node };
     json_begin_object(&inner);
     int r = put_fields(&whole, kind == KIND_POD ? &type_Pod : &type_Node, bytes);
     if (r == 0) {
@@ -298,7 +305,7 @@ static int from_protobuf(struct json_writer *json, enum api_kind kind, struct st
     return r;
 }
 
-static int from_json(struct json_writer *json, struct str bytes, struct error *err)
+static int from_json(struct json_writer *json, struct str bytes, struct str node, struct error *err)
 {
     yyjson_doc *doc = yyjson_read(bytes.ptr, bytes.len, YYJSON_READ_NOFLAG);
     yyjson_mut_doc *copy = doc ? yyjson_doc_mut_copy(doc, NULL) : NULL;
@@ -309,6 +316,9 @@ static int from_json(struct json_writer *json, struct str bytes, struct error *e
     yyjson_mut_obj_remove_key(root, "kind");
     yyjson_mut_obj_remove_key(root, "apiVersion");
     yyjson_mut_obj_remove_key(yyjson_mut_obj_get(root, "metadata"), "managedFields");
+    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
+    if (node.len && yyjson_mut_is_obj(spec))
+        yyjson_mut_obj_put(spec, yyjson_mut_str(copy, "nodeName"), yyjson_mut_strn(copy, node.ptr, node.len));
     size_t len;
     char *text = yyjson_mut_write(copy, YYJSON_WRITE_NOFLAG, &len);
     yyjson_mut_doc_free(copy);
@@ -319,15 +329,22 @@ static int from_json(struct json_writer *json, struct str bytes, struct error *e
     return 0;
 }
 
-int whole_bytes(struct json_writer *json, enum api_kind kind, struct str bytes, struct error *err)
+static int from_bytes(struct json_writer *json, enum api_kind kind, struct str bytes, struct str node,
+                      struct error *err)
 {
     if (bytes.len && bytes.ptr[0] == '{') /* as a tag it would be that of no field of an object */
-        return from_json(json, bytes, err);
-    return from_protobuf(json, kind, bytes, err);
+        return from_json(json, bytes, node, err);
+    return from_protobuf(json, kind, bytes, node, err);
+}
+
+int whole_bytes(struct json_writer *json, enum api_kind kind, struct str bytes, struct error *err)
+{
+    return from_bytes(json, kind, bytes, STR(""), err);
 }
 
 /* What the decoders' tables know of it. */
-static int from_struct(struct json_writer *json, enum api_kind kind, const void *object, struct error *err)
+static int from_struct(struct json_writer *json, enum api_kind kind, const void *object, struct str node,
+                       struct error *err)
 {
     enum { MAGIC_LEN = 4, ENVELOPE_RAW = 2 };
     struct strbuf bytes = { 0 };
@@ -336,16 +353,17 @@ static int from_struct(struct json_writer *json, enum api_kind kind, const void 
     object_encode_protobuf(&whole, &bytes);
     struct str envelope = strbuf_slice(&bytes);
     int r = find(str_slice(envelope, MAGIC_LEN, envelope.len), ENVELOPE_RAW, &raw);
-    r = r < 0 ? error_set(err, r, "%s", protobuf_problem(r)) : from_protobuf(json, kind, raw.bytes, err);
+    r = r < 0 ? error_set(err, r, "%s", protobuf_problem(r))
+              : from_protobuf(json, kind, raw.bytes, node, err);
     strbuf_release(&bytes);
     return r;
 }
 
 static int put_object(struct json_writer *json, enum api_kind kind, const struct meta *meta,
-                      const void *object, struct error *err)
+                      const void *object, struct str node, struct error *err)
 {
-    int r =
-        meta->source.len ? whole_bytes(json, kind, meta->source, err) : from_struct(json, kind, object, err);
+    int r = meta->source.len ? from_bytes(json, kind, meta->source, node, err)
+                             : from_struct(json, kind, object, node, err);
     if (r < 0)
         error_prefix(err, STR_FMT " " STR_FMT, STR_ARG(meta->namespace), STR_ARG(meta->name));
     return r;
@@ -353,10 +371,15 @@ static int put_object(struct json_writer *json, enum api_kind kind, const struct
 
 int whole_pod(struct json_writer *json, const struct pod *pod, struct error *err)
 {
-    return put_object(json, KIND_POD, &pod->meta, pod, err);
+    return put_object(json, KIND_POD, &pod->meta, pod, STR(""), err);
+}
+
+int whole_pod_on(struct json_writer *json, const struct pod *pod, struct str node, struct error *err)
+{
+    return put_object(json, KIND_POD, &pod->meta, pod, node, err);
 }
 
 int whole_node(struct json_writer *json, const struct node *node, struct error *err)
 {
-    return put_object(json, KIND_NODE, &node->meta, node, err);
+    return put_object(json, KIND_NODE, &node->meta, node, STR(""), err);
 }

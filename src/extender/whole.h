@@ -17,6 +17,8 @@
 
 /* The object as one value. On failure nothing was written. */
 int whole_pod(struct json_writer *json, const struct pod *pod, struct error *err);
+/* The same as on that node: a pod that got it a moment ago has no spec.nodeName of its own yet. */
+int whole_pod_on(struct json_writer *json, const struct pod *pod, struct str node, struct error *err);
 int whole_node(struct json_writer *json, const struct node *node, struct error *err);
 /* From its bytes: a message of protobuf, or JSON. */
 int whole_bytes(struct json_writer *json, enum api_kind kind, struct str bytes, struct error *err);

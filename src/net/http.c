@@ -321,6 +321,7 @@ static int start_thread(struct http_client *client, struct error *err)
 {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGPROF); /* a profile looks at every thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = -pthread_create(&client->thread, NULL, io_thread, client);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

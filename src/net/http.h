@@ -69,6 +69,7 @@ struct http_response {
     int status; /* 0: no answer began */
     bool http2;
     struct str content_type; /* empty: none */
+    struct str location;     /* of a redirect, which is an answer like any other; empty: none */
     int64_t retry_after_ms;  /* -1: none */
     struct str warnings[HTTP_WARNINGS_MAX];
     size_t warning_count;
@@ -96,6 +97,7 @@ struct http_request {
     struct tls_config
         *tls;           /* the request takes its own reference; NULL: the system's trust, no certificate */
     bool stream;        /* the answer goes to on_chunk piece by piece; does not count as in flight */
+    bool gzip;          /* the answer may come packed; it is unpacked, and its limit is for what comes out */
     bool urgent;        /* goes before those that wait, and past the limit of those in flight */
     int64_t timeout_ms; /* until the whole answer is there; of a stream, until it begins */
     int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
@@ -117,6 +119,8 @@ void http_client_free(struct http_client *client);
  * ending. Only on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
 int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
               struct error *err);
+/* Where a redirect leads: `reference` as seen from the URL `base`. From any thread. */
+int http_resolve(const char *base, struct str reference, struct strbuf *out, struct error *err);
 /* From any thread. An id that is done, or never was, is fine: then nothing happens. */
 void http_cancel(struct http_client *client, uint64_t id);
 /* Closes every connection, as after a change of identity: what is under way ends as LOST. From any thread. */

@@ -42,7 +42,7 @@ struct transfer {
     bool (*may_leave)(void *user);
     const struct http_callbacks *callbacks; /* NULL: a probe of our own */
     void *user;
-    bool stream, urgent, resendable, https;
+    bool stream, urgent, gzip, resendable, https;
     int64_t not_before_ns, timeout_ms, silence_ms;
     size_t body_bytes_max;
 

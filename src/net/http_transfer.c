@@ -155,6 +155,24 @@ static int copy_target(struct transfer *t, const char *text, struct error *err)
     return r;
 }
 
+int http_resolve(const char *base, struct str reference, struct strbuf *out, struct error *err)
+{
+    CURLU *url = curl_url();
+    struct strbuf text = { 0 };
+    char *resolved = NULL;
+    strbuf_str(&text, reference);
+    bool good = url && !memchr(reference.ptr, 0, reference.len) &&
+                curl_url_set(url, CURLUPART_URL, base, CURLU_PATH_AS_IS) == CURLUE_OK &&
+                curl_url_set(url, CURLUPART_URL, text.text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+                curl_url_get(url, CURLUPART_URL, &resolved, 0) == CURLUE_OK;
+    if (good)
+        strbuf_puts(out, resolved);
+    curl_free(resolved);
+    curl_url_cleanup(url);
+    strbuf_release(&text);
+    return good ? 0 : error_set(err, -EINVAL, "the URL cannot be understood");
+}
+
 int transfer_new(struct http_client *client, const struct http_request *request, struct transfer **ret,
                  struct error *err)
 {
@@ -172,6 +190,7 @@ int transfer_new(struct http_client *client, const struct http_request *request,
     t->user = request->user;
     t->stream = request->stream;
     t->urgent = request->urgent;
+    t->gzip = request->gzip;
     t->not_before_ns = request->not_before_ns;
     t->timeout_ms = OPT_MS(request->timeout_ms, client->options.timeout_ms);
     t->silence_ms = OPT_MS(request->silence_ms, NEVER);
@@ -250,6 +269,8 @@ static void take_header(struct transfer *t, struct str name, struct str value)
     struct http_response *r = &t->response;
     if (name.len == 12 && strncasecmp(name.ptr, "Content-Type", 12) == 0)
         r->content_type = arena_str(&t->arena, value);
+    else if (name.len == 8 && strncasecmp(name.ptr, "Location", 8) == 0)
+        r->location = arena_str(&t->arena, value);
     else if (name.len == 11 && strncasecmp(name.ptr, "Retry-After", 11) == 0)
         r->retry_after_ms = parse_retry_after(t, value);
     else if (name.len == 7 && strncasecmp(name.ptr, "Warning", 7) == 0 &&
@@ -286,7 +307,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     if (t->started)
         return line.len;
     if (str_starts_with(line, STR("HTTP/"))) {
-        t->response.content_type = (struct str){ 0 };
+        t->response.content_type = t->response.location = (struct str){ 0 };
         t->response.retry_after_ms = -1;
         t->response.warning_count = 0;
         return line.len;
@@ -374,6 +395,8 @@ static CURLcode set_request(CURL *easy, struct transfer *t)
     SET(CURLOPT_URL, t->url);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_HTTPHEADER, t->headers);
+    if (t->gzip)
+        SET(CURLOPT_ACCEPT_ENCODING, "gzip");
     if (t->connect_to)
         SET(CURLOPT_CONNECT_TO, t->connect_to);
     if (t->body.len || strcmp(t->method, "POST") == 0) {

@@ -13,12 +13,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // An extender is a program of somebody else, here one in Python.
 type extender struct {
 	e    *env
+	proc *Proc
 	port int
 	log  string
 }
@@ -41,20 +43,27 @@ func (e *env) extender() *extender {
 	ports, err := freePorts(1)
 	e.must(err)
 	x := &extender{e: e, port: ports[0], log: e.c.path(e.file("extender") + ".json")}
+	x.run()
+	return x
+}
+
+// run starts the program, at first or again.
+func (x *extender) run() {
+	e := x.e
+	e.Helper()
 	script, err := filepath.Abs("../extender/extender.py")
 	e.must(err)
-	p, err := launch(e.c.Dir, e.c.path(e.file("extender")+".log"), "python3", script, "--stay", "--port", fmt.Sprint(x.port),
+	x.proc, err = launch(e.c.Dir, e.c.path(e.file("extender")+".log"), "python3", script, "--stay", "--port", fmt.Sprint(x.port),
 		"--log", x.log, "--api", "https://"+e.c.Addr(), "--api-ca", e.c.path("certs/apiserver.crt"), "--api-token", adminToken)
 	e.must(err)
-	e.procs = append(e.procs, p)
+	e.procs = append(e.procs, x.proc)
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", x.addr()); err == nil {
 			conn.Close()
-			return x
+			return
 		}
 	}
 	e.Fatal("the extender does not listen")
-	return nil
 }
 
 func (x *extender) addr() string { return fmt.Sprintf("127.0.0.1:%d", x.port) }
@@ -245,6 +254,188 @@ func TestExtenderAway(t *testing.T) {
 	if want := fmt.Sprintf("Post \"http://127.0.0.1:%d/filter\": ", ports[0]); c.Reason != v1.PodReasonSchedulerError ||
 		!strings.HasPrefix(c.Message, want) {
 		e.Errorf("the condition is %s: %s", c.Reason, c.Message)
+	}
+	e.blameless()
+}
+
+// mine makes an extender responsible for one resource, which is nobody else's business.
+func mine(resource string) string {
+	return fmt.Sprintf("managedResources: [{name: %s, ignoredByScheduler: true}], ", resource)
+}
+
+const foo = "example.com/foo"
+
+// failed waits until the pod is told of an error that ends like this.
+func (e *env) failed(name, end string) {
+	e.Helper()
+	e.pod(name, "is told of the error: "+end, func(p *v1.Pod) bool {
+		c := scheduled(p)
+		return c != nil && c.Reason == v1.PodReasonSchedulerError && strings.HasSuffix(c.Message, end)
+	})
+}
+
+// An extender that takes questions and does not answer holds up whom it is asked about, for its time-out, and is asked again;
+// one that dies, likewise.
+func TestExtenderStops(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	x := e.extender()
+	e.start(x.config("filterVerb: filter, httpTimeout: 1s, " + mine(foo) + asNames)...)
+	e.create(NewPod("before", Requests(foo, "1")))
+	e.bound("before")
+
+	x.proc.Pause()
+	e.create(NewPod("slow", Requests(foo, "1")))
+	e.create(NewPod("other"))
+	e.bound("other")
+	e.failed("slow", "context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
+	x.proc.Resume()
+	e.bound("slow")
+
+	x.proc.Kill()
+	e.create(NewPod("orphan", Requests(foo, "1")))
+	e.create(NewPod("another"))
+	e.bound("another")
+	e.pod("orphan", "is told of the error", func(p *v1.Pod) bool {
+		c := scheduled(p)
+		return c != nil && c.Reason == v1.PodReasonSchedulerError &&
+			strings.HasPrefix(c.Message, fmt.Sprintf("Post \"http://%s/x/filter\": ", x.addr()))
+	})
+	x.run()
+	e.bound("orphan")
+	e.blameless()
+}
+
+// While a decision waits for an extender, everything else goes on: the lease, health and metrics; and who is told to end
+// does not wait for it.
+func TestExtenderHoldsUpNobodyElse(t *testing.T) {
+	e := shared(t)
+	leases := e.c.Admin.CoordinationV1().Leases("kube-system")
+	if err := leases.Delete(e.ctx, "kube-scheduler", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	e.create(NewNode("node-0"))
+	x := e.extender()
+	ports, err := freePorts(1)
+	e.must(err)
+	conf := e.c.path(e.file("scheduler") + ".conf")
+	p := e.start(append(x.config("filterVerb: filter, httpTimeout: 5m, "+mine(foo)+asNames),
+		append(electing, "--secure-port", fmt.Sprint(ports[0]), "--authentication-kubeconfig", conf, "--authorization-kubeconfig", conf)...)...)
+	e.create(NewPod("first", Requests(foo, "1")))
+	e.bound("first")
+	leader := e.holder()
+
+	x.proc.Pause()
+	asked := len(x.asked())
+	e.create(NewPod("waiting", Requests(foo, "1")))
+	began := time.Now()
+	for renewals, last := 0, began; renewals < 3; time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > patience {
+			e.Fatalf("the lease was renewed %d times in %v", renewals, patience)
+		}
+		lease, err := leases.Get(e.ctx, "kube-scheduler", metav1.GetOptions{})
+		e.must(err)
+		// Longer than a lease lives, counted from now on.
+		if at := lease.Spec.RenewTime.Time; at.Sub(last) > leaseTime/2 {
+			renewals, last = renewals+1, at
+		}
+	}
+	if e.holder() != leader {
+		e.Error("the lease was lost")
+	}
+	e.scrape(ports[0])
+	if took, err := p.Terminate(20 * time.Second); err != nil || took > 10*time.Second {
+		e.Errorf("it took %v to end: %v", took, err)
+	}
+	x.proc.Resume()
+	if c := scheduled(e.o.Pod(key("waiting")).Pod); c != nil && c.Reason == v1.PodReasonUnschedulable {
+		e.Errorf("a pod that nobody decided on is called unschedulable: %s", c.Message)
+	}
+	if len(x.asked()) < asked {
+		e.Error("the extender forgot")
+	}
+	e.blameless()
+}
+
+// A bind that hangs is nobody's business but its pod's.
+func TestExtenderBindHangs(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	x := e.extender()
+	e.start(x.config("bindVerb: bind, httpTimeout: 2m, " + mine(foo) + asNames)...)
+	e.create(NewPod("first", Requests(foo, "1")))
+	e.bound("first")
+	x.proc.Pause()
+	for i := range 5 {
+		e.create(NewPod(fmt.Sprint("stuck-", i), Requests(foo, "1")))
+	}
+	for i := range 20 {
+		e.create(NewPod(fmt.Sprint("free-", i)))
+		e.bound(fmt.Sprint("free-", i))
+	}
+	for i := range 5 {
+		if node := e.o.Pod(key(fmt.Sprint("stuck-", i))).Node; node != "" {
+			e.Errorf("stuck-%d was bound to %s by somebody else", i, node)
+		}
+	}
+	x.proc.Resume()
+	for i := range 5 {
+		e.bound(fmt.Sprint("stuck-", i))
+	}
+	e.blameless()
+}
+
+// Whatever an extender answers, there is a clear outcome, and the pods that do not concern it go on.
+func TestExtenderLies(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("a"), NewNode("b"))
+	script, err := filepath.Abs("../extender/liar.py")
+	e.must(err)
+	log := e.c.path(e.file("liar") + ".log")
+	liar, err := launch(e.c.Dir, log, "sh", "-c", "sleep 100000 | exec python3 -u "+script)
+	e.must(err)
+	e.procs = append(e.procs, liar)
+	var port int
+	for start := time.Now(); port == 0 && time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		fmt.Sscan(liar.Tail(1), &port)
+	}
+	fails := map[string]string{ // how the error ends; "": somehow, each scheduler in its own words
+		"foreign": `claims a filtered node "nowhere" which is not found in the input node list`,
+		"broken":  "/broken/filter, code 500",
+		"created": "/created/filter, code 201",
+		"lengthy": "/lengthy/filter, code 500",
+		"late":    "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+		"drip":    "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
+		"astray":  "/astray/filter, code 307",
+		"circle":  `"/circle/filter": stopped after 10 redirects`,
+		"abroad":  "", "confused": "", "html": "", "empty": "", "silent": "", "cut": "", "garbage": "", "crumpled": "",
+	}
+	works := map[string]string{ // where the pod goes; "": anywhere
+		"fair": "", "redirect": "", "moved": "", "other": "b", "packed": "", "chunked": "", "polite": "", "rude": "", "excited": "",
+	}
+	text := "extenders:\n"
+	for _, manners := range []map[string]string{fails, works} {
+		for manner := range manners {
+			text += fmt.Sprintf("- {urlPrefix: 'http://127.0.0.1:%d/%s', filterVerb: filter, httpTimeout: 1500ms, %s%s}\n",
+				port, manner, mine("example.com/"+manner), asNames)
+		}
+	}
+	e.start(e.config("scheduler", text)...)
+	for _, manners := range []map[string]string{fails, works} {
+		for manner := range manners {
+			e.create(NewPod(manner, Requests("example.com/"+manner, "1")))
+			e.create(NewPod("beside-" + manner))
+		}
+	}
+	for manner, end := range fails {
+		e.failed(manner, end)
+		e.bound("beside-" + manner)
+	}
+	for manner, node := range works {
+		if got := e.bound(manner); node != "" && got != node {
+			e.Errorf("%s is on %s, want %s", manner, got, node)
+		}
+		e.bound("beside-" + manner)
 	}
 	e.blameless()
 }

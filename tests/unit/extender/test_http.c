@@ -11,6 +11,7 @@ struct stage {
     struct arena arena;
     struct server server;
     struct http_extenders *extenders;
+    struct call_desk *desk; /* NULL: they have their own */
     pthread_mutex_t lock;
     pthread_cond_t answered;
     bool has_answer;
@@ -81,10 +82,10 @@ static void stage_init(struct stage *stage, const char *extenders)
     load_config(stage, config.text);
     pthread_mutex_init(&stage->lock, NULL);
     pthread_cond_init(&stage->answered, NULL);
-    if (http_extenders_new(&(struct http_extenders_options){ .config = &stage->config,
-                                                             .on_answer = on_answer,
-                                                             .user = stage },
-                           &stage->extenders, &err) < 0)
+    if (http_extenders_new(
+            &(struct http_extenders_options){
+                .config = &stage->config, .on_answer = on_answer, .user = stage, .desk = stage->desk },
+            &stage->extenders, &err) < 0)
         fail_msg("%s", err.text);
     engine_fixture_init(&stage->e, config.text,
                         &(struct engine_options){ .extenders = http_extenders_table(stage->extenders) });
@@ -96,6 +97,7 @@ static void stage_release(struct stage *stage)
 {
     engine_fixture_release(&stage->e);
     http_extenders_free(stage->extenders);
+    extender_desk_free(stage->desk);
     config_release(&stage->config);
     arena_release(&stage->arena);
     pthread_mutex_destroy(&stage->lock);
@@ -177,6 +179,32 @@ static void test_preempt(void **state)
     }
 }
 
+/* A pod that got its node a moment ago is on it, for the extender as well. */
+static void test_assumed_victim(void **state)
+{
+    struct stage stage = { 0 };
+    struct strbuf text = { 0 };
+    struct error err;
+    char dir[64], log[512];
+    (void)state;
+    dir_make(dir);
+    in_dir(dir, "log", log);
+    start(&stage.server, HONEST, (const char *const[]){ "--log", log, NULL });
+    stage_one(&stage, "http", "", "preemptVerb: preempt");
+    cluster_remove_node(&stage.e.f.cluster, STR("a"));
+    cluster_remove_node(&stage.e.f.cluster, STR("b"));
+    engine_fixture_add(&stage.e, POD("low", "2", "", ""));
+    assert_int_equal(engine_fixture_step(&stage.e).row, fixture_row(&stage.e.f, "c"));
+    engine_fixture_add(&stage.e, POD("high", "1", "", ", priority: 9"));
+    assert_int_equal(engine_fixture_step(&stage.e).victims_len, 1);
+    assert_int_equal(file_read(log, 1 << 20, &text, &err), 0);
+    assert_non_null(strstr(text.text, "NodeNameToVictims"));
+    assert_non_null(strstr(text.text, "\"nodeName\": \"c\""));
+    strbuf_release(&text);
+    stage_release(&stage);
+    dir_remove(dir);
+}
+
 /* ---- bind ---- */
 static void ask_to_bind(struct stage *stage)
 {
@@ -205,14 +233,21 @@ static void test_bind(void **state)
         { LIAR, "mild", ANSWER_DONE, "" },
         { LIAR, "broken", ANSWER_REFUSED, "/broken/bind, code 500" },
         { LIAR, "html", ANSWER_REFUSED, "the answer is not JSON: wrong at byte 0" },
-        { LIAR, "slow", ANSWER_REFUSED, "" },
+        { LIAR, "slow", ANSWER_REFUSED, "(Client.Timeout exceeded while awaiting headers)" },
         { LIAR, "cut", ANSWER_REFUSED, "" },
+        { LIAR, "redirect", ANSWER_DONE, "" },
+        { LIAR, "other", ANSWER_DONE, "" },
+        { LIAR, "circle", ANSWER_REFUSED, "stopped after 10 redirects" },
+        { LIAR, "packed", ANSWER_DONE, "" },
+        { LIAR, "silent", ANSWER_REFUSED, "" },
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct stage stage = { 0 };
         start(&stage.server, cases[i].script, NULL);
-        stage_one(&stage, "http", cases[i].path, "bindVerb: bind, httpTimeout: 500ms");
+        stage_one(&stage, "http", cases[i].path,
+                  strcmp(cases[i].path, "slow") == 0 ? "bindVerb: bind, httpTimeout: 1500ms"
+                                                     : "bindVerb: bind, httpTimeout: 20s");
         ask_to_bind(&stage);
         if (stage.kind != cases[i].kind ||
             !str_ends_with(str_from(stage.message), str_from(cases[i].message)))
@@ -226,22 +261,48 @@ static const struct {
     const char *manner;
     const char *filter; /* how the sentence ends; NULL: nothing is wrong */
     bool scores;        /* its scores count */
+    bool stalls;        /* only the time-out ends it */
 } manners[] = {
     { "fair", NULL, true },
     { "fickle", NULL, true },
-    { "slow", "", false },
-    { "drip", "", false },
+    { "slow", "(Client.Timeout exceeded while awaiting headers)", false, true },
+    { "late", "(Client.Timeout exceeded while awaiting headers)", false, true },
+    { "drip", "(Client.Timeout or context cancellation while reading body)", false, true },
     { "endless", "", false },
     { "deep", "the answer is not JSON: wrong at byte 4194304", false },
     { "silent", "", false },
     { "cut", "", false },
-    { "redirect", "/redirect/filter, code 307", false },
+    { "redirect", NULL, true },
+    { "moved", NULL, true },
+    { "other", NULL, true },
+    { "astray", "/astray/filter, code 307", false },
+    { "circle", "\"/circle/filter\": stopped after 10 redirects", false },
+    { "abroad", "Post \"file:///etc/passwd\": the URL cannot be understood", false },
+    { "packed", NULL, true },
+    { "crumpled", "", false },
+    { "bomb", "bytes", false },
+    { "chunked", NULL, true },
+    { "polite", NULL, true },
+    { "rude", NULL, true },
+    { "lengthy", "/lengthy/filter, code 500", false, true },
+    { "foreign", "claims a filtered node \"nowhere\" which is not found in the input node list", false },
+    { "confused", "the answer's NodeNames: expected a string, found uint", false },
+    { "excited", NULL, false }, /* numbers of 64 bits wrap around, as in Go */
     { "broken", "/broken/filter, code 500", false },
     { "created", "/created/filter, code 201", false },
     { "empty", "the answer is empty", false },
     { "html", "the answer is not JSON: wrong at byte 0", false },
     { "garbage", "", false },
 };
+
+/* What the configuration says of one. Who answers at all has time to do so, however busy the machine is. */
+static const char *manner_config(size_t i, const char *more)
+{
+    static char text[256];
+    snprintf(text, sizeof(text), "nodeCacheCapable: true, httpTimeout: %s, %s",
+             manners[i].stalls ? "1500ms" : "20s", more);
+    return text;
+}
 
 static int64_t now_ms(void)
 {
@@ -257,8 +318,7 @@ static void test_bad_filter(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
         int64_t start_ms = now_ms();
-        stage_one(&stage, "http", manners[i].manner,
-                  "filterVerb: filter, nodeCacheCapable: true, httpTimeout: 400ms");
+        stage_one(&stage, "http", manners[i].manner, manner_config(i, "filterVerb: filter"));
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         struct decision decision = engine_fixture_step(&stage.e);
         if (decision.is_error != (manners[i].filter != NULL) ||
@@ -282,8 +342,7 @@ static void test_bad_ignorable(void **state)
     start(&server, LIAR, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
-        stage_one(&stage, "http", manners[i].manner,
-                  "filterVerb: filter, ignorable: true, nodeCacheCapable: true, httpTimeout: 200ms");
+        stage_one(&stage, "http", manners[i].manner, manner_config(i, "filterVerb: filter, ignorable: true"));
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         assert_int_not_equal(engine_fixture_step(&stage.e).row, ROW_NONE);
         stage_release(&stage);
@@ -300,7 +359,7 @@ static void test_bad_scores(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
         stage_one(&stage, "http", manners[i].manner,
-                  "prioritizeVerb: prioritize, weight: 1, nodeCacheCapable: true, httpTimeout: 200ms");
+                  manner_config(i, "prioritizeVerb: prioritize, weight: 1"));
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         struct decision decision = engine_fixture_step(&stage.e);
         if (decision.row == ROW_NONE || (decision.ties == 1) != manners[i].scores)
@@ -329,6 +388,116 @@ static void test_scores_at_once(void **state)
     assert_in_range(now_ms() - start_ms, 900, 4000);
     stage_release(&stage);
     server_stop(&server);
+}
+
+/* ---- connections ---- */
+/* Pod after pod over whatever the server leaves of a connection. */
+static void test_again_and_again(void **state)
+{
+    static const char *const ways[] = { "fair", "polite", "rude", "chunked", "packed", "redirect" };
+    struct server server = { 0 };
+    (void)state;
+    start(&server, LIAR, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        struct stage stage = { .server = { .port = server.port } };
+        stage_one(&stage, "http", ways[i],
+                  "filterVerb: filter, prioritizeVerb: prioritize, weight: 1, nodeCacheCapable: true");
+        for (int left = 8; left > 0; left--) {
+            struct pod_info *pod = engine_fixture_add(&stage.e, POD("p", "1", "", ""));
+            struct decision decision = engine_fixture_step(&stage.e);
+            if (decision.row != fixture_row(&stage.e.f, "b"))
+                fail_msg("%s: " STR_FMT, ways[i], STR_ARG(decision.message));
+            engine_remove_pod(&stage.e.engine, pod, stage.e.now_ns);
+        }
+        struct extender_share share = http_extender_share(stage.extenders, 0, EXTENDER_FILTER);
+        assert_int_equal(share.calls, 8);
+        assert_int_equal(share.failures, 0);
+        assert_true(share.total_ns > 0);
+        assert_int_equal(http_extender_share(stage.extenders, 0, EXTENDER_PRIORITIZE).calls, 8);
+        assert_int_equal(http_extender_share(stage.extenders, 0, EXTENDER_BIND).calls, 0);
+        stage_release(&stage);
+    }
+    server_stop(&server);
+}
+
+static void assert_reached(struct stage *stage)
+{
+    engine_fixture_add(&stage->e, POD("p", "1", "", ""));
+    struct decision decision = engine_fixture_step(&stage->e);
+    if (decision.row != fixture_row(&stage->e.f, "b"))
+        fail_msg(STR_FMT, STR_ARG(decision.message));
+}
+
+#define FAIR_AT(place) \
+    "extenders:\n- {urlPrefix: 'http://" place "/fair/', prioritizeVerb: prioritize, weight: 1, " \
+    "nodeCacheCapable: true}\n"
+
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    close(fd);
+    return has;
+}
+
+static void test_ipv6(void **state)
+{
+    struct stage stage = { 0 };
+    char text[512];
+    (void)state;
+    if (!has_ipv6())
+        skip();
+    start(&stage.server, LIAR, (const char *const[]){ "::1", NULL });
+    snprintf(text, sizeof(text), FAIR_AT("[::1]:%d"), stage.server.port);
+    stage_init(&stage, text);
+    assert_reached(&stage);
+    stage_release(&stage);
+}
+
+/* As everywhere in Go: the environment says how other hosts are reached. */
+static void test_proxy(void **state)
+{
+    struct stage stage = { 0 };
+    char url[64];
+    (void)state;
+    start(&stage.server, LIAR, NULL);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", stage.server.port);
+    setenv("HTTP_PROXY", url, 1);
+    stage_init(&stage, FAIR_AT("extender.invalid"));
+    assert_reached(&stage);
+    stage_release(&stage);
+    unsetenv("HTTP_PROXY");
+}
+
+/* ---- the end ---- */
+static void *stop_soon(void *user)
+{
+    sleep_ms(300);
+    extender_desk_close(user);
+    return NULL;
+}
+
+/* Who waits for an extender when the process is told to end does not wait any longer; binds do. */
+static void test_stop(void **state)
+{
+    struct stage stage = { .desk = extender_desk_new() };
+    pthread_t thread;
+    (void)state;
+    start(&stage.server, LIAR, NULL);
+    stage_one(&stage, "http", "slow",
+              "filterVerb: filter, bindVerb: bind, nodeCacheCapable: true, httpTimeout: 30s");
+    engine_fixture_add(&stage.e, POD("p", "1", "", ""));
+    engine_fixture_add(&stage.e, POD("q", "1", "", ""));
+    int64_t start_ms = now_ms();
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, stage.desk), 0);
+    assert_true(engine_fixture_step(&stage.e).is_error);
+    pthread_join(thread, NULL);
+    struct decision decision = engine_fixture_step(&stage.e);
+    assert_true(decision.is_error && str_ends_with(decision.message, STR("the scheduler is ending")));
+    assert_in_range(now_ms() - start_ms, 250, 10000);
+    assert_int_equal(http_extender_share(stage.extenders, 0, EXTENDER_FILTER).failures, 1);
+    stage_release(&stage);
 }
 
 static void test_nobody_there(void **state)
@@ -418,15 +587,13 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_honest),
-        cmocka_unit_test(test_preempt),
-        cmocka_unit_test(test_bind),
-        cmocka_unit_test(test_bad_filter),
-        cmocka_unit_test(test_bad_ignorable),
-        cmocka_unit_test(test_bad_scores),
-        cmocka_unit_test(test_scores_at_once),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_honest),          cmocka_unit_test(test_preempt),
+        cmocka_unit_test(test_assumed_victim),  cmocka_unit_test(test_bind),
+        cmocka_unit_test(test_bad_filter),      cmocka_unit_test(test_bad_ignorable),
+        cmocka_unit_test(test_bad_scores),      cmocka_unit_test(test_scores_at_once),
+        cmocka_unit_test(test_again_and_again), cmocka_unit_test(test_ipv6),
+        cmocka_unit_test(test_proxy),           cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_nobody_there),    cmocka_unit_test(test_tls),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

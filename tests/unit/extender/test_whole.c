@@ -152,6 +152,18 @@ static void test_object(void **state)
     assert_int_equal(whole_pod(&json, &pod, &err), 0);
     assert_non_null(strstr(got.text, "\"env\""));
     strbuf_release(&got);
+
+    /* Where it is since a moment ago. */
+    json = json_writer(&got, JSON_COMPACT);
+    assert_int_equal(whole_pod_on(&json, &pod, STR("n1"), &err), 0);
+    assert_non_null(strstr(got.text, "\"env\""));
+    assert_non_null(strstr(got.text, "\"nodeName\":\"n1\""));
+    strbuf_release(&got);
+    pod.meta.source = (struct str){ 0 };
+    json = json_writer(&got, JSON_COMPACT);
+    assert_int_equal(whole_pod_on(&json, &pod, STR("n1"), &err), 0);
+    assert_non_null(strstr(got.text, "\"nodeName\":\"n1\""));
+    strbuf_release(&got);
     fixture_release(&f);
 }
 

@@ -1,0 +1,74 @@
+"""Extenders of the configuration where nothing is bound: `berth simulate` asks them, and tells what they did."""
+import json
+import os
+import subprocess
+import sys
+
+import cli
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Simulate(cli.Case):
+    def extender(self):
+        """The one of tests/extender; its port, and what it was asked."""
+        log = self.path("asked.json")
+        process = subprocess.Popen([sys.executable, os.path.join(HERE, "..", "extender", "extender.py"), "--log", log],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        port = int(process.stdout.readline())
+
+        def asked():
+            with open(log, encoding="utf-8") as file:
+                return [json.loads(line) for line in file]
+        return port, asked
+
+    def config(self, port, more):
+        return self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                          "kind: KubeSchedulerConfiguration\n"
+                          "extenders:\n- {urlPrefix: 'http://127.0.0.1:%d/x', %s}\n" % (port, more))
+
+    def run_with(self, config, objects, *flags):
+        return self.berth("simulate", "-f", self.write("c.json", objects), "--config", config, "-o", "json",
+                          "--no-timing", *flags)
+
+    @staticmethod
+    def pod(name, **told):
+        pod = cli.pod(name)
+        pod["metadata"]["annotations"] = {"extender.example/" + key: value for key, value in told.items()}
+        return pod
+
+    def test_it_is_asked(self):
+        port, asked = self.extender()
+        config = self.config(port, "filterVerb: filter, prioritizeVerb: prioritize, weight: 5, bindVerb: bind")
+        result = self.run_with(config, [cli.node("a"), cli.node("b"), cli.node("c"), self.pod("p", scores="b=9,c=1"),
+                                        self.pod("q", refuse="a=no license,b,c")])
+        self.assertEqual(result.err, "")
+        where = {row["pod"]: row for row in result.json["placements"]}
+        self.assertEqual(where["default/p"]["node"], "b")
+        self.assertIsNone(where["default/q"]["node"])
+        self.assertIn("1 no license", where["default/q"]["message"])
+        self.assertNotIn("bind", [question["verb"] for question in asked()])
+
+    def test_it_may_be_left_out(self):
+        port, _ = self.extender()
+        config = self.config(port, "filterVerb: filter")
+        result = self.run_with(config, [cli.node("a"), self.pod("p", refuse="a")], "--no-extenders")
+        self.assertEqual(result.json["placements"][0]["node"], "a")
+        self.assertIn("extenders are not asked here", result.err)
+
+    def test_it_is_not_there(self):
+        config = self.config(1, "filterVerb: filter, httpTimeout: 2s")
+        result = self.run_with(config, [cli.node("a"), cli.pod("p"), cli.pod("q")])
+        self.assertEqual(result.code, 0, result.err)
+        for row in result.json["pending"]:
+            self.assertTrue(row["message"].startswith('Post "http://127.0.0.1:1/x/filter": '), row)
+        config = self.config(1, "filterVerb: filter, ignorable: true")
+        result = self.run_with(config, [cli.node("a"), cli.pod("p")])
+        self.assertEqual(result.json["placements"][0]["node"], "a")
+
+
+if __name__ == "__main__":
+    cli.main()
