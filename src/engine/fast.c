@@ -28,7 +28,7 @@ struct ballot {
 /* Does the pod's situation, apart from its class, ask for the plain path? */
 static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 {
-    return pod->class->has_volumes || pod->class->has_devices || pod->nominated_row != ROW_NONE ||
+    return pod->class->has_devices || pod->nominated_row != ROW_NONE ||
            pod->api->status.nominated_node_name.len || pod->api->spec.node_name.len ||
            !engine->cluster->live_nodes;
 }

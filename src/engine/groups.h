@@ -50,7 +50,8 @@ size_t groups_bytes(const struct groups *groups);
 
 static inline const uint32_t *group_inputs(const struct groups *groups, uint32_t number)
 {
-    return groups->pool.items + groups->items.items[number].inputs_at;
+    static const uint32_t none; /* no group has any: something to point to */
+    return groups->pool.items ? groups->pool.items + groups->items.items[number].inputs_at : &none;
 }
 
 #endif

@@ -64,7 +64,9 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     struct table_part *part = &table->parts[table->parts_len++];
     *part = (struct table_part){ .instance = instance, .forms = instance->plugin->rows };
     if (!part->forms) {
-        if (instance->plugin->is_moody || !joins_all || !plugin_is_idle(cycle, instance))
+        /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
+        bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;
+        if (depends || !joins_all || !plugin_is_idle(cycle, instance))
             table->asked |= (uint64_t)1 << instance->index;
         return true;
     }

@@ -10,7 +10,8 @@
  *
  * A plugin joins with a struct row_forms. Forms fill the columns for all rows (a scan) or for the few that changed (a
  * repair); both must give what the plugin's plain callbacks give. tests/property holds them to it. A plugin that joins
- * without forms is asked row by row, in each decision anew, unless it has nothing to say about pods of this class. */
+ * without forms is asked row by row, in each decision anew, unless it has nothing to say about pods of this class; of
+ * pods with volumes, only they themselves tell. */
 #ifndef FRAMEWORK_TABLE_H
 #define FRAMEWORK_TABLE_H
 

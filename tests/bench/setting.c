@@ -49,6 +49,8 @@ static const struct pod_kind {
       true },
 };
 
+enum { CLAIMS = 1000 };
+
 #define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 const struct setting settings[] = {
@@ -65,6 +67,7 @@ const struct setting settings[] = {
       .pods_max = 2 },
     { "preferred", "preferred affinity and anti-affinity, by host", 0,
       KINDS("podaffinity-preferred", "podantiaffinity-preferred"), .zones = 1, .zone_prefix = "zone" },
+    { "volumes", "a bound CSI volume each", 0, KINDS("plain"), .claims = true },
     { "mixed", "one of each in turn", 70,
       KINDS("plain", "podaffinity", "podantiaffinity", "podaffinity-preferred", "podantiaffinity-preferred",
             "spread", "spread-soft", "nodeaffinity", "taints"),
@@ -73,7 +76,7 @@ const struct setting settings[] = {
 const uint32_t settings_len = ARRAY_SIZE(settings);
 
 /* ---- templates ---- */
-static void *decode(struct arena *arena, const char *text)
+static struct object decode_object(struct arena *arena, const char *text)
 {
     struct doc_stream stream;
     struct doc doc;
@@ -91,7 +94,12 @@ static void *decode(struct arena *arena, const char *text)
     object_default(&object, arena);
     doc_release(&doc);
     doc_stream_release(&stream);
-    return object.ptr;
+    return object;
+}
+
+static void *decode(struct arena *arena, const char *text)
+{
+    return decode_object(arena, text).ptr;
 }
 
 static const struct pod_kind *find_kind(const char *name)
@@ -205,6 +213,51 @@ static void add_namespaces(struct bench_world *world)
     }
 }
 
+/* ---- volumes: as many claims as there are pods in a round, and a limit on each node ---- */
+static void add_object(struct bench_world *world, const char *text)
+{
+    struct object object = decode_object(&world->arena, text);
+    cluster_set_object(&world->cluster, object.kind, object.ptr, object.meta);
+}
+
+static void add_claims(struct bench_world *world)
+{
+    char text[1024];
+    for (uint32_t i = 0; i < CLAIMS; i++) {
+        snprintf(text, sizeof(text),
+                 "{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-%u}, spec: {capacity: "
+                 "{storage: 1Gi}, accessModes: [ReadWriteOnce], claimRef: {namespace: sched-1, name: "
+                 "claim-%u}, csi: {driver: ebs.csi.aws.com, volumeHandle: vol-%u}}}",
+                 i, i, i);
+        add_object(world, text);
+        snprintf(text, sizeof(text),
+                 "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: claim-%u, namespace: "
+                 "sched-1, annotations: {pv.kubernetes.io/bind-completed: 'true'}}, spec: {accessModes: "
+                 "[ReadWriteOnce], volumeName: pv-%u, resources: {requests: {storage: 1Gi}}}, status: "
+                 "{phase: Bound}}",
+                 i, i);
+        add_object(world, text);
+    }
+    for (uint32_t i = 0; i < world->nodes; i++) {
+        snprintf(
+            text, sizeof(text),
+            "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: scheduler-perf-%05u}, spec: "
+            "{drivers: [{name: ebs.csi.aws.com, nodeID: id, allocatable: {count: 39}}]}}",
+            i);
+        add_object(world, text);
+    }
+}
+
+static void claim_volume(struct arena *arena, struct pod *pod, uint32_t number)
+{
+    struct volume *volume = arena_new(arena, struct volume);
+    volume->name = STR("vol");
+    volume->pvc = arena_new(arena, __typeof__(*volume->pvc));
+    volume->pvc->claim_name = arena_printf(arena, "claim-%u", number % CLAIMS);
+    pod->spec.volumes.items = volume;
+    pod->spec.volumes.len = 1;
+}
+
 void bench_world_init(struct bench_world *world, const struct setting *setting, uint32_t nodes)
 {
     *world = (struct bench_world){ .setting = setting, .nodes = nodes };
@@ -213,6 +266,8 @@ void bench_world_init(struct bench_world *world, const struct setting *setting, 
     add_namespaces(world);
     add_nodes(world);
     add_running(world);
+    if (setting->claims)
+        add_claims(world);
 }
 
 void bench_world_release(struct bench_world *world)
@@ -246,6 +301,8 @@ struct pod *bench_pod(struct bench_world *world, struct arena *arena, uint32_t n
     *pod = *world->templates[number % world->kinds];
     pod->meta.name = arena_printf(arena, "measure-%llu", (unsigned long long)world->pods++);
     pod->meta.uid = pod->meta.name;
+    if (world->setting->claims)
+        claim_volume(arena, pod, number);
     if (different)
         make_different(arena, pod, world->pods % 20000);
     return pod;

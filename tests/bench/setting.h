@@ -17,6 +17,7 @@ struct setting {
     const char *zone_prefix;
     bool tainted;       /* some nodes have taints */
     bool fully_running; /* as many running pods as nodes; otherwise a fifth */
+    bool claims;        /* pods have a claim of their own, with a bound CSI volume; nodes limit how many */
     uint32_t pods_max;  /* at most nodes / pods_max pods in a round; 0: as many as asked for */
 };
 

@@ -9,7 +9,7 @@
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
-static const char *const namespaces[NAMESPACES] = { "red", "blue", "green" };
+const char *const namespaces[NAMESPACES] = { "red", "blue", "green" };
 
 void put(struct strbuf *out, const char *format, ...)
 {
@@ -407,16 +407,15 @@ static void put_tolerations(struct strbuf *out, struct rng *rng)
     put(out, "]");
 }
 
-static void put_volumes(struct strbuf *out, struct rng *rng)
+static void put_light_volumes(struct strbuf *out, struct rng *rng)
 {
     if (chance(rng, 10))
         put(out, ",'volumes':[{'name':'scratch','emptyDir':{}}%s]",
             chance(rng, 30) ? ",{'name':'data','image':{'reference':'db:2'}}" : "");
-    else if (chance(rng, 2))
-        put(out, ",'volumes':[{'name':'data','persistentVolumeClaim':{'claimName':'nothing'}}]");
 }
 
-static void put_spec(struct strbuf *out, struct rng *rng, const char *own, uint32_t profiles)
+static void put_spec(struct strbuf *out, struct rng *rng, const char *own, uint32_t profiles,
+                     bool has_volumes)
 {
     put(out, "'schedulerName':'%s','containers':[", scheduler_names[roll(rng, profiles)]);
     put_container(out, rng, "one", false);
@@ -437,21 +436,24 @@ static void put_spec(struct strbuf *out, struct rng *rng, const char *own, uint3
     put_tolerations(out, rng);
     put_affinity(out, rng, own);
     put_spread(out, rng, own);
-    put_volumes(out, rng);
+    if (!has_volumes)
+        put_light_volumes(out, rng);
 }
 
-void template_init(struct template *template, struct rng *rng, uint32_t profiles)
+void template_init(struct template *template, struct rng *rng, uint32_t profiles, uint32_t volumes_percent)
 {
+    bool has_volumes = chance(rng, volumes_percent);
     struct strbuf labels = { 0 }, spec = { 0 };
     const char *app = chance(rng, 5) ? NULL : any_app(rng);
     put_pod_labels(&labels, rng, app);
-    put_spec(&spec, rng, app, profiles);
+    put_spec(&spec, rng, app, profiles, has_volumes);
     *template = (struct template){
         .labels = labels.text,
         .spec = spec.text,
         .namespace = namespaces[chance(rng, 60) ? 0 : roll(rng, NAMESPACES)],
         .owner = chance(rng, 50) ? (int)roll(rng, SETS) : -1,
         .rare = chance(rng, 30),
+        .volumes_seed = has_volumes ? rng_next(rng) | 1 : 0,
     };
 }
 
@@ -483,6 +485,8 @@ void write_pod(struct strbuf *out, const struct template *template, const struct
     if (pod->node)
         put(out, "'nodeName':'%s',", pod->node);
     strbuf_puts(out, template->spec);
+    if (template->volumes_seed)
+        put_volumes(out, template->volumes_seed, pod->number);
     put(out, "},'status':{");
     if (pod->nominated)
         put(out, "'nominatedNodeName':'%s'", pod->nominated);

@@ -72,6 +72,22 @@ static void set_controller(struct stage *stage)
     set_object(stage);
 }
 
+static void set_storage(struct stage *stage, enum storage_kind kind, uint32_t number)
+{
+    strbuf_clear(&stage->text);
+    write_storage(&stage->text, &stage->rng, kind, number, stage->names);
+    set_object(stage);
+}
+
+/* Most of what volumes need is there. */
+static void add_storage(struct stage *stage)
+{
+    for (enum storage_kind kind = 0; kind < STORAGE_KINDS; kind++)
+        for (uint32_t i = 0; i < storage_count(kind, stage->names); i++)
+            if (!chance(&stage->rng, 8))
+                set_storage(stage, kind, i);
+}
+
 static struct pod_info *set_pod(struct stage *stage, const struct template *template, struct pod_text pod)
 {
     static const int priorities[] = { 0, 0, 0, 10, 10, -5, 1000 };
@@ -121,8 +137,10 @@ static void start_engine(struct stage *stage, uint64_t seed)
 {
     uint32_t profiles = 1 + roll(&stage->rng, PROFILES_MAX);
     struct plugin_catalog catalog = registry_catalog(picky_registry(), &stage->arena);
-    const struct config_env env = { .catalog = &catalog };
+    const struct config_env env = { .catalog = &catalog, .features = &stage->features };
     struct error err;
+    features_default(&stage->features);
+    stage->features.enabled[FEATURE_StorageCapacityScoring] = chance(&stage->rng, 40);
     write_config(&stage->text, &stage->rng, profiles);
     if (config_load_text("config", padded_copy(&stage->text), stage->text.len, &env, &stage->arena,
                          &stage->config, NULL, &err) < 0)
@@ -158,8 +176,9 @@ void stage_init(struct stage *stage, uint64_t seed)
     /* With few templates the same classes come again and again: their tables are repaired more often. */
     stage->templates_len = 1 + roll(&stage->rng, chance(&stage->rng, 50) ? 4 : TEMPLATES_MAX);
     stage->images = chance(&stage->rng, 50);
+    stage->volumes = chance(&stage->rng, 50) ? 0 : 50;
     for (uint32_t i = 0; i < stage->templates_len; i++)
-        template_init(&stage->templates[i], &stage->rng, stage->engine.profiles_len);
+        template_init(&stage->templates[i], &stage->rng, stage->engine.profiles_len, stage->volumes);
     for (uint32_t i = 0; i < NAMESPACES; i++)
         if (chance(&stage->rng, 80))
             set_namespace(stage, i);
@@ -168,6 +187,8 @@ void stage_init(struct stage *stage, uint64_t seed)
     for (uint32_t i = 0; i < stage->names; i++)
         if (!chance(&stage->rng, 5))
             set_node(stage, i);
+    if (stage->volumes)
+        add_storage(stage);
     for (uint32_t left = roll(&stage->rng, stage->names * 4 + 1); left > 0; left--)
         add_running(stage);
 }
@@ -254,6 +275,24 @@ static void change_namespace(struct stage *stage)
         cluster_remove_object(&stage->cluster, KIND_NAMESPACE, (struct str){ 0 }, STR("blue"));
 }
 
+/* A claim is bound, a volume made, a driver started: another object of that name, or none. */
+static void change_storage(struct stage *stage)
+{
+    for (int left = stage->volumes ? between(&stage->rng, 1, 3) : 0; left > 0; left--) {
+        enum storage_kind kind =
+            roll(&stage->rng, 3) ? STORAGE_CLAIM - roll(&stage->rng, 3) : roll(&stage->rng, STORAGE_KINDS);
+        set_storage(stage, kind, roll(&stage->rng, storage_count(kind, stage->names)));
+    }
+}
+
+static void remove_claim(struct stage *stage)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "c%u", roll(&stage->rng, 12));
+    cluster_remove_object(&stage->cluster, KIND_PVC, str_from(namespaces[roll(&stage->rng, NAMESPACES)]),
+                          str_from(name));
+}
+
 static void remove_placed(struct stage *stage)
 {
     remove_one(stage, false);
@@ -269,7 +308,7 @@ static void change_template(struct stage *stage)
 {
     struct template *template = &stage->templates[roll(&stage->rng, stage->templates_len)];
     template_release(template);
-    template_init(template, &stage->rng, stage->engine.profiles_len);
+    template_init(template, &stage->rng, stage->engine.profiles_len, stage->volumes);
 }
 
 static const struct {
@@ -277,8 +316,10 @@ static const struct {
     const char *what;
     void (*apply)(struct stage *stage);
 } changes[] = {
-    { 25, "a pod left its node", remove_placed },
-    { 22, "a node changed", change_node },
+    { 20, "a pod left its node", remove_placed },
+    { 17, "a node changed", change_node },
+    { 9, "a volume or claim changed", change_storage },
+    { 1, "a claim went", remove_claim },
     { 5, "a pod changed", change_pod },
     { 6, "a node went", remove_node },
     { 10, "a pod started", add_running },

@@ -12,6 +12,7 @@ struct stage {
     struct rng rng;
     struct cluster cluster;
     struct engine engine;
+    struct features features; /* volumes are scored in some clusters */
     struct scheduler_config config;
     struct arena arena;               /* holds every object */
     VEC(struct doc_stream *) streams; /* the texts of the objects */
@@ -20,6 +21,7 @@ struct stage {
     uint32_t names;          /* of nodes: n0, n1, ...; not all of them are there at a time */
     struct node_dice *nodes; /* by name */
     bool images;             /* do nodes report images? */
+    uint32_t volumes;        /* how many templates have volumes, in percent */
     bool nominates;          /* do pods get nominations here? */
     bool crowded;            /* more classes than the engine keeps tables for, and nobody leaves */
     VEC(struct pod_info *) placed, waiting;
