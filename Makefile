@@ -45,7 +45,7 @@ demo: all ## Show the program at work on the example cluster
 	@examples/demo build/berth
 
 bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod (BENCH_ARGS="--nodes 5000")
-	@ninja -C build tests/bench/bench
+	@ninja -C build tests/bench/bench tests/plugins/noop.so
 	build/tests/bench/bench $(BENCH_ARGS)
 
 # E2E_SCHEDULER=kube-scheduler runs the reference instead; E2E_FLAGS go to go test (-short, -run NAME) or the program.

@@ -1,11 +1,13 @@
-/* cmd_queue.c: `berth queue`: who waits in the running scheduler, where, for how long and why. */
+/* cmd_queue.c: `berth queue`: who waits in the running scheduler, where, for how long and why: for a decision, or
+ * after it for permission, for what must be prepared, or for the API server. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "client/get.h"
 #include "client/listing.h"
 #include "client/watched.h"
 #include "cmd/common.h"
-#include "serve/views.h"
+#include "serve/waiting.h"
 
 struct queue_settings {
     const char *server, *kubeconfig, *context;
@@ -35,11 +37,37 @@ enum { ANSWER_MS = 30 * 1000 };
 
 /* ---- asking ---- */
 
-static int ask(const struct queue_settings *settings, const char *pod, struct strbuf *ret, struct error *err)
+/* What the scheduler shows: of the queues, and of those on their way. */
+struct shown {
+    yyjson_doc *queue, *waiting;
+};
+
+static void shown_release(struct shown *shown)
+{
+    yyjson_doc_free(shown->queue);
+    yyjson_doc_free(shown->waiting);
+}
+
+static int ask_page(const struct queue_settings *settings, const struct kube_access *access, const char *page,
+                    const char *pod, yyjson_doc **ret, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
+    strbuf_printf(&path, "%s?limit=%lld", page, (long long)settings->top);
+    if (pod)
+        watched_query(&path, "pod", str_from(pod));
+    int r = client_get(access, strbuf_slice(&path), ANSWER_MS, &body, err);
+    if (r < 0)
+        return r;
+    *ret = yyjson_read(body.text ? body.text : "", body.len, 0);
+    if (!yyjson_is_obj(yyjson_doc_get_root(*ret)))
+        return error_set(err, -EBADMSG, "the answer to %s makes no sense; is that a berth scheduler?", page);
+    return 0;
+}
+
+static int ask(const struct queue_settings *settings, const char *pod, struct shown *ret, struct error *err)
 {
     struct arena arena = { 0 };
     struct kube_access access = { 0 };
-    struct strbuf path = { 0 };
     const char *server = settings->server ? settings->server : "https://127.0.0.1:10259";
     int r = usual_access(settings->kubeconfig, settings->context, server, &arena, &access, err);
     if (r == 0) {
@@ -48,14 +76,12 @@ static int ask(const struct queue_settings *settings, const char *pod, struct st
             access.cluster.certificate_authority = access.cluster.certificate_authority_data =
                 (struct str){ 0 };
         }
-        strbuf_printf(&path, VIEW_QUEUE_PATH "?limit=%lld", (long long)settings->top);
-        if (pod)
-            watched_query(&path, "pod", str_from(pod));
-        r = client_get(&access, strbuf_slice(&path), ANSWER_MS, ret, err);
+        r = ask_page(settings, &access, VIEW_QUEUE_PATH, pod, &ret->queue, err);
+        if (r == 0)
+            r = ask_page(settings, &access, VIEW_WAITING_PATH, pod, &ret->waiting, err);
         if (r < 0)
             error_prefix(err, "%s", server);
     }
-    strbuf_release(&path);
     arena_release(&arena);
     return r;
 }
@@ -109,53 +135,81 @@ static void add_pod(struct grid *grid, yyjson_val *pod)
     reason_cell(grid, pod);
 }
 
-static void say_counts(struct strbuf *out, yyjson_val *counts)
+/* "stage; Plugin (29s left), Other (4s left)". */
+static void wait_cell(struct grid *grid, yyjson_val *pod)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    size_t i, len;
+    yyjson_val *wait;
+    yyjson_arr_foreach(yyjson_obj_get(pod, "waitsFor"), i, len, wait) {
+        strbuf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(text_of(wait, "plugin")));
+        if (yyjson_obj_get(wait, "secondsLeft"))
+            strbuf_printf(&text, " (%.0fs left)", number_of(wait, "secondsLeft"));
+    }
+    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
+}
+
+static void add_waiting(struct grid *grid, yyjson_val *pod)
+{
+    grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "stage")));
+    grid_cell(grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
+              STR_ARG(text_of(pod, "name")));
+    age_cell(grid, number_of(pod, "seconds"));
+    grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "node")));
+    wait_cell(grid, pod);
+}
+
+/* How many there are of what, in one list of both pages. */
+static void say_counts(struct strbuf *out, const struct shown *shown)
 {
     size_t i, len, told = 0;
     yyjson_val *key, *count;
-    yyjson_obj_foreach(counts, i, len, key, count) {
-        if (yyjson_get_num(count) > 0)
-            strbuf_printf(out, "%s%s %s", told++ ? ", " : "", grouped((int64_t)yyjson_get_num(count)),
-                          yyjson_get_str(key));
-    }
+    yyjson_doc *const docs[] = { shown->queue, shown->waiting };
+    for (size_t k = 0; k < ARRAY_SIZE(docs); k++)
+        yyjson_obj_foreach(yyjson_obj_get(yyjson_doc_get_root(docs[k]), "counts"), i, len, key, count) {
+            if (yyjson_get_num(count) > 0)
+                strbuf_printf(out, "%s%s %s", told++ ? ", " : "", grouped((int64_t)yyjson_get_num(count)),
+                              yyjson_get_str(key));
+        }
     strbuf_puts(out, told ? "\n" : "Nobody waits.\n");
 }
 
-static void show_table(yyjson_val *root, struct term *term)
+/* A page as a table; nothing where nobody is on it. */
+struct page_table {
+    const char *heads[5];
+    uint32_t numbers; /* columns of numbers, as a mask */
+    void (*add)(struct grid *grid, yyjson_val *pod);
+};
+static const struct page_table queue_table = { { "QUEUE", "POD", "AGE", "TRIES", "REJECTED BY" },
+                                               0xc,
+                                               add_pod };
+static const struct page_table waiting_table = { { "STAGE", "POD", "AGE", "NODE", "WAITS FOR" },
+                                                 0x4,
+                                                 add_waiting };
+
+static void show_page(const struct page_table *table, yyjson_doc *doc, struct term *term)
 {
-    static const char *const heads[] = { "QUEUE", "POD", "AGE", "TRIES", "REJECTED BY" };
-    struct grid grid = { .columns = ARRAY_SIZE(heads) };
-    yyjson_val *pods = yyjson_obj_get(root, "pods"), *pod;
+    struct grid grid = { .columns = ARRAY_SIZE(table->heads) };
+    yyjson_val *root = yyjson_doc_get_root(doc), *pods = yyjson_obj_get(root, "pods"), *pod;
     size_t i, len;
-    say_counts(term->out, yyjson_obj_get(root, "counts"));
-    for (i = 0; i < ARRAY_SIZE(heads); i++)
-        grid_cell(&grid, i == 2 || i == 3, PAINT_BOLD, "%s", heads[i]);
+    if (!yyjson_arr_size(pods))
+        return;
+    for (i = 0; i < ARRAY_SIZE(table->heads); i++)
+        grid_cell(&grid, table->numbers >> i & 1, PAINT_BOLD, "%s", table->heads[i]);
     yyjson_arr_foreach(pods, i, len, pod)
-        add_pod(&grid, pod);
-    if (yyjson_arr_size(pods)) {
-        strbuf_putc(term->out, '\n');
-        grid_print(&grid, term, 0);
-    }
+        table->add(&grid, pod);
+    strbuf_putc(term->out, '\n');
+    grid_print(&grid, term, 0);
     if (number_of(root, "left") > 0)
         strbuf_printf(term->out, "... and %s more; --top shows more of them\n",
                       grouped((int64_t)number_of(root, "left")));
     grid_release(&grid);
 }
 
-/* One pod: with what it was told, and what would wake it. */
-static void show_pod(yyjson_val *root, struct term *term)
+static void show_words(yyjson_val *pod, struct term *term)
 {
-    yyjson_val *pod = yyjson_arr_get_first(yyjson_obj_get(root, "pods")), *wake;
+    yyjson_val *wake;
     size_t i, len;
-    if (!pod) {
-        strbuf_puts(term->out,
-                    "It does not wait in this scheduler: it is bound, gone, or of another scheduler.\n");
-        return;
-    }
-    struct grid grid = { .columns = 5 };
-    add_pod(&grid, pod);
-    grid_print(&grid, term, 0);
-    grid_release(&grid);
     if (text_of(pod, "message").len) {
         strbuf_puts(term->out, "\nThe last attempt said:\n");
         term_wrap(term, 2, text_of(pod, "message"));
@@ -169,24 +223,59 @@ static void show_pod(yyjson_val *root, struct term *term)
                       STR_ARG(text_of(wake, "plugin")));
 }
 
-static int show(const struct queue_settings *settings, const char *pod, const struct strbuf *body)
+static yyjson_val *first_pod(yyjson_doc *doc)
+{
+    return yyjson_arr_get_first(yyjson_obj_get(yyjson_doc_get_root(doc), "pods"));
+}
+
+/* One pod: with what it was told, and what would wake it. */
+static void show_pod(const struct shown *shown, struct term *term)
+{
+    yyjson_val *queued = first_pod(shown->queue), *waiting = first_pod(shown->waiting);
+    struct grid grid = { .columns = 5 };
+    if (!queued && !waiting) {
+        strbuf_puts(term->out,
+                    "It does not wait in this scheduler: it is bound, gone, or of another scheduler.\n");
+        return;
+    }
+    if (waiting)
+        add_waiting(&grid, waiting);
+    else
+        add_pod(&grid, queued);
+    grid_print(&grid, term, 0);
+    grid_release(&grid);
+    if (queued)
+        show_words(queued, term);
+}
+
+/* The queue's page, and the other as its member `waiting`. */
+static void show_json(const struct shown *shown, struct strbuf *out)
+{
+    yyjson_mut_doc *doc = yyjson_doc_mut_copy(shown->queue, NULL);
+    yyjson_mut_obj_add_val(doc, yyjson_mut_doc_get_root(doc), "waiting",
+                           yyjson_val_mut_copy(doc, yyjson_doc_get_root(shown->waiting)));
+    size_t len = 0;
+    char *text = yyjson_mut_write(doc, 0, &len);
+    if (text)
+        strbuf_str(out, (struct str){ text, (uint32_t)len });
+    strbuf_putc(out, '\n');
+    free(text);
+    yyjson_mut_doc_free(doc);
+}
+
+static int show(const struct queue_settings *settings, const char *pod, const struct shown *shown)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
-    struct error err;
-    yyjson_doc *doc = yyjson_read(body->text ? body->text : "", body->len, 0);
-    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
-        yyjson_doc_free(doc);
-        error_set(&err, -EBADMSG, "the answer is no queue; is that a berth scheduler?");
-        return fail(EXIT_TROUBLE, &err);
+    if (settings->output == OUTPUT_JSON) {
+        show_json(shown, &out);
+    } else if (pod) {
+        show_pod(shown, &term);
+    } else {
+        say_counts(&out, shown);
+        show_page(&queue_table, shown->queue, &term);
+        show_page(&waiting_table, shown->waiting, &term);
     }
-    if (settings->output == OUTPUT_JSON)
-        strbuf_str(&out, strbuf_slice(body));
-    else if (pod)
-        show_pod(yyjson_doc_get_root(doc), &term);
-    else
-        show_table(yyjson_doc_get_root(doc), &term);
-    yyjson_doc_free(doc);
     return finish(&term);
 }
 
@@ -194,7 +283,7 @@ static int run(int argc, char **argv)
 {
     struct queue_settings settings = { .top = 100 };
     _cleanup_(texts_release) struct texts words = { 0 };
-    _cleanup_(strbuf_release) struct strbuf body = { 0 };
+    _cleanup_(shown_release) struct shown shown = { 0 };
     struct error err;
     int r = options_start(&command_queue, argc, argv, &settings, &words);
     if (r >= 0)
@@ -205,9 +294,9 @@ static int run(int argc, char **argv)
               stderr);
         return EXIT_INPUT;
     }
-    if (ask(&settings, pod, &body, &err) < 0)
+    if (ask(&settings, pod, &shown, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return show(&settings, pod, &body);
+    return show(&settings, pod, &shown);
 }
 
 const struct command command_queue = {
@@ -216,8 +305,10 @@ const struct command command_queue = {
     .usage = "[--server URL] [--top N] [-o table|json] [NAMESPACE/POD]",
     .purpose =
         "Asks a running `berth scheduler` for its queues: which pods wait, where, for how long, after\n"
-        "how many tries, and which plugins rejected them. Of one pod it shows the words of the last\n"
-        "attempt, and the events that would wake it. The asker needs the right to get " VIEW_QUEUE_PATH ".",
+        "how many tries, and which plugins rejected them; and which are decided and not bound yet: where\n"
+        "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the\n"
+        "last attempt, and the events that would wake it. The asker needs the right to get\n" VIEW_QUEUE_PATH
+        " and " VIEW_WAITING_PATH ".",
     .examples = "  berth queue --insecure-skip-tls-verify\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"
                 "  berth queue shop/cart-0\n",

@@ -28,6 +28,12 @@ const struct registry *plugins_registry(void)
     return &loaded.registry;
 }
 
+const char *plugins_file(const struct plugin *plugin)
+{
+    prepare();
+    return loaded_file(&loaded, plugin);
+}
+
 /* ---- files ---- */
 /* What dlopen() says, without the path that it begins with more often than not. */
 static int open_failed(const char *file, const char *opened, struct error *err)
@@ -42,7 +48,7 @@ static int open_failed(const char *file, const char *opened, struct error *err)
 static int open_file(const char *file, struct trial *trial, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
-    trial_note(trial, "%s: crashed while it was loaded", file);
+    trial_note(trial, "while it was loaded", "%s:", file);
     /* A name without a slash would be looked for in the system's folders. */
     strbuf_printf(&path, "%s%s", strchr(file, '/') ? "" : "./", file);
     if (access(path.text, R_OK) < 0)
@@ -85,6 +91,8 @@ static int open_dir(const char *dir, struct trial *trial, struct error *err)
 {
     name_vec names = { 0 };
     int r = list_dir(dir, &names, err);
+    if (r == 0 && !names.len)
+        r = error_set(err, -ENOENT, "%s: holds no .so file", dir);
     for (size_t i = 0; i < names.len && r == 0; i++)
         r = open_file(names.items[i], trial, err);
     vec_for(&names, name)
@@ -125,7 +133,7 @@ static void try_profile(const struct profile_config *config, struct trial *trial
         struct error ignored;
         if (!loaded.files.items[i] || !is_enabled(config, i))
             continue;
-        trial_note(trial, "%s: plugin \"%s\" crashed in init()", loaded.files.items[i], plugin->name);
+        trial_note(trial, "in init()", "%s: plugin \"%s\"", loaded.files.items[i], plugin->name);
         const struct plugin_env env = {
             .plugin = plugin,
             .cluster = &cluster,

@@ -34,6 +34,8 @@ struct plugin_settings {
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
 /* The built-in plugins, and what was loaded. */
 const struct registry *plugins_registry(void);
+/* The file that a plugin is from; NULL: it is built in. */
+const char *plugins_file(const struct plugin *plugin);
 /* Sentences about plugins that were loaded and that no profile enables. */
 void plugins_warn(const struct scheduler_config *config, struct arena *arena, struct warnings *warnings);
 void plugin_settings_release(struct plugin_settings *settings);

@@ -14,18 +14,19 @@
 enum { TRIAL_SECONDS_MAX = 20 };
 
 struct trial {
-    char note[1024];
+    char who[1024], where[64];
     bool returned;
 };
 
-void trial_note(struct trial *trial, const char *format, ...)
+void trial_note(struct trial *trial, const char *where, const char *who, ...)
 {
     va_list args;
     if (!trial)
         return;
-    va_start(args, format);
-    vsnprintf(trial->note, sizeof(trial->note), format, args);
+    va_start(args, who);
+    vsnprintf(trial->who, sizeof(trial->who), who, args);
     va_end(args);
+    snprintf(trial->where, sizeof(trial->where), "%s", where);
 }
 
 /* Quiet, without a core dump, and with nobody who makes a signal something else. */
@@ -41,6 +42,8 @@ static void set_the_stage(void)
     setrlimit(RLIMIT_CORE, &none);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         signal(signals[i], SIG_DFL);
+    signal(SIGHUP, SIG_IGN); /* what is asked of the whole group is asked of the parent */
+    signal(SIGUSR2, SIG_IGN);
     sigemptyset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
@@ -60,12 +63,13 @@ static int judge(const struct trial *trial, bool in_time, int status, struct err
 {
     if (trial->returned)
         return 0;
+    const char *who = trial->who, *where = trial->where;
     if (!in_time)
-        return error_set(err, -ETIMEDOUT, "%s: it did not come back within %d seconds", trial->note,
+        return error_set(err, -ETIMEDOUT, "%s hung %s: it did not come back within %d seconds", who, where,
                          TRIAL_SECONDS_MAX);
     if (WIFSIGNALED(status))
-        return error_set(err, -EFAULT, "%s (%s)", trial->note, strsignal(WTERMSIG(status)));
-    return error_set(err, -EFAULT, "%s: it ended the process with status %d", trial->note,
+        return error_set(err, -EFAULT, "%s crashed %s (%s)", who, where, strsignal(WTERMSIG(status)));
+    return error_set(err, -EFAULT, "%s crashed %s: it ended the process with status %d", who, where,
                      WEXITSTATUS(status));
 }
 

@@ -6,8 +6,9 @@
 
 struct trial;
 
-/* What will be said if it crashes from here on: "FILE: crashed in init()". Without a trial (NULL) nothing is noted. */
-void trial_note(struct trial *trial, const char *format, ...) _printf_(2, 3);
+/* Who will be said to have crashed (or hung), and where, if that happens from here on: "FILE: plugin X", "in init()".
+ * Without a trial (NULL) nothing is noted. */
+void trial_note(struct trial *trial, const char *where, const char *who, ...) _printf_(3, 4);
 /* Calls `act` in a child that can not be heard. 0: it returned; otherwise the last note, and how it ended. Before
  * other threads start. */
 int trial_run(void (*act)(struct trial *trial, void *context), void *context, struct error *err);

@@ -52,12 +52,12 @@ static struct status pre_score(struct cycle *cycle, struct row_list rows)
 
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
-    return work_run(cycle, row, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.pre_bind);
+    return work_run(cycle, row, false, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.pre_bind);
 }
 
 static struct status bind(struct cycle *cycle, uint32_t row)
 {
-    return work_run(cycle, row, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.bind);
+    return work_run(cycle, row, true, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.bind);
 }
 
 /* Slots that go through as they are, by name. */

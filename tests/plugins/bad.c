@@ -1,15 +1,31 @@
 /* bad.c: what can go wrong with a shared object, by what is defined:
- *   CRASH_LOAD   crashes while it is loaded      CRASH_INIT  crashes in init()     EXIT_INIT   ends the process there
- *   OLD_ABI      another version of the ABI      NO_MODULE   no berth_module       UNDEFINED   needs what nobody has
+ *   CRASH_LOAD  crashes while it is loaded      LOOP_LOAD  never comes back from that
+ *   CRASH_INIT  crashes in init()               LOOP_INIT  never comes back from that
+ *   EXIT_INIT   ends the process there
+ *   FAIL_INIT   init() says no                  SHY_INIT   init() says no, and not why
+ *   OLD_ABI     another version of the ABI      NEWER      built against more than berth has
+ *   NO_MODULE   no berth_module                 UNDEFINED  needs what nobody has
+ *   TWICE       two plugins of one name         BUILT_IN   the name of a built-in one
+ *   NAMELESS    a plugin without a name
+ *   NO_SLOT     a plugin that does nothing      NO_PLUGIN  no plugin at all
  * With none of them it is a good plugin. */
 #include <berth/plugin.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef CRASH_LOAD
 __attribute__((constructor)) static void crash(void)
 {
     abort();
+}
+#endif
+
+#ifdef LOOP_LOAD
+__attribute__((constructor)) static void loop(void)
+{
+    while (true)
+        sleep(1);
 }
 #endif
 
@@ -26,6 +42,16 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
 #ifdef EXIT_INIT
     exit(3);
 #endif
+#ifdef LOOP_INIT
+    while (true)
+        sleep(1);
+#endif
+#ifdef FAIL_INIT
+    return berth_fail(err, "there is no %s", "coffee");
+#endif
+#ifdef SHY_INIT
+    return -1;
+#endif
 #ifdef UNDEFINED
     nobody_has_this();
 #endif
@@ -38,17 +64,48 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     return BERTH_OK;
 }
 
-static const struct berth_plugin bad = { .name = "Bad", .init = init, .filter = filter };
+#ifdef BUILT_IN
+#define NAME "NodeName"
+#elif defined(NAMELESS)
+#define NAME ""
+#else
+#define NAME "Bad"
+#endif
+#ifdef NO_SLOT
+#define FILTER NULL
+#else
+#define FILTER filter
+#endif
+extern const struct berth_plugin bad;
+const struct berth_plugin bad = { .name = NAME, .init = init, .filter = FILTER };
+extern const void *const unused_filter; /* where there is no slot for it */
+const void *const unused_filter = (const void *)filter;
 
 #ifdef NO_MODULE
-extern const struct berth_plugin *unused;
-const struct berth_plugin *unused = &bad;
-#elif defined(OLD_ABI)
+#elif defined(OLD_ABI) || defined(NEWER) || defined(NO_PLUGIN)
 const struct berth_host *berth_host_;
 static const struct berth_plugin *const plugins[] = { &bad };
 const struct berth_module berth_module = {
-    99, sizeof(berth_module), sizeof(bad), sizeof(struct berth_host), &berth_host_, plugins, 1
+#ifdef OLD_ABI
+    .abi = 99,
+#else
+    .abi = BERTH_ABI,
+#endif
+    .size = sizeof(berth_module),
+    .plugin_size = sizeof(bad),
+#ifdef NEWER
+    .host_size = sizeof(struct berth_host) + sizeof(void *),
+#else
+    .host_size = sizeof(struct berth_host),
+#endif
+    .host = &berth_host_,
+    .plugins = plugins,
+#ifndef NO_PLUGIN
+    .plugins_len = 1,
+#endif
 };
+#elif defined(TWICE)
+BERTH_PLUGINS(&bad, &bad)
 #else
 BERTH_PLUGINS(&bad)
 #endif

@@ -1,21 +1,32 @@
 /* everything.c: one plugin at every extension point that says in the log what it is asked, and does what labels of the
  * pod tell it to. The tests read the log and what came of the pods.
  *
- *     test/pre-enqueue: hold        PreEnqueue holds the pod back
+ *     test/pre-enqueue: hold        PreEnqueue holds the pod back; until-open: while no node is labelled test/open
  *     test/narrow: NODE             PreFilter leaves that node only
+ *     test/needs: NAME              PreFilter refuses the pod until that other pod was bound
+ *     test/lists: all               PreFilter says what the cluster's lists hold
+ *     test/quiet, test/loud         Filter keeps quiet pods away from loud ones; what-if counts along
+ *     test/victims: all             PostFilter nominates a node that would fit without its pods
+ *     test/reserve: fail            Reserve fails
  *     test/permit: wait, refuse     Permit makes it wait; a thread allows or refuses it a little later
- *     test/pre-bind: slow, fail     PreBind takes its time off the core thread, or fails
- *     test/activate: NAME           PostBind activates the pod of that name
- *     test/victims: all             PostFilter nominates a node that would fit without its pods */
+ *                  hold, timeout    nobody says anything, for a minute or for 200 ms
+ *                  no               Permit refuses it on the spot
+ *     test/pre-bind: slow           PreBind takes its time off the core thread
+ *     test/pre-bind, test/bind: file   it begins the file NAME.begun, and goes on when there is NAME.go
+ *                               fail   it fails; where there is a folder, once
+ *     test/bind: mine               as file; then somebody else has bound the pod, and it is done
+ *     test/activate: NAME           PostBind activates that pod
+ *     test/allow, test/refuse: NAME a thread of PostBind allows that pod, or refuses it */
 #include <berth/plugin.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct args {
-    struct berth_str greeting;
+    struct berth_str greeting, folder;
     int64_t number, pause_ns;
     double ratio;
     bool loud;
@@ -34,6 +45,7 @@ static const struct berth_field inner_fields[] = {
 
 static const struct berth_field fields[] = {
     BERTH_FIELD("greeting", BERTH_STRING, struct args, greeting),
+    BERTH_FIELD("folder", BERTH_STRING, struct args, folder), /* for the files */
     BERTH_FIELD("number", BERTH_INT, struct args, number),
     BERTH_FIELD("pause", BERTH_DURATION, struct args, pause_ns),
     BERTH_FIELD("ratio", BERTH_DOUBLE, struct args, ratio),
@@ -47,23 +59,39 @@ static const struct berth_field fields[] = {
 
 static const struct args defaults = { .greeting = { "hello", 5 }, .number = 7 };
 
+enum { NAME_MAX_LEN = 64, BOUND_MAX = 64 };
+
 struct self {
     const struct berth_handle *handle;
+    const struct berth_cluster *cluster;
     const struct args *args;
     pthread_t core;
-    struct berth_metric *asked;
+    struct berth_metric *asked, *waiting, *filters;
+    char bound[BOUND_MAX][NAME_MAX_LEN]; /* the latest, in a ring */
+    uint32_t bound_len;
 };
 
+/* Of a cycle: how many nodes were filtered, and for a quiet pod how many loud ones there are, by row. */
 struct state {
-    uint32_t filtered;
-    char pad[32];
+    uint32_t filtered, rows;
+    uint32_t loud[];
 };
 
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
+    static const double bounds[] = { 1, 10, 100 };
     static const struct berth_metric_info asked = {
         .name = "everything_asked_total", .help = "Questions", .type = BERTH_COUNTER, .labels = { "point" }
     };
+    static const struct berth_metric_info waiting = { .name = "everything_waiting",
+                                                      .help =
+                                                          "Pods that waited for permission before the last",
+                                                      .type = BERTH_GAUGE };
+    static const struct berth_metric_info filters = { .name = "everything_filters",
+                                                      .help = "Nodes that were filtered for a pod",
+                                                      .type = BERTH_HISTOGRAM,
+                                                      .buckets = bounds,
+                                                      .buckets_len = 3 };
     const struct args *args = env->args;
     struct berth_str label = { "filter", 6 };
     struct self *self = calloc(1, sizeof(*self));
@@ -73,8 +101,11 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     }
     self->handle = env->handle;
     self->args = args;
+    self->cluster = env->cluster;
     self->core = pthread_self();
     self->asked = berth_metric_get(&asked, &label);
+    self->waiting = berth_metric_get(&waiting, NULL);
+    self->filters = berth_metric_get(&filters, NULL);
     long long depths = 0;
     for (uint32_t i = 0; i < args->items.len; i++)
         depths += ((const struct inner *)args->items.items)[i].depth;
@@ -84,6 +115,7 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
         BERTH_ARG(args->greeting), (long long)args->number, (long long)args->pause_ns, args->ratio,
         args->loud, args->words.len, args->pairs.len, (long long)args->inner.depth, depths,
         env->args_json.len);
+    berth_log(4, "words for who looks closely, of " BERTH_FMT, BERTH_ARG(env->scheduler_name));
     *ret_self = self;
     return 0;
 }
@@ -108,11 +140,27 @@ static struct berth_str order(struct berth_cycle *cycle, const char *label)
     return berth_object_label(berth_cycle_pod(cycle), label);
 }
 
+static struct berth_str name_of(struct berth_cycle *cycle)
+{
+    return berth_object_name(berth_cycle_pod(cycle));
+}
+
+static bool is_closed(void *context, const void *node)
+{
+    bool *open = context;
+    *open |= berth_object_label(node, "test/open").ptr != NULL;
+    return !*open;
+}
+
 static struct berth_status pre_enqueue(const void *self, const struct berth_pod *pod,
                                        struct berth_arena *arena)
 {
     const struct self *own = self;
-    if (!berth_is(berth_object_label(pod, "test/pre-enqueue"), "hold"))
+    struct berth_str told = berth_object_label(pod, "test/pre-enqueue");
+    bool open = !told.ptr;
+    if (berth_is(told, "until-open"))
+        berth_each(own->cluster, "Node", is_closed, &open);
+    if (open)
         return BERTH_OK;
     return berth_reject(arena, BERTH_UNRESOLVABLE, "%.*s, wait", BERTH_ARG(own->args->greeting));
 }
@@ -125,25 +173,93 @@ static bool less(const struct berth_pod_info *a, const struct berth_pod_info *b)
     return c > 0 || (c == 0 && x.len > y.len);
 }
 
+/* ---- PreFilter and what-if ---- */
+static bool was_bound(const struct self *self, struct berth_str name)
+{
+    for (uint32_t i = 0; i < BOUND_MAX; i++)
+        if (berth_is(name, self->bound[i]))
+            return true;
+    return false;
+}
+
+static bool count(void *context, const void *object)
+{
+    (void)object;
+    ++*(uint32_t *)context;
+    return true;
+}
+
+static void tell_lists(struct berth_cycle *cycle)
+{
+    static const char *const kinds[] = { "Node", "Pod", "PersistentVolumeClaim", "StorageClass" };
+    const struct berth_cluster *cluster = berth_cycle_cluster(cycle);
+    const struct berth_pod *pod = berth_cycle_pod(cycle);
+    uint32_t lens[4] = { 0 };
+    for (int i = 0; i < 4; i++)
+        berth_each(cluster, kinds[i], count, &lens[i]);
+    const void *claim = berth_get(cluster, kinds[2], berth_object_namespace(pod), berth_text("data"));
+    struct berth_value class_ = berth_read(kinds[2], claim, "spec.storageClassName");
+    struct berth_value image = berth_read("Pod", pod, "spec.containers[0].image");
+    berth_log(0, "lists nodes=%u pods=%u claims=%u classes=%u class=%.*s image=%.*s", lens[0], lens[1],
+              lens[2], lens[3], BERTH_ARG(class_.text), BERTH_ARG(image.text));
+}
+
+static bool is_loud(const struct berth_pod_info *pod)
+{
+    return berth_object_label(berth_info_pod(pod), "test/loud").ptr != NULL;
+}
+
+static struct state *state_new(struct berth_cycle *cycle)
+{
+    const struct berth_cluster *cluster = berth_cycle_cluster(cycle);
+    struct berth_rows rows = { 0 };
+    uint32_t len = 0;
+    if (order(cycle, "test/quiet").ptr)
+        rows = berth_nodes(cluster);
+    for (uint32_t i = 0; i < rows.len; i++)
+        len = rows.items[i] >= len ? rows.items[i] + 1 : len;
+    struct state *state = calloc(1, sizeof(*state) + len * sizeof(state->loud[0]));
+    state->rows = len;
+    for (uint32_t i = 0; i < rows.len; i++) {
+        struct berth_pod_infos pods = berth_node_pods(berth_node(cluster, rows.items[i]));
+        for (size_t k = 0; k < pods.len; k++)
+            state->loud[rows.items[i]] += is_loud(pods.items[k]);
+    }
+    return state;
+}
+
 static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
 {
-    struct berth_str only = order(cycle, "test/narrow");
-    *berth_cycle_state(cycle) = calloc(1, sizeof(struct state));
+    struct berth_str only = order(cycle, "test/narrow"), needs = order(cycle, "test/needs");
+    *berth_cycle_state(cycle) = state_new(cycle);
     if (only.ptr)
         berth_narrow(cycle, narrow, &only, 1);
+    if (order(cycle, "test/lists").ptr)
+        tell_lists(cycle);
+    if (needs.ptr && !was_bound(berth_cycle_self(cycle), needs))
+        return berth_reject(berth_cycle_arena(cycle), BERTH_UNRESOLVABLE, "%.*s is not bound yet",
+                            BERTH_ARG(needs));
     return BERTH_OK;
+}
+
+static void count_loud(struct berth_cycle *cycle, const struct berth_pod_info *pod,
+                       struct berth_node_view node, uint32_t by)
+{
+    struct state *state = *berth_cycle_state(cycle);
+    if (is_loud(pod) && node.row < state->rows)
+        state->loud[node.row] += by;
 }
 
 static void add_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod, struct berth_node_view node)
 {
-    (void)cycle, (void)node;
+    count_loud(cycle, pod, node, 1);
     berth_log(0, "add_pod %.*s", BERTH_ARG(berth_object_name(berth_info_pod(pod))));
 }
 
 static void remove_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod,
                        struct berth_node_view node)
 {
-    (void)cycle;
+    count_loud(cycle, pod, node, UINT32_MAX); /* one less */
     berth_log(0, "remove_pod %.*s of %u", BERTH_ARG(berth_object_name(berth_info_pod(pod))),
               (unsigned)berth_node_pods(node).len);
 }
@@ -156,6 +272,8 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     berth_metric_add(self->asked, 1);
     if (berth_node_label(node, "closed").ptr)
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "node(s) were closed");
+    if (node.row < state->rows && state->loud[node.row])
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "node(s) were too loud");
     return BERTH_OK;
 }
 
@@ -209,24 +327,27 @@ static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
 
 static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
 {
+    struct self *self = berth_cycle_self(cycle);
     struct state *state = *berth_cycle_state(cycle);
     struct berth_node_view node = berth_node(berth_cycle_cluster(cycle), row);
-    berth_log(0, "reserve %.*s on %.*s after %u filters",
-              BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))), BERTH_ARG(berth_node_name(node)),
-              state ? state->filtered : 0);
+    berth_log(0, "reserve %.*s on %.*s after %u filters", BERTH_ARG(name_of(cycle)),
+              BERTH_ARG(berth_node_name(node)), state ? state->filtered : 0);
+    berth_metric_observe(self->filters, state ? state->filtered : 0);
+    if (order(cycle, "test/reserve").ptr)
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "the shelf is full");
     return BERTH_OK;
 }
 
 static void unreserve(struct berth_cycle *cycle, uint32_t row)
 {
     (void)row;
-    berth_log(0, "unreserve %.*s", BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))));
+    berth_log(0, "unreserve %.*s", BERTH_ARG(name_of(cycle)));
 }
 
 /* ---- Permit: a thread answers ---- */
 struct answer {
     const struct berth_handle *handle;
-    char namespace_[64], name[64];
+    char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN];
     bool refuse;
 };
 
@@ -244,39 +365,89 @@ static void *answer(void *context)
     return NULL;
 }
 
+static void answer_later(struct berth_cycle *cycle, struct berth_str name, bool refuse)
+{
+    struct self *self = berth_cycle_self(cycle);
+    struct answer *own = calloc(1, sizeof(*own));
+    pthread_t thread;
+    own->handle = self->handle;
+    own->refuse = refuse;
+    snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT,
+             BERTH_ARG(berth_object_namespace(berth_cycle_pod(cycle))));
+    snprintf(own->name, sizeof(own->name), BERTH_FMT, BERTH_ARG(name));
+    atomic_fetch_add(&threads, 1);
+    pthread_create(&thread, NULL, answer, own);
+    pthread_detach(thread);
+}
+
 static bool count_waiting(void *context, const struct berth_pod_info *pod)
 {
-    (void)pod;
-    ++*(int *)context;
-    return true;
+    return count(context, pod);
 }
 
 static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
 {
     struct self *self = berth_cycle_self(cycle);
     struct berth_str told = order(cycle, "test/permit");
-    const struct berth_pod *pod = berth_cycle_pod(cycle);
-    int waiting = 0;
-    pthread_t thread;
+    uint32_t waiting = 0;
     (void)row;
     if (!told.ptr)
         return BERTH_OK;
     berth_each_waiting(self->handle, count_waiting, &waiting);
-    berth_log(0, "permit %.*s, %d wait", BERTH_ARG(berth_object_name(pod)), waiting);
-    *ret_timeout_ms = 60000;
-    if (berth_is(told, "timeout")) {
-        *ret_timeout_ms = 200;
-        return berth_verdict(BERTH_WAIT);
-    }
-    struct answer *own = calloc(1, sizeof(*own));
-    own->handle = self->handle;
-    own->refuse = berth_is(told, "refuse");
-    snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT, BERTH_ARG(berth_object_namespace(pod)));
-    snprintf(own->name, sizeof(own->name), BERTH_FMT, BERTH_ARG(berth_object_name(pod)));
-    atomic_fetch_add(&threads, 1);
-    pthread_create(&thread, NULL, answer, own);
-    pthread_detach(thread);
+    berth_log(0, "permit %.*s, %u wait", BERTH_ARG(name_of(cycle)), waiting);
+    berth_metric_set(self->waiting, waiting);
+    if (berth_is(told, "no"))
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "not today");
+    *ret_timeout_ms = berth_is(told, "timeout") ? 200 : 60000;
+    if (berth_is(told, "wait") || berth_is(told, "refuse"))
+        answer_later(cycle, name_of(cycle), berth_is(told, "refuse"));
     return berth_verdict(BERTH_WAIT);
+}
+
+/* ---- PreBind and Bind ---- */
+/* The file NAME.ending of the folder. */
+static const char *file_of(struct berth_cycle *cycle, const char *ending, char path[512])
+{
+    struct self *self = berth_cycle_self(cycle);
+    snprintf(path, 512, BERTH_FMT "/" BERTH_FMT ".%s", BERTH_ARG(self->args->folder),
+             BERTH_ARG(name_of(cycle)), ending);
+    return path;
+}
+
+static void touch(struct berth_cycle *cycle, const char *ending)
+{
+    char path[512];
+    int fd = open(file_of(cycle, ending, path), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool there_is(struct berth_cycle *cycle, const char *ending)
+{
+    char path[512];
+    return access(file_of(cycle, ending, path), F_OK) == 0;
+}
+
+static struct berth_status work(struct berth_cycle *cycle, struct berth_str told, struct berth_str node,
+                                const char *what)
+{
+    struct self *self = berth_cycle_self(cycle);
+    bool file = berth_is(told, "file") || berth_is(told, "mine");
+    if (file)
+        touch(cycle, "begun");
+    for (int i = 0; berth_is(told, "slow") && i < 20 && !berth_cycle_cancelled(cycle); i++)
+        usleep(10000);
+    while (file && !there_is(cycle, "go") && !berth_cycle_cancelled(cycle))
+        usleep(10000);
+    berth_log(0, "%s %.*s on %.*s, core thread: %d, cluster: %d, state: %d, cancelled: %d", what,
+              BERTH_ARG(name_of(cycle)), BERTH_ARG(node), pthread_equal(pthread_self(), self->core) != 0,
+              berth_cycle_cluster(cycle) != NULL, *berth_cycle_state(cycle) != NULL,
+              berth_cycle_cancelled(cycle));
+    if (!berth_is(told, "fail") || there_is(cycle, "failed"))
+        return BERTH_OK;
+    if (self->args->folder.len)
+        touch(cycle, "failed");
+    return berth_reject(berth_cycle_arena(cycle), BERTH_ERROR, "disk %d is on fire", 3);
 }
 
 static struct berth_status pre_bind_pre_flight(struct berth_cycle *cycle, uint32_t row)
@@ -287,34 +458,31 @@ static struct berth_status pre_bind_pre_flight(struct berth_cycle *cycle, uint32
 
 static struct berth_status pre_bind(struct berth_cycle *cycle, struct berth_str node)
 {
-    struct self *self = berth_cycle_self(cycle);
-    struct state *state = *berth_cycle_state(cycle);
-    bool slow = berth_is(order(cycle, "test/pre-bind"), "slow");
-    for (int i = 0; slow && i < 20 && !berth_cycle_cancelled(cycle); i++)
-        usleep(10000);
-    berth_log(0, "pre_bind %.*s on %.*s, core thread: %d, cluster: %d, state: %d, cancelled: %d",
-              BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))), BERTH_ARG(node),
-              pthread_equal(pthread_self(), self->core) != 0, berth_cycle_cluster(cycle) != NULL,
-              state != NULL, berth_cycle_cancelled(cycle));
-    if (berth_is(order(cycle, "test/pre-bind"), "fail"))
-        return berth_reject(berth_cycle_arena(cycle), BERTH_ERROR, "disk %d is on fire", 3);
-    return BERTH_OK;
+    return work(cycle, order(cycle, "test/pre-bind"), node, "pre_bind");
 }
 
 static struct berth_status bind(struct berth_cycle *cycle, struct berth_str node)
 {
-    (void)cycle, (void)node;
+    struct berth_str told = order(cycle, "test/bind");
+    struct berth_status status = told.ptr ? work(cycle, told, node, "bind") : BERTH_OK;
+    if (status.code != BERTH_SUCCESS || berth_is(told, "mine"))
+        return status;
     return berth_verdict(BERTH_SKIP); /* the default binder does it */
 }
 
 static void post_bind(struct berth_cycle *cycle, uint32_t row)
 {
     struct self *self = berth_cycle_self(cycle);
-    struct berth_str other = order(cycle, "test/activate");
+    struct berth_str name = name_of(cycle), other = order(cycle, "test/activate");
     (void)row;
-    berth_log(0, "post_bind %.*s", BERTH_ARG(berth_object_name(berth_cycle_pod(cycle))));
+    berth_log(0, "post_bind %.*s", BERTH_ARG(name));
+    snprintf(self->bound[self->bound_len++ % BOUND_MAX], NAME_MAX_LEN, BERTH_FMT, BERTH_ARG(name));
     if (other.ptr)
         berth_activate(self->handle, berth_object_namespace(berth_cycle_pod(cycle)), other);
+    if ((other = order(cycle, "test/allow")).ptr)
+        answer_later(cycle, other, false);
+    if ((other = order(cycle, "test/refuse")).ptr)
+        answer_later(cycle, other, true);
 }
 
 static enum berth_hint_answer node_opened(const struct berth_hint *hint, const struct berth_pod *pod,
@@ -322,13 +490,24 @@ static enum berth_hint_answer node_opened(const struct berth_hint *hint, const s
 {
     const struct self *self = berth_hint_self(hint);
     const void *after = berth_event_after(event);
-    bool open = after && !berth_object_label(after, "closed").ptr;
+    bool open =
+        after && (!berth_object_label(after, "closed").ptr || berth_object_label(after, "test/open").ptr);
     berth_log(0, "hint %.*s self=%d actions=%u open=%d", BERTH_ARG(berth_object_name(pod)),
               self->args != NULL, berth_event_actions(event), open);
     return open ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;
 }
 
+static enum berth_hint_answer loud_one_left(const struct berth_hint *hint, const struct berth_pod *pod,
+                                            const struct berth_event *event)
+{
+    (void)hint;
+    bool helps = berth_object_label(pod, "test/quiet").ptr &&
+                 berth_object_label(berth_event_before(event), "test/loud").ptr;
+    return helps ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;
+}
+
 static const struct berth_event_rule events[] = {
+    { BERTH_EVENT_ASSIGNED_POD, BERTH_DELETE, loud_one_left },
     { BERTH_EVENT_NODE, BERTH_ADD | BERTH_NODE_LABEL, node_opened },
     { BERTH_EVENT_POD, BERTH_POD_LABEL, NULL },
     { 0 },

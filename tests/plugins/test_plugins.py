@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import Case, main, node, pod  # noqa: E402
+from cli import BERTH, Case, main, node, pod  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "examples", "plugins")
 CC = os.environ.get("CC", "cc")
@@ -154,6 +154,34 @@ class CostOptimization(Plugins):
         self.assertEqual(report["best"], ["cheap"])
 
 
+class Newcomer(Plugins):
+    """docs/PLUGINS.md to the letter: what it shows is built and run."""
+
+    @staticmethod
+    def shown(after):
+        """The indented block that follows a text."""
+        with open(os.path.join(ROOT, "docs", "PLUGINS.md"), encoding="utf-8") as file:
+            lines = file.read().split(after, 1)[1].split("\n")[1:]
+        block = []
+        for line in lines:
+            if line.strip() and not line.startswith("    "):
+                break
+            block.append(line[4:])
+        return "\n".join(block).strip() + "\n"
+
+    def test_the_plugin_of_the_page(self):
+        self.write("quiet.c", self.shown("`quiet.c`"))
+        config = self.write("quiet.yaml", self.shown("(`quiet.yaml`):"))
+        command = self.shown("**3. Build it.**").split()
+        self.assertEqual(command[0], "cc")
+        subprocess.run([CC, "-I" + INCLUDE, "-Wall", "-Wextra", "-Werror", *command[1:]], cwd=self.path(""), check=True)
+        objects = [node("loud"), node("still", labels={"quiet": "yes"}), pod("a"), pod("b")]
+        report = self.run_with(self.path("quiet.so"), config, objects)
+        self.assertEqual(set(self.placed(report).values()), {"loud"})
+        report = self.run_with(self.path("quiet.so"), config, objects[1:])
+        self.assertIn("1 node(s) wanted to be quiet", self.reasons(report)["default/a"])
+
+
 class OtherLanguages(Plugins):
     def test_cpp(self):
         plugin = build(os.path.join(HERE, "maintenance.cpp"), compiler=(CXX, "-std=c++20"))
@@ -183,6 +211,18 @@ class OtherLanguages(Plugins):
         self.assertIn("3 node(s) had another prefix than north", self.reasons(report)["default/c"])
 
 
+    @unittest.skipUnless(shutil.which("rustc"), "needs rustc")
+    def test_rust(self):
+        target = os.path.join(BUILT.name, "rust.so")
+        subprocess.run(["rustc", "-O", "--edition", "2021", "--crate-type", "cdylib", "-o", target,
+                        os.path.join(HERE, "rust", "plugin.rs")], check=True)
+        objects = [node("a-west"), node("longer-west"), node("the-far-east"), pod("a", labels={"suffix": "west"}),
+                   pod("b"), pod("c", labels={"suffix": "north"})]
+        report = self.run_with(target, enable("Rust"), objects)
+        self.assertEqual(self.placed(report), {"default/a": "longer-west", "default/b": "the-far-east"})
+        self.assertIn("3 node(s) did not end in north", self.reasons(report)["default/c"])
+
+
 class Permission(Plugins):
     """Offline, time is virtual: permission that nobody gives runs out at once."""
 
@@ -205,26 +245,89 @@ class Loading(Plugins):
         config = self.write("c.yaml", config or enable("Bad"))
         return self.berth("simulate", "-f", objects, "--config", config, "--no-timing", "-o", "json", *args)
 
-    def test_what_is_wrong_is_one_sentence(self):
-        text = self.write("text.so", "not a shared object")
-        for plugin, *words in (
-                ("nowhere.so", "nowhere.so: can not be read: No such file or directory"),
-                (text, "text.so: can not be loaded: ", "too short"),
-                (self.bad("NO_MODULE"), "has no symbol berth_module"),
-                (self.bad("UNDEFINED"), "can not be loaded: undefined symbol: nobody_has_this"),
-                (self.bad("OLD_ABI"), "built for version 99 of the plugin ABI; this berth has version 1"),
-                (self.bad("CRASH_LOAD"), "crashed while it was loaded (Aborted)"),
-                (self.bad("CRASH_INIT"), 'plugin "Bad" crashed in init()', "(Segmentation fault)"),
-                (self.bad("EXIT_INIT"), 'plugin "Bad" crashed in init(): it ended the process with status 3')):
-            with self.subTest(plugin=os.path.basename(plugin)):
-                result = self.attempt("--plugin", plugin)
-                self.refuse(result, *words)
-                self.assertEqual(result.err.count("\n"), 1, result.err)
-
-    def test_the_same_name_twice(self):
+    def broken(self):
+        """What cannot be loaded, and what is said about it."""
         good = self.bad()
-        copy = shutil.copy(good, self.path("copy.so"))
-        self.refuse(self.attempt("--plugin", good, "--plugin", copy), 'there is a plugin "Bad" already, from ' + good)
+        with open(good, "rb") as file:
+            half = self.path("half.so")
+            with open(half, "wb") as out:
+                out.write(file.read()[:700])
+        for name in ("folder.so", "empty"):
+            os.mkdir(self.path(name))
+        return [(["--plugin", path], *words) for path, *words in (
+            ("nowhere.so", "nowhere.so: can not be read: No such file or directory"),
+            (self.write("text.so", "not a shared object"), "text.so: can not be loaded: ", "too short"),
+            (self.write("long.so", "not a shared object\n" * 100), "long.so: can not be loaded: invalid ELF header"),
+            (self.write("nothing.so", ""), "nothing.so: can not be loaded: ", "too short"),
+            (half, "half.so: "),
+            (self.path("folder.so"), "folder.so: can not be loaded: ", "Is a directory"),
+            (self.bad("NO_MODULE"), "has no symbol berth_module: no BERTH_PLUGINS() in it"),
+            (self.bad("UNDEFINED"), "can not be loaded: undefined symbol: nobody_has_this"),
+            (self.bad("OLD_ABI"), "built for version 99 of the plugin ABI; this berth has version 1"),
+            (self.bad("NEWER"), "built against a newer berth/plugin.h than this berth has"),
+            (self.bad("NO_PLUGIN"), "holds no plugin"),
+            (self.bad("NAMELESS"), "holds a plugin without a name"),
+            (self.bad("NO_SLOT"), 'plugin "Bad" takes part in no extension point'),
+            (self.bad("TWICE"), 'bad_TWICE.so: there is a plugin "Bad" already, from ', "bad_TWICE.so"),
+            (self.bad("BUILT_IN"), 'there is a plugin "NodeName" already, built in'),
+            (self.bad("CRASH_LOAD"), "bad_CRASH_LOAD.so: crashed while it was loaded (Aborted)"),
+            (self.bad("CRASH_INIT"), 'bad_CRASH_INIT.so: plugin "Bad" crashed in init() (Segmentation fault)'),
+            (self.bad("EXIT_INIT"), 'plugin "Bad" crashed in init(): it ended the process with status 3'),
+        )] + [
+            (["--plugin", good, "--plugin", shutil.copy(good, self.path("copy.so"))],
+             'copy.so: there is a plugin "Bad" already, from ' + good),
+            (["--plugin-dir", self.path("none")], "none: can not be read: No such file or directory"),
+            (["--plugin-dir", self.path("empty")], "empty: holds no .so file"),
+            (["--plugin-dir", self.path("text.so")], "text.so: can not be read: Not a directory"),
+        ]
+
+    def test_what_is_wrong_is_one_sentence(self):
+        config = self.write("enable.yaml", enable("Bad"))
+        for flags, *words in self.broken():
+            for command, result in (("simulate", self.attempt(*flags)),
+                                    ("scheduler", self.berth("scheduler", "--config", config, *flags))):
+                with self.subTest(command=command, flags=flags):
+                    self.refuse(result, *words)
+                    self.assertEqual(result.err.count("\n"), 1, result.err)
+
+    def test_what_may_not_be_read(self):
+        if os.geteuid() == 0:
+            self.skipTest("nothing is forbidden to root")
+        shut = shutil.copy(self.bad(), self.path("shut.so"))
+        os.chmod(shut, 0)
+        self.refuse(self.attempt("--plugin", shut), "shut.so: can not be read: Permission denied")
+
+    def test_what_never_comes_back(self):
+        """Side by side: each takes as long as a plugin is waited for."""
+        objects, config = self.write("o.json", [node("a"), pod("p")]), self.write("c.yaml", enable("Bad"))
+        started = [(place, subprocess.Popen(
+            [BERTH, *command, "--config", config, "--plugin", self.bad(define)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            for command in (("simulate", "-f", objects), ("scheduler",))
+            for define, place in (("LOOP_LOAD", ".so: hung while it was loaded"), ("LOOP_INIT", 'plugin "Bad" hung in init()'))]
+        for place, process in started:
+            out, err = process.communicate(timeout=100)
+            self.assertEqual((process.returncode, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(place + ": it did not come back within 20 seconds", err)
+
+    def test_init_says_no(self):
+        self.refuse(self.attempt("--plugin", self.bad("FAIL_INIT")), 'initializing plugin "Bad": there is no coffee')
+        self.refuse(self.attempt("--plugin", self.bad("SHY_INIT")),
+                    'initializing plugin "Bad": failed, and does not say why')
+
+    def test_every_command_with_a_configuration_takes_them(self):
+        objects, config = self.write("o.json", [node("a"), pod("p")]), self.write("c.yaml", enable("Bad"))
+        os.mkdir(self.path("plugins"))
+        shutil.copy(self.bad(), self.path("plugins/bad.so"))
+        for command in (("simulate", "-f", objects), ("explain", "-f", objects, "default/p")):
+            for flags in (("--plugin", self.bad()), ("--plugin-dir", self.path("plugins"))):
+                result = self.berth(*command, "--config", config, *flags)
+                self.assertEqual((result.code, result.err), (0, ""))
+
+    def test_a_configuration_from_standard_input(self):
+        result = self.berth("simulate", "-f", self.write("o.json", [node("a"), pod("p")]), "--config", "-", "--plugin",
+                            self.bad(), stdin=enable("Bad"))
+        self.assertEqual(result.code, 0, result.err)
 
     def test_a_folder(self):
         os.mkdir(self.path("plugins"))
@@ -235,13 +338,11 @@ class Loading(Plugins):
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual(result.err, 'berth: warning: plugin "GpuPriority" of %s is loaded, but no profile enables it\n'
                          % self.path("plugins/gpu.so"))
-        self.refuse(self.attempt("--plugin-dir", self.path("none")), "none: can not be read: No such file or directory")
 
     def test_a_plugin_that_is_not_loaded_is_unknown(self):
         self.refuse(self.attempt(), '"Bad" does not exist')
 
     def test_the_scheduler_takes_the_same_flags(self):
-        self.refuse(self.berth("scheduler", "--plugin", self.bad("CRASH_LOAD")), "crashed while it was loaded (Aborted)")
         out = self.path("written.yaml")
         result = self.berth("scheduler", "--config", self.write("c.yaml", enable("Bad")), "--plugin", self.bad(),
                             "--write-config-to", out)

@@ -1,0 +1,21 @@
+/* waiting.h: the pods that are decided and not bound yet, for who may look: GET /debug/berth/waiting.
+ *
+ * {"time":..., "counts":{"waiting for permission":1,...}, "pods":[{"namespace","name","scheduler","node","stage",
+ * "since","seconds","waitsFor":[{"plugin","secondsLeft"},...]}, ...], "left":0}. `waitsFor` are the Permit plugins that
+ * have not allowed the pod yet, each with the time until it is refused for that; later it is the PreBind or Bind plugin
+ * that is at work, which has all the time it wants. ?limit and ?pod as of /debug/berth/queue; see views.h. */
+#ifndef SERVE_WAITING_H
+#define SERVE_WAITING_H
+
+#include "serve/views.h"
+
+#define VIEW_WAITING_PATH "/debug/berth/waiting"
+
+/* For serve_options, with the views as user. */
+int waiting_view(void *views, const struct serve_request *request, struct serve_reply *reply);
+
+/* The same without a server: a view_writer. */
+void waiting_write(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+                   struct strbuf *out);
+
+#endif

@@ -1,0 +1,170 @@
+/* test_replayed.c: what threads of a plugin say, and what came of its blocking calls, is part of a recording.
+ *
+ * everything.so does as labels of pods say: threads permit or refuse them, PreBind and Bind run elsewhere and fail,
+ * PostBind activates others. When that happens depends on the machine; that it is repeated does not. */
+#include "unit/sim/life.h"
+
+#include <dlfcn.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "framework/loaded.h"
+
+#define CONFIG \
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: " \
+    "[{schedulerName: " \
+    "default-scheduler, plugins: {queueSort: {disabled: [{name: PrioritySort}]}, multiPoint: {enabled: " \
+    "[{name: " \
+    "Everything, weight: 9}]}}}]}"
+
+static const struct berth_module *open_module(void)
+{
+    void *handle = dlopen(EVERYTHING_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        fail_msg("%s", dlerror());
+    return dlsym(handle, "berth_module");
+}
+
+/* What the plugin is told to do with a pod. */
+static const char *labels(uint64_t number)
+{
+    static const char *const orders[] = {
+        "",
+        ", test/permit: wait",
+        ", test/permit: refuse",
+        ", test/permit: wait, test/pre-bind: fast",
+        ", test/pre-bind: fast",
+        ", test/pre-bind: fail",
+        ", test/bind: fast",
+        ", test/bind: fail",
+        ", test/pre-bind: slow",
+    };
+    static char text[128];
+    snprintf(text, sizeof(text), "%s", orders[number % ARRAY_SIZE(orders)]);
+    if (number % 13 == 0 && number > 20)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), ", test/activate: pod-%llu",
+                 (unsigned long long)number - 7);
+    return text;
+}
+
+/* Lives in real time: threads of the plugin speak when they like. */
+static void live(struct life *life, const struct loaded *loaded, int rounds)
+{
+    life_open(life,
+              &(struct life_options){ .registry = &loaded->registry, .config = CONFIG, .labels = labels });
+    for (int i = 0; i < rounds; i++) {
+        life_round(life);
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        life_tick(life);
+        life_answer_all(life);
+    }
+    life_stop(life);
+}
+
+static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_ENTRY_KINDS],
+                        uint64_t mails[static 8])
+{
+    struct recording recording;
+    struct recording_entry entry;
+    struct entry_fields fields;
+    struct error err;
+    assert_int_equal(recording_open(&recording, life->dir, INT64_MAX, &err), 0);
+    while (recording_next(&recording, &entry)) {
+        counts[entry.kind]++;
+        if (entry.kind == JOURNAL_MAIL && entry_read(entry.body, &fields, NULL) == 0)
+            mails[fields.numbers[HEARD_KIND] & 7]++;
+    }
+    recording_close(&recording);
+}
+
+static void what_threads_said_is_repeated(void **state)
+{
+    struct life life;
+    uint64_t counts[JOURNAL_ENTRY_KINDS] = { 0 }, mails[8] = { 0 };
+    live(&life, *state, 400);
+    count_kinds(&life, counts, mails);
+    for (int kind = MAIL_ACTIVATE; kind <= MAIL_WORK_DONE; kind++)
+        assert_true(mails[kind + 1] > 5);
+    for (int i = 0; i < 3; i++) {
+        struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        assert_false(again->difference.there);
+        assert_int_equal(again->decisions, life.decisions);
+        life_drop(again);
+    }
+    life_forget(&life);
+}
+
+/* Where it is cut off, work is under way that has no end. */
+static void a_cut_leaves_nothing_behind(void **state)
+{
+    struct life life;
+    live(&life, *state, 60);
+    for (int i = 1; i < 30; i++) {
+        struct replay *part =
+            life_replay(&life, NULL, &(struct replay_options){ .until_ns = LIFE_BEGINS_NS + i * SECOND }, 0);
+        assert_false(part->difference.there);
+        life_drop(part);
+    }
+    life_forget(&life);
+}
+
+static void without_the_plugin_there_is_a_sentence(void **state)
+{
+    struct life life;
+    struct error err;
+    live(&life, *state, 3);
+    struct replay *without = xcalloc(1, sizeof(*without));
+    assert_true(
+        replay_run(without,
+                   &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
+                   &err) < 0);
+    assert_non_null(strstr(err.text, "enables the plugin \"Everything\""));
+    assert_non_null(strstr(err.text, "--plugin"));
+    life_drop(without);
+    life_forget(&life);
+}
+
+/* Nothing is called that may do things outside, and all pods get there. */
+static void another_configuration_calls_nothing_that_blocks(void **state)
+{
+    struct life life;
+    char config[] = "/tmp/berth-config-XXXXXX";
+    int fd = mkstemp(config);
+    assert_true(write(fd, CONFIG, strlen(CONFIG)) == (ssize_t)strlen(CONFIG));
+    close(fd);
+    live(&life, *state, 200);
+    struct replay *other = life_replay(&life, NULL, &(struct replay_options){ .config = config }, 0);
+    struct versus_sum sum = versus_sum(other->versus);
+    assert_true(sum.pods > 100 && sum.same + sum.moved > sum.pods / 2);
+    life_drop(other);
+    unlink(config);
+    life_forget(&life);
+}
+
+static int setup(void **state)
+{
+    static struct loaded loaded;
+    struct error err;
+    if (log_init(&(struct log_options){ .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) }, &err) < 0)
+        return -1;
+    loaded_init(&loaded, &builtin_plugins);
+    *state = &loaded;
+    return loaded_add(&loaded, open_module(), "everything.so", &err);
+}
+
+static int teardown(void **state)
+{
+    loaded_release(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_threads_said_is_repeated),
+        cmocka_unit_test(a_cut_leaves_nothing_behind),
+        cmocka_unit_test(without_the_plugin_there_is_a_sentence),
+        cmocka_unit_test(another_configuration_calls_nothing_that_blocks),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
