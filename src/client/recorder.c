@@ -485,6 +485,18 @@ static void add(struct recorder *recorder, const struct occurrence *now, struct 
     wait_in_line(recorder, series);
 }
 
+/* Legacy events that say something else are no repetition. */
+static struct series_key key_of(const struct recorder *recorder, const struct recorder_event *event,
+                                struct str parts)
+{
+    _cleanup_(strbuf_release) struct strbuf all = { 0 };
+    if (!event->legacy)
+        return series_key(parts, recorder->seeds);
+    strbuf_str(&all, parts);
+    strbuf_str(&all, event->note);
+    return series_key(strbuf_slice(&all), recorder->seeds);
+}
+
 void recorder_event(struct recorder *recorder, const struct recorder_event *event)
 {
     _cleanup_(strbuf_release) struct strbuf parts = { 0 }, instance = { 0 };
@@ -497,7 +509,7 @@ void recorder_event(struct recorder *recorder, const struct recorder_event *even
     }
     strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
     series_put_parts(&parts, event, strbuf_slice(&instance));
-    struct series_key key = series_key(strbuf_slice(&parts), recorder->seeds);
+    struct series_key key = key_of(recorder, event, strbuf_slice(&parts));
     const struct occurrence now = { event, strbuf_slice(&parts),
                                     recorder->options.wall_ns(recorder->options.clock) };
     pthread_mutex_lock(&recorder->lock);

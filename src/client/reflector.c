@@ -76,6 +76,7 @@ struct reflectors {
     struct api *api;
     struct inbox *inbox;
     struct reflector_options options;
+    _Atomic uint64_t whole_kinds;
     pthread_mutex_t lock;
     pthread_cond_t idle;
     struct rng rng;
@@ -186,7 +187,7 @@ static void put_watch_query(struct reflector *r, struct strbuf *path)
 
 static bool is_whole(const struct reflector *r)
 {
-    return r->all->options.whole_kinds >> r->watched->kind & 1;
+    return atomic_load_explicit(&r->all->whole_kinds, memory_order_relaxed) >> r->watched->kind & 1;
 }
 
 static void begin_watch(struct reflector *r)
@@ -606,6 +607,7 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
     all->api = api;
     all->inbox = inbox;
     all->options = filled;
+    atomic_init(&all->whole_kinds, filled.whole_kinds);
     all->len = len;
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->idle, NULL);
@@ -654,6 +656,14 @@ void reflectors_stop(struct reflectors *all)
     pthread_cond_destroy(&all->idle);
     pthread_mutex_destroy(&all->lock);
     free(all);
+}
+
+void reflectors_keep_whole(struct reflectors *all, uint64_t kinds)
+{
+    uint64_t before = atomic_exchange(&all->whole_kinds, kinds);
+    for (size_t i = 0; i < all->len; i++)
+        if ((kinds & ~before) >> all->items[i].watched->kind & 1)
+            reflectors_relist(all, all->items[i].watched->kind);
 }
 
 void reflectors_relist(struct reflectors *all, enum api_kind kind)

@@ -72,6 +72,8 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
 void reflectors_stop(struct reflectors *all);
 /* Lists a kind again, whatever it is at; the letter DOUBT stands between what came before and that. From any thread. */
 void reflectors_relist(struct reflectors *all, enum api_kind kind);
+/* Other kinds keep their bytes from now on: for those that did not yet, a list follows. From any thread. */
+void reflectors_keep_whole(struct reflectors *all, uint64_t kinds);
 /* From any thread. False: the kind is not watched. */
 bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret);
 /* Since when the API server has not answered, by http_now_ns(); 0: it does. From any thread. */

@@ -501,25 +501,39 @@ static void test_core_group(void **state _unused_)
     stop(&f);
 }
 
+static void record_legacy(struct fixture *f, struct str note)
+{
+    recorder_event(f->recorder, &(struct recorder_event){
+                                    .regarding = { .kind = STR("Lease"),
+                                                   .api_version = STR("coordination.k8s.io/v1"),
+                                                   .namespace = STR("kube-system"),
+                                                   .name = STR("kube-scheduler") },
+                                    .type = STR("Normal"),
+                                    .reason = STR("LeaderElection"),
+                                    .note = note,
+                                    .controller = STR("default-scheduler"),
+                                    .legacy = true,
+                                });
+}
+
 static void test_legacy(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ 0 });
-    recorder_event(f.recorder, &(struct recorder_event){
-                                   .regarding = { .kind = STR("Lease"),
-                                                  .api_version = STR("coordination.k8s.io/v1"),
-                                                  .namespace = STR("kube-system"),
-                                                  .name = STR("kube-scheduler") },
-                                   .type = STR("Normal"),
-                                   .reason = STR("LeaderElection"),
-                                   .note = STR("host_1 became leader"),
-                                   .controller = STR("default-scheduler"),
-                                   .legacy = true,
-                               });
+    record_legacy(&f, STR("host_1 became leader"));
     const struct asked *asked = scripted_wait(&f.server, 2);
     check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
     assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 became leader\""));
     settle(&f, 1);
+    record_legacy(&f, STR("host_1 stopped leading"));
+    asked = scripted_wait(&f.server, 3);
+    check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+    assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 stopped leading\""));
+    settle(&f, 2);
+    record_legacy(&f, STR("host_1 became leader"));
+    asked = scripted_wait(&f.server, 4);
+    assert_string_equal(asked->method, "PATCH");
+    settle(&f, 3);
     stop(&f);
 }
 

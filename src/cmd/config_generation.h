@@ -1,0 +1,36 @@
+/* config_generation.h: a configuration with all that belongs to it, from its reading to the end of its use.
+ *
+ * Generation 0 is what the process started with; each that replaces another while it runs has the next number. */
+#ifndef CMD_CONFIG_GENERATION_H
+#define CMD_CONFIG_GENERATION_H
+
+#include "config/flags.h"
+#include "extender/extender.h"
+
+struct config_generation {
+    struct config_generation *next; /* of reload.c's list */
+    uint64_t number;
+    struct arena arena;
+    struct scheduler_config config;
+    struct warnings warnings;
+    struct http_extenders *extenders;
+    struct strbuf text; /* the file as it was read; empty where it can not be read twice */
+    bool has_text;
+    struct strbuf json;  /* what is in effect, for /configz */
+    struct strbuf fixed; /* the fields that wait for a restart, by name */
+};
+
+/* Reads --config, or takes the defaults. As the file, a pipe or standard input are fine. */
+int config_generation_load(const struct scheduler_flags *flags, const struct features *features,
+                           struct config_generation **ret, struct error *err);
+/* The same from what was read of the file. What counts after a restart only stays as in `running`. */
+int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
+                           struct str text, const struct scheduler_config *running,
+                           struct config_generation **ret, struct error *err);
+/* Makes its extenders; the options' configuration is set here. */
+int config_generation_extend(struct config_generation *generation,
+                             const struct http_extenders_options *options, struct error *err);
+/* May wait for threads. NULL is fine. */
+void config_generation_free(struct config_generation *generation);
+
+#endif

@@ -1,0 +1,426 @@
+/* reload.c: see reload.h.
+ *
+ * Three threads meet here: that of the reload, which does all the work and alone touches the file, the generation under
+ * way and the watch; the core's, which answers and gives generations back; and whoever asks or reads. They meet in what
+ * stands below `lock`. */
+#include "cmd/reload.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/plugins.h"
+#include "config/change.h"
+#include "net/file_watch.h"
+#include "serve/families.h"
+
+#define RELOAD_RESULTS(X) X(APPLIED, "applied") X(REFUSED, "refused") X(UNCHANGED, "unchanged")
+
+enum reload_result {
+#define X(name, text) RELOAD_##name,
+    RELOAD_RESULTS(X)
+#undef X
+        RELOAD_RESULT_COUNT
+};
+
+static const char *const result_names[] = {
+#define X(name, text) text,
+    RELOAD_RESULTS(X)
+#undef X
+};
+
+struct reload {
+    struct reload_options options;
+    struct arena arena;
+    struct scheduler_config fixed;  /* what counts after a restart only, as it is */
+    struct file_watch *watch;       /* NULL: there is no file that could be read again */
+    struct config_generation *next; /* the core has it and did not answer yet */
+    struct metric *results[RELOAD_RESULT_COUNT], *success, *success_at;
+    pthread_t thread;
+    bool is_running;
+    int wake; /* an eventfd */
+
+    pthread_mutex_t lock;
+    struct config_generation *current;     /* in effect */
+    struct config_generation *live, *dead; /* given back: dead; all others: live */
+    bool asked, stopping;
+    bool answered; /* by the core, about `next` */
+    int answer;
+    struct error answer_error;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void wake(struct reload *reload)
+{
+    uint64_t one = 1;
+    while (write(reload->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+static struct str path_of(const struct reload *reload)
+{
+    return reload->options.flags->config;
+}
+
+/* ---- generations ---- */
+static void list_add(struct config_generation **list, struct config_generation *generation)
+{
+    generation->next = *list;
+    *list = generation;
+}
+
+static bool list_remove(struct config_generation **list, const struct config_generation *generation)
+{
+    for (; *list; list = &(*list)->next)
+        if (*list == generation) {
+            *list = generation->next;
+            return true;
+        }
+    return false;
+}
+
+static void list_free(struct config_generation *list)
+{
+    while (list) {
+        struct config_generation *next = list->next;
+        config_generation_free(list);
+        list = next;
+    }
+}
+
+void reload_retired(struct reload *reload, void *generation)
+{
+    pthread_mutex_lock(&reload->lock);
+    if (list_remove(&reload->live, generation))
+        list_add(&reload->dead, generation);
+    pthread_mutex_unlock(&reload->lock);
+    wake(reload);
+}
+
+/* The core may give the present one back before it is known that another has taken its place. */
+static void bury(struct reload *reload)
+{
+    pthread_mutex_lock(&reload->lock);
+    struct config_generation *dead = reload->dead;
+    reload->dead = NULL;
+    if (list_remove(&dead, reload->current))
+        list_add(&reload->dead, reload->current);
+    pthread_mutex_unlock(&reload->lock);
+    list_free(dead);
+}
+
+static void discard(struct reload *reload, struct config_generation *generation)
+{
+    pthread_mutex_lock(&reload->lock);
+    list_remove(&reload->live, generation);
+    pthread_mutex_unlock(&reload->lock);
+    config_generation_free(generation);
+}
+
+/* ---- what came of it ---- */
+static void count(struct reload *reload, enum reload_result result)
+{
+    counter_add(reload->results[result], 1);
+    gauge_set(reload->success, result != RELOAD_REFUSED);
+    if (result == RELOAD_APPLIED)
+        gauge_set(reload->success_at, (double)time(NULL));
+}
+
+static void refuse(struct reload *reload, const struct error *err)
+{
+    count(reload, RELOAD_REFUSED);
+    log_error(err, "Configuration refused, nothing changes", log_str("file", path_of(reload)),
+              log_int("generation", (int64_t)reload->current->number));
+    reload->options.on_event(reload->options.user, true, str_from(err->text));
+}
+
+static void warn_of_fixed(const struct reload *reload, const struct config_generation *generation)
+{
+    if (generation->fixed.len)
+        log_warning("Some changes of the configuration need a restart", log_str("file", path_of(reload)),
+                    log_str("fields", strbuf_slice(&generation->fixed)));
+}
+
+static void leave(struct reload *reload)
+{
+    count(reload, RELOAD_UNCHANGED);
+    log_info(0, "Configuration unchanged", log_str("file", path_of(reload)),
+             log_int("generation", (int64_t)reload->current->number));
+}
+
+static void apply(struct reload *reload, struct config_generation *generation)
+{
+    _cleanup_(strbuf_release) struct strbuf changes = { 0 }, note = { 0 };
+    config_describe_change(strbuf_slice(&reload->current->json), strbuf_slice(&generation->json), &changes);
+    generation->number = reload->current->number + 1;
+    pthread_mutex_lock(&reload->lock);
+    reload->current = generation;
+    pthread_mutex_unlock(&reload->lock);
+    count(reload, RELOAD_APPLIED);
+    log_info(0, "Configuration reloaded", log_str("file", path_of(reload)),
+             log_int("generation", (int64_t)generation->number), log_str("changes", strbuf_slice(&changes)));
+    warn_of_fixed(reload, generation);
+    strbuf_printf(&note, "Generation %llu of the configuration is in effect: %s",
+                  (unsigned long long)generation->number, changes.text);
+    if (generation->fixed.len)
+        strbuf_printf(&note, "; a restart is needed for %s", generation->fixed.text);
+    reload->options.on_event(reload->options.user, false, strbuf_slice(&note));
+}
+
+/* ---- a new file ---- */
+static void on_answer(void *user, int result, const struct error *err)
+{
+    struct reload *reload = user;
+    pthread_mutex_lock(&reload->lock);
+    reload->answered = true;
+    reload->answer = result;
+    if (result < 0)
+        reload->answer_error = *err;
+    pthread_mutex_unlock(&reload->lock);
+    wake(reload);
+}
+
+static void submit(struct reload *reload, struct config_generation *generation)
+{
+    pthread_mutex_lock(&reload->lock);
+    list_add(&reload->live, generation);
+    pthread_mutex_unlock(&reload->lock);
+    reload->next = generation;
+    core_reconfigure(reload->options.core,
+                     &(struct engine_setup){ .config = &generation->config,
+                                             .registry = plugins_registry(),
+                                             .extenders = http_extenders_table(generation->extenders),
+                                             .owner = generation },
+                     on_answer, reload);
+}
+
+static void finish(struct reload *reload, int answer, struct error *err)
+{
+    struct config_generation *generation = reload->next;
+    reload->next = NULL;
+    if (answer < 0) {
+        error_prefix(err, STR_FMT, STR_ARG(path_of(reload)));
+        refuse(reload, err);
+        discard(reload, generation);
+    } else {
+        apply(reload, generation);
+    }
+}
+
+/* Comments and the order of fields are no change. */
+static bool means_the_same(struct reload *reload, struct config_generation *generation)
+{
+    struct strbuf *text = &reload->current->text, old = *text;
+    if (!str_eq(strbuf_slice(&generation->json), strbuf_slice(&reload->current->json)))
+        return false;
+    *text = generation->text;
+    generation->text = old;
+    warn_of_fixed(reload, generation);
+    return true;
+}
+
+/* Of what was not said of the present one. */
+static void warn(const struct reload *reload, const struct config_generation *generation)
+{
+    vec_for(&generation->warnings.list, sentence) {
+        bool known = false;
+        vec_for(&reload->current->warnings.list, before)
+            known |= str_eq(*before, *sentence);
+        if (!known)
+            log_warning("Configuration", log_str("warning", *sentence));
+    }
+}
+
+static void consider(struct reload *reload, struct str text)
+{
+    const struct reload_options *options = &reload->options;
+    struct config_generation *generation;
+    struct error err;
+    if (str_eq(text, strbuf_slice(&reload->current->text))) {
+        leave(reload);
+        return;
+    }
+    if (config_generation_read(options->flags, options->features, text, &reload->fixed, &generation, &err) <
+        0) {
+        refuse(reload, &err);
+        return;
+    }
+    warn(reload, generation);
+    if (means_the_same(reload, generation)) {
+        leave(reload);
+    } else if (config_generation_extend(generation, &options->extenders, &err) < 0) {
+        error_prefix(&err, STR_FMT, STR_ARG(path_of(reload)));
+        refuse(reload, &err);
+    } else {
+        submit(reload, generation);
+        return;
+    }
+    config_generation_free(generation);
+}
+
+static void look_now(struct reload *reload)
+{
+    struct error err;
+    if (!reload->watch)
+        log_info(0, path_of(reload).len ? "Nothing to reload: the configuration cannot be read twice"
+                                        : "Nothing to reload: there is no --config");
+    else if (file_watch_read(reload->watch, now_ms(), &err) < 0)
+        refuse(reload, &err);
+    else
+        consider(reload, file_watch_text(reload->watch));
+}
+
+static void look(struct reload *reload)
+{
+    struct error err;
+    switch (file_watch_look(reload->watch, now_ms(), &err)) {
+    case FILE_WATCH_NOTHING:
+        return;
+    case FILE_WATCH_CHANGED:
+        consider(reload, file_watch_text(reload->watch));
+        return;
+    case FILE_WATCH_LOST:
+        log_warning("Configuration file cannot be read, nothing changes", log_str("err", str_from(err.text)));
+        return;
+    case FILE_WATCH_BACK:
+        log_info(0, "Configuration file is back", log_str("file", path_of(reload)));
+        return;
+    }
+}
+
+/* ---- the thread ---- */
+/* While the core has a generation, the file has to wait. */
+static void sleep_until_due(const struct reload *reload)
+{
+    bool watches = reload->watch && !reload->next;
+    struct pollfd fds[] = {
+        { .fd = reload->wake, .events = POLLIN },
+        { .fd = watches ? file_watch_fd(reload->watch) : -1, .events = POLLIN },
+    };
+    int64_t left_ms = watches ? file_watch_due_ms(reload->watch) - now_ms() : -1;
+    poll(fds, ARRAY_SIZE(fds), watches ? (int)MIN(MAX(left_ms, 0), 60000) : -1);
+    uint64_t ignored;
+    (void)!read(reload->wake, &ignored, sizeof(ignored));
+}
+
+static void *run(void *user)
+{
+    struct reload *reload = user;
+    for (;;) {
+        struct error err;
+        sleep_until_due(reload);
+        pthread_mutex_lock(&reload->lock);
+        bool stopping = reload->stopping, answered = reload->answered;
+        int answer = reload->answer;
+        if (answered && answer < 0)
+            err = reload->answer_error;
+        reload->answered = false;
+        bool asked = reload->asked && (!reload->next || answered);
+        if (asked)
+            reload->asked = false;
+        pthread_mutex_unlock(&reload->lock);
+        if (stopping)
+            return NULL;
+        if (answered)
+            finish(reload, answer, &err);
+        bury(reload);
+        if (asked)
+            look_now(reload);
+        else if (reload->watch && !reload->next)
+            look(reload);
+    }
+}
+
+/* ---- from outside ---- */
+struct reload *reload_new(struct config_generation *first)
+{
+    struct reload *reload = xcalloc(1, sizeof(*reload));
+    pthread_mutex_init(&reload->lock, NULL);
+    reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    reload->current = reload->live = first;
+    config_copy_fixed(&first->config, &reload->arena, &reload->fixed);
+    return reload;
+}
+
+static void start_counting(struct reload *reload)
+{
+    struct metrics *metrics = reload->options.metrics;
+    for (size_t i = 0; i < RELOAD_RESULT_COUNT; i++) {
+        struct str result = str_from(result_names[i]);
+        reload->results[i] = metric_get(metrics, FAMILY_BERTH_CONFIG_RELOADS_TOTAL, &result);
+    }
+    reload->success = metric_get(metrics, FAMILY_BERTH_CONFIG_LAST_RELOAD_SUCCESS, NULL);
+    reload->success_at = metric_get(metrics, FAMILY_BERTH_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, NULL);
+    gauge_set(reload->success, 1); /* of the start */
+    gauge_set(reload->success_at, (double)time(NULL));
+}
+
+int reload_start(struct reload *reload, const struct reload_options *options, struct error *err)
+{
+    reload->options = *options;
+    start_counting(reload);
+    if (reload->wake < 0)
+        return error_set(err, -EMFILE, "no descriptor is left for an eventfd");
+    if (reload->current->has_text)
+        reload->watch =
+            file_watch_new(&(struct file_watch_options){ .path = options->flags->config.ptr,
+                                                         .known = strbuf_slice(&reload->current->text) },
+                           now_ms());
+    int r = pthread_create(&reload->thread, NULL, run, reload);
+    if (r != 0)
+        return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+    reload->is_running = true;
+    return 0;
+}
+
+void reload_stop(struct reload *reload)
+{
+    if (!reload || !reload->is_running)
+        return;
+    pthread_mutex_lock(&reload->lock);
+    reload->stopping = true;
+    pthread_mutex_unlock(&reload->lock);
+    wake(reload);
+    pthread_join(reload->thread, NULL);
+    reload->is_running = false;
+}
+
+void reload_free(struct reload *reload)
+{
+    if (!reload)
+        return;
+    reload_stop(reload);
+    file_watch_free(reload->watch);
+    list_free(reload->live);
+    list_free(reload->dead);
+    if (reload->wake >= 0)
+        close(reload->wake);
+    pthread_mutex_destroy(&reload->lock);
+    arena_release(&reload->arena);
+    free(reload);
+}
+
+void reload_now(struct reload *reload)
+{
+    pthread_mutex_lock(&reload->lock);
+    reload->asked = true;
+    pthread_mutex_unlock(&reload->lock);
+    wake(reload);
+}
+
+void reload_write_json(struct reload *reload, struct strbuf *out)
+{
+    pthread_mutex_lock(&reload->lock);
+    strbuf_str(out, strbuf_slice(&reload->current->json));
+    pthread_mutex_unlock(&reload->lock);
+}
