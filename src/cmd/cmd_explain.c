@@ -1,13 +1,20 @@
-/* cmd_explain.c: `berth explain`: why would this pod go where it goes, or why does it wait? */
+/* cmd_explain.c: `berth explain`: why would this pod go where it goes, or why does it wait? Asked of objects, or with
+ * --server of the running scheduler, which knows the answer. */
 #include <stdio.h>
 
+#include "client/get.h"
+#include "client/listing.h"
+#include "client/watched.h"
 #include "cmd/common.h"
-#include "cmd/explain_print.h"
+#include "extender/extender.h"
+#include "serve/why.h"
+#include "sim/explain_print.h"
 
 struct explain_settings {
     struct input_settings input;
+    const char *server;
     int64_t top;
-    bool as_if_pending;
+    bool as_if_pending, insecure, no_extenders;
 };
 
 static const struct option_row rows[] = {
@@ -16,6 +23,14 @@ static const struct option_row rows[] = {
       "How many nodes, reasons and candidates the table shows\n(default: 20).", 1, 1000000 },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask\nwhere it would go now." },
+    { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
+      "Do not ask the extenders of the configuration. They are asked to\nfilter, score and preempt, and "
+      "never to "
+      "bind." },
+    { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, server),
+      "Ask this running scheduler, such as https://127.0.0.1:10259,\ninstead of evaluating objects." },
+    { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct explain_settings, insecure),
+      "With --server: do not check the scheduler's certificate, such\nas the one that it makes for itself." },
 };
 
 extern const struct command command_explain;
@@ -105,42 +120,73 @@ static struct pod_info *add_pending(struct world *world, const struct pod *wante
     return cluster_add_pod(&world->cluster, wanted);
 }
 
-/* ---- the command ---- */
+/* ---- of objects ---- */
+
+static const struct profile_config *find_profile(const struct world *world, const struct pod *pod,
+                                                 struct error *err)
+{
+    const struct profile_config *config = config_profile(&world->config, pod->spec.scheduler_name);
+    if (!config)
+        error_set(err, -ENOENT,
+                  "pod " STR_FMT "/" STR_FMT " belongs to the scheduler \"" STR_FMT
+                  "\", for which the configuration has no profile",
+                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.scheduler_name));
+    return config;
+}
+
+/* What it takes to decide: the plugins and extenders of the pod's profile. */
+struct deciders {
+    struct profile profile;
+    struct http_extenders *extenders; /* those of the configuration, asked or not */
+};
+
+static int deciders_init(struct deciders *deciders, struct world *world, const struct pod *pod,
+                         struct error *err)
+{
+    const struct profile_config *config = find_profile(world, pod, err);
+    const struct http_extenders_options options = { .config = &world->config, .binds_nothing = true };
+    int r = config ? http_extenders_new(&options, &deciders->extenders, err) : -ENOENT;
+    if (r == 0)
+        r = profile_init(&deciders->profile, world->registry, config, &world->cluster, err);
+    if (r == 0)
+        profile_extend(&deciders->profile, http_extenders_table(deciders->extenders));
+    return r;
+}
+
+static void deciders_release(struct deciders *deciders)
+{
+    profile_release(&deciders->profile);
+    http_extenders_free(deciders->extenders);
+}
 
 static int explain(struct world *world, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(deciders_release) struct deciders deciders = { 0 };
     struct term term = term_stdout(&out);
-    struct profile profile = { 0 };
     struct explanation explanation = { 0 };
-    const struct profile_config *config = config_profile(&world->config, pod->spec.scheduler_name);
-    if (!config) {
-        error_set(err, -ENOENT,
-                  "pod " STR_FMT "/" STR_FMT " belongs to the scheduler \"" STR_FMT
-                  "\", for which the configuration has no profile",
-                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.scheduler_name));
-        return fail(EXIT_INPUT, err);
-    }
     struct pod_info *info = add_pending(world, pod);
-    if (profile_init(&profile, world->registry, config, &world->cluster, err) < 0) {
-        profile_release(&profile);
+    if (deciders_init(&deciders, world, pod, err) < 0)
         return fail(EXIT_INPUT, err);
-    }
-    explain_pod(&explanation, &profile, &world->cluster, info);
+    explain_pod(&explanation, &deciders.profile, &world->cluster, info,
+                &(struct explain_options){ .file_of = plugins_file,
+                                           .extenders = deciders.extenders,
+                                           .asks_extenders = !settings->no_extenders });
     if (settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &out);
     else
         explain_table(&explanation, &term, (uint32_t)settings->top);
     explanation_release(&explanation);
-    profile_release(&profile);
     return finish(&term);
 }
 
 static int with_world(struct world *world, const struct explain_settings *settings, const char *name)
 {
     struct error err = { "" };
-    int r = open_world(world, &command_explain, &settings->input);
+    struct input_settings input = settings->input;
+    input.asks_extenders = !settings->no_extenders;
+    int r = open_world(world, &command_explain, &input);
     if (r)
         return r;
     const struct pod *pod = find_pod(world, parse_wanted(name), &err);
@@ -159,10 +205,87 @@ static int with_world(struct world *world, const struct explain_settings *settin
     return explain(world, settings, pod, &err);
 }
 
+static int explain_objects(const struct explain_settings *settings, const char *name)
+{
+    struct world *world = xcalloc(1, sizeof(*world));
+    int r = with_world(world, settings, name);
+    world_release(world);
+    free(world);
+    return r;
+}
+
+/* ---- of the running scheduler ---- */
+
+enum { ANSWER_MS = 60 * 1000 };
+
+static void make_path(const struct explain_settings *settings, const char *name, const struct term *term,
+                      struct strbuf *path)
+{
+    struct wanted wanted = parse_wanted(name);
+    struct arena scratch = { 0 };
+    strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
+    watched_query(
+        path, "pod",
+        arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name)));
+    if (settings->input.output == OUTPUT_TABLE)
+        strbuf_printf(path, "&output=table&top=%lld&width=%u&colours=%d", (long long)settings->top,
+                      term->width, term->colours);
+    arena_release(&scratch);
+}
+
+static int ask(const struct explain_settings *settings, struct str path, struct strbuf *ret,
+               struct error *err)
+{
+    struct arena arena = { 0 };
+    struct kube_access access = { 0 };
+    int r = usual_access(settings->input.kubeconfig, settings->input.context, settings->server, &arena,
+                         &access, err);
+    if (r == 0 && settings->insecure) {
+        access.cluster.insecure = true;
+        access.cluster.certificate_authority = access.cluster.certificate_authority_data = (struct str){ 0 };
+    }
+    if (r == 0)
+        r = client_get(&access, path, ANSWER_MS, ret, err);
+    if (r < 0)
+        error_prefix(err, "%s", settings->server);
+    arena_release(&arena);
+    return r;
+}
+
+static int explain_live(const struct explain_settings *settings, const char *name)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
+    struct term term = term_stdout(&out);
+    struct error err = { "" };
+    make_path(settings, name, &term, &path);
+    if (ask(settings, strbuf_slice(&path), &out, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return finish(&term);
+}
+
+/* What evaluates objects makes no sense where nobody does. */
+static int check_server(const struct explain_settings *settings, struct error *err)
+{
+    if (!settings->server)
+        return settings->insecure ? error_set(err, -EINVAL, "--insecure-skip-tls-verify goes with --server")
+                                  : 0;
+    if (settings->input.files.list.len || settings->input.config || settings->as_if_pending ||
+        settings->no_extenders || settings->input.plugins.files.list.len ||
+        settings->input.plugins.dirs.list.len)
+        return error_set(
+            err, -EINVAL,
+            "--server asks a scheduler that has its own objects, configuration and plugins: "
+            "-f, --config, --plugin, --plugin-dir, --as-if-pending and --no-extenders do not go with it");
+    return 0;
+}
+
+/* ---- the command ---- */
+
 static int run(int argc, char **argv)
 {
     struct explain_settings settings = { .top = 20 };
     _cleanup_(texts_release) struct texts words = { 0 };
+    struct error err = { "" };
     int r = options_start(&command_explain, argc, argv, &settings, &words);
     if (r < 0 && words.list.len != 1) {
         fprintf(stderr,
@@ -170,12 +293,10 @@ static int run(int argc, char **argv)
                 words.list.len);
         r = EXIT_INPUT;
     }
-    if (r < 0) {
-        struct world *world = xcalloc(1, sizeof(*world));
-        r = with_world(world, &settings, words.list.items[0]);
-        world_release(world);
-        free(world);
-    }
+    if (r < 0 && check_server(&settings, &err) < 0)
+        r = fail(EXIT_INPUT, &err);
+    if (r < 0)
+        r = (settings.server ? explain_live : explain_objects)(&settings, words.list.items[0]);
     input_settings_release(&settings.input);
     return r;
 }
@@ -183,15 +304,21 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH...] [--config FILE] [-o table|json] NAMESPACE/POD",
+    .usage = "[-f PATH... | --server URL] [--config FILE] [-o table|json] NAMESPACE/POD",
     .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole\n"
                "thought: which nodes can take it and how each plugin scores them, which plugin\n"
                "rejects the others and why, and whose place it could take. POD alone means\n"
                "default/POD. Pods that a Deployment or another controller of the input would still\n"
-               "create can be asked about too; `berth simulate` shows their names.",
+               "create can be asked about too; `berth simulate` shows their names.\n\n"
+               "With --server the running `berth scheduler` answers from its own memory: in which\n"
+               "queue the pod waits and what may wake it, its last attempts with the verdict on every\n"
+               "node, and what would be decided now. That changes nothing there. The asker needs the\n"
+               "right to get " VIEW_EXPLAIN_PATH ".\n\n"
+               "Both say which plugins took the time, and from which files those are that were loaded.",
     .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
                 "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n",
+                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                "  berth explain --server https://127.0.0.1:10259 shop/cart-0\n",
     .options = rows,
     .options_len = ARRAY_SIZE(rows),
     .run = run,

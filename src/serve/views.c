@@ -6,16 +6,17 @@
 #include <time.h>
 
 #include "api/timestamp.h"
-#include "codec/json_writer.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000 };
 #define NS_PER_S INT64_C(1000000000)
 
 struct question {
     struct views *views;
+    view_writer write;
     uint64_t id;
     struct str only; /* malloc'ed text */
     size_t limit;
+    bool is_text; /* no JSON */
     struct question *next, **back;
 };
 
@@ -83,27 +84,39 @@ static uint32_t next_actions(uint32_t rest)
     return (rest & ACTION_UPDATE) == ACTION_UPDATE ? (uint32_t)ACTION_UPDATE : rest & -rest;
 }
 
-/* The events that a plugin which rejected the pod has rules for. */
-static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
+void views_each_wake(const struct profile *profile, uint64_t mask,
+                     void (*visit)(void *context, const char *plugin, struct str event), void *context)
 {
     struct arena arena = { 0 };
-    json_key(json, STR("wakes"));
-    json_begin_array(json);
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(profile->plugins[i].plugin) : NULL;
         for (; rule && rule->actions; rule++) {
             for (uint32_t rest = rule->actions, actions; rest; rest &= ~actions) {
                 actions = next_actions(rest);
                 const struct cluster_event event = { .resource = rule->resource, .actions = actions };
-                json_begin_object(json);
-                json_member_str(json, "plugin", str_from(profile->plugins[i].plugin->name));
-                json_member_str(json, "event", event_label_text(event_label(&event), &arena));
-                json_end_object(json);
+                visit(context, profile->plugins[i].plugin->name,
+                      event_label_text(event_label(&event), &arena));
             }
         }
     }
-    json_end_array(json);
     arena_release(&arena);
+}
+
+static void put_wake(void *context, const char *plugin, struct str event)
+{
+    struct json_writer *json = context;
+    json_begin_object(json);
+    json_member_str(json, "plugin", str_from(plugin));
+    json_member_str(json, "event", event);
+    json_end_object(json);
+}
+
+static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
+{
+    json_key(json, STR("wakes"));
+    json_begin_array(json);
+    views_each_wake(profile, mask, put_wake, json);
+    json_end_array(json);
 }
 
 static struct str message_of(const struct pod *pod)
@@ -114,8 +127,8 @@ static struct str message_of(const struct pod *pod)
     return (struct str){ 0 };
 }
 
-static void put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
-                      bool wakes, int64_t now_ns)
+void views_put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
+                     bool wakes, int64_t now_ns)
 {
     const struct pod *pod = entry->pod->api;
     const struct profile *profile = &engine->profiles[entry->profile];
@@ -168,7 +181,7 @@ void views_write_queue(const struct engine *engine, struct str only, size_t limi
     json_key(&json, STR("pods"));
     json_begin_array(&json);
     for (size_t i = 0; i < len; i++)
-        put_entry(&json, engine, all.entries.items[i], only.len > 0, now_ns);
+        views_put_entry(&json, engine, all.entries.items[i], only.len > 0, now_ns);
     json_end_array(&json);
     json_member_int(&json, "left", (int64_t)(all.entries.len - len));
     json_end_object(&json);
@@ -197,16 +210,38 @@ static void answer(void *context)
     struct serve_reply reply = { 0 };
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    serve_reply_header(&reply, "Content-Type", STR("application/json"));
-    views_write_queue(core_engine(views->core), question->only, question->limit,
-                      (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec, &reply.body);
+    if (!question->is_text)
+        serve_reply_header(&reply, "Content-Type", STR("application/json"));
+    question->write(core_engine(views->core), question->only, question->limit,
+                    (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec, &reply.body);
     serve_answer(views->serve, question->id, &reply);
     question_free(question);
 }
 
-int views_queue(void *user, const struct serve_request *request, struct serve_reply *reply)
+static int ask(struct question settled)
 {
-    struct views *views = user;
+    struct question *question = xcalloc(1, sizeof(*question));
+    struct views *views = settled.views;
+    *question = settled;
+    pthread_mutex_lock(&views->lock);
+    question->next = views->open;
+    question->back = &views->open;
+    if (views->open)
+        views->open->back = &question->next;
+    views->open = question;
+    pthread_mutex_unlock(&views->lock);
+    core_call(views->core, answer, question);
+    return -EINPROGRESS;
+}
+
+int views_ask_text(struct views *views, const struct serve_request *request, view_writer write)
+{
+    return ask((struct question){ .views = views, .write = write, .id = request->id, .is_text = true });
+}
+
+int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+              view_writer write)
+{
     struct arena arena = { 0 };
     struct str text = { 0 }, only = { 0 };
     int64_t limit = LIMIT_DEFAULT;
@@ -220,20 +255,16 @@ int views_queue(void *user, const struct serve_request *request, struct serve_re
         arena_release(&arena);
         return 0;
     }
-    struct question *question = xcalloc(1, sizeof(*question));
-    *question = (struct question){ .views = views, .id = request->id, .limit = (size_t)limit };
+    struct question question = { .views = views, .write = write, .id = request->id, .limit = (size_t)limit };
     if (only.len)
-        question->only = (struct str){ strndup(only.ptr, only.len), only.len };
-    pthread_mutex_lock(&views->lock);
-    question->next = views->open;
-    question->back = &views->open;
-    if (views->open)
-        views->open->back = &question->next;
-    views->open = question;
-    pthread_mutex_unlock(&views->lock);
-    core_call(views->core, answer, question);
+        question.only = (struct str){ strndup(only.ptr, only.len), only.len };
     arena_release(&arena);
-    return -EINPROGRESS;
+    return ask(question);
+}
+
+int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply)
+{
+    return views_ask(views, request, reply, views_write_queue);
 }
 
 /* ---- life ---- */

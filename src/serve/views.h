@@ -10,6 +10,7 @@
 #define SERVE_VIEWS_H
 
 #include "client/core.h"
+#include "codec/json_writer.h"
 #include "serve/serve.h"
 
 #define VIEW_QUEUE_PATH "/debug/berth/queue"
@@ -21,8 +22,26 @@ struct views *views_new(struct core *core);
 void views_free(struct views *views);
 /* Where answers go; before the core runs. */
 void views_serve(struct views *views, struct serve *serve);
+
+/* Writes a view as JSON; on the core thread, between two decisions. `only` NAMESPACE/NAME, or empty: everybody. */
+typedef void (*view_writer)(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+                            struct strbuf *out);
+/* Has ?limit and ?pod of the request answered by the writer. */
+int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+              view_writer write);
+
+/* The same for a page that is no JSON and takes no questions: its type is left to others. */
+int views_ask_text(struct views *views, const struct serve_request *request, view_writer write);
+
 /* For serve_options, with the views as user. */
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);
+
+/* For other views: a pod of the queue as an object, and the events that a plugin of the mask which rejected it has
+ * rules for. */
+void views_put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
+                     bool wakes, int64_t now_ns);
+void views_each_wake(const struct profile *profile, uint64_t mask,
+                     void (*visit)(void *context, const char *plugin, struct str event), void *context);
 
 /* The same without a server; on the core thread. `only` empty: everybody, up to `limit`. */
 void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,

@@ -1,7 +1,12 @@
 """`berth explain`: the answer, in JSON and as a table."""
 import json
+import os
+import subprocess
+import sys
 
 import cli
+
+EXTENDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "extender", "extender.py")
 
 CLUSTER = [
     cli.node("big", cpu="8"), cli.node("small", cpu="1"),
@@ -27,7 +32,10 @@ class Answer(cli.Case):
         self.assertEqual(found["nodes"]["tainted"]["plugin"], "TaintToleration")
 
     def test_namespace_may_be_left_out(self):
-        self.assertEqual(self.explain(CLUSTER, "p"), self.explain(CLUSTER, "default/p"))
+        short, full = self.explain(CLUSTER, "p"), self.explain(CLUSTER, "default/p")
+        for answer in (short, full):
+            del answer["cost"]  # no two runs take the same time
+        self.assertEqual(short, full)
 
     def test_nothing_fits(self):
         found = self.explain([cli.node("a", cpu="1"), cli.pod("p", cpu="2")], "p")
@@ -120,6 +128,79 @@ class WhichPod(cli.Case):
         self.assertEqual(found["nodes"]["a"], {"feasible": True, "scores": {}, "total": 1})
 
 
+class Cost(cli.Case):
+    def test_plugins(self):
+        cost = self.explain(CLUSTER, "p")["cost"]
+        plugins = {row["plugin"]: row for row in cost["plugins"]}
+        self.assertEqual(plugins["NodeUnschedulable"]["points"], ["Filter"])
+        self.assertEqual(plugins["NodeUnschedulable"]["calls"], 3)
+        self.assertIn("Score", plugins["NodeResourcesFit"]["points"])
+        self.assertGreater(cost["microseconds"], 0)
+        self.assertLessEqual(sum(row["share"] for row in cost["plugins"]), 1.01)
+        for row in cost["plugins"]:
+            self.assertNotIn("file", row)
+        self.assertNotIn("extenders", cost)
+
+    def test_preemption_is_a_plugin(self):
+        cost = self.explain([cli.node("a", cpu="1"), cli.pod("p", cpu="2")], "p")["cost"]
+        self.assertIn(["PostFilter"], [row["points"] for row in cost["plugins"] if row["plugin"] == "DefaultPreemption"])
+
+    def extended(self, *args):
+        process = subprocess.Popen([sys.executable, EXTENDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for close in (process.wait, process.stdout.close, process.stdin.close):
+            self.addCleanup(close)
+        url = "http://127.0.0.1:%d/x" % int(process.stdout.readline())
+        config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                            "kind: KubeSchedulerConfiguration\nextenders:\n"
+                            "- {urlPrefix: '%s', filterVerb: filter, prioritizeVerb: prioritize, weight: 2}\n" % url)
+        pod = cli.pod("p")
+        pod["metadata"]["annotations"] = {"extender.example/refuse": "b=no license", "extender.example/scores": "c=10"}
+        objects = [cli.node("a"), cli.node("b"), cli.node("c"), pod]
+        return url, self.explain(objects, "p", "--config", config, *args)
+
+    def test_extenders_are_asked(self):
+        url, found = self.extended()
+        self.assertEqual(found["best"], ["c"])
+        self.assertEqual((found["nodes"]["c"]["extenders"], found["nodes"]["a"]["extenders"]), (200, 0))
+        self.assertEqual(found["nodes"]["c"]["total"], sum(found["nodes"]["c"]["scores"].values()) + 200)
+        self.assertEqual(found["nodes"]["b"]["reasons"], ["no license"])
+        [extender] = found["cost"]["extenders"]
+        self.assertEqual((extender["url"], extender["asked"], extender["calls"], extender["failures"]), (url, True, 2, 0))
+        self.assertGreater(extender["share"], 0)
+
+    def test_extenders_are_named(self):
+        url, found = self.extended("--no-extenders")
+        self.assertEqual(found["best"], ["a", "b", "c"])
+        self.assertEqual(found["cost"]["extenders"], [{"url": url, "asked": False}])
+        self.assertNotIn("extenders", found["nodes"]["a"])
+
+
+class Server(cli.Case):
+    """What can be said without a running scheduler; tests/e2e asks one."""
+    URL = "https://127.0.0.1:1"
+
+    def test_help(self):
+        page = self.berth("explain", "--help").out
+        for word in ("--server URL", "--insecure-skip-tls-verify", "/debug/berth/explain"):
+            self.assertIn(word, page)
+
+    def test_what_does_not_go_together(self):
+        for more in (["-f", "x"], ["--config", "x"], ["--plugin", "x.so"], ["--as-if-pending"], ["--no-extenders"]):
+            self.refuse(self.berth("explain", "--server", self.URL, "p", *more), "--server")
+        self.refuse(self.berth("explain", "--insecure-skip-tls-verify", "-f", "x", "p"), "goes with --server")
+        self.refuse(self.berth("explain", "--server", self.URL), "wants one pod")
+
+    def test_nobody_answers(self):
+        config = self.write("kubeconfig", json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": "t"}}],
+            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:2"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
+        result = self.berth("explain", "--server", self.URL, "--kubeconfig", config, "--insecure-skip-tls-verify", "p")
+        self.assertEqual((result.code, result.out), (1, ""))
+        self.assertTrue(result.err.startswith("berth: " + self.URL + ": "), result.err)
+        self.assertEqual(result.err.count("\n"), 1)
+
+
 class Table(cli.Case):
     def table(self, objects, *args, **more):
         result = self.berth("explain", "-f", self.write("c.json", objects), *args, **more)
@@ -129,7 +210,7 @@ class Table(cli.Case):
     def test_sections(self):
         text = self.table(CLUSTER, "p")
         for words in ("It goes to big", "NODE", "TOTAL", "TAINTS", "FIT", "REJECTED", "Insufficient cpu",
-                      "TaintToleration", "priority 5"):
+                      "TaintToleration", "priority 5", "This evaluation took"):
             self.assertIn(words, text)
         self.assertNotIn("\033", text)
 

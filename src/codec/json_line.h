@@ -1,7 +1,7 @@
 /* json_line.h: an object on one line inside JSON that is otherwise spread out: a list of thousands of small objects
  * is a line each, for eyes and for line tools. */
-#ifndef CMD_JSON_LINE_H
-#define CMD_JSON_LINE_H
+#ifndef CODEC_JSON_LINE_H
+#define CODEC_JSON_LINE_H
 
 #include "codec/json_writer.h"
 

@@ -1,8 +1,8 @@
 /* term.h: what a person looks at: colours where they are wanted, columns that line up, bars, wrapped text.
  *
  * Widths count characters, not bytes. Colours are on only for a terminal, and never when NO_COLOR is set. */
-#ifndef CMD_TERM_H
-#define CMD_TERM_H
+#ifndef BASE_TERM_H
+#define BASE_TERM_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -30,6 +30,8 @@ void term_wrap(struct term *term, unsigned indent, struct str text);
 void term_bar(struct term *term, double share, unsigned cells);
 /* How many columns a text takes. */
 size_t text_width(struct str text);
+/* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
+const char *grouped(int64_t number);
 
 /* A table whose columns are as wide as their widest cell. The first row is the heading. */
 struct grid_cell {

@@ -2,8 +2,8 @@
  *
  * First the answer in a sentence, then the nodes that could take the pod by total, then why the others can not, most
  * frequent reason first, then who could make room. */
-#include "cmd/common.h"
-#include "cmd/explain_print.h"
+#include "base/term.h"
+#include "sim/explain_print.h"
 
 /* Headings that keep the table narrow; other plugins go by their names. */
 static const char *short_heading(const char *plugin)
@@ -43,12 +43,7 @@ static void print_best(const struct explanation *explanation, struct term *term)
 
 static void print_answer(const struct explanation *explanation, struct term *term)
 {
-    const struct pod *pod = explanation->cycle.pod;
     struct strbuf *out = term->out;
-    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
-    strbuf_printf(out, "  priority %d, scheduler ", explanation->cycle.info->priority);
-    strbuf_str(out, explanation->profile->scheduler_name);
-    strbuf_puts(out, "\n\n");
     if (!status_ok(explanation->pre_enqueue)) {
         struct arena scratch = { 0 };
         term_paint(term, PAINT_WARN, "It is held back");
@@ -98,6 +93,10 @@ static void heading_cells(const struct explanation *explanation, struct grid *gr
         grid->columns++;
         grid_cell(grid, true, PAINT_BOLD, "%s", short_heading(order->items[p]->plugin->name));
     }
+    if (explanation->profile->extenders) {
+        grid->columns++;
+        grid_cell(grid, true, PAINT_BOLD, "EXTENDERS");
+    }
 }
 
 static void node_cells(const struct explanation *explanation, struct grid *grid, const struct ranked *node,
@@ -112,6 +111,9 @@ static void node_cells(const struct explanation *explanation, struct grid *grid,
         if (!(explanation->cycle.skip_score >> order->items[p]->index & 1))
             grid_cell(grid, true, PAINT_NONE, "%lld",
                       (long long)scores->scores[(size_t)node->place * scores->plugins + p]);
+    if (explanation->profile->extenders)
+        grid_cell(grid, true, PAINT_NONE, "%lld",
+                  (long long)explain_extender_score(explanation, node->place));
 }
 
 /* A plugin's score times its weight is what the columns show: say so where it is not plain. */
@@ -157,12 +159,6 @@ static void print_feasible(const struct explanation *explanation, struct term *t
 
 /* ---- nodes that can not ---- */
 
-struct refusal {
-    struct str plugin, text;
-    uint32_t nodes;
-    struct str example; /* the first by name */
-};
-
 static int by_nodes(const void *a, const void *b)
 {
     const struct refusal *x = a, *y = b;
@@ -172,15 +168,13 @@ static int by_nodes(const void *a, const void *b)
     return by_plugin ? by_plugin : str_cmp(x->text, y->text);
 }
 
-typedef VEC(struct refusal) refusal_vec;
-
 /* Groups of nodes that the same plugin rejects with the same reasons. */
 static void collect_refusals(const struct explanation *explanation, struct arena *arena, refusal_vec *ret)
 {
     struct strmap places = { 0 };
     for (uint32_t i = 0; i < explanation->rows_len; i++) {
         uint32_t row = explanation->rows[i];
-        if (explanation->places[row])
+        if (explanation->places[row] || explain_is_unasked(explanation, row))
             continue;
         struct status status = diagnosis_get(&explanation->evaluation.diagnosis, row);
         struct str plugin = str_from(status.plugin ? status.plugin->name : "");
@@ -196,8 +190,35 @@ static void collect_refusals(const struct explanation *explanation, struct arena
         ret->items[place - 1].nodes++;
     }
     strmap_release(&places);
-    if (ret->len)
-        qsort(ret->items, ret->len, sizeof(*ret->items), by_nodes);
+    refusals_sort(ret);
+}
+
+void refusals_sort(refusal_vec *refusals)
+{
+    if (refusals->len)
+        qsort(refusals->items, refusals->len, sizeof(*refusals->items), by_nodes);
+}
+
+void refusals_print(const refusal_vec *refusals, struct term *term, uint32_t top)
+{
+    struct grid grid = { .columns = 4 };
+    static const char *const headings[] = { "REJECTED", "BY", "WHY", "SUCH AS" };
+    if (!refusals->len)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
+        grid_cell(&grid, i == 0, PAINT_BOLD, "%s", headings[i]);
+    for (size_t i = 0; i < refusals->len && i < top; i++) {
+        const struct refusal *refusal = &refusals->items[i];
+        grid_cell(&grid, true, PAINT_NONE, "%s", grouped(refusal->nodes));
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->plugin));
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->text));
+        grid_cell(&grid, false, PAINT_DIM, STR_FMT, STR_ARG(refusal->example));
+    }
+    strbuf_putc(term->out, '\n');
+    grid_print(&grid, term, 2);
+    if (refusals->len > top)
+        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(refusals->len - top)));
+    grid_release(&grid);
 }
 
 static void print_refusals(const struct explanation *explanation, struct term *term, uint32_t top)
@@ -207,24 +228,7 @@ static void print_refusals(const struct explanation *explanation, struct term *t
     if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
         return;
     collect_refusals(explanation, &scratch, &refusals);
-    if (refusals.len) {
-        struct grid grid = { .columns = 4 };
-        static const char *const headings[] = { "REJECTED", "BY", "WHY", "SUCH AS" };
-        for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
-            grid_cell(&grid, i == 0, PAINT_BOLD, "%s", headings[i]);
-        for (size_t i = 0; i < refusals.len && i < top; i++) {
-            const struct refusal *refusal = &refusals.items[i];
-            grid_cell(&grid, true, PAINT_NONE, "%s", grouped(refusal->nodes));
-            grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->plugin));
-            grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->text));
-            grid_cell(&grid, false, PAINT_DIM, STR_FMT, STR_ARG(refusal->example));
-        }
-        strbuf_putc(term->out, '\n');
-        grid_print(&grid, term, 2);
-        if (refusals.len > top)
-            term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(refusals.len - top)));
-        grid_release(&grid);
-    }
+    refusals_print(&refusals, term, top);
     vec_release(&refusals);
     arena_release(&scratch);
 }
@@ -298,10 +302,36 @@ static void print_preemption(const struct explanation *explanation, struct term 
     arena_release(&scratch);
 }
 
-void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)
+static void print_unasked(const struct explanation *explanation, struct term *term)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < explanation->rows_len; i++)
+        nodes += explain_is_unasked(explanation, explanation->rows[i]);
+    if (nodes)
+        strbuf_printf(term->out, "\nNobody was asked about %s other node%s: enough can take it.\n",
+                      grouped(nodes), nodes == 1 ? "" : "s");
+    if (explanation->unasked)
+        strbuf_printf(term->out,
+                      "\n%s has a say in that too; what it does about a real pod is not tried here.\n",
+                      explanation->unasked);
+}
+
+void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     print_answer(explanation, term);
     print_feasible(explanation, term, top);
     print_refusals(explanation, term, top);
     print_preemption(explanation, term, top);
+    print_unasked(explanation, term);
+}
+
+void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    const struct pod *pod = explanation->cycle.pod;
+    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+    strbuf_printf(term->out, "  priority %d, scheduler ", explanation->cycle.info->priority);
+    strbuf_str(term->out, explanation->profile->scheduler_name);
+    strbuf_puts(term->out, "\n\n");
+    explain_table_answer(explanation, term, top);
+    explain_table_cost(explanation, term, top);
 }

@@ -1,6 +1,6 @@
 /* explain_json.c: an explanation as JSON: preFilter, nodes, best, message and preemption as docs/CLI.md names them. */
-#include "cmd/explain_print.h"
-#include "cmd/json_line.h"
+#include "codec/json_line.h"
+#include "sim/explain_print.h"
 
 static void put_reasons(struct json_writer *json, struct status status)
 {
@@ -53,8 +53,9 @@ static void put_scores(struct json_writer *json, const struct explanation *expla
         json_int(json, scores->scores[(size_t)place * scores->plugins + p]);
     }
     json_end_object(json);
-    json_key(json, STR("total"));
-    json_int(json, scores->totals[place]);
+    if (explanation->profile->extenders)
+        json_member_int(json, "extenders", explain_extender_score(explanation, place));
+    json_member_int(json, "total", scores->totals[place]);
 }
 
 static void put_node(struct json_writer *json, const struct explanation *explanation, uint32_t row)
@@ -62,6 +63,11 @@ static void put_node(struct json_writer *json, const struct explanation *explana
     uint32_t place = explanation->places[row];
     json_key(json, cluster_node_name(explanation->cluster, row));
     json_begin_line(json);
+    if (explain_is_unasked(explanation, row)) {
+        json_member_bool(json, "asked", false);
+        json_end_line(json);
+        return;
+    }
     json_key(json, STR("feasible"));
     json_bool(json, place > 0);
     if (place)
@@ -114,38 +120,41 @@ static void put_preemption(struct json_writer *json, const struct explanation *e
     arena_release(&scratch);
 }
 
+void explain_members(const struct explanation *explanation, struct json_writer *json)
+{
+    const struct pod *pod = explanation->cycle.pod;
+    struct arena scratch = { 0 };
+    json_member_str(json, "pod", pod_full_name(pod, &scratch));
+    json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
+    json_member_int(json, "priority", explanation->cycle.info->priority);
+    if (!status_ok(explanation->pre_enqueue)) {
+        json_key(json, STR("preEnqueue"));
+        json_begin_object(json);
+        put_status(json, explanation->pre_enqueue);
+        json_end_object(json);
+    }
+    put_pre_filter(json, &explanation->evaluation);
+    json_key(json, STR("nodes"));
+    json_begin_object(json);
+    for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
+        put_node(json, explanation, explanation->rows[i]);
+    json_end_object(json);
+    put_rows(json, explanation, "best", explanation->best, explanation->best_len);
+    if (!str_empty(explanation->message))
+        json_member_str(json, "message", explanation->message);
+    if (explanation->preempts)
+        put_preemption(json, explanation);
+    if (explanation->unasked)
+        json_member_str(json, "notAsked", str_from(explanation->unasked));
+    explain_cost_member(explanation, json);
+    arena_release(&scratch);
+}
+
 void explain_json(const struct explanation *explanation, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    const struct pod *pod = explanation->cycle.pod;
-    struct arena scratch = { 0 };
     json_begin_object(&json);
-    json_key(&json, STR("pod"));
-    json_str(&json, pod_full_name(pod, &scratch));
-    json_key(&json, STR("schedulerName"));
-    json_str(&json, explanation->profile->scheduler_name);
-    json_key(&json, STR("priority"));
-    json_int(&json, explanation->cycle.info->priority);
-    if (!status_ok(explanation->pre_enqueue)) {
-        json_key(&json, STR("preEnqueue"));
-        json_begin_object(&json);
-        put_status(&json, explanation->pre_enqueue);
-        json_end_object(&json);
-    }
-    put_pre_filter(&json, &explanation->evaluation);
-    json_key(&json, STR("nodes"));
-    json_begin_object(&json);
-    for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
-        put_node(&json, explanation, explanation->rows[i]);
-    json_end_object(&json);
-    put_rows(&json, explanation, "best", explanation->best, explanation->best_len);
-    if (!str_empty(explanation->message)) {
-        json_key(&json, STR("message"));
-        json_str(&json, explanation->message);
-    }
-    if (explanation->preempts)
-        put_preemption(&json, explanation);
+    explain_members(explanation, &json);
     json_end_object(&json);
     strbuf_putc(out, '\n');
-    arena_release(&scratch);
 }

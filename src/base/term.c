@@ -1,5 +1,5 @@
 /* term.c: colours, columns, bars and wrapped text; see term.h. */
-#include "cmd/term.h"
+#include "base/term.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -172,4 +172,23 @@ void grid_release(struct grid *grid)
 {
     vec_release(&grid->cells);
     arena_release(&grid->arena);
+}
+
+const char *grouped(int64_t number)
+{
+    enum { BUFFERS = 8 };
+    static _Thread_local char buffers[BUFFERS][32];
+    static _Thread_local unsigned next;
+    char digits[24];
+    char *out = buffers[next++ % BUFFERS];
+    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
+    int at = 0;
+    for (int i = 0; i < len; i++) {
+        bool group = i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-';
+        if (group)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+    return out;
 }
