@@ -27,6 +27,7 @@ struct module_rule {
 static struct {
     enum log_format format;
     int fd;
+    bool split;
     int32_t modules_highest;
     VEC(struct module_rule) modules;
 } settings = { .fd = STDERR_FILENO };
@@ -71,6 +72,7 @@ int log_init(const struct log_options *options, struct error *err)
 {
     settings.format = options->format;
     settings.fd = options->fd ? options->fd : STDERR_FILENO;
+    settings.split = options->split;
     forget_modules();
     int r = 0;
     for (struct str rest = str_from(options->vmodule); rest.len && r == 0;) {
@@ -143,6 +145,18 @@ static void put_text_string(struct strbuf *out, struct str text)
     strbuf_puts(out, " >");
 }
 
+/* The same in both formats. */
+static void put_list(struct strbuf *out, const struct log_value *value)
+{
+    strbuf_putc(out, '[');
+    for (int64_t i = 0; i < value->number; i++) {
+        if (i)
+            strbuf_putc(out, ',');
+        format_json(out, value->items[i]);
+    }
+    strbuf_putc(out, ']');
+}
+
 static void put_text_value(struct strbuf *out, const struct log_value *value)
 {
     _cleanup_(strbuf_release) struct strbuf ref = { 0 };
@@ -169,6 +183,9 @@ static void put_text_value(struct strbuf *out, const struct log_value *value)
         strbuf_putc(out, '"');
         format_duration(out, value->number);
         strbuf_putc(out, '"');
+        break;
+    case LOG_VALUE_LIST:
+        put_list(out, value);
         break;
     }
 }
@@ -248,6 +265,9 @@ static void put_json_value(struct strbuf *out, const struct log_value *value)
         format_duration(out, value->number);
         strbuf_putc(out, '"');
         break;
+    case LOG_VALUE_LIST:
+        put_list(out, value);
+        break;
     }
 }
 
@@ -267,12 +287,19 @@ static void put_json_rest(struct strbuf *out, enum log_severity severity, int32_
     strbuf_putc(out, '}');
 }
 
+/* With split streams a warning is an error in text and none in JSON, as there. */
+static int stream_of(enum log_severity severity)
+{
+    bool is_info = severity == LOG_INFO || (severity == LOG_WARNING && settings.format == LOG_JSON);
+    return settings.split && is_info ? STDOUT_FILENO : settings.fd;
+}
+
 /* Where the line cannot be written there is nobody to tell. */
-static void write_line(struct str line)
+static void write_line(int fd, struct str line)
 {
     pthread_mutex_lock(&writing);
     while (line.len) {
-        ssize_t n = write(settings.fd, line.ptr, line.len);
+        ssize_t n = write(fd, line.ptr, line.len);
         if (n < 0 && errno != EINTR)
             break;
         line = str_slice(line, n > 0 ? (size_t)n : 0, line.len);
@@ -295,7 +322,7 @@ void log_write(enum log_severity severity, int32_t level, const char *file, int 
         put_text(&out, err, message, values, len);
     }
     strbuf_putc(&out, '\n');
-    write_line(strbuf_slice(&out));
+    write_line(stream_of(severity), strbuf_slice(&out));
     errno = saved;
 }
 

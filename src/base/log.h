@@ -24,15 +24,17 @@ enum log_value_kind {
     LOG_VALUE_DOUBLE,
     LOG_VALUE_BOOL,
     LOG_VALUE_REF,
-    LOG_VALUE_DURATION
+    LOG_VALUE_DURATION,
+    LOG_VALUE_LIST
 };
 
 struct log_value {
     const char *key;
     enum log_value_kind kind;
     struct str text, namespace; /* STR; REF: name and namespace */
-    int64_t number;             /* INT, BOOL; DURATION: nanoseconds */
+    int64_t number;             /* INT, BOOL; DURATION: nanoseconds; LIST: how many */
     double real;
+    const struct str *items; /* LIST */
 };
 
 struct log_options {
@@ -40,6 +42,7 @@ struct log_options {
     int32_t verbosity;   /* -v */
     const char *vmodule; /* "pattern=N,..." by file name without .c; NULL: none */
     int fd;              /* 0: standard error */
+    bool split;          /* what is no error goes to standard output */
 };
 
 /* Before other threads start. -EINVAL: a pattern of vmodule is wrong. */
@@ -92,6 +95,11 @@ static inline struct log_value log_bool(const char *key, bool is)
 static inline struct log_value log_ref(const char *key, struct str namespace, struct str name)
 {
     return (struct log_value){ .key = key, .kind = LOG_VALUE_REF, .text = name, .namespace = namespace };
+}
+/* Texts: ["a","b"]. */
+static inline struct log_value log_list(const char *key, const struct str *items, size_t len)
+{
+    return (struct log_value){ .key = key, .kind = LOG_VALUE_LIST, .items = items, .number = (int64_t)len };
 }
 static inline struct log_value log_duration(const char *key, int64_t ns)
 {

@@ -19,3 +19,10 @@ void memory_for_daemon(void)
     mallopt(M_TOP_PAD, KEPT_BYTES_MAX / 4);
 #endif
 }
+
+void memory_give_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}

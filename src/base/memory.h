@@ -4,5 +4,8 @@
 
 /* Freed memory goes back to the system soon. Before the first thread starts. */
 void memory_for_daemon(void);
+/* What is free goes back now, also where it lies between what is in use. Takes milliseconds, in which other threads may
+ * wait for memory: for rare occasions. */
+void memory_give_back(void);
 
 #endif

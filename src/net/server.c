@@ -1,11 +1,10 @@
 /* server.c: the server's thread: places for connections, the loop, and the mailbox of answers from other threads. */
 #include "net/server.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/epoll.h>
@@ -14,15 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "net/server_impl.h"
 
 enum {
     EVENTS_MAX = 128,
     ACCEPTS_MAX = 64, /* in one turn, so that a flood of connections does not keep the loop from the others */
-    BACKLOG = 1024,
     SWEEP_MS_MIN = 20,
     FULL_PAUSE_MS = 100,
     KEEPALIVE_S = 180,
+    CROWD_MIN = 128, /* connections that leave holes worth giving back */
+    GIVE_BACK_MS = 60000,
     UNACKNOWLEDGED_MS = 30000,
 };
 
@@ -47,7 +48,16 @@ static void problem(struct server *server, const char *sentence)
         server->options.on_problem(server->options.user, sentence);
 }
 
-/* The connection that was silent for the longest time; those between two requests go before all others. */
+/* Who goes first when there is no place left: those between two requests, then those whose request is not whole, and
+ * last those whose answer is being made or sent. */
+static int worth(const struct conn *conn)
+{
+    if (conn_is_idle(conn) && conn->has_requested)
+        return 0;
+    return conn->state == CONN_ANSWERING || conn->state == CONN_WRITING ? 2 : 1;
+}
+
+/* The connection that was silent for the longest time, of those that are worth least. */
 static struct conn *idlest(const struct server *server)
 {
     struct conn *found = NULL;
@@ -55,8 +65,8 @@ static struct conn *idlest(const struct server *server)
         struct conn *conn = server->slots[i];
         if (!conn)
             continue;
-        bool idle = conn_is_idle(conn), found_idle = found && conn_is_idle(found);
-        if (!found || (idle && !found_idle) || (idle == found_idle && conn->active_ns < found->active_ns))
+        int order = found ? worth(conn) - worth(found) : -1;
+        if (order < 0 || (order == 0 && conn->active_ns < found->active_ns))
             found = conn;
     }
     return found;
@@ -72,39 +82,12 @@ static bool evict(struct server *server)
     return true;
 }
 
-static void describe(const struct sockaddr_storage *address, char *text, size_t size)
-{
-    char ip[INET6_ADDRSTRLEN] = "";
-    uint16_t port = 0;
-    bool brackets = false;
-    if (address->ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-        inet_ntop(AF_INET, &v4->sin_addr, ip, sizeof(ip));
-        port = ntohs(v4->sin_port);
-    } else if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-        port = ntohs(v6->sin6_port);
-        if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-            inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], ip, sizeof(ip));
-        } else {
-            inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof(ip));
-            brackets = true;
-        }
-    }
-    snprintf(text, size, brackets ? "[%s]:%u" : "%s:%u", ip, port);
-}
-
-static void set_option(int fd, int level, int name, int value)
-{
-    (void)setsockopt(fd, level, name, &value, sizeof(value));
-}
-
 static void welcome(struct server *server, int fd, const struct sockaddr_storage *address)
 {
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS);
+    socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    socket_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+    socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS);
     SSL *ssl = server->tls ? server_tls_accept(server->tls, fd) : NULL;
     struct conn *conn = xcalloc(1, sizeof(*conn));
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
@@ -121,7 +104,7 @@ static void welcome(struct server *server, int fd, const struct sockaddr_storage
     conn->active_ns = server_now_ns();
     conn->slot = server->free_slots.items[--server->free_slots.len];
     server->slots[conn->slot] = conn;
-    describe(address, conn->remote, sizeof(conn->remote));
+    socket_describe(address, conn->remote, sizeof(conn->remote));
     atomic_fetch_add(&server->accepted, 1);
     atomic_fetch_add(&server->connections, 1);
     conn->state = ssl ? CONN_HANDSHAKE : CONN_HEAD;
@@ -179,15 +162,29 @@ static void message_free(struct message *message)
     free(message);
 }
 
-static void answer(struct server *server, uint64_t id, int status, struct str headers, struct str body,
-                   bool close, bool run)
+/* The connection whose request waits for its answer, or NULL. */
+static struct conn *find(struct server *server, uint64_t id)
 {
     uint32_t slot = (uint32_t)(id & 0xffff);
     struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
-    if (!conn || !id || conn->request_id != id)
-        return;
-    conn_answer(conn, status, headers, body, close);
-    if (run)
+    return conn && id && conn->request_id == id ? conn : NULL;
+}
+
+/* To be sent by conn_run(). NULL: there is nobody to answer. */
+static struct conn *answer(struct server *server, uint64_t id, int status, struct str headers,
+                           struct str body, bool close)
+{
+    struct conn *conn = find(server, id);
+    if (conn)
+        conn_answer(conn, status, headers, body, close);
+    return conn;
+}
+
+static void deliver(struct server *server, const struct message *message)
+{
+    struct conn *conn = answer(server, message->id, message->status, strbuf_slice(&message->headers),
+                               strbuf_slice(&message->body), message->close);
+    if (conn)
         conn_run(conn);
 }
 
@@ -204,8 +201,7 @@ static void read_mail(struct server *server)
         if (message->call)
             message->call(message->context);
         else
-            answer(server, message->id, message->status, strbuf_slice(&message->headers),
-                   strbuf_slice(&message->body), message->close, true);
+            deliver(server, message);
         message_free(message);
         message = next;
     }
@@ -292,6 +288,23 @@ static void bury(struct server *server)
     }
 }
 
+/* A crowd leaves memory in pieces that nobody else needs. Once it has gone, and now and then at most. */
+static void clean_up(struct server *server)
+{
+    uint32_t connections = (uint32_t)atomic_load(&server->connections);
+    server->crowd = MAX(server->crowd, connections);
+    if (server->crowd < CROWD_MIN || connections > server->crowd / 8)
+        return;
+    int64_t now = server_now_ns();
+    if (now >= server->give_back_ns) {
+        memory_give_back();
+        server->crowd = connections;
+        server->give_back_ns = now + GIVE_BACK_MS * NS_PER_MS;
+    } else {
+        server->wake_ns = MIN(server->wake_ns, server->give_back_ns);
+    }
+}
+
 static int wait_ms(const struct server *server)
 {
     if (server->again.len)
@@ -340,6 +353,7 @@ static void *thread_main(void *user)
         read_mail(server);
         sweep(server);
         bury(server);
+        clean_up(server);
     }
     stop_listening(server);
     for (uint32_t i = 0; i < server->limits.connections_max; i++)
@@ -378,11 +392,10 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
                           STR_ARG(header->value));
     }
     if (here == server) {
-        answer(server, id, response->status, strbuf_slice(&headers), response->body, response->close, false);
+        struct conn *conn =
+            answer(server, id, response->status, strbuf_slice(&headers), response->body, response->close);
         /* Whoever called on_request() sends it; an answer outside of it is sent with the next turn. */
-        uint32_t slot = (uint32_t)(id & 0xffff);
-        struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
-        if (conn && conn->state == CONN_WRITING && !conn->dispatching && !conn->waits_again) {
+        if (conn && !conn->dispatching && !conn->waits_again) {
             conn->waits_again = true;
             *vec_push(&server->again) = conn;
         }
@@ -398,67 +411,26 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
     post(server, message);
 }
 
+void server_patience(struct server *server, uint64_t id, int64_t ms)
+{
+    struct conn *conn = find(server, id);
+    if (conn)
+        conn_deadline(conn, ms);
+}
+
+bool server_is_awaited(struct server *server, uint64_t id)
+{
+    const struct conn *conn = find(server, id);
+    struct pollfd pollfd = { .fd = conn ? conn->fd : -1, .events = POLLRDHUP };
+    return conn && poll(&pollfd, 1, 0) <= 0;
+}
+
 void server_call(struct server *server, void (*call)(void *context), void *context)
 {
     struct message *message = xcalloc(1, sizeof(*message));
     message->call = call;
     message->context = context;
     post(server, message);
-}
-
-static int open_socket(int family, const struct server_options *options, struct error *err)
-{
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return error_set(err, -errno, "failed to create listener: %s", strerror(errno));
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (options->reuse_port)
-        set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-    if (family == AF_INET6)
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    return fd;
-}
-
-static int bind_to(const struct sockaddr *address, socklen_t len, const struct server_options *options,
-                   struct error *err)
-{
-    int fd = open_socket(address->sa_family, options, err);
-    if (fd < 0)
-        return fd;
-    if (bind(fd, address, len) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int r = error_set(err, -errno, "failed to create listener: failed to listen on %s:%u: %s",
-                      options->address && *options->address ? options->address : "0.0.0.0", options->port,
-                      strerror(errno));
-    close(fd);
-    return r;
-}
-
-static int open_listener(struct server *server, struct error *err)
-{
-    const struct server_options *options = &server->options;
-    const char *text = options->address && *options->address ? options->address : "::";
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(options->port) };
-    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(options->port) };
-    bool is_v4 = inet_pton(AF_INET, text, &v4.sin_addr) == 1;
-    if (!is_v4 && inet_pton(AF_INET6, text, &v6.sin6_addr) != 1)
-        return error_set(err, -EINVAL, "\"%s\" is not an IP address", text);
-    bool all = is_v4 ? v4.sin_addr.s_addr == htonl(INADDR_ANY) : IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
-    int fd = -1;
-    if (all || !is_v4)
-        fd = bind_to((struct sockaddr *)&v6, sizeof(v6), options, err);
-    if (is_v4 ? fd < 0 : fd == -EAFNOSUPPORT && all)
-        fd = bind_to((struct sockaddr *)&v4, sizeof(v4), options, err);
-    if (fd < 0)
-        return fd;
-    struct sockaddr_storage bound;
-    socklen_t len = sizeof(bound);
-    if (getsockname(fd, (struct sockaddr *)&bound, &len) == 0)
-        server->port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
-                                                        : ((struct sockaddr_in6 *)&bound)->sin6_port);
-    server->listen_fd = fd;
-    server->listens = true;
-    return 0;
 }
 
 #define DEFAULT(field, value) limits->field = limits->field ? limits->field : (value)
@@ -506,9 +478,11 @@ static int prepare(struct server *server, struct error *err)
 
 int server_start(struct server *server, struct error *err)
 {
-    /* Signals are the business of other threads; SIGPIPE, of a client that is gone, of nobody. */
+    /* Signals are the business of other threads; SIGPIPE, of a client that is gone, of nobody. But a profile looks at
+     * every thread. */
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGPROF);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = pthread_create(&server->thread, NULL, thread_main, server);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -552,7 +526,7 @@ int server_new(const struct server_options *options, struct server **ret, struct
     set_defaults(server);
     int r = options->tls ? server_tls_new(options->tls, &server->tls, err) : 0;
     if (r == 0)
-        r = open_listener(server, err);
+        r = socket_listen(server, err);
     if (r == 0)
         r = prepare(server, err);
     server->options.address = NULL;

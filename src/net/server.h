@@ -95,6 +95,10 @@ void server_free(struct server *server);
 
 /* From any thread. An id that has been answered, or whose client is gone, is fine: then nothing happens. */
 void server_respond(struct server *server, uint64_t id, const struct server_response *response);
+/* For an answer that takes its time: ms from now instead of limits.answer_ms. On the server's thread. */
+void server_patience(struct server *server, uint64_t id, int64_t ms);
+/* Has the request no answer yet, and a client that waits for one? On the server's thread. */
+bool server_is_awaited(struct server *server, uint64_t id);
 /* Calls call(context) on the server's thread, in the order in which calls came. From any thread. What is there when
  * the server ends is still called. */
 void server_call(struct server *server, void (*call)(void *context), void *context);

@@ -83,8 +83,10 @@ struct server {
     struct conn *closed;
     VEC(struct conn *) again; /* have more to do without waiting for the network */
     uint64_t last_id;
-    int64_t wake_ns;   /* no deadline is before */
-    int64_t reload_ns; /* when to look at the certificates */
+    uint32_t crowd;       /* the most connections since memory was given back */
+    int64_t give_back_ns; /* not again before */
+    int64_t wake_ns;      /* no deadline is before */
+    int64_t reload_ns;    /* when to look at the certificates */
     struct error last_problem;
 
     pthread_mutex_t lock;
@@ -96,6 +98,14 @@ struct server {
     atomic_uint_fast32_t connections;
     atomic_size_t response_bytes;
 };
+
+struct sockaddr_storage;
+
+/* Listens at the address of the options; sets listen_fd and port. */
+int socket_listen(struct server *server, struct error *err);
+void socket_option(int fd, int level, int name, int value);
+/* "127.0.0.1:4711" */
+void socket_describe(const struct sockaddr_storage *address, char *text, size_t size);
 
 /* Goes on with a connection as far as it goes now. */
 void conn_run(struct conn *conn);

@@ -248,6 +248,18 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
     return NULL;
 }
 
+/* For a name that nobody gave to a certificate: the first one that is good for it, the main one before the others. */
+static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
+{
+    unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+    for (size_t i = 0; i <= tls->options.sni_count; i++) {
+        X509 *cert = SSL_CTX_get0_certificate(tls->contexts[i]);
+        if (cert && X509_check_host(cert, name.ptr, name.len, flags, NULL) == 1)
+            return tls->contexts[i];
+    }
+    return NULL;
+}
+
 /* The name itself, or the pattern with a star for its first label. */
 static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
 {
@@ -266,6 +278,8 @@ static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
             snprintf(pattern, sizeof(pattern), "*" STR_FMT, (int)(name.len - (size_t)dot), name.ptr + dot);
         context = find_name(tls, (struct str){ pattern, (uint32_t)len });
     }
+    if (!context)
+        context = find_covering(tls, name);
     if (context)
         SSL_set_SSL_CTX(ssl, context);
     return SSL_TLSEXT_ERR_OK;

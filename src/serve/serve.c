@@ -16,13 +16,17 @@
 #include "serve/authz.h"
 #include "serve/delegate.h"
 #include "serve/pages.h"
+#include "serve/pprof.h"
 
 /* Requests whose client may be gone already, and that wait for the API server or a view. */
 enum { CALLS_MAX = 8192 };
+/* How soon a changed certificate is seen. */
+enum { CERTIFICATE_LOOK_MS = 1000 };
 
 struct serve {
     struct arena arena;
     struct pages pages;
+    struct pprof *pprof; /* NULL: no profiling */
     struct server *server;
     struct delegate for_authn, for_authz;
     bool one_delegate; /* for_authz is for_authn's */
@@ -323,6 +327,21 @@ void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply)
     server_call(serve->server, on_answer, answer);
 }
 
+void serve_patience(struct serve *serve, uint64_t id, int64_t ms)
+{
+    server_patience(serve->server, id, ms);
+}
+
+bool serve_is_awaited(struct serve *serve, uint64_t id)
+{
+    return server_is_awaited(serve->server, id);
+}
+
+void serve_call(struct serve *serve, void (*call)(void *context), void *context)
+{
+    server_call(serve->server, call, context);
+}
+
 /* Who is asked about callers. */
 static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct error *err)
 {
@@ -411,6 +430,7 @@ static int open_server(struct serve *serve, const struct serve_options *options,
         .reuse_port = flags->permit_port_sharing,
         .tls = options->plain ? NULL : &tls,
         .limits = options->limits,
+        .reload_ms = CERTIFICATE_LOOK_MS,
         .on_request = on_request,
         .on_problem = on_problem,
         .on_reload = on_reload,
@@ -419,10 +439,28 @@ static int open_server(struct serve *serve, const struct serve_options *options,
     return server_new(&server, &serve->server, err);
 }
 
+/* The host's views, and those of this room. */
+static void make_pages(struct serve *serve, const struct serve_options *options)
+{
+    struct serve_options all = *options;
+    struct serve_view *views = arena_array(&serve->arena, struct serve_view, options->view_count + 2);
+    for (size_t i = 0; i < options->view_count; i++)
+        views[i] = options->views[i];
+    if (options->profiling) {
+        serve->pprof = pprof_new(serve);
+        views[all.view_count++] =
+            (struct serve_view){ PPROF_PATH, pprof_show, serve->pprof, .unlisted = true };
+        views[all.view_count++] =
+            (struct serve_view){ PPROF_PATH "/", pprof_show, serve->pprof, .unlisted = true };
+    }
+    all.views = views;
+    pages_init(&serve->pages, &all);
+}
+
 static int start(struct serve *serve, const struct serve_options *options, struct error *err)
 {
     const struct scheduler_flags *flags = options->flags;
-    pages_init(&serve->pages, options);
+    make_pages(serve, options);
     int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
     if (r == 0)
         r = open_delegates(serve, flags, err);
@@ -439,6 +477,39 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     if (r == 0)
         log_info(0, "Serving securely", log_str("address", flags->bind_address),
                  log_int("port", server_port(serve->server)));
+    return r;
+}
+
+static int check_kubeconfig(struct arena *arena, struct str file, const char *what, struct error *err)
+{
+    struct kube_access access;
+    struct error why;
+    int r = kubeconfig_load(&(struct kube_source){ .kubeconfig = file.ptr }, arena, &access, NULL, &why);
+    return r < 0 ? error_set(err, r, "failed to get delegated %s kubeconfig: %s", what, why.text) : 0;
+}
+
+int serve_check(const struct scheduler_flags *flags, struct error *err)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct server_tls_options options;
+    struct server_tls *tls = NULL;
+    struct trust *trust = NULL;
+    int r = 0;
+    if (flags->secure_port == 0)
+        return 0;
+    if (flags->tls_cert_file.len || flags->tls_sni_cert_key.len) {
+        options = tls_options(&arena, flags, false);
+        options.cert_dir = NULL;
+        r = server_tls_new(&options, &tls, err);
+    }
+    if (r == 0)
+        r = trust_new(flags, NULL, &trust, err);
+    if (r == 0 && flags->authentication_kubeconfig.len)
+        r = check_kubeconfig(&arena, flags->authentication_kubeconfig, "authentication", err);
+    if (r == 0 && flags->authorization_kubeconfig.len)
+        r = check_kubeconfig(&arena, flags->authorization_kubeconfig, "authorization", err);
+    server_tls_free(tls);
+    trust_free(trust);
     return r;
 }
 
@@ -507,6 +578,7 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
 {
     if (!serve)
         return;
+    pprof_stop(serve->pprof);
     if (serve->server && server_is_running(serve->server)) {
         server_drain(serve->server, grace_ms);
         on_server_thread(serve->server, stop_asking, serve);
@@ -514,7 +586,9 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
     delegate_close(&serve->for_authn);
     if (!serve->one_delegate)
         delegate_close(&serve->for_authz);
+    pprof_join(serve->pprof);
     server_free(serve->server);
+    pprof_free(serve->pprof);
     /* Views that have not answered will not: nobody listens. */
     map_for(&serve->awaited, slot) {
         struct call *call = slot->value;

@@ -90,12 +90,20 @@ struct serve_options {
 /* Reads certificates, looks up whom to trust, listens. With --secure-port=0, *ret is NULL and nothing happens; the
  * other functions take that NULL. */
 int serve_start(const struct serve_options *options, struct serve **ret, struct error *err);
+/* Are the files that the flags name such that serve_start() could go on? Listens to nobody and asks nobody. */
+int serve_check(const struct scheduler_flags *flags, struct error *err);
 /* Stops listening, lets requests that are under way end within grace_ms, and frees everything. */
 void serve_stop(struct serve *serve, int64_t grace_ms);
 uint16_t serve_port(const struct serve *serve);
 /* The reply to a request whose view returned -EINPROGRESS, exactly once each. From any thread. Takes the reply's body
  * over. */
 void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply);
+
+/* For views; on the server's thread: how long a reply that comes later may take, and whether its client still waits. */
+void serve_patience(struct serve *serve, uint64_t id, int64_t ms);
+bool serve_is_awaited(struct serve *serve, uint64_t id);
+/* Calls call(context) on the server's thread; not after serve_stop(). From any thread. */
+void serve_call(struct serve *serve, void (*call)(void *context), void *context);
 
 /* For views. */
 void serve_reply_header(struct serve_reply *reply, const char *name, struct str value);

@@ -89,6 +89,9 @@ static void test_text(void **state _unused_)
     assert_string_equal(text_body('E'), "\"Failed\"\n");
     log_warning("Odd", log_duration("after", 1500000000), log_double("share", 0.25));
     assert_string_equal(text_body('W'), "\"Odd\" after=\"1.5s\" share=0.25\n");
+    log_info(0, "Lists", log_list("none", NULL, 0),
+             log_list("two", (struct str[]){ STR("a"), STR("\"") }, 2));
+    assert_string_equal(text_body('I'), "\"Lists\" none=[] two=[\"a\",\"\\\"\"]\n");
     int computed = 0;
     log_info(3, "hidden", log_int("x", ++computed));
     assert_int_equal(computed, 0);
@@ -148,6 +151,8 @@ static void test_json(void **state _unused_)
     assert_string_equal(json_body(), "\"msg\":\"Failed\",\"count\":1,\"err\":\"boom\"}\n");
     log_error(NULL, "Failed");
     assert_string_equal(json_body(), "\"msg\":\"Failed\"}\n");
+    log_info(0, "Lists", log_list("two", (struct str[]){ STR("a"), STR("b") }, 2));
+    assert_string_equal(json_body(), "\"msg\":\"Lists\",\"v\":0,\"two\":[\"a\",\"b\"]}\n");
     log_warning("Odd");
     assert_string_equal(json_body(), "\"msg\":\"Odd\",\"v\":0}\n");
     stop();
@@ -187,6 +192,37 @@ static void test_verbosity(void **state _unused_)
     log_info(4, "shown");
     assert_string_equal(text_body('I'), "\"shown\"\n");
     stop();
+}
+
+/* What goes where with split streams: standard output stands at a pipe meanwhile. */
+static void test_split_streams(void **state _unused_)
+{
+    for (int format = LOG_TEXT; format <= LOG_JSON; format++) {
+        start(LOG_TEXT, 0, NULL);
+        struct log_options options = { .format = (enum log_format)format, .fd = write_end, .split = true };
+        int ends[2], saved = dup(STDOUT_FILENO);
+        char out[1000];
+        assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+        fflush(stdout);
+        dup2(ends[1], STDOUT_FILENO);
+        log_init(&options, NULL);
+        log_info(0, "an info");
+        log_warning("a warning");
+        log_error(NULL, "an error");
+        dup2(saved, STDOUT_FILENO);
+        ssize_t len = read(ends[0], out, sizeof(out) - 1);
+        out[MAX(len, 0)] = '\0';
+        written();
+        assert_non_null(strstr(out, "an info"));
+        assert_null(strstr(out, "an error"));
+        assert_null(strstr(line, "an info"));
+        assert_non_null(strstr(line, "an error"));
+        assert_non_null(strstr(format == LOG_TEXT ? line : out, "a warning"));
+        close(ends[0]);
+        close(ends[1]);
+        close(saved);
+        stop();
+    }
 }
 
 static void test_bad_vmodule(void **state _unused_)
@@ -326,10 +362,15 @@ static void test_lines_stay_whole(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_text_of_several_lines),
-        cmocka_unit_test(test_json),        cmocka_unit_test(test_verbosity),
-        cmocka_unit_test(test_bad_vmodule), cmocka_unit_test(test_quoting),
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_lines_stay_whole),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_several_lines),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_verbosity),
+        cmocka_unit_test(test_split_streams),
+        cmocka_unit_test(test_bad_vmodule),
+        cmocka_unit_test(test_quoting),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_lines_stay_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,8 +362,8 @@ static void test_half_open(void **state _unused_)
     host_stop(&host);
 }
 
-/* All places are taken: the idlest go, those with a request stay. */
-static void test_full(void **state _unused_)
+/* All places are taken: the idlest go, those with a request stay, however busy the others look. */
+static void check_full(const char *said)
 {
     struct host host;
     host_start(&host, (struct server_options){ .limits = { .connections_max = 10 } });
@@ -374,6 +374,7 @@ static void test_full(void **state _unused_)
     struct raw crowd[100];
     for (size_t i = 0; i < ARRAY_SIZE(crowd); i++) {
         crowd[i] = raw_connect(port);
+        raw_send(&crowd[i], said);
         if (i % 10 == 0)
             sleep_ms(5);
     }
@@ -388,6 +389,14 @@ static void test_full(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(crowd); i++)
         raw_close(&crowd[i]);
     host_stop(&host);
+}
+
+static void test_full(void **state _unused_)
+{
+    check_full("");
+    check_full("GET /a HTTP/1.1\r\nHos");
+    check_full("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n12345");
+    check_full("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
 static void raise_descriptors(rlim_t count)

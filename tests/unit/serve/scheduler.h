@@ -17,6 +17,7 @@
 #include "unit/net/certs.h"
 
 static char dir[64], kubeconfig[512];
+static bool no_profiling; /* as with --profiling=false */
 
 /* The host of the tests. */
 struct scheduler {
@@ -142,7 +143,7 @@ static inline int start_with(struct scheduler *scheduler, bool plain, const char
         .user = scheduler,
         .views = views,
         .view_count = ARRAY_SIZE(views),
-        .profiling = true,
+        .profiling = !no_profiling,
         .flagz = true,
         .statusz = true,
         .plain = plain,

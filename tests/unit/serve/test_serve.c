@@ -106,7 +106,17 @@ static const struct page_case {
     { "PUT", "/debug/flags/v", MON, "99999999999", 400,
       "strconv.ParseUint: parsing \"99999999999\": value out of range\n", NULL },
     { "PUT", "/debug/flags/v", MON, "0", 200, "successfully set klog.logging.verbosity to 0\n", NULL },
-    { "GET", "/debug/pprof/", MON, "", 404, "404 page not found\n", NULL },
+    { "GET", "/debug/pprof", MON, "", 302, "<a href=\"/debug/pprof/\">Found</a>.\n\n",
+      "Location: /debug/pprof/\r\nContent-Type: text/html; charset=utf-8\r\n" },
+    { "GET", "/debug/pprof/", MON, "", 200, NULL, "Content-Type: text/html; charset=utf-8" },
+    { "GET", "/debug/pprof/goroutine?debug=2", MON, "", 404, "a C program has no goroutine profile\n",
+      NOSNIFF },
+    { "GET", "/debug/pprof/trace", MON, "", 404, "a C program has no trace profile\n", "X-Go-Pprof: 1" },
+    { "GET", "/debug/pprof/nothing", MON, "", 404, "Unknown profile\n", "X-Go-Pprof: 1" },
+    { "GET", "/debug/pprof/heap", MON, "", 404, NULL, "X-Go-Pprof: 1" },
+    { "GET", "/debug/pprof/heap?debug=1", MON, "", 200, NULL, PLAIN },
+    { "GET", "/debug/pprof/symbol", MON, "", 200, "num_symbols: 1\n", PLAIN },
+    { "POST", "/debug/pprof/symbol", MON, "0+x+0x1+", 200, "num_symbols: 1\n", PLAIN },
 };
 
 static void test_pages(void **state _unused_)
