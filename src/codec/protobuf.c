@@ -53,38 +53,37 @@ const char *protobuf_problem(int code)
 
 /* ---- writing ---- */
 
-static void put_varint(struct strbuf *out, uint64_t value)
+static size_t add_varint(char *to, uint64_t value)
 {
-    char bytes[VARINT_BYTES_MAX];
     size_t len = 0;
     for (; value >= 0x80; value >>= 7)
-        bytes[len++] = (char)(value | 0x80);
-    bytes[len++] = (char)value;
-    strbuf_add(out, bytes, len);
+        to[len++] = (char)(value | 0x80);
+    to[len++] = (char)value;
+    return len;
 }
 
-static void put_key(struct strbuf *out, uint32_t tag, enum protobuf_wire wire)
+/* The key of a field, and the number behind it. */
+static void put_key_and(struct strbuf *out, uint32_t tag, enum protobuf_wire wire, uint64_t value)
 {
-    put_varint(out, (uint64_t)tag << 3 | wire);
+    char bytes[2 * VARINT_BYTES_MAX];
+    size_t len = add_varint(bytes, (uint64_t)tag << 3 | wire);
+    strbuf_add(out, bytes, len + add_varint(bytes + len, value));
 }
 
 void protobuf_put_number(struct strbuf *out, uint32_t tag, uint64_t value)
 {
-    put_key(out, tag, WIRE_VARINT);
-    put_varint(out, value);
+    put_key_and(out, tag, WIRE_VARINT, value);
 }
 
 void protobuf_put_bytes(struct strbuf *out, uint32_t tag, struct str bytes)
 {
-    put_key(out, tag, WIRE_BYTES);
-    put_varint(out, bytes.len);
+    put_key_and(out, tag, WIRE_BYTES, bytes.len);
     strbuf_str(out, bytes);
 }
 
 size_t protobuf_begin(struct strbuf *out, uint32_t tag)
 {
-    put_key(out, tag, WIRE_BYTES);
-    strbuf_putc(out, '\0'); /* room for the length, of which one byte is mostly enough */
+    put_key_and(out, tag, WIRE_BYTES, 0); /* room for the length, of which one byte is mostly enough */
     return out->len;
 }
 

@@ -153,7 +153,7 @@ void yaml_write(struct strbuf *out, yyjson_mut_val *root)
         abort();
     yaml_emitter_set_output(&writer.emitter, write_bytes, out);
     yaml_emitter_set_unicode(&writer.emitter, 1);
-    yaml_emitter_set_width(&writer.emitter, -1);
+    yaml_emitter_set_width(&writer.emitter, 80); /* as Kubernetes does: longer texts go on below */
     emit(&writer, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
     emit(&writer, &event, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
     emit_value(&writer, root, 0);

@@ -49,6 +49,8 @@ static const struct {
     { "lock-object-namespace", "use --leader-elect-resource-namespace" },
     { "address", "there is no serving without TLS; use --bind-address" },
     { "port", "there is no serving without TLS; use --secure-port" },
+    { "insecure-bind-address", "there is no serving without TLS; use --bind-address" },
+    { "insecure-port", "there is no serving without TLS; use --secure-port" },
 #define KLOG "log lines go to standard error; redirect them"
     { "logtostderr", KLOG },
     { "alsologtostderr", KLOG },
@@ -281,22 +283,47 @@ static void override(const void *flags, struct scheduler_config *config)
     flags_apply(flags, config);
 }
 
-int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
-               const struct features *features, struct arena *arena, struct scheduler_config *ret,
-               struct warnings *warnings, struct error *err)
+static struct config_env env_of(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
+                                const struct features *features)
 {
-    const struct config_env env = {
+    return (struct config_env){
         .catalog = catalog,
         .features = features,
         .override = override,
         .override_context = flags,
     };
-    if (str_empty(flags->config))
-        return config_default(&env, arena, ret, err);
+}
+
+static void warn_of_replaced(const struct scheduler_flags *flags, struct arena *arena,
+                             struct warnings *warnings)
+{
     for (size_t i = 0; i < ARRAY_SIZE(replaced_by_config) && warnings; i++)
         if (flags->given[replaced_by_config[i]])
             *vec_push(&warnings->list) =
                 arena_printf(arena, "--%s is ignored, because there is a configuration file",
                              flag_infos[replaced_by_config[i]].name);
+}
+
+int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
+               const struct features *features, struct arena *arena, struct scheduler_config *ret,
+               struct warnings *warnings, struct error *err)
+{
+    const struct config_env env = env_of(flags, catalog, features);
+    if (str_empty(flags->config))
+        return config_default(&env, arena, ret, err);
+    warn_of_replaced(flags, arena, warnings);
     return config_load(flags->config.ptr, &env, arena, ret, warnings, err);
+}
+
+int flags_load_text(const struct scheduler_flags *flags, struct str text,
+                    const struct plugin_catalog *catalog, const struct features *features,
+                    struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
+                    struct error *err)
+{
+    const struct config_env env = env_of(flags, catalog, features);
+    char *copy = xcalloc(1, (size_t)text.len + YYJSON_PADDING_SIZE);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    warn_of_replaced(flags, arena, warnings);
+    return config_load_text(flags->config.ptr, copy, text.len, &env, arena, ret, warnings, err);
 }

@@ -90,6 +90,11 @@ int flags_check(struct scheduler_flags *flags, struct features *ret, struct warn
 int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
                const struct features *features, struct arena *arena, struct scheduler_config *ret,
                struct warnings *warnings, struct error *err);
+/* The same for what was in the file of --config when the caller read it. */
+int flags_load_text(const struct scheduler_flags *flags, struct str text,
+                    const struct plugin_catalog *catalog, const struct features *features,
+                    struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
+                    struct error *err);
 /* Lays the flags that were given over a configuration. */
 void flags_apply(const struct scheduler_flags *flags, struct scheduler_config *config);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codec/json_writer.h"
 #include "codec/yaml_writer.h"
 #include "config/build.h"
 
@@ -19,6 +20,14 @@ static bool is_enabled(const struct profile_config *profile, struct str plugin)
     return false;
 }
 
+/* What an object is stands in front. */
+static void add_head(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *kind)
+{
+    yyjson_mut_obj_insert(object, yyjson_mut_str(doc, "kind"), yyjson_mut_strcpy(doc, kind), 0);
+    yyjson_mut_obj_insert(object, yyjson_mut_str(doc, "apiVersion"), yyjson_mut_str(doc, CONFIG_GROUP "/v1"),
+                          1);
+}
+
 static yyjson_mut_val *encode_args(yyjson_mut_doc *doc, const struct plugin_args *args)
 {
     const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
@@ -27,8 +36,7 @@ static yyjson_mut_val *encode_args(yyjson_mut_doc *doc, const struct plugin_args
     yyjson_mut_val *object = args_encode(doc, kind->type, args->typed);
     char name[100];
     snprintf(name, sizeof(name), "%sArgs", kind->plugin);
-    yyjson_mut_obj_add_str(doc, object, "apiVersion", CONFIG_GROUP "/v1");
-    yyjson_mut_obj_add_strcpy(doc, object, "kind", name);
+    add_head(doc, object, name);
     return object;
 }
 
@@ -99,8 +107,7 @@ static yyjson_mut_val *config_tree(yyjson_mut_doc *doc, const struct scheduler_c
     };
     source.config.extenders.items = config->extenders_as_written;
     yyjson_mut_val *root = args_encode(doc, &source_type, &source);
-    yyjson_mut_obj_add_str(doc, root, "apiVersion", CONFIG_GROUP "/v1");
-    yyjson_mut_obj_add_str(doc, root, "kind", "KubeSchedulerConfiguration");
+    add_head(doc, root, "KubeSchedulerConfiguration");
     yyjson_mut_val *profiles = yyjson_mut_obj_add_arr(doc, root, "profiles");
     list_for(&config->profiles, profile)
         add_profile(doc, profiles, profile, arena);
@@ -115,15 +122,50 @@ void config_write_yaml(const struct scheduler_config *config, struct strbuf *out
     yyjson_mut_doc_free(doc);
 }
 
+static struct str text_of(yyjson_mut_val *value)
+{
+    return (struct str){ yyjson_mut_get_str(value), (uint32_t)yyjson_mut_get_len(value) };
+}
+
+/* The tree is as deep as a configuration can be nested, which reading has limited. Numbers look as Go writes them. */
+static void put_json(struct json_writer *json, yyjson_mut_val *value)
+{
+    size_t at, max;
+    yyjson_mut_val *key, *item;
+    if (yyjson_mut_is_obj(value)) {
+        json_begin_object(json);
+        yyjson_mut_obj_foreach(value, at, max, key, item)
+        {
+            json_key(json, text_of(key));
+            put_json(json, item);
+        }
+        json_end_object(json);
+    } else if (yyjson_mut_is_arr(value)) {
+        json_begin_array(json);
+        yyjson_mut_arr_foreach(value, at, max, item) put_json(json, item);
+        json_end_array(json);
+    } else if (yyjson_mut_is_str(value)) {
+        json_str(json, text_of(value));
+    } else if (yyjson_mut_is_uint(value)) {
+        json_uint(json, yyjson_mut_get_uint(value));
+    } else if (yyjson_mut_is_int(value)) {
+        json_int(json, yyjson_mut_get_sint(value));
+    } else if (yyjson_mut_is_real(value)) {
+        json_double(json, yyjson_mut_get_real(value));
+    } else if (yyjson_mut_is_bool(value)) {
+        json_bool(json, yyjson_mut_get_bool(value));
+    } else if (yyjson_mut_is_raw(value)) {
+        json_raw(json, (struct str){ yyjson_mut_get_raw(value), (uint32_t)yyjson_mut_get_len(value) });
+    } else {
+        json_null(json);
+    }
+}
+
 void config_write_json(const struct scheduler_config *config, struct strbuf *out)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    size_t len = 0;
-    char *text =
-        yyjson_mut_val_write(config_tree(doc, config, &arena), YYJSON_WRITE_ALLOW_INVALID_UNICODE, &len);
-    if (text)
-        strbuf_add(out, text, len);
-    free(text);
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    put_json(&json, config_tree(doc, config, &arena));
     yyjson_mut_doc_free(doc);
 }

@@ -24,8 +24,8 @@ const struct probe *observer_probe(const struct observer *observer);
 /* A pod was decided; `took_ns` is what that took. */
 void observer_decision(struct observer *observer, const struct decision *decision, int64_t took_ns);
 void observer_notice(struct observer *observer, const struct notice *notice);
-/* What was sampled of the calls of a plugin, by index in the profile; without PreBind and Bind, whose times are those of
- * waiting. A profile that is not observed: nothing. */
+/* What was sampled of the calls of a plugin, by index in the profile; without PreBind and Bind, whose times are those
+ * of waiting. A profile that is not observed: nothing. */
 void observer_sampled(const struct profile *profile, uint32_t plugin, uint64_t *ret_calls, int64_t *ret_ns);
 /* At most every 100 ms something happens. Returns when to call again although nothing else happens: what changed since
  * the last time is not told yet. INT64_MAX: all is told. */

@@ -7,7 +7,7 @@
 
 #include "api/timestamp.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000 };
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };
 #define NS_PER_S INT64_C(1000000000)
 
 struct question {
@@ -16,7 +16,8 @@ struct question {
     uint64_t id;
     struct str only; /* malloc'ed text */
     size_t limit;
-    bool is_text; /* no JSON */
+    const struct view_job *job; /* NULL: `write` does it all */
+    void *gathered;
     struct question *next, **back;
 };
 
@@ -24,6 +25,8 @@ struct views {
     struct core *core;
     struct serve *serve;
     pthread_mutex_t lock;
+    pthread_cond_t less_busy;
+    size_t busy; /* threads that write */
     struct question *open;
 };
 
@@ -202,6 +205,44 @@ static void question_free(struct question *question)
     free(question);
 }
 
+static void *write_job(void *context)
+{
+    struct question *question = context;
+    struct views *views = question->views;
+    struct serve_reply reply = { 0 };
+    question->job->write(question->gathered, &reply.body);
+    serve_answer(views->serve, question->id, &reply);
+    question_free(question);
+    pthread_mutex_lock(&views->lock);
+    views->busy--;
+    pthread_cond_broadcast(&views->less_busy);
+    pthread_mutex_unlock(&views->lock);
+    return NULL;
+}
+
+/* On the core thread: as little as possible of it. */
+static void start_job(struct question *question)
+{
+    struct views *views = question->views;
+    pthread_t thread;
+    pthread_mutex_lock(&views->lock);
+    bool many = views->busy >= JOBS_MAX;
+    views->busy += !many;
+    pthread_mutex_unlock(&views->lock);
+    if (many) {
+        struct serve_reply reply = { 0 };
+        serve_reply_error(&reply, 503, "others are being shown this page; try again");
+        serve_answer(views->serve, question->id, &reply);
+        question_free(question);
+        return;
+    }
+    question->gathered = question->job->gather(core_engine(views->core));
+    if (pthread_create(&thread, NULL, write_job, question) == 0)
+        pthread_detach(thread);
+    else
+        write_job(question);
+}
+
 /* On the core thread. */
 static void answer(void *context)
 {
@@ -209,9 +250,12 @@ static void answer(void *context)
     struct views *views = question->views;
     struct serve_reply reply = { 0 };
     struct timespec now;
+    if (question->job) {
+        start_job(question);
+        return;
+    }
     clock_gettime(CLOCK_REALTIME, &now);
-    if (!question->is_text)
-        serve_reply_header(&reply, "Content-Type", STR("application/json"));
+    serve_reply_header(&reply, "Content-Type", STR("application/json"));
     question->write(core_engine(views->core), question->only, question->limit,
                     (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec, &reply.body);
     serve_answer(views->serve, question->id, &reply);
@@ -234,9 +278,19 @@ static int ask(struct question settled)
     return -EINPROGRESS;
 }
 
-int views_ask_text(struct views *views, const struct serve_request *request, view_writer write)
+int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job)
 {
-    return ask((struct question){ .views = views, .write = write, .id = request->id, .is_text = true });
+    return ask((struct question){ .views = views, .job = job, .id = request->id });
+}
+
+void views_settle(struct views *views)
+{
+    if (!views)
+        return;
+    pthread_mutex_lock(&views->lock);
+    while (views->busy)
+        pthread_cond_wait(&views->less_busy, &views->lock);
+    pthread_mutex_unlock(&views->lock);
 }
 
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
@@ -274,6 +328,7 @@ struct views *views_new(struct core *core)
     struct views *views = xcalloc(1, sizeof(*views));
     views->core = core;
     pthread_mutex_init(&views->lock, NULL);
+    pthread_cond_init(&views->less_busy, NULL);
     return views;
 }
 
@@ -288,6 +343,7 @@ void views_free(struct views *views)
         return;
     while (views->open)
         question_free(views->open);
+    pthread_cond_destroy(&views->less_busy);
     pthread_mutex_destroy(&views->lock);
     free(views);
 }

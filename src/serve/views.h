@@ -30,8 +30,15 @@ typedef void (*view_writer)(const struct engine *engine, struct str only, size_t
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write);
 
-/* The same for a page that is no JSON and takes no questions: its type is left to others. */
-int views_ask_text(struct views *views, const struct serve_request *request, view_writer write);
+/* For a large page that is no JSON and takes no questions: what it needs is gathered on the core thread, and written on
+ * a thread of its own, which frees what was gathered. Its type is left to others. */
+struct view_job {
+    void *(*gather)(const struct engine *engine);
+    void (*write)(void *gathered, struct strbuf *out);
+};
+int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job);
+/* Waits for such threads. After the core has ended, before the server does. May be NULL. */
+void views_settle(struct views *views);
 
 /* For serve_options, with the views as user. */
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);

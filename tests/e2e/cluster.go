@@ -51,9 +51,10 @@ rules:
 
 // Options says what kind of cluster is started.
 type Options struct {
-	Audit       bool // log the scheduler's requests
-	Controllers bool // kube-controller-manager, and the admission plugins that rely on it
-	Kwok        bool // fake kubelets: nodes stay ready, bound pods run, deleted pods go
+	Audit       bool     // log the scheduler's requests
+	Controllers bool     // kube-controller-manager, and the admission plugins that rely on it
+	Kwok        bool     // fake kubelets: nodes stay ready, bound pods run, deleted pods go
+	Flags       []string // more of them, for kube-apiserver
 }
 
 // Cluster is a running control plane without a scheduler.
@@ -242,6 +243,7 @@ func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	if c.opts.Audit {
 		argv = append(argv, "--audit-policy-file", "audit.yaml", "--audit-log-path", c.path("audit.log"))
 	}
+	argv = append(argv, c.opts.Flags...)
 	if c.apiProc, err = launch(c.Dir, c.path("kube-apiserver.log"), argv...); err != nil {
 		return err
 	}

@@ -248,6 +248,8 @@ static void what_cannot_be_meant_is_refused(void **state _unused_)
         { { "--tls-curve-preferences=23,23" }, "duplicate curve preference 23" },
         { { "--tls-curve-preferences=1" }, "curve preference 1 is not supported" },
         { { "--tls-cert-file=x" }, "--tls-cert-file needs --tls-private-key-file too" },
+        /* Where nobody listens, nobody looks. */
+        { { "--tls-cert-file=x", "--tls-cipher-suites=RC4", "--secure-port=0" }, NULL },
         { { "--logging-format=xml" }, "--logging-format: Invalid value: \"xml\": Unsupported log format" },
         { { "--logging-format=json", "--vmodule=a=1" },
           "--vmodule: Forbidden: Only supported for text log format" },
