@@ -33,15 +33,32 @@ static void put_int_or_str(struct strbuf *out, uint32_t tag, const struct int_or
     protobuf_end(out, begun);
 }
 
+/* Like printf's %lld, at a fraction of its price. */
+static size_t add_integer(char *to, int64_t value)
+{
+    char digits[24];
+    size_t len = 0, at = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        digits[len++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        to[at++] = '-';
+    while (len)
+        to[at++] = digits[--len];
+    return at;
+}
+
 /* A message that has the quantity as text, which is read back as it was, `finer` and, if it can be, `binary`. */
 static void put_quantity(struct strbuf *out, uint32_t tag, struct quantity q)
 {
     char text[48];
     bool in_ki = q.binary && q.nano == 0 && q.units && q.units % 1024 == 0;
-    if (q.nano == 0)
-        snprintf(text, sizeof(text), "%lld%s%s", (long long)(in_ki ? q.units / 1024 : q.units),
-                 q.finer ? ".0" : "", in_ki ? "Ki" : "");
-    else if (q.units >= 0)
+    if (q.nano == 0) {
+        size_t len = add_integer(text, in_ki ? q.units / 1024 : q.units);
+        const char *rest = q.finer ? (in_ki ? ".0Ki" : ".0") : in_ki ? "Ki" : "";
+        memcpy(text + len, rest, strlen(rest) + 1);
+    } else if (q.units >= 0)
         snprintf(text, sizeof(text), "%lld.%09u", (long long)q.units, q.nano);
     else /* -0.25 is {-1, 750000000} */
         snprintf(text, sizeof(text), "-%lld.%09u", -(long long)(q.units + 1), NANO - q.nano);
@@ -224,11 +241,22 @@ static void put_field(struct strbuf *out, const struct field *field, const void 
     }
 }
 
+/* Kinds that begin with a pointer, and have nothing to write where it is NULL: most fields of most objects. */
+#define KIND_BIT(name) (UINT64_C(1) << FIELD_##name)
+static const uint64_t pointer_kinds = KIND_BIT(STR) | KIND_BIT(OPT_STR) | KIND_BIT(RAW) | KIND_BIT(QUANTITY) |
+                                      KIND_BIT(STRS) | KIND_BIT(PAIRS) | KIND_BIT(RESOURCES) |
+                                      KIND_BIT(QUANTITIES) | KIND_BIT(KEYS) | KIND_BIT(PTR) | KIND_BIT(LIST) |
+                                      KIND_BIT(MAP);
+
 static void put_struct(struct strbuf *out, const struct type *type, const void *ptr)
 {
-    for (uint32_t tag = 0; tag < type->len; tag++)
-        if (type->fields[tag].name && tag < FIELD_TAG_OLDER)
-            put_field(out, &type->fields[tag], (const char *)ptr + type->fields[tag].offset);
+    uint32_t len = MIN(type->len, (uint32_t)FIELD_TAG_OLDER);
+    for (uint32_t tag = 0; tag < len; tag++) {
+        const struct field *field = &type->fields[tag];
+        const void *at = (const char *)ptr + field->offset;
+        if (field->name && (!(pointer_kinds >> field->kind & 1) || *(const void *const *)at))
+            put_field(out, field, at);
+    }
 }
 
 void object_encode_protobuf(const struct object *object, struct strbuf *out)

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "engine/account.h"
+#include "extender/extender.h"
 
 /* Letters are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
  * longer than that. */
@@ -15,6 +17,8 @@ enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 
 
 struct core {
     struct core_options options;
+    struct engine_setup setup; /* of the present configuration; its extenders as they are */
+    uint64_t seed;
     struct cluster cluster;
     struct engine engine;
     struct mirror mirror;
@@ -25,7 +29,8 @@ struct core {
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
     int64_t drain_until_ns;
-    int64_t round_due_ns; /* of on_round */
+    int64_t restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
+    int64_t round_due_ns;     /* of on_round */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -67,9 +72,12 @@ static void log_decision(const struct core *core, const struct decision *decisio
     const struct pod *pod = decision->pod->api;
     if (decision->is_deleted) {
         log_info(3, "Skip schedule deleting pod", pod_ref(pod));
-    } else if (decision->row != ROW_NONE) {
+        return;
+    }
+    log_info(3, "Attempting to schedule pod", pod_ref(pod));
+    if (decision->row != ROW_NONE) {
         log_info(3, "Attempting to bind pod to node", pod_ref(pod),
-                 log_str("node", cluster_node_name(&core->cluster, decision->row)));
+                 log_ref("node", (struct str){ 0 }, cluster_node_name(&core->cluster, decision->row)));
     } else if (decision->is_error) {
         struct error err;
         error_set(&err, 0, STR_FMT, STR_ARG(decision->message));
@@ -106,37 +114,102 @@ static void list_kinds(struct core *core)
         core->kinds[i] = watched_kinds[i].kind;
 }
 
+/* A configuration as the engine has it: its owner, and the extenders that the journal listens to. */
+struct lent {
+    const struct extenders *extenders;
+    void *owner;
+};
+
+static struct engine_setup lend(struct core *core, const struct engine_setup *setup)
+{
+    struct lent *lent = xcalloc(1, sizeof(*lent));
+    lent->extenders = journal_extenders(core->options.journal, setup->extenders);
+    lent->owner = setup->owner;
+    return (struct engine_setup){ setup->config, setup->registry, lent->extenders, lent };
+}
+
+static void take_back(struct core *core, struct lent *lent)
+{
+    if (!lent)
+        return;
+    journal_extenders_drop(core->options.journal, lent->extenders);
+    free(lent);
+}
+
+static void retired(void *context, void *owner)
+{
+    struct core *core = context;
+    struct lent *lent = owner;
+    if (core->options.on_retired && lent->owner)
+        core->options.on_retired(core->options.user, lent->owner);
+    take_back(core, lent);
+}
+
+static void heard(void *context, const struct mail *mail, int64_t now_ns)
+{
+    journal_mail(((const struct core *)context)->options.journal, mail, now_ns);
+}
+
+/* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */
+static int begin(struct core *core, uint64_t last_ticket, struct error *err)
+{
+    const struct core_options *options = &core->options;
+    const struct engine_setup setup = lend(core, &core->setup);
+    int64_t now_ns = core_now(core);
+    struct engine_options engine = {
+        .config = setup.config,
+        .registry = setup.registry,
+        .extenders = setup.extenders,
+        .owner = setup.owner,
+        .seed = core->seed,
+        .now_ns = now_ns,
+        .slowest = PATH_INDEX,
+        .unschedulable_max_ns = options->unschedulable_max_ns,
+        .tables_bytes_max = TABLES_BYTES_MAX,
+        .last_ticket = last_ticket,
+        .host = { .emit = emit,
+                  .notice = on_notice,
+                  .wake = wake,
+                  .heard = heard,
+                  .retired = retired,
+                  .context = core },
+    };
+    journal_head(options->journal, &engine);
+    cluster_init(&core->cluster);
+    int r = engine_init(&core->engine, &core->cluster, &engine, err);
+    if (r == 0)
+        mirror_init(&core->mirror, &core->engine);
+    else
+        take_back(core, setup.owner);
+    return r;
+}
+
+static void end(struct core *core)
+{
+    engine_release(&core->engine);
+    if (core->mirror.engine)
+        mirror_release(&core->mirror);
+    cluster_release(&core->cluster);
+}
+
 int core_new(const struct core_options *options, struct core **ret, struct error *err)
 {
     struct core *core = xcalloc(1, sizeof(*core));
     core->options = *options;
+    core->setup = (struct engine_setup){ options->config, options->registry, options->extenders,
+                                         options->owner };
+    core->seed = options->seed;
     if (!core->options.drain_ms)
         core->options.drain_ms = DRAIN_MS_DEFAULT;
     core->epoch_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     core->round_due_ns = INT64_MAX;
     atomic_init(&core->leading, !options->elected);
     list_kinds(core);
-    cluster_init(&core->cluster);
-    int64_t now_ns = core_now(core);
-    journal_head(options->journal, options->config, options->seed, now_ns);
-    int r = engine_init(&core->engine, &core->cluster,
-                        &(struct engine_options){
-                            .config = options->config,
-                            .registry = options->registry,
-                            .seed = options->seed,
-                            .now_ns = now_ns,
-                            .slowest = PATH_INDEX,
-                            .unschedulable_max_ns = options->unschedulable_max_ns,
-                            .tables_bytes_max = TABLES_BYTES_MAX,
-                            .extenders = journal_extenders(options->journal, options->extenders),
-                            .host = { .emit = emit, .notice = on_notice, .wake = wake, .context = core },
-                        },
-                        err);
+    int r = begin(core, 0, err);
     if (r < 0) {
         core_free(core);
         return r;
     }
-    mirror_init(&core->mirror, &core->engine);
     *ret = core;
     return 0;
 }
@@ -146,10 +219,7 @@ void core_free(struct core *core)
     if (!core)
         return;
     reflectors_stop(core->reflectors);
-    engine_release(&core->engine);
-    if (core->mirror.engine)
-        mirror_release(&core->mirror);
-    cluster_release(&core->cluster);
+    end(core);
     free(core->kinds);
     free(core);
 }
@@ -187,7 +257,7 @@ static bool may_decide(const struct core *core)
 {
     return atomic_load_explicit(&core->synced, memory_order_relaxed) &&
            atomic_load_explicit(&core->leading, memory_order_relaxed) &&
-           !atomic_load_explicit(&core->stopping, memory_order_relaxed);
+           !atomic_load_explicit(&core->stopping, memory_order_relaxed) && !core->restart_until_ns;
 }
 
 /* True: there may be more to decide. */
@@ -237,23 +307,94 @@ static int64_t next_due(const struct core *core)
     int64_t due_ns = MIN(engine_next_due(&core->engine), core->round_due_ns);
     if (core->drain_until_ns)
         due_ns = MIN(due_ns, core->drain_until_ns);
+    if (core->restart_until_ns)
+        due_ns = MIN(due_ns, core->restart_until_ns);
     return due_ns == INT64_MAX ? INT64_MAX : due_ns - core->epoch_ns;
 }
 
 static void tick(struct core *core)
 {
     int64_t now_ns = core_now(core);
-    journal_tick(core->options.journal, now_ns);
     engine_tick(&core->engine, now_ns);
+    journal_tick(core->options.journal, now_ns); /* behind what was heard in its course */
+}
+
+static void start_reflectors(struct core *core)
+{
+    core->reflectors = reflectors_start(
+        core->options.api, core->options.inbox,
+        &(struct reflector_options){ .whole_kinds = extenders_whole_kinds(core->setup.config) });
+}
+
+static void stop_reflectors(struct core *core)
+{
+    reflectors_stop(core->reflectors);
+    core->reflectors = NULL;
+}
+
+/* ---- a new recording ---- */
+/* What is in the inbox is about an engine that is no more, but for calls. */
+static void drop_letters(struct core *core)
+{
+    struct letter *letter = inbox_take(core->options.inbox, 0);
+    while (letter) {
+        struct letter *next = letter->next;
+        if (letter->kind == LETTER_CALL)
+            core_call(core, letter->call, letter->context);
+        letter_free(letter);
+        letter = next;
+    }
+}
+
+static void restart(struct core *core)
+{
+    struct error err;
+    uint64_t last_ticket = core->engine.writes.last_ticket;
+    const struct probe *probe = core->engine.probe;
+    stop_reflectors(core);
+    drop_letters(core);
+    struct lent *lent = core->engine.now.owner;
+    core->engine.now.owner = NULL; /* the configuration goes on */
+    end(core);
+    take_back(core, lent);
+    core->seed++;
+    core->restart_until_ns = 0;
+    atomic_store(&core->synced, false);
+    journal_restart(core->options.journal);
+    if (begin(core, last_ticket, &err) < 0) { /* what worked once works again */
+        log_error(&err, "The engine cannot start anew");
+        abort();
+    }
+    engine_watch(&core->engine, probe);
+    if (core->options.on_restart)
+        core->options.on_restart(core->options.user, &core->engine);
+    start_reflectors(core);
+}
+
+static bool is_idle(const struct engine *engine)
+{
+    return !engine->bindings.len && !engine->ended.len && !engine->evictions.len &&
+           !engine->writes.by_ticket.len;
+}
+
+static void look_at_recording(struct core *core)
+{
+    int64_t now_ns = core_now(core);
+    if (!core->restart_until_ns) {
+        if (!journal_wants_restart(core->options.journal) || atomic_load(&core->stopping))
+            return;
+        log_info(1, "A new recording begins: the engine starts anew");
+        core->restart_until_ns = now_ns + core->options.drain_ms * NS_PER_MS;
+    }
+    if (is_idle(&core->engine) || now_ns >= core->restart_until_ns)
+        restart(core);
 }
 
 void core_run(struct core *core)
 {
     int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
     bool more = false;
-    core->reflectors =
-        reflectors_start(core->options.api, core->options.inbox,
-                         &(struct reflector_options){ .whole_kinds = core->options.whole_kinds });
+    start_reflectors(core);
     while (!drained(core, core_now(core))) {
         int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
         read_letters(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
@@ -264,9 +405,9 @@ void core_run(struct core *core)
         if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
             recorder_due_ns = recorder_tick(core->options.recorder);
         journal_due_ns = journal_round(core->options.journal, clock_ns(CLOCK_MONOTONIC));
+        look_at_recording(core);
     }
-    reflectors_stop(core->reflectors);
-    core->reflectors = NULL;
+    stop_reflectors(core);
 }
 
 /* ---- from other threads ---- */
@@ -290,7 +431,7 @@ static void now_leads(void *context)
 }
 
 /* What a leader writes: the one before may have written last what has not arrived here yet. */
-static const enum api_kind written_kinds[] = { KIND_POD, KIND_PV, KIND_PVC };
+static const enum api_kind written_kinds[] = { KIND_POD, KIND_PV, KIND_PVC, KIND_RESOURCE_CLAIM };
 
 static void lead(void *context)
 {
@@ -303,6 +444,56 @@ static void lead(void *context)
 void core_lead(struct core *core)
 {
     core_call(core, lead, core);
+}
+
+/* ---- another configuration ---- */
+struct change {
+    struct core *core;
+    struct engine_setup setup;
+    void (*done)(void *user, int result, const struct error *err);
+    void *user;
+};
+
+static bool has_new_name(const struct engine *engine, const struct scheduler_config *config)
+{
+    list_for(&config->profiles, profile) {
+        bool known = false;
+        for (uint32_t i = 0; i < engine->profiles_len; i++)
+            known |= str_eq(engine->profiles[i].scheduler_name, profile->scheduler_name);
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
+static void reconfigure(void *context)
+{
+    struct change *change = context;
+    struct core *core = change->core;
+    struct error err;
+    struct engine_setup setup = lend(core, &change->setup);
+    bool newcomers = has_new_name(&core->engine, setup.config);
+    int64_t now_ns = core_now(core);
+    int r = engine_reconfigure(&core->engine, &setup, now_ns, &err);
+    if (r == 0) {
+        journal_config(core->options.journal, setup.config, now_ns);
+        core->setup = change->setup;
+        reflectors_keep_whole(core->reflectors, extenders_whole_kinds(setup.config));
+        if (newcomers) /* pods of other schedulers were not kept */
+            reflectors_relist(core->reflectors, KIND_POD);
+    } else {
+        take_back(core, setup.owner);
+    }
+    change->done(change->user, r, r < 0 ? &err : NULL);
+    free(change);
+}
+
+void core_reconfigure(struct core *core, const struct engine_setup *setup,
+                      void (*done)(void *user, int result, const struct error *err), void *user)
+{
+    struct change *change = xcalloc(1, sizeof(*change));
+    *change = (struct change){ core, *setup, done, user };
+    core_call(core, reconfigure, change);
 }
 
 bool core_synced(const struct core *core)

@@ -5,7 +5,10 @@
  *                      └───────────── answers ◀──────────┘
  *
  * Nothing is decided before every kind was listed to its end, nor without the lead where there is an election, nor
- * once it is to stop: then only what is on its way is finished. */
+ * once it is to stop: then only what is on its way is finished.
+ *
+ * A recording repeats from its beginning. When the journal is to begin a new one, the core starts the engine anew
+ * within the process: what is on its way is finished first, and the cluster is listed again. */
 #ifndef CLIENT_CORE_H
 #define CLIENT_CORE_H
 
@@ -24,7 +27,7 @@ struct core_options {
     struct writer *writer;
     struct recorder *recorder;
     const struct extenders *extenders; /* NULL: none */
-    uint64_t whole_kinds;              /* see reflector_options */
+    void *owner;                       /* of the first configuration; see struct engine_setup */
     uint64_t seed;
     int64_t unschedulable_max_ns; /* as in struct engine_options */
     struct journal *journal;      /* NULL: nothing is recorded */
@@ -36,6 +39,10 @@ struct core_options {
     /* After each handful of decisions; returns when it wants to be called although nothing happens, INT64_MAX: never.
      * */
     int64_t (*on_round)(void *user, const struct engine *engine, int64_t now_ns);
+    /* Nothing of a configuration is used any more: its owner. May be NULL. */
+    void (*on_retired)(void *user, void *owner);
+    /* The engine is about to be filled anew: what was noted of its rows and profiles is void. May be NULL. */
+    void (*on_restart)(void *user, struct engine *engine);
     void *user;
 };
 
@@ -53,6 +60,10 @@ void core_stop(struct core *core);
 void core_lead(struct core *core);
 /* Runs on the core thread, between two decisions. */
 void core_call(struct core *core, void (*call)(void *context), void *context);
+/* Another configuration from now on (engine_reconfigure()), between two decisions. `done` is called on the core thread,
+ * with 0 or with the sentence why nothing changed; then the owner stays the caller's. */
+void core_reconfigure(struct core *core, const struct engine_setup *setup,
+                      void (*done)(void *user, int result, const struct error *err), void *user);
 /* Has everything been listed? From any thread. */
 bool core_synced(const struct core *core);
 /* For calls on the core thread. */

@@ -1,7 +1,7 @@
 /* journal.c: a buffer that the core fills, and a thread that writes the ones that are full; see journal.h.
  *
- * `filling` belongs to the core thread alone. What is handed over goes under the lock, in order. Once `ended` is set
- * nothing is taken any more. */
+ * `filling` belongs to the core thread alone. What is handed over goes under the lock, in order; a block may say that
+ * it is the first of a recording. Once `ended` is set nothing is taken any more. */
 #include "client/journal.h"
 
 #include <dirent.h>
@@ -22,45 +22,59 @@ enum {
     BLOCK_BYTES = 256 << 10, /* handed over when there are so many, */
     BLOCK_MS = 50,           /* or after so long */
     NUMBERS_MAX = 999999,
+    SPARE_MAX = 4,
 };
 #define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)
 #define NS_PER_MS ((int64_t)1000000)
 
-struct old_file {
+struct journal_file {
     char *name;
     size_t bytes;
 };
+typedef VEC(struct journal_file) file_vec;
+
+struct block {
+    struct strbuf bytes;
+    bool begins; /* a recording */
+};
+typedef VEC(struct block) block_vec;
 
 struct journal {
     struct journal_options options;
     /* the core's */
     struct strbuf filling;
     int64_t handed_ns;
-    uint64_t entries;
-    bool deaf; /* the core's copy of `ended` */
-    struct journal_extenders *extenders;
+    uint64_t entries, recordings;
+    size_t share_bytes, base_bytes; /* of the present recording: all of it; before its first step */
+    bool begins;                    /* `filling` is its first block */
+    bool open;                      /* it has its head */
+    bool deaf;                      /* the core's copy of `ended` */
+    VEC(struct journal_extenders *) extenders;
     /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    VEC(struct strbuf) full;
+    block_vec full;
+    struct strbuf spare[SPARE_MAX]; /* emptied, to be filled again */
+    size_t spare_len;
     size_t full_bytes;
     bool closing, ended;
     uint64_t written_bytes;
     /* the thread's */
     pthread_t thread;
     char start[32]; /* names the recording */
+    int64_t start_ms;
     uint64_t blocks;
-    uint32_t files;
     int fd; /* -1: none */
-    size_t file_bytes, total_bytes;
-    VEC(struct old_file) old; /* oldest first */
+    size_t total_bytes;
+    file_vec own; /* of the present recording */
+    file_vec old; /* of others, oldest first */
 };
 
 /* ---- the folder ---- */
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct old_file *)a)->name, ((const struct old_file *)b)->name);
+    return strcmp(((const struct journal_file *)a)->name, ((const struct journal_file *)b)->name);
 }
 
 static void look_at(struct journal *journal, int dir, const char *name)
@@ -69,7 +83,7 @@ static void look_at(struct journal *journal, int dir, const char *name)
     if (!str_ends_with(str_from(name), STR(JOURNAL_SUFFIX)) ||
         fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(stat.st_mode))
         return;
-    *vec_push(&journal->old) = (struct old_file){ strdup(name), (size_t)stat.st_size };
+    *vec_push(&journal->old) = (struct journal_file){ strdup(name), (size_t)stat.st_size };
     journal->total_bytes += (size_t)stat.st_size;
 }
 
@@ -96,19 +110,38 @@ static char *path_of(const struct journal *journal, const char *name)
     return path.text;
 }
 
-/* Recordings of earlier processes make room; the present one is kept whole, or ends. */
-static bool make_room(struct journal *journal, size_t bytes)
+static bool same_recording(const char *a, const char *b)
 {
-    while (journal->old.len && journal->total_bytes + bytes > journal->options.total_bytes) {
-        struct old_file oldest = journal->old.items[0];
-        _cleanup_(freep) char *path = path_of(journal, oldest.name);
+    const char *dash_a = strrchr(a, '-'), *dash_b = strrchr(b, '-');
+    return dash_a && dash_b && dash_a - a == dash_b - b && memcmp(a, b, (size_t)(dash_a - a)) == 0;
+}
+
+/* The oldest recording goes as a whole: without its beginning the rest is worth nothing. */
+static void remove_oldest(struct journal *journal)
+{
+    size_t len = 0;
+    const char *name = journal->old.items[0].name;
+    while (len < journal->old.len && (!len || same_recording(name, journal->old.items[len].name)))
+        len++;
+    for (size_t i = len;
+         i-- > 0;) { /* the first file last: if it ends here, what is left has its beginning */
+        struct journal_file *file = &journal->old.items[i];
+        _cleanup_(freep) char *path = path_of(journal, file->name);
         if (unlink(path) < 0 && errno != ENOENT)
             log_warning("An old file of a recording can not be removed", log_str("file", str_from(path)));
         else
-            journal->total_bytes -= MIN(oldest.bytes, journal->total_bytes);
-        free(oldest.name);
-        memmove(journal->old.items, journal->old.items + 1, --journal->old.len * sizeof(oldest));
+            journal->total_bytes -= MIN(file->bytes, journal->total_bytes);
+        free(file->name);
     }
+    journal->old.len -= len;
+    memmove(journal->old.items, journal->old.items + len, journal->old.len * sizeof(*journal->old.items));
+}
+
+/* Earlier recordings make room; the present one is kept whole, or ends. */
+static bool make_room(struct journal *journal, size_t bytes)
+{
+    while (journal->old.len && journal->total_bytes + bytes > journal->options.total_bytes)
+        remove_oldest(journal);
     return journal->total_bytes + bytes <= journal->options.total_bytes;
 }
 
@@ -139,17 +172,41 @@ static int next_file(struct journal *journal, struct error *err)
 {
     char name[64];
     close_file(journal);
-    if (journal->files == NUMBERS_MAX)
+    if (journal->own.len == NUMBERS_MAX)
         return error_set(err, -EFBIG, "the recording has %d files", NUMBERS_MAX);
-    snprintf(name, sizeof(name), "%s-%06u" JOURNAL_SUFFIX, journal->start, ++journal->files);
+    snprintf(name, sizeof(name), "%s-%06zu" JOURNAL_SUFFIX, journal->start, journal->own.len + 1);
     _cleanup_(freep) char *path = path_of(journal, name);
     journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (journal->fd < 0)
         return error_set(err, -errno, "can not make %s: %s", path, strerror(errno));
-    journal->file_bytes = JOURNAL_MAGIC_LEN;
+    *vec_push(&journal->own) = (struct journal_file){ strdup(name), JOURNAL_MAGIC_LEN };
     journal->total_bytes += JOURNAL_MAGIC_LEN;
     int r = write_all(journal->fd, JOURNAL_MAGIC, JOURNAL_MAGIC_LEN);
     return r < 0 ? error_set(err, r, "can not write to %s: %s", path, strerror(-r)) : 0;
+}
+
+/* A name that is greater than those before it, whatever the clock does. */
+static void name_recording(struct journal *journal)
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    journal->start_ms = MAX((int64_t)now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS, journal->start_ms + 1);
+    time_t seconds = (time_t)(journal->start_ms / 1000);
+    gmtime_r(&seconds, &utc);
+    size_t len = strftime(journal->start, sizeof(journal->start), "%Y%m%dT%H%M%S", &utc);
+    snprintf(journal->start + len, sizeof(journal->start) - len, ".%03dZ", (int)(journal->start_ms % 1000));
+}
+
+/* The present recording is one of the others now. */
+static void next_recording(struct journal *journal)
+{
+    close_file(journal);
+    vec_for(&journal->own, file)
+        *vec_push(&journal->old) = *file;
+    vec_clear(&journal->own);
+    journal->blocks = 0;
+    name_recording(journal);
 }
 
 static void put_fixed(char *at, uint64_t value, int bytes)
@@ -158,15 +215,18 @@ static void put_fixed(char *at, uint64_t value, int bytes)
         at[i] = (char)(value >> 8 * i);
 }
 
-static int write_block(struct journal *journal, struct str payload, struct error *err)
+static int write_block(struct journal *journal, const struct block *block, struct error *err)
 {
     char head[JOURNAL_BLOCK_HEAD_LEN];
+    struct str payload = strbuf_slice(&block->bytes);
     size_t bytes = sizeof(head) + payload.len;
     int r = 0;
-    if (!make_room(journal, bytes))
-        return error_set(err, -EFBIG, "the recording has reached its bound of %zu MiB",
-                         journal->options.total_bytes >> 20);
-    if (journal->fd < 0 || journal->file_bytes > journal->options.file_bytes)
+    if (block->begins && journal->blocks)
+        next_recording(journal);
+    if (!make_room(journal, bytes + JOURNAL_MAGIC_LEN))
+        return error_set(err, -EFBIG, "it has reached the bound of %.1f MiB (--record-size)",
+                         (double)journal->options.total_bytes / (1 << 20));
+    if (journal->fd < 0 || journal->own.items[journal->own.len - 1].bytes > journal->options.file_bytes)
         r = next_file(journal, err);
     if (r < 0)
         return r;
@@ -179,7 +239,7 @@ static int write_block(struct journal *journal, struct str payload, struct error
         r = write_all(journal->fd, payload.ptr, payload.len);
     if (r < 0)
         return error_set(err, r, "can not write: %s", strerror(-r));
-    journal->file_bytes += bytes;
+    journal->own.items[journal->own.len - 1].bytes += bytes;
     journal->total_bytes += bytes;
     return 0;
 }
@@ -195,29 +255,32 @@ static void end_recording(struct journal *journal, const struct error *err)
     journal->ended = true;
 }
 
+/* Under the lock. */
+static void keep_spare(struct journal *journal, struct strbuf *bytes)
+{
+    if (journal->spare_len == SPARE_MAX || bytes->cap > 4 * BLOCK_BYTES) {
+        strbuf_release(bytes);
+        return;
+    }
+    strbuf_clear(bytes);
+    journal->spare[journal->spare_len++] = *bytes;
+}
+
 static void drop_full(struct journal *journal)
 {
     vec_for(&journal->full, block)
-        strbuf_release(block);
+        strbuf_release(&block->bytes);
     vec_clear(&journal->full);
     journal->full_bytes = 0;
 }
 
 /* What is behind trouble is not written. */
-static void write_blocks(struct journal *journal, struct strbuf *blocks, size_t len)
+static int write_blocks(struct journal *journal, const struct block *blocks, size_t len, struct error *err)
 {
-    struct error err;
     int r = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (r == 0)
-            r = write_block(journal, strbuf_slice(&blocks[i]), &err);
-        strbuf_release(&blocks[i]);
-    }
-    if (r == 0)
-        return;
-    pthread_mutex_lock(&journal->lock);
-    end_recording(journal, &err);
-    pthread_mutex_unlock(&journal->lock);
+    for (size_t i = 0; i < len && r == 0; i++)
+        r = write_block(journal, &blocks[i], err);
+    return r;
 }
 
 static void *run(void *context)
@@ -233,14 +296,19 @@ static void *run(void *context)
             drop_full(journal);
             continue;
         }
-        struct strbuf *blocks = journal->full.items;
+        struct block *blocks = journal->full.items;
         size_t len = journal->full.len, bytes = journal->full_bytes;
         journal->full.items = NULL;
         journal->full.len = journal->full.cap = 0;
         pthread_mutex_unlock(&journal->lock);
-        write_blocks(journal, blocks, len);
-        free(blocks);
+        struct error err;
+        int r = write_blocks(journal, blocks, len, &err);
         pthread_mutex_lock(&journal->lock);
+        if (r < 0)
+            end_recording(journal, &err);
+        for (size_t i = 0; i < len; i++)
+            keep_spare(journal, &blocks[i].bytes);
+        free(blocks);
         journal->full_bytes -= MIN(bytes, journal->full_bytes);
         journal->written_bytes += journal->ended ? 0 : bytes;
     }
@@ -263,9 +331,11 @@ static void hand_over(struct journal *journal)
     }
     journal->deaf = journal->ended;
     if (!journal->deaf) {
-        *vec_push(&journal->full) = journal->filling;
+        *vec_push(&journal->full) = (struct block){ journal->filling, journal->begins };
         journal->full_bytes += journal->filling.len;
-        journal->filling = (struct strbuf){ 0 };
+        journal->share_bytes += journal->filling.len + JOURNAL_BLOCK_HEAD_LEN;
+        journal->begins = false;
+        journal->filling = journal->spare_len ? journal->spare[--journal->spare_len] : (struct strbuf){ 0 };
         pthread_cond_signal(&journal->changed);
     }
     pthread_mutex_unlock(&journal->lock);
@@ -282,7 +352,7 @@ static void noted(struct journal *journal)
 
 struct strbuf *journal_write(struct journal *journal)
 {
-    return journal && !journal->deaf ? &journal->filling : NULL;
+    return journal && journal->open && !journal->deaf ? &journal->filling : NULL;
 }
 
 void journal_wrote(struct journal *journal)
@@ -290,17 +360,36 @@ void journal_wrote(struct journal *journal)
     noted(journal);
 }
 
-void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed,
-                  int64_t now_ns)
+void journal_head(struct journal *journal, const struct engine_options *options)
 {
     struct features by_default;
-    struct strbuf *out = journal_write(journal);
-    if (!out)
+    if (!journal || journal->open)
         return;
+    journal->open = journal->begins = true;
+    journal->share_bytes = journal->base_bytes = 0;
+    journal->recordings++;
     features_default(&by_default);
-    journal_put_head(out, config, journal->options.features ? journal->options.features : &by_default, seed,
-                     now_ns);
+    journal_put_head(&journal->filling, options,
+                     journal->options.features ? journal->options.features : &by_default);
     noted(journal);
+}
+
+/* Half of the bound, so that there is always another half with what was before. A cluster whose objects alone need that
+ * much gets more, and is not listed again and again. */
+bool journal_wants_restart(const struct journal *journal)
+{
+    if (!journal || !journal->open || journal->deaf)
+        return false;
+    size_t total_bytes = journal->options.total_bytes;
+    return journal->share_bytes >= MAX(total_bytes / 2, journal->base_bytes + total_bytes / 4);
+}
+
+void journal_restart(struct journal *journal)
+{
+    if (!journal)
+        return;
+    hand_over(journal);
+    journal->open = false;
 }
 
 void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns)
@@ -309,6 +398,24 @@ void journal_letter(struct journal *journal, const struct letter *letter, int64_
     if (!out)
         return;
     journal_put_letter(out, letter, now_ns);
+    noted(journal);
+}
+
+void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (!out)
+        return;
+    journal_put_config(out, config, now_ns);
+    noted(journal);
+}
+
+void journal_mail(struct journal *journal, const struct mail *mail, int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (!out)
+        return;
+    journal_put_mail(out, mail, now_ns);
     noted(journal);
 }
 
@@ -332,6 +439,8 @@ void journal_step(struct journal *journal, const struct cluster *cluster, const 
                   int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
+    if (out && !journal->base_bytes)
+        journal->base_bytes = journal->share_bytes + journal->filling.len;
     if (!decision) {
         put_moment(journal, JOURNAL_IDLE, now_ns);
     } else if (out) {
@@ -356,8 +465,19 @@ const struct extenders *journal_extenders(struct journal *journal, const struct 
 {
     if (!journal || !extenders || !extenders->len)
         return extenders;
-    journal->extenders = journal_extenders_new(journal, extenders);
-    return journal_extenders_table(journal->extenders);
+    struct journal_extenders *made = journal_extenders_new(journal, extenders);
+    *vec_push(&journal->extenders) = made;
+    return journal_extenders_table(made);
+}
+
+void journal_extenders_drop(struct journal *journal, const struct extenders *extenders)
+{
+    for (size_t i = 0; journal && i < journal->extenders.len; i++)
+        if (journal_extenders_table(journal->extenders.items[i]) == extenders) {
+            journal_extenders_free(journal->extenders.items[i]);
+            vec_swap_remove(&journal->extenders, i);
+            return;
+        }
 }
 
 struct journal_stats journal_stats(const struct journal *journal)
@@ -366,7 +486,8 @@ struct journal_stats journal_stats(const struct journal *journal)
         return (struct journal_stats){ 0 };
     struct journal *open = (struct journal *)journal; /* for its lock */
     pthread_mutex_lock(&open->lock);
-    struct journal_stats stats = { journal->entries, journal->written_bytes, journal->ended };
+    struct journal_stats stats = { journal->entries, journal->written_bytes, journal->recordings,
+                                   journal->ended };
     pthread_mutex_unlock(&open->lock);
     return stats;
 }
@@ -378,28 +499,28 @@ static size_t or_default(size_t value, size_t by_default)
     return value ? value : by_default;
 }
 
+static void files_release(file_vec *files)
+{
+    vec_for(files, file)
+        free(file->name);
+    vec_release(files);
+}
+
 static void journal_free(struct journal *journal)
 {
-    vec_for(&journal->old, file)
-        free(file->name);
-    vec_release(&journal->old);
+    files_release(&journal->old);
+    files_release(&journal->own);
     drop_full(journal);
     vec_release(&journal->full);
+    while (journal->spare_len)
+        strbuf_release(&journal->spare[--journal->spare_len]);
     strbuf_release(&journal->filling);
-    journal_extenders_free(journal->extenders);
+    vec_for(&journal->extenders, extenders)
+        journal_extenders_free(*extenders);
+    vec_release(&journal->extenders);
     pthread_cond_destroy(&journal->changed);
     pthread_mutex_destroy(&journal->lock);
     free(journal);
-}
-
-static void name_recording(struct journal *journal)
-{
-    struct timespec now;
-    struct tm utc;
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    size_t len = strftime(journal->start, sizeof(journal->start), "%Y%m%dT%H%M%S", &utc);
-    snprintf(journal->start + len, sizeof(journal->start) - len, ".%03dZ", (int)(now.tv_nsec / NS_PER_MS));
 }
 
 int journal_open(const struct journal_options *options, struct journal **ret, struct error *err)

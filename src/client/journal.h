@@ -1,6 +1,6 @@
 /* journal.h: every input of the engine, written to files as it comes: what `berth replay` repeats.
  *
- *     I/O threads: journal_prepare() encodes objects ──▶ inbox ──▶ core: journal_letter(), _tick(), _step()
+ *     I/O threads: journal_prepare() encodes objects ──▶ inbox ──▶ core: journal_letter(), _tick(), _step(), ...
  *                                                                    │ bytes, a buffer at a time
  *                                                                    ▼
  *                                              journal's thread: blocks with checksums ──▶ files
@@ -13,10 +13,15 @@
  * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are, but
  * for what kubectl apply keeps in one of them, which is the whole object once more.
  *
- * A recording is the life of one process, from its start: files DIR/<start>-<number>.berth. Each begins with
+ * A recording is the life of one engine, from its start: files DIR/<start>-<number>.berth. Each begins with
  * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording
  * (8), checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
- * (JOURNAL_ENTRIES). Older recordings in the folder go, oldest first, when all of them together are over the bound. */
+ * (JOURNAL_ENTRIES). What is heard in the course of a call (an extender's opinion, mail of a plugin) stands in front of
+ * the entry of that call.
+ *
+ * All files of the folder together stay within a bound. Without its beginning a recording can not be repeated, so the
+ * oldest recording goes as a whole; and before the present one takes all the room, journal_wants_restart() asks for an
+ * engine that begins anew, whose recording is the next one. So the newest hours are always there. */
 #ifndef CLIENT_JOURNAL_H
 #define CLIENT_JOURNAL_H
 
@@ -41,7 +46,9 @@ enum { JOURNAL_BLOCK_BYTES_MAX = 1 << 30 };
     X(TICK)     /* engine_tick() */ \
     X(IDLE)     /* engine_step(), which decided nothing */ \
     X(DECISION) /* engine_step(), and what it decided */ \
-    X(OPINION) /* what an extender said, in the order of the calls, before the decision that they were part of */
+    X(OPINION)  /* what an extender said, in the order of the calls */ \
+    X(MAIL)     /* what a thread of a plugin said */ \
+    X(CONFIG)   /* engine_reconfigure() */
 
 enum journal_entry_kind {
     JOURNAL_NONE,
@@ -59,6 +66,12 @@ enum {
     HEAD_SEED,
     HEAD_CONFIG,  /* JSON */
     HEAD_FEATURE, /* "Name=true", one for each */
+    HEAD_UNSCHEDULABLE_MAX_NS,
+    HEAD_PERCENTAGE, /* that overrides the configuration's, + 1 */
+    HEAD_BINDINGS_MAX,
+    HEAD_LAST_TICKET,
+
+    CONFIG_TEXT = 2, /* as HEAD_CONFIG */
 
     LETTER_API_KIND = 2, /* "Pod" */
     LETTER_OBJECT,       /* protobuf with its envelope */
@@ -71,6 +84,7 @@ enum {
     ANSWER_NODE,
     ANSWER_UID,
     ANSWER_TERMINATING,
+    ANSWER_NAME,
 
     DECISION_NAMESPACE = 2,
     DECISION_NAME,
@@ -102,6 +116,14 @@ enum {
     CANDIDATE_VIOLATIONS,
     CANDIDATE_VICTIM_NAMESPACE, /* one for each, in front of its name */
     CANDIDATE_VICTIM_NAME,
+
+    HEARD_KIND = 2, /* enum mail_kind + 1 */
+    HEARD_PLUGIN,
+    HEARD_NAMESPACE, /* of the pod */
+    HEARD_NAME,
+    HEARD_REASON, /* one for each */
+    HEARD_WORK,   /* of work that is done: its number, */
+    HEARD_STATUS, /* and what came of it: enum status_code + 1 */
 };
 enum { DECISION_IS_ERROR = 1, DECISION_IS_DELETED = 2, DECISION_RETRIES = 4, DECISION_CLEARS_NOMINATION = 8 };
 
@@ -112,7 +134,7 @@ struct journal_options {
     const char *dir;                 /* made if it is not there */
     const struct features *features; /* in effect */
     size_t file_bytes;               /* a file is followed by the next at about this size [64 MiB] */
-    size_t total_bytes;              /* of all files of the folder [4 GiB] */
+    size_t total_bytes;              /* of all files of the folder, never more [4 GiB] */
     size_t behind_bytes;             /* that may wait for the disk [256 MiB] */
 };
 
@@ -125,23 +147,35 @@ void journal_close(struct journal *journal);
 void journal_prepare(struct letter *letter);
 
 /* ---- on the core thread ---- */
-void journal_head(struct journal *journal, const struct scheduler_config *config, uint64_t seed,
-                  int64_t now_ns);
+/* With what the engine is about to begin. What comes before that is not recorded. */
+void journal_head(struct journal *journal, const struct engine_options *options);
+/* The recording has taken its share of the bound: the engine should begin anew as soon as that does no harm. */
+bool journal_wants_restart(const struct journal *journal);
+/* The engine is gone: its recording is complete. journal_head() begins the next one. */
+void journal_restart(struct journal *journal);
 /* Before it is applied. */
 void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns);
+/* After engine_reconfigure(), which did not fail. */
+void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns);
+/* An engine_host.heard. */
+void journal_mail(struct journal *journal, const struct mail *mail, int64_t now_ns);
+/* After engine_tick(). */
 void journal_tick(struct journal *journal, int64_t now_ns);
 /* After the step; NULL: nothing was decided. */
 void journal_step(struct journal *journal, const struct cluster *cluster, const struct decision *decision,
                   int64_t now_ns);
-/* The extenders, with all that they say written down; the same ones where nothing is recorded. They live as long as the
- * journal. */
+/* The extenders, with all that they say written down; the same ones where nothing is recorded. They live until
+ * journal_extenders_drop(), or as long as the journal. */
 const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders);
+/* What journal_extenders() gave; anything else is left alone. */
+void journal_extenders_drop(struct journal *journal, const struct extenders *extenders);
 /* Hands over what was collected a while ago. Returns when it wants to be called again; INT64_MAX: after the next entry.
  * */
 int64_t journal_round(struct journal *journal, int64_t now_ns);
 
 struct journal_stats {
-    uint64_t entries, bytes; /* handed over; written */
+    uint64_t entries, bytes; /* taken; written */
+    uint64_t recordings;     /* begun */
     bool ended;              /* because of trouble */
 };
 /* On the core thread. */
@@ -150,8 +184,10 @@ struct journal_stats journal_stats(const struct journal *journal);
 /* ---- for who writes or compares entries; journal_entry.c ---- */
 void journal_put_decision(struct strbuf *out, const struct cluster *cluster, const struct decision *decision,
                           int64_t now_ns);
-void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
-                      const struct features *features, uint64_t seed, int64_t now_ns);
+void journal_put_head(struct strbuf *out, const struct engine_options *options,
+                      const struct features *features);
+void journal_put_config(struct strbuf *out, const struct scheduler_config *config, int64_t now_ns);
+void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_ns);
 void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);

@@ -7,6 +7,9 @@
 #include "api/fields.h"
 #include "api/protobuf.h"
 #include "config/write.h"
+#include "framework/host_work.h"
+
+enum { RECORD_BYTES = 640 };
 
 static void put_number(struct strbuf *out, uint32_t tag, uint64_t number)
 {
@@ -40,8 +43,7 @@ static struct extender_config *without_keys(const struct extender_config *extend
     return copy;
 }
 
-void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
-                      const struct features *features, uint64_t seed, int64_t now_ns)
+static void put_config(struct strbuf *out, uint32_t tag, const struct scheduler_config *config)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct scheduler_config copy = *config;
@@ -50,16 +52,59 @@ void journal_put_head(struct strbuf *out, const struct scheduler_config *config,
     config_write_json(&copy, &text);
     free(copy.extenders.items);
     free(copy.extenders_as_written);
+    protobuf_put_bytes(out, tag, strbuf_slice(&text));
+}
 
-    size_t begun = begin(out, JOURNAL_HEAD, now_ns);
+/* What is not here (how many tables are kept, which path is taken) does not change a decision. */
+void journal_put_head(struct strbuf *out, const struct engine_options *options,
+                      const struct features *features)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    size_t begun = begin(out, JOURNAL_HEAD, options->now_ns);
     protobuf_put_bytes(out, HEAD_VERSION, STR(BERTH_VERSION));
-    protobuf_put_number(out, HEAD_SEED, seed);
-    protobuf_put_bytes(out, HEAD_CONFIG, strbuf_slice(&text));
+    protobuf_put_number(out, HEAD_SEED, options->seed);
+    put_config(out, HEAD_CONFIG, options->config);
     for (int i = 0; i < FEATURE_COUNT; i++) {
         strbuf_clear(&text);
         strbuf_printf(&text, "%s=%s", feature_infos[i].name, features->enabled[i] ? "true" : "false");
         protobuf_put_bytes(out, HEAD_FEATURE, strbuf_slice(&text));
     }
+    put_number(out, HEAD_UNSCHEDULABLE_MAX_NS, (uint64_t)options->unschedulable_max_ns);
+    if (options->percentage.set)
+        put_number(out, HEAD_PERCENTAGE, (uint64_t)(int64_t)options->percentage.value + 1);
+    put_number(out, HEAD_BINDINGS_MAX, options->host.bindings_max);
+    put_number(out, HEAD_LAST_TICKET, options->last_ticket);
+    protobuf_end(out, begun);
+}
+
+void journal_put_config(struct strbuf *out, const struct scheduler_config *config, int64_t now_ns)
+{
+    size_t begun = begin(out, JOURNAL_CONFIG, now_ns);
+    put_config(out, CONFIG_TEXT, config);
+    protobuf_end(out, begun);
+}
+
+/* ---- mail of plugins ---- */
+
+static void put_outcome(struct strbuf *out, const struct cycle_work *work)
+{
+    struct status status = work_status(work);
+    protobuf_put_number(out, HEARD_WORK, work_number(work));
+    protobuf_put_number(out, HEARD_STATUS, (uint64_t)status.code + 1);
+    for (uint32_t i = 0; i < status.len; i++)
+        protobuf_put_bytes(out, HEARD_REASON, status.reasons[i]);
+}
+
+void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_ns)
+{
+    size_t begun = begin(out, JOURNAL_MAIL, now_ns);
+    protobuf_put_number(out, HEARD_KIND, (uint64_t)mail->kind + 1);
+    protobuf_put_bytes(out, HEARD_PLUGIN, str_from(mail->plugin->name));
+    put_text(out, HEARD_NAMESPACE, mail->namespace);
+    put_text(out, HEARD_NAME, mail->name);
+    put_text(out, HEARD_REASON, mail->reason);
+    if (mail->kind == MAIL_WORK_DONE)
+        put_outcome(out, mail->work);
     protobuf_end(out, begun);
 }
 
@@ -97,6 +142,8 @@ void journal_prepare(struct letter *letter)
         any |= is_private(annotation);
     if (any)
         annotations->items = without_private(annotations, hash);
+    if (!letter->record.cap) /* most objects are not longer */
+        letter->record = (struct strbuf){ .text = xmalloc(RECORD_BYTES), .cap = RECORD_BYTES };
     object_encode_protobuf(&letter->object->object, &letter->record);
     if (any) {
         free(annotations->items);
@@ -116,33 +163,37 @@ static void put_answer(struct strbuf *out, const struct letter *letter, int64_t 
     put_text(out, ANSWER_NODE, answer->node);
     put_text(out, ANSWER_UID, answer->uid);
     put_number(out, ANSWER_TERMINATING, answer->terminating);
+    put_text(out, ANSWER_NAME, answer->name);
     protobuf_end(out, begun);
+}
+
+static size_t varint_len(uint64_t number)
+{
+    size_t len = 1;
+    while (number >>= 7)
+        len++;
+    return len;
 }
 
 /* How long a field of bytes is, with its tag (of one byte) and length. */
 static size_t field_len(size_t len)
 {
-    size_t more = 2;
-    for (size_t rest = len >> 7; rest; rest >>= 7)
-        more++;
-    return more + len;
+    return 1 + varint_len(len) + len;
 }
 
 /* Objects are most of the bytes: their entry is begun with its length, since protobuf_end() would move them. */
 static void put_object_letter(struct strbuf *out, enum journal_entry_kind kind, const struct letter *letter,
                               int64_t now_ns)
 {
-    _cleanup_(strbuf_release) struct strbuf head = { 0 };
-    struct str name = api_kinds[letter->api_kind].kind;
-    protobuf_put_number(&head, JOURNAL_TIME, (uint64_t)now_ns);
-    protobuf_put_bytes(&head, LETTER_API_KIND, name);
-    struct str record = strbuf_slice(&letter->record);
-    uint64_t len = head.len + (record.len ? field_len(record.len) : 0);
+    struct str name = api_kinds[letter->api_kind].kind, record = strbuf_slice(&letter->record);
+    uint64_t len =
+        1 + varint_len((uint64_t)now_ns) + field_len(name.len) + (record.len ? field_len(record.len) : 0);
     strbuf_putc(out, (char)(kind << 3 | WIRE_BYTES));
     for (; len >= 0x80; len >>= 7)
         strbuf_putc(out, (char)(len | 0x80));
     strbuf_putc(out, (char)len);
-    strbuf_str(out, strbuf_slice(&head));
+    protobuf_put_number(out, JOURNAL_TIME, (uint64_t)now_ns);
+    protobuf_put_bytes(out, LETTER_API_KIND, name);
     put_text(out, LETTER_OBJECT, record);
 }
 

@@ -1,19 +1,22 @@
 /* cmd_replay.c: `berth replay`: the decisions of a recording again, or those of another configuration instead.
  *
+ * What is shown while it goes on (--decisions, --explain) comes first: lines, or the member "log" of the JSON.
+ *
  * Exit codes: 0 all decisions came out as recorded (or another configuration was tried), 1 one did not, 2 the command
  * line, the recording or the configuration is wrong. */
 #include <stdio.h>
 
 #include "api/timestamp.h"
 #include "cmd/common.h"
-#include "cmd/json_line.h"
+#include "codec/json_line.h"
+#include "sim/explain_print.h"
 #include "sim/replay.h"
 
 struct replay_settings {
-    const char *config, *until;
+    const char *config, *until, *from, *explain;
     int output; /* enum output */
     int64_t top;
-    bool decisions;
+    bool decisions, list;
     struct plugin_settings plugins;
 };
 
@@ -21,11 +24,17 @@ static const struct option_row rows[] = {
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct replay_settings, config),
       "Another KubeSchedulerConfiguration: what would it have decided\ninstead?" },
     { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
-      "Stop there: a time such as 2026-11-15T10:30:00Z." },
+      "Stop there: a time such as 2026-11-15T10:30:00Z. Of several\nrecordings, the one that went on then." },
+    { 0, "from", "TIME", OPTION_TEXT, offsetof(struct replay_settings, from),
+      "Of several recordings, the one that went on then; --decisions\nand --explain begin there." },
+    { 0, "list", NULL, OPTION_FLAG, offsetof(struct replay_settings, list),
+      "Say which recordings there are, and repeat none." },
+    { 0, "explain", "NAMESPACE/POD", OPTION_TEXT, offsetof(struct replay_settings, explain),
+      "Before each decision of that pod: why, plugin by plugin and node\nby node." },
     { 0, "decisions", NULL, OPTION_FLAG, offsetof(struct replay_settings, decisions),
       "Print each decision on a line, as it comes out here." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct replay_settings, top),
-      "How many pods the table shows (default: 20).", 1, 1000000000 },
+      "How many pods, or nodes of --explain, a table shows (default:\n20).", 1, 1000000000 },
     { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct replay_settings, output),
       "How to print the answer (default: table)." },
     PLUGIN_OPTIONS(struct replay_settings, plugins),
@@ -45,9 +54,39 @@ static void add_time(struct strbuf *out, int64_t now_ns)
                   (int)(now_ns % NS_PER_S / 1000000));
 }
 
-static void print_decision(void *user, struct str body)
+/* What is printed on the way. */
+struct telling {
+    struct strbuf out;
+    struct term term;
+    struct json_writer json;
+    const struct replay_settings *settings;
+    uint64_t explained;
+};
+
+static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
 {
-    struct strbuf *out = user;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    add_time(&text, now_ns);
+    json_member_str(json, key, strbuf_slice(&text));
+}
+
+static void json_said(struct json_writer *json, const char *key, struct str body)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    replay_say(body, &text);
+    json_member_str(json, key, strbuf_slice(&text));
+}
+
+static void write_some(struct strbuf *out)
+{
+    if (out->len < 1 << 20)
+        return;
+    fwrite(out->text, 1, out->len, stdout);
+    strbuf_clear(out);
+}
+
+static void say_decision(struct strbuf *out, struct str body)
+{
     struct entry_fields fields;
     if (entry_read(body, &fields, NULL) < 0)
         return;
@@ -55,10 +94,48 @@ static void print_decision(void *user, struct str body)
     strbuf_putc(out, ' ');
     replay_say(body, out);
     strbuf_putc(out, '\n');
-    if (out->len > 1 << 20) {
-        fwrite(out->text, 1, out->len, stdout);
-        strbuf_clear(out);
+}
+
+static void json_decision(struct json_writer *json, struct str body)
+{
+    struct entry_fields fields;
+    if (entry_read(body, &fields, NULL) == 0)
+        json_time(json, "time", (int64_t)fields.numbers[JOURNAL_TIME]);
+    json_said(json, "decision", body);
+}
+
+static void on_decision(void *user, struct str body)
+{
+    struct telling *telling = user;
+    if (telling->settings->output == OUTPUT_JSON) {
+        json_begin_line(&telling->json);
+        json_decision(&telling->json, body);
+        json_end_line(&telling->json);
+    } else {
+        say_decision(&telling->out, body);
     }
+    write_some(&telling->out);
+}
+
+static void on_explanation(void *user, struct str body, const struct explanation *explanation)
+{
+    struct telling *telling = user;
+    struct json_writer *json = &telling->json;
+    telling->explained++;
+    if (telling->settings->output == OUTPUT_JSON) {
+        json_begin_object(json);
+        json_decision(json, body);
+        json_key(json, STR("explanation"));
+        json_begin_object(json);
+        explain_members(explanation, json);
+        json_end_object(json);
+        json_end_object(json);
+    } else {
+        say_decision(&telling->out, body);
+        explain_table_answer(explanation, &telling->term, (uint32_t)telling->settings->top);
+        strbuf_putc(&telling->out, '\n');
+    }
+    write_some(&telling->out);
 }
 
 static void warn(const struct replay *replay)
@@ -67,10 +144,15 @@ static void warn(const struct replay *replay)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
     if (replay->recording.cut.text[0])
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
-    if (replay->recording.older.len)
+    if (replay->versus && replay->reloads)
         fprintf(stderr,
-                "berth: note: there are other recordings, which a file of theirs names: " STR_FMT "\n",
-                STR_ARG(replay->recording.older));
+                "berth: warning: the configuration was changed %s while it was recorded; here the other one "
+                "stays\n",
+                replay->reloads == 1 ? "once" : "several times");
+    if (replay->recording.others)
+        fprintf(stderr,
+                "berth: note: there %s besides; --list shows them, --from and --until choose by time\n",
+                replay->recording.others == 1 ? "is another recording" : "are other recordings");
 }
 
 static void add_origin(const struct replay *replay, struct strbuf *out)
@@ -93,8 +175,12 @@ static void say_same(const struct replay *replay, struct term *term)
     if (!difference->there) {
         term_paint(term, PAINT_GOOD, "%s decision%s repeated exactly", grouped((int64_t)replay->decisions),
                    replay->decisions == 1 ? "" : "s");
-        strbuf_printf(term->out, " (%s placed), digest %016llx\n", grouped((int64_t)replay->placements),
+        strbuf_printf(term->out, " (%s placed), digest %016llx", grouped((int64_t)replay->placements),
                       (unsigned long long)replay->digest);
+        if (replay->reloads)
+            strbuf_printf(term->out, "; the configuration was changed %s time%s",
+                          grouped((int64_t)replay->reloads), replay->reloads == 1 ? "" : "s");
+        strbuf_putc(term->out, '\n');
         return;
     }
     term_paint(term, PAINT_BAD, "Decision %s is another one here", grouped((int64_t)difference->number));
@@ -108,13 +194,6 @@ static void say_same(const struct replay *replay, struct term *term)
                   grouped((int64_t)difference->number - 1));
 }
 
-static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
-{
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    add_time(&text, now_ns);
-    json_member_str(json, key, strbuf_slice(&text));
-}
-
 static void json_origin(const struct replay *replay, struct json_writer *json)
 {
     json_member_str(json, "recording", replay->recording.name);
@@ -126,13 +205,7 @@ static void json_origin(const struct replay *replay, struct json_writer *json)
         json_member_str(json, "cut", str_from(replay->recording.cut.text));
     json_member_int(json, "decisions", (int64_t)replay->decisions);
     json_member_int(json, "placements", (int64_t)replay->placements);
-}
-
-static void json_said(struct json_writer *json, const char *key, struct str body)
-{
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    replay_say(body, &text);
-    json_member_str(json, key, strbuf_slice(&text));
+    json_member_int(json, "configurationChanges", (int64_t)replay->reloads);
 }
 
 static void json_same(const struct replay *replay, struct json_writer *json)
@@ -290,63 +363,183 @@ static void json_versus(const struct replay *replay, struct json_writer *json)
     json_end_array(json);
 }
 
-/* ---- the command ---- */
+/* ---- which there are ---- */
 
-static void add_json(const struct replay *replay, struct strbuf *out)
+static void add_bytes(struct grid *grid, uint64_t bytes)
+{
+    grid_cell(grid, true, PAINT_NONE, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+static void list_table(const struct recording_summary *all, size_t len, struct term *term)
+{
+    struct grid grid = { .columns = 5 };
+    static const char *const heads[] = { "RECORDING", "FROM", "TO", "DECISIONS", "SIZE", "" };
+    for (size_t i = 0; i < len; i++)
+        if (all[i].headless || all[i].cut.len)
+            grid.columns = ARRAY_SIZE(heads);
+    for (size_t i = 0; i < grid.columns; i++)
+        grid_cell(&grid, i == 3 || i == 4, PAINT_BOLD, "%s", heads[i]);
+    for (size_t i = 0; i < len; i++) {
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(all[i].name));
+        for (int end = 0; end < 2; end++) {
+            _cleanup_(strbuf_release) struct strbuf time = { 0 };
+            add_time(&time, end ? all[i].last_ns : all[i].first_ns);
+            grid_cell(&grid, false, PAINT_NONE, "%s", time.text);
+        }
+        grid_cell(&grid, true, PAINT_NONE, "%s", grouped((int64_t)all[i].decisions));
+        add_bytes(&grid, all[i].bytes);
+        if (grid.columns == ARRAY_SIZE(heads))
+            grid_cell(&grid, false, PAINT_WARN, "%s",
+                      all[i].headless  ? "its beginning is missing"
+                      : all[i].cut.len ? "its end is cut off"
+                                       : "");
+    }
+    grid_print(&grid, term, 0);
+    grid_release(&grid);
+}
+
+static void list_json(const struct recording_summary *all, size_t len, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    json_begin_object(&json);
-    json_origin(replay, &json);
-    replay->versus ? json_versus(replay, &json) : json_same(replay, &json);
-    json_end_object(&json);
+    json_begin_array(&json);
+    for (size_t i = 0; i < len; i++) {
+        json_begin_line(&json);
+        json_member_str(&json, "recording", all[i].name);
+        json_member_str(&json, "version", all[i].version);
+        json_time(&json, "from", all[i].first_ns);
+        json_time(&json, "to", all[i].last_ns);
+        json_member_int(&json, "entries", (int64_t)all[i].entries);
+        json_member_int(&json, "decisions", (int64_t)all[i].decisions);
+        json_member_int(&json, "files", (int64_t)all[i].files);
+        json_member_int(&json, "bytes", (int64_t)all[i].bytes);
+        json_member_bool(&json, "repeatable", !all[i].headless);
+        if (all[i].cut.len)
+            json_member_str(&json, "cut", all[i].cut);
+        json_end_line(&json);
+    }
+    json_end_array(&json);
     strbuf_putc(out, '\n');
 }
 
-static int print(const struct replay *replay, const struct replay_settings *settings, struct strbuf *out)
+static int list(const struct replay_settings *settings, const char *path)
 {
-    struct term term = term_stdout(out);
-    warn(replay);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct term term = term_stdout(&out);
+    struct recording_summary *all;
+    struct error err;
+    size_t len;
+    if (recording_list(path, &arena, &all, &len, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     if (settings->output == OUTPUT_JSON)
-        add_json(replay, out);
-    else if (replay->versus)
-        say_versus(replay, &term, (size_t)settings->top);
+        list_json(all, len, &out);
     else
-        say_same(replay, &term);
-    int code = finish(&term);
+        list_table(all, len, &term);
+    return finish(&term);
+}
+
+/* ---- the command ---- */
+
+static bool has_log(const struct replay_settings *settings)
+{
+    return settings->decisions || settings->explain;
+}
+
+static void begin_telling(struct telling *telling)
+{
+    telling->term = term_stdout(&telling->out);
+    if (telling->settings->output != OUTPUT_JSON)
+        return;
+    telling->json = json_writer(&telling->out, JSON_PRETTY);
+    json_begin_object(&telling->json);
+    if (has_log(telling->settings)) {
+        json_key(&telling->json, STR("log"));
+        json_begin_array(&telling->json);
+    }
+}
+
+static void end_json(struct telling *telling, const struct replay *replay)
+{
+    struct json_writer *json = &telling->json;
+    if (has_log(telling->settings))
+        json_end_array(json);
+    json_origin(replay, json);
+    replay->versus ? json_versus(replay, json) : json_same(replay, json);
+    json_end_object(json);
+    strbuf_putc(&telling->out, '\n');
+}
+
+static int end_telling(struct telling *telling, const struct replay *replay)
+{
+    warn(replay);
+    if (telling->settings->explain && !telling->explained)
+        fprintf(stderr, "berth: note: no decision of %s is in it\n", telling->settings->explain);
+    if (telling->settings->output == OUTPUT_JSON)
+        end_json(telling, replay);
+    else if (replay->versus)
+        say_versus(replay, &telling->term, (size_t)telling->settings->top);
+    else
+        say_same(replay, &telling->term);
+    int code = finish(&telling->term);
     return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
 }
 
-static int read_until(const char *text, int64_t *ret, struct error *err)
+static int read_time(const char *option, const char *text, int64_t by_default, int64_t *ret,
+                     struct error *err)
 {
     struct opt_time time;
-    *ret = INT64_MAX;
+    *ret = by_default;
     if (!text)
         return 0;
     if (timestamp_parse(str_from(text), &time) < 0 || time.seconds > INT64_MAX / NS_PER_S - 1 ||
         time.seconds < 0)
-        return error_set(err, -EINVAL, "--until: \"%s\" is no time such as 2026-11-15T10:30:00Z", text);
+        return error_set(err, -EINVAL, "--%s: \"%s\" is no time such as 2026-11-15T10:30:00Z", option, text);
     *ret = time.seconds * NS_PER_S + time.nanos;
+    return 0;
+}
+
+static int read_options(const struct replay_settings *settings, struct replay_options *ret, struct error *err)
+{
+    if (read_time("until", settings->until, INT64_MAX, &ret->until_ns, err) < 0 ||
+        read_time("from", settings->from, INT64_MIN, &ret->from_ns, err) < 0)
+        return -EINVAL;
+    if (ret->from_ns > ret->until_ns)
+        return error_set(err, -EINVAL, "--from is after --until");
+    if (settings->decisions)
+        ret->on_decision = on_decision;
+    if (!settings->explain)
+        return 0;
+    if (settings->config)
+        return error_set(err, -EINVAL,
+                         "--explain is about what was decided; it does not go together with --config");
+    struct str name = str_from(settings->explain);
+    ptrdiff_t slash = str_find(name, '/');
+    ret->explain_namespace = slash < 0 ? STR("default") : str_slice(name, 0, (size_t)slash);
+    ret->explain_name = str_slice(name, (size_t)(slash + 1), name.len);
+    ret->on_explanation = on_explanation;
+    ret->file_of = plugins_file;
     return 0;
 }
 
 static int with_replay(struct replay *replay, const struct replay_settings *settings, const char *path)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct telling telling = { .settings = settings };
+    struct replay_options options = { .path = path, .config = settings->config, .user = &telling };
     struct error err = { "" };
-    struct replay_options options = { .path = path, .config = settings->config };
-    if (read_until(settings->until, &options.until_ns, &err) < 0 ||
+    if (read_options(settings, &options, &err) < 0 ||
         plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
     options.registry = plugins_registry();
-    if (settings->decisions) {
-        options.on_decision = print_decision;
-        options.user = &out;
-    }
-    if (replay_run(replay, &options, &err) < 0) {
+    begin_telling(&telling);
+    int r = replay_run(replay, &options, &err);
+    if (r == 0) {
+        r = end_telling(&telling, replay);
+    } else {
         warn(replay);
-        return fail(EXIT_INPUT, &err);
+        r = fail(EXIT_INPUT, &err);
     }
-    return print(replay, settings, &out);
+    strbuf_release(&telling.out);
+    return r;
 }
 
 static int run(int argc, char **argv)
@@ -361,7 +554,9 @@ static int run(int argc, char **argv)
                 words.list.len);
         r = EXIT_INPUT;
     }
-    if (r < 0) {
+    if (r < 0 && settings.list) {
+        r = list(&settings, words.list.items[0]);
+    } else if (r < 0) {
         struct replay *replay = xcalloc(1, sizeof(*replay));
         r = with_replay(replay, &settings, words.list.items[0]);
         replay_release(replay);
@@ -374,15 +569,18 @@ static int run(int argc, char **argv)
 const struct command command_replay = {
     .name = "replay",
     .summary = "Repeats recorded decisions, or tries another configuration on them.",
-    .usage = "[--until TIME] [--config FILE] [-o table|json] DIR",
+    .usage = "[--until TIME] [--config FILE | --explain NAMESPACE/POD] [-o table|json] DIR",
     .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says\n"
                "whether all decisions are the same, to the byte, or which one is not. With --config it\n"
                "shows what another configuration would have decided instead: nodes and pods come and\n"
-               "go as they did, and pods go where the other configuration sends them. Of several\n"
-               "recordings in DIR the newest is read; a file of another one names that. What the\n"
-               "scheduler evicted leaves with --config too, since its end was recorded.",
+               "go as they did, and pods go where the other configuration sends them. What the\n"
+               "scheduler evicted leaves with --config too, since its end was recorded. --explain shows\n"
+               "why a pod went where it went, at the time. Of several recordings in DIR the newest is\n"
+               "read, or the one that went on at the time that --from or --until names; a file of a\n"
+               "recording instead of DIR names that one.",
     .examples = "  berth replay /var/lib/berth/record\n"
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
+                "  berth replay --explain default/web-1 --from 2026-11-15T10:30:00Z record/\n"
                 "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
     .options = rows,
     .options_len = ARRAY_SIZE(rows),

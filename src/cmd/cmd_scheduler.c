@@ -16,16 +16,29 @@
 #include "cmd/common.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
-#include "extender/extender.h"
 #include "net/file.h"
 
 extern const struct command command_scheduler;
 
 /* ---- what is told from below ---- */
-static bool may_write(void *user)
+static bool has_requests(const void *user)
+{
+    return api_stats(((const struct daemon *)user)->api).in_flight > 0;
+}
+
+static bool may_bind(void *user)
 {
     const struct daemon *daemon = user;
     return !daemon->lease || lease_valid(daemon->lease);
+}
+
+/* On the thread that writes. */
+static bool may_write(void *user)
+{
+    struct daemon *daemon = user;
+    if (daemon->lease)
+        lease_guard_writer(daemon->lease, has_requests, daemon);
+    return may_bind(user);
 }
 
 static void on_problem(void *user, const char *sentence)
@@ -88,7 +101,10 @@ static void on_new_leader(void *user, struct str identity)
 
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
-    const struct daemon *daemon = user;
+    struct daemon *daemon = user;
+    pthread_mutex_lock(&daemon->about_lock);
+    snprintf(daemon->about_uid, sizeof(daemon->about_uid), STR_FMT, STR_ARG(lease->uid));
+    pthread_mutex_unlock(&daemon->about_lock);
     recorder_event(daemon->recorder, &(struct recorder_event){
                                          .regarding = { .kind = STR("Lease"),
                                                         .api_version = STR("coordination.k8s.io/v1"),
@@ -99,9 +115,33 @@ static void on_lease_event(void *user, const struct event_subject *lease, struct
                                          .type = STR("Normal"),
                                          .reason = STR("LeaderElection"),
                                          .note = note,
-                                         .controller = daemon->config.profiles.items[0].scheduler_name,
+                                         .controller = daemon->name,
                                          .legacy = true,
                                      });
+}
+
+/* Who waits for the lead has a configuration as well, and says so. */
+static void on_reload_event(void *user, bool failed, struct str note)
+{
+    struct daemon *daemon = user;
+    struct object_ref about = daemon->about;
+    char uid[sizeof(daemon->about_uid)];
+    pthread_mutex_lock(&daemon->about_lock);
+    memcpy(uid, daemon->about_uid, sizeof(uid));
+    pthread_mutex_unlock(&daemon->about_lock);
+    about.uid = str_from(uid);
+    recorder_event(daemon->recorder, &(struct recorder_event){
+                                         .regarding = about,
+                                         .type = failed ? STR("Warning") : STR("Normal"),
+                                         .reason = failed ? STR("ConfigReloadFailed") : STR("ConfigReloaded"),
+                                         .note = note,
+                                         .controller = daemon->name,
+                                         .legacy = true });
+}
+
+static void on_retired(void *user, void *generation)
+{
+    reload_retired(((struct daemon *)user)->reload, generation);
 }
 
 /* ---- signals ---- */
@@ -114,12 +154,32 @@ static void *wait_for_signals(void *user)
             continue;
         if (number == SIGUSR1) /* the end of the process */
             return NULL;
+        if (number == SIGUSR2) {
+            dump_request(daemon->dump);
+            continue;
+        }
+        if (number == SIGHUP) {
+            reload_now(daemon->reload);
+            continue;
+        }
         if (count++)
             _exit(EXIT_TROUBLE); /* somebody is in a hurry */
-        log_info(0, "Requested to terminate, exiting", log_int("signal", number));
+        log_info(0, "Requested to terminate, exiting");
         atomic_store(&daemon->ending, true);
         core_stop(daemon->core);
+        extender_desk_close(daemon->desk);
     }
+}
+
+/* First of all: who asks for a dump or another configuration too early, or too late, must not end the process. They
+ * stay blocked for good. */
+static void hold_requests(void)
+{
+    sigset_t requests;
+    sigemptyset(&requests);
+    sigaddset(&requests, SIGUSR2);
+    sigaddset(&requests, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &requests, NULL);
 }
 
 /* Before any thread starts: all of them leave signals to one. */
@@ -129,17 +189,30 @@ static void block_signals(struct daemon *daemon)
     sigaddset(&daemon->signals, SIGTERM);
     sigaddset(&daemon->signals, SIGINT);
     sigaddset(&daemon->signals, SIGUSR1);
+    sigaddset(&daemon->signals, SIGUSR2);
+    sigaddset(&daemon->signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- the parts ---- */
+static int check_rate(const struct client_connection_config *connection, struct error *err)
+{
+    if (connection->qps > 0 && connection->burst <= 0)
+        return error_set(
+            err, -EINVAL,
+            "clientConnection.burst is required to be greater than 0 when qps is greater than 0");
+    return 0;
+}
+
 static int make_client(struct daemon *daemon, struct error *err)
 {
-    const struct client_connection_config *connection = &daemon->config.client_connection;
+    const struct client_connection_config *connection = &daemon->first->config.client_connection;
     struct kube_source source = { .kubeconfig = connection->kubeconfig.ptr,
                                   .master = daemon->flags.master.ptr };
     int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
+    if (r == 0)
+        r = check_rate(connection, err);
     if (r < 0)
         return r;
     return api_new(&(struct api_options){ .access = &daemon->access,
@@ -155,7 +228,7 @@ static int make_client(struct daemon *daemon, struct error *err)
 
 static int make_lease(struct daemon *daemon, struct error *err)
 {
-    const struct leader_election_config *election = &daemon->config.leader_election;
+    const struct leader_election_config *election = &daemon->first->config.leader_election;
     if (!election->leader_elect)
         return 0;
     lease_identity(&daemon->identity);
@@ -177,17 +250,31 @@ static int make_lease(struct daemon *daemon, struct error *err)
 
 static void on_decision(void *user, const struct decision *decision, int64_t took_ns)
 {
-    observer_decision(((struct daemon *)user)->observer, decision, took_ns);
+    struct daemon *daemon = user;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    observer_decision(daemon->observer, decision, took_ns);
+    attempts_decision(daemon->attempts, decision, (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec, took_ns);
 }
 
 static void on_notice(void *user, const struct notice *notice)
 {
-    observer_notice(((struct daemon *)user)->observer, notice);
+    struct daemon *daemon = user;
+    observer_notice(daemon->observer, notice);
+    attempts_notice(daemon->attempts, notice);
 }
 
 static int64_t on_round(void *user, const struct engine *engine, int64_t now_ns)
 {
-    return observer_publish(((struct daemon *)user)->observer, engine, now_ns);
+    struct daemon *daemon = user;
+    int64_t due_ns = observer_publish(daemon->observer, engine, now_ns);
+    int64_t question_ns = why_round(daemon->why, now_ns);
+    return MIN(due_ns, question_ns);
+}
+
+static void on_restart(void *user, struct engine *engine)
+{
+    attempts_restart(((struct daemon *)user)->attempts, engine->cluster);
 }
 
 static uint64_t random_seed(void)
@@ -208,9 +295,17 @@ static int make_journal(struct daemon *daemon, struct error *err)
                         &daemon->journal, err);
 }
 
+static struct http_extenders_options extender_options(struct daemon *daemon)
+{
+    return (struct http_extenders_options){ .on_answer = on_extender_answer,
+                                            .may_bind = may_bind,
+                                            .user = daemon,
+                                            .desk = daemon->desk };
+}
+
 static int make_core(struct daemon *daemon, struct error *err)
 {
-    const struct client_connection_config *connection = &daemon->config.client_connection;
+    const struct client_connection_config *connection = &daemon->first->config.client_connection;
     daemon->inbox = inbox_new();
     if (make_journal(daemon, err) < 0)
         return -EINVAL;
@@ -218,31 +313,55 @@ static int make_core(struct daemon *daemon, struct error *err)
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
     daemon->writer = writer_new(
         &(struct writer_options){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
-    int r = http_extenders_new(&(struct http_extenders_options){ .config = &daemon->config,
-                                                                 .on_answer = on_extender_answer,
-                                                                 .may_bind = may_write,
-                                                                 .user = daemon },
-                               &daemon->extenders, err);
+    daemon->desk = extender_desk_new();
+    const struct http_extenders_options extenders = extender_options(daemon);
+    int r = config_generation_extend(daemon->first, &extenders, err);
     if (r < 0)
         return r;
     return core_new(
-        &(struct core_options){ .config = &daemon->config,
+        &(struct core_options){ .config = &daemon->first->config,
                                 .registry = plugins_registry(),
                                 .api = daemon->api,
                                 .inbox = daemon->inbox,
                                 .writer = daemon->writer,
                                 .recorder = daemon->recorder,
-                                .extenders = http_extenders_table(daemon->extenders),
-                                .whole_kinds = extenders_whole_kinds(&daemon->config),
+                                .extenders = http_extenders_table(daemon->first->extenders),
+                                .owner = daemon->first,
                                 .unschedulable_max_ns = daemon->flags.pod_max_in_unschedulable_pods_duration,
                                 .seed = random_seed(),
                                 .journal = daemon->journal,
-                                .elected = daemon->config.leader_election.leader_elect,
+                                .elected = daemon->first->config.leader_election.leader_elect,
                                 .on_decision = on_decision,
                                 .on_notice = on_notice,
                                 .on_round = on_round,
+                                .on_retired = on_retired,
+                                .on_restart = on_restart,
                                 .user = daemon },
         &daemon->core, err);
+}
+
+/* What is about the scheduler itself is said of its Lease; without an election, of the namespace that would have it. */
+static int start_reload(struct daemon *daemon, struct error *err)
+{
+    const struct leader_election_config *election = &daemon->first->config.leader_election;
+    daemon->about =
+        daemon->lease
+            ? (struct object_ref){ .kind = STR("Lease"),
+                                   .api_version = STR("coordination.k8s.io/v1"),
+                                   .namespace = arena_str(&daemon->arena, election->resource_namespace),
+                                   .name = arena_str(&daemon->arena, election->resource_name) }
+            : (struct object_ref){ .kind = STR("Namespace"),
+                                   .api_version = STR("v1"),
+                                   .name = arena_str(&daemon->arena, election->resource_namespace) };
+    return reload_start(daemon->reload,
+                        &(struct reload_options){ .flags = &daemon->flags,
+                                                  .features = &daemon->features,
+                                                  .extenders = extender_options(daemon),
+                                                  .core = daemon->core,
+                                                  .metrics = daemon->metrics,
+                                                  .on_event = on_reload_event,
+                                                  .user = daemon },
+                        err);
 }
 
 static int start(struct daemon *daemon, struct error *err)
@@ -254,50 +373,72 @@ static int start(struct daemon *daemon, struct error *err)
         r = make_lease(daemon, err);
     if (r == 0)
         r = scheduler_serve_start(daemon, err);
+    if (r == 0)
+        r = start_reload(daemon, err);
     return r;
 }
 
 static void daemon_release(struct daemon *daemon)
 {
+    views_settle(daemon->views);
     serve_stop(daemon->serve, 0);
     lease_free(daemon->lease);
-    observer_free(daemon->observer);
+    dump_stop(daemon->dump);
+    reload_stop(daemon->reload);
     core_free(daemon->core);
+    observer_free(daemon->observer);
     views_free(daemon->views);
-    http_extenders_free(daemon->extenders);
+    why_free(daemon->why);
+    attempts_free(daemon->attempts);
+    reload_free(daemon->reload);
     api_free(daemon->api);
+    extender_desk_free(daemon->desk);
     writer_free(daemon->writer);
     recorder_free(daemon->recorder);
     if (daemon->inbox)
         inbox_free(daemon->inbox);
     journal_close(daemon->journal);
-    config_release(&daemon->config);
     warnings_release(&daemon->warnings);
     strbuf_release(&daemon->identity);
-    strbuf_release(&daemon->configz);
     arena_release(&daemon->arena);
     flags_release(&daemon->flags);
     if (daemon->metrics)
         metrics_free(daemon->metrics);
 }
 
-static void warn(const struct daemon *daemon)
+static void warn(const struct warnings *warnings)
 {
-    vec_for(&daemon->warnings.list, sentence)
+    vec_for(&warnings->list, sentence)
         log_warning("Configuration", log_str("warning", *sentence));
+}
+
+/* A write that was sent and not answered may still be done. Then nobody is let in at once: the lease passes by itself.
+ */
+static void give_up_lease(struct daemon *daemon)
+{
+    static const struct timespec step = { .tv_nsec = 5000000 };
+    lease_renounce(daemon->lease);
+    for (int steps = 200; api_stats(daemon->api).in_flight; steps--) {
+        if (!steps) {
+            log_warning("The lease is not given back, because requests have no answer");
+            return;
+        }
+        nanosleep(&step, NULL);
+    }
+    lease_release(daemon->lease);
 }
 
 static int serve_until_told(struct daemon *daemon, struct error *err)
 {
-    if (daemon->lease) {
-        int r = lease_start(daemon->lease, err);
-        if (r < 0)
-            return r;
-    }
+    int r = daemon->lease ? lease_start(daemon->lease, err) : 0;
+    if (r == 0)
+        r = dump_start(daemon->core, daemon->api, &daemon->dump, err);
+    if (r < 0)
+        return r;
     pthread_create(&daemon->signal_thread, NULL, wait_for_signals, daemon);
     core_run(daemon->core);
     if (daemon->lease)
-        lease_release(daemon->lease);
+        give_up_lease(daemon);
     pthread_kill(daemon->signal_thread, SIGUSR1);
     pthread_join(daemon->signal_thread, NULL);
     return 0;
@@ -346,20 +487,41 @@ static int load_config(struct daemon *daemon, struct error *err)
     int r = load_plugins(daemon, err);
     if (r < 0)
         return r;
-    struct plugin_catalog catalog = registry_catalog(plugins_registry(), &daemon->arena);
-    r = flags_load(&daemon->flags, &catalog, &daemon->features, &daemon->arena, &daemon->config,
-                   &daemon->warnings, err);
+    r = config_generation_load(&daemon->flags, &daemon->features, &daemon->first, err);
+    if (r < 0)
+        return r;
+    daemon->name = arena_str(&daemon->arena, daemon->first->config.profiles.items[0].scheduler_name);
+    daemon->reload = reload_new(daemon->first);
+    return 0;
+}
+
+/* What a start would look at without any connection. That there is no API server is not held against anybody who
+ * only wants to see the settings. */
+static int check_files(struct daemon *daemon, struct error *err)
+{
+    struct kube_source source = { .kubeconfig = daemon->first->config.client_connection.kubeconfig.ptr,
+                                  .master = daemon->flags.master.ptr };
+    int r = 0;
+    if (daemon->first->config.client_connection.kubeconfig.len)
+        r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
     if (r == 0)
-        plugins_warn(&daemon->config, &daemon->arena, &daemon->warnings);
-    return r;
+        r = check_rate(&daemon->first->config.client_connection, err);
+    if (r == 0)
+        r = serve_check(&daemon->flags, err);
+    if (r < 0)
+        return r;
+    daemon->metrics = families_new(&daemon->flags, &daemon->features, err);
+    return daemon->metrics ? 0 : -EINVAL;
 }
 
 /* --write-config-to: says what it would run with, and ends. */
-static int write_config(const struct daemon *daemon)
+static int write_config(struct daemon *daemon)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct error err;
-    config_write_yaml(&daemon->config, &text);
+    if (check_files(daemon, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    config_write_yaml(&daemon->first->config, &text);
     if (file_write(daemon->flags.write_config_to.ptr, strbuf_slice(&text), &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     log_info(0, "Wrote configuration", log_str("file", daemon->flags.write_config_to));
@@ -369,9 +531,11 @@ static int write_config(const struct daemon *daemon)
 static int run_daemon(struct daemon *daemon)
 {
     struct error err;
-    warn(daemon);
+    warn(&daemon->warnings);
+    warn(&daemon->first->warnings);
     if (daemon->flags.write_config_to.len)
         return write_config(daemon);
+    log_info(0, "Starting Kubernetes Scheduler", log_str("version", flags_reported_version(&daemon->flags)));
     if (start(daemon, &err) < 0)
         return fail(EXIT_INPUT, &err);
     return serve_until_told(daemon, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
@@ -381,12 +545,17 @@ static int run(int argc, char **argv)
 {
     struct daemon *daemon = xcalloc(1, sizeof(*daemon));
     struct error err;
+    hold_requests();
+    pthread_mutex_init(&daemon->about_lock, NULL);
     int code = read_flags(daemon, argc, argv);
     if (code < 0) {
         const struct log_options log = { .format = str_is(daemon->flags.logging_format, "json") ? LOG_JSON
                                                                                                 : LOG_TEXT,
                                          .verbosity = daemon->flags.v,
-                                         .vmodule = daemon->flags.vmodule.ptr };
+                                         .vmodule = daemon->flags.vmodule.ptr,
+                                         .split = str_is(daemon->flags.logging_format, "json")
+                                                      ? daemon->flags.log_json_split_stream
+                                                      : daemon->flags.log_text_split_stream };
         memory_for_daemon();
         block_signals(daemon);
         if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0)

@@ -9,7 +9,7 @@ struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
     const char *trace, *group_by;
-    bool no_timing;
+    bool no_timing, no_extenders;
 };
 
 static const struct option_row rows[] = {
@@ -24,6 +24,10 @@ static const struct option_row rows[] = {
       "Show utilisation per value of this node label (default: zone,\ninstance type, or all nodes as one)." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct simulate_settings, top),
       "How many groups, reasons and preemptions the table shows\n(default: 20).", 1, 1000000 },
+    { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
+      "Do not ask the extenders of the configuration. They are asked to\nfilter, score and preempt, and "
+      "never "
+      "to bind." },
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
       "Leave out what differs from run to run." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
@@ -102,13 +106,16 @@ static int with_world(struct world *world, struct simulation *simulation,
 {
     struct error err = { "" };
     double start = now_seconds();
-    int r = open_world(world, &command_simulate, &settings->input);
+    struct input_settings input = settings->input;
+    input.asks_extenders = !settings->no_extenders;
+    int r = open_world(world, &command_simulate, &input);
     if (r)
         return r;
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
         .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+        .asks_extenders = input.asks_extenders,
     };
     r = simulate(simulation, world, &options, &err);
     double load_seconds = now_seconds() - start - simulation->decide_seconds;

@@ -44,6 +44,7 @@ static int open_with(struct world *world, const struct input_settings *input, co
         .paths_len = input->files.list.len,
         .listing = listing,
         .config = input->config,
+        .asks_extenders = input->asks_extenders,
         .registry = plugins_registry(),
     };
     return world_open(world, &options, err);
@@ -77,25 +78,6 @@ int finish(struct term *term)
     if (term_flush(term, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     return EXIT_DONE;
-}
-
-const char *grouped(int64_t number)
-{
-    enum { BUFFERS = 8 };
-    static char buffers[BUFFERS][32];
-    static unsigned next;
-    char digits[24];
-    char *out = buffers[next++ % BUFFERS];
-    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    int at = 0;
-    for (int i = 0; i < len; i++) {
-        bool group = i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-';
-        if (group)
-            out[at++] = ',';
-        out[at++] = digits[i];
-    }
-    out[at] = '\0';
-    return out;
 }
 
 void add_count(struct strbuf *out, size_t count, const char *noun)

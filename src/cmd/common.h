@@ -2,9 +2,9 @@
 #ifndef CMD_COMMON_H
 #define CMD_COMMON_H
 
+#include "base/term.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
-#include "cmd/term.h"
 #include "sim/world.h"
 
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_INPUT = 2 };
@@ -16,6 +16,7 @@ struct input_settings {
     const char *config, *kubeconfig, *context;
     int output; /* enum output */
     struct plugin_settings plugins;
+    bool asks_extenders; /* of the configuration */
 };
 
 /* The rows of input_settings, which is the member `input` of the command's settings. */
@@ -65,8 +66,6 @@ int fail(int code, const struct error *err);
 /* Writes out what was collected; returns the exit code. */
 int finish(struct term *term);
 
-/* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
-const char *grouped(int64_t number);
 /* "1 pod", "2,000 pods"; the noun takes an s. */
 void add_count(struct strbuf *out, size_t count, const char *noun);
 

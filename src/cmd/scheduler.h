@@ -8,17 +8,23 @@
 
 #include "client/core.h"
 #include "client/lease.h"
+#include "cmd/reload.h"
 #include "config/flags.h"
-#include "extender/extender.h"
+#include "serve/attempts.h"
+#include "serve/dump.h"
 #include "serve/observer.h"
+#include "serve/resources.h"
 #include "serve/rest_metrics.h"
 #include "serve/serve.h"
 #include "serve/views.h"
+#include "serve/waiting.h"
+#include "serve/why.h"
 
 struct daemon {
     struct scheduler_flags flags;
     struct features features;
-    struct scheduler_config config;
+    struct config_generation *first; /* of the start; once the core runs, ask `reload` */
+    struct reload *reload;
     struct kube_access access;
     struct warnings warnings;
     struct arena arena;
@@ -27,16 +33,22 @@ struct daemon {
     struct recorder *recorder;
     struct writer *writer;
     struct journal *journal; /* NULL: nothing is recorded */
+    struct call_desk *desk; /* of who waits for extenders */
     struct core *core;
-    struct http_extenders *extenders;
     struct leader_lease *lease; /* NULL: no election */
     struct strbuf identity;
     struct metrics *metrics;
     struct observer *observer;
     struct views *views;
-    struct serve *serve;   /* NULL: --secure-port=0 */
-    struct strbuf configz; /* the configuration in effect, as JSON */
-    atomic_bool ending;
+    struct attempts *attempts; /* of pods, lately */
+    struct why *why;
+    struct serve *serve; /* NULL: --secure-port=0 */
+    struct dump *dump;
+    struct str name; /* that we go by in events that are about no pod */
+    pthread_mutex_t about_lock;
+    struct object_ref about; /* what such an event is about: the Lease, or where it would be */
+    char about_uid[64];
+    atomic_bool ending, leads;
     sigset_t signals;
     pthread_t signal_thread;
 };

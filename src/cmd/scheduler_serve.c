@@ -1,6 +1,7 @@
 /* scheduler_serve.c: what the running scheduler shows of itself. Everything here runs on the server's thread. */
 #include <errno.h>
 
+#include "cmd/plugins.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
 #include "engine/account.h"
@@ -23,7 +24,7 @@ static int check_shutdown(void *user, struct error *err)
 static int check_sync(void *user, struct error *err)
 {
     struct daemon *daemon = user;
-    return core_synced(daemon->core) ? 0 : error_set(err, -EAGAIN, "waiting for handlers to sync");
+    return core_synced(daemon->core) ? 0 : error_set(err, -EAGAIN, "handlers are not fully synchronized");
 }
 
 static void write_metrics(void *user, struct strbuf *out)
@@ -39,13 +40,27 @@ static void reset_metrics(void *user)
 
 static void write_configz(void *user, struct strbuf *out)
 {
-    strbuf_str(out, strbuf_slice(&((struct daemon *)user)->configz));
+    reload_write_json(((struct daemon *)user)->reload, out);
+}
+
+static int write_resources(void *user, const struct serve_request *request, struct serve_reply *reply)
+{
+    struct daemon *daemon = user;
+    if (daemon->lease && !atomic_load(&daemon->leads))
+        return -EAGAIN;
+    return resources_view(daemon->views, request, reply);
 }
 
 void scheduler_show_lead(struct daemon *daemon, bool leads)
 {
+    atomic_store(&daemon->leads, leads);
     gauge_set(metric_get(daemon->metrics, FAMILY_LEADER_ELECTION_MASTER_STATUS, &STR("kube-scheduler")),
               leads);
+}
+
+static const struct http_extenders *extenders_of(const void *owner)
+{
+    return ((const struct config_generation *)owner)->extenders;
 }
 
 int scheduler_serve_start(struct daemon *daemon, struct error *err)
@@ -59,26 +74,36 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     daemon->metrics = families_new(&daemon->flags, &daemon->features, err);
     if (!daemon->metrics)
         return -EINVAL;
-    daemon->observer = observer_new(daemon->metrics, core_engine(daemon->core));
+    daemon->observer = observer_new(daemon->metrics);
     engine_watch(core_engine(daemon->core), observer_probe(daemon->observer));
     if (daemon->lease)
         scheduler_show_lead(daemon, false);
-    config_write_json(&daemon->config, &daemon->configz);
     daemon->views = views_new(daemon->core);
-    const struct serve_view views[] = { { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true } };
-    int r = serve_start(&(struct serve_options){ .flags = &daemon->flags,
-                                                 .checks = checks + without,
-                                                 .check_count = ARRAY_SIZE(checks) - without,
-                                                 .metrics = write_metrics,
-                                                 .metrics_reset = reset_metrics,
-                                                 .configz = write_configz,
-                                                 .user = daemon,
-                                                 .views = views,
-                                                 .view_count = ARRAY_SIZE(views),
-                                                 .profiling = daemon->config.enable_profiling,
-                                                 .flagz = true,
-                                                 .statusz = true },
-                        &daemon->serve, err);
+    daemon->attempts = attempts_new(core_engine(daemon->core)->cluster);
+    daemon->why = why_new(daemon->core, &(struct why_source){ .attempts = daemon->attempts,
+                                                              .file_of = plugins_file,
+                                                              .extenders_of = extenders_of });
+    const struct serve_view views[] = {
+        { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true },
+        { VIEW_WAITING_PATH, waiting_view, daemon->views, .unlisted = true },
+        { VIEW_EXPLAIN_PATH, why_view, daemon->why, .unlisted = true },
+    };
+    int r =
+        serve_start(&(struct serve_options){ .flags = &daemon->flags,
+                                             .checks = checks + without,
+                                             .check_count = ARRAY_SIZE(checks) - without,
+                                             .metrics = write_metrics,
+                                             .metrics_reset = reset_metrics,
+                                             .configz = write_configz,
+                                             .user = daemon,
+                                             .metrics_resources = write_resources,
+                                             .views = views,
+                                             .view_count = ARRAY_SIZE(views),
+                                             .profiling = daemon->first->config.enable_profiling,
+                                             .flagz = daemon->features.enabled[FEATURE_ComponentFlagz],
+                                             .statusz = daemon->features.enabled[FEATURE_ComponentStatusz] },
+                    &daemon->serve, err);
     views_serve(daemon->views, daemon->serve);
+    why_serve(daemon->why, daemon->serve);
     return r;
 }

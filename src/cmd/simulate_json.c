@@ -1,8 +1,8 @@
 /* simulate_json.c: a simulation as JSON, a decision and a node a line each. */
 #include <math.h>
 
-#include "cmd/json_line.h"
 #include "cmd/simulate_print.h"
+#include "codec/json_line.h"
 
 /* Names are built in one buffer: there may be hundreds of thousands. */
 static void put_pod(struct json_writer *json, const char *key, const struct pod *pod, struct strbuf *scratch)

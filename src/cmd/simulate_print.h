@@ -2,7 +2,7 @@
 #ifndef CMD_SIMULATE_PRINT_H
 #define CMD_SIMULATE_PRINT_H
 
-#include "cmd/term.h"
+#include "base/term.h"
 #include "sim/simulate.h"
 
 struct simulate_view {

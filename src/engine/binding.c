@@ -7,6 +7,7 @@
 #include "base/workers.h"
 #include "config/duration.h"
 #include "engine/account.h"
+#include "engine/generations.h"
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
 #include "framework/extender.h"
@@ -297,7 +298,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     if (!rejected)
         tell_room(engine, pod, false, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
-    queue_requeue(&engine->queue, binding->entry, who.unschedulable_plugins, 0, now_ns);
+    generations_requeue(engine, binding->entry, binding->cycle.profile, who.unschedulable_plugins, now_ns);
     if (rejected)
         tell_room(engine, pod, true, now_ns);
     retire(binding);
@@ -683,6 +684,7 @@ static void wait_for_work(struct engine *engine)
 {
     if (!workers_wait(WORK_END_MS_MAX))
         log_warning("A plugin is still busy with a pod that nobody waits for");
+    engine->host.heard = NULL; /* nothing comes of it any more */
     plugin_mail_read(engine, 0);
 }
 

@@ -17,16 +17,27 @@ static void each_waiting(void *context, const struct plugin *plugin,
     bindings_each_waiting(context, plugin, visit, visitor);
 }
 
+static void take_work(void *context, struct cycle_work *work)
+{
+    const struct engine *engine = context;
+    engine->host.takes_work(engine->host.context, work);
+}
+
 void plugin_mail_open(struct engine *engine, struct profile *profile)
 {
-    engine->mail_reader =
-        (struct mail_reader){ .wake = wake, .each_waiting = each_waiting, .context = engine };
+    if (!engine->mail_reader.wake) /* threads of plugins may be looking at it later on */
+        engine->mail_reader = (struct mail_reader){ .wake = wake,
+                                                    .each_waiting = each_waiting,
+                                                    .takes_work = engine->host.takes_work ? take_work : NULL,
+                                                    .context = engine };
     atomic_store_explicit(&profile->mailbox.reader, &engine->mail_reader, memory_order_release);
 }
 
 /* Takes the mail over. One of work that is done goes with the work, maybe at once. */
 static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
 {
+    if (engine->host.heard)
+        engine->host.heard(engine->host.context, mail, now_ns);
     if (mail->kind == MAIL_WORK_DONE) {
         binding_work_done(work_done(mail->work), now_ns);
         return;
@@ -42,22 +53,52 @@ static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
     mail_free(mail);
 }
 
+static void act_on(struct engine *engine, struct mailbox *box, int64_t now_ns)
+{
+    if (mailbox_empty(box))
+        return;
+    for (struct mail *mail = mailbox_take(box), *next; mail; mail = next) {
+        next = mail->next;
+        act(engine, mail, now_ns);
+    }
+}
+
+static void read_profiles(struct engine *engine, const struct generation *generation, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < generation->len; i++) {
+        struct mailbox *box = &generation->profiles[i].mailbox;
+        if (engine->host.replays)
+            mailbox_release(box); /* plugins may say things here too: they were said, and recorded */
+        else
+            act_on(engine, box, now_ns);
+    }
+}
+
 void plugin_mail_read(struct engine *engine, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < engine->profiles_len; i++) {
-        if (mailbox_empty(&engine->profiles[i].mailbox))
-            continue;
-        for (struct mail *mail = mailbox_take(&engine->profiles[i].mailbox), *next; mail; mail = next) {
-            next = mail->next;
-            act(engine, mail, now_ns);
-        }
-    }
+    act_on(engine, &engine->replayed, now_ns);
+    read_profiles(engine, &engine->now, now_ns);
+    vec_for(&engine->retired, generation)
+        read_profiles(engine, generation, now_ns);
+}
+
+void plugin_mail_replay(struct engine *engine, struct mail *mail)
+{
+    mailbox_post(&engine->replayed, mail);
+}
+
+static bool has_mail(const struct generation *generation)
+{
+    for (uint32_t i = 0; i < generation->len; i++)
+        if (!mailbox_empty(&generation->profiles[i].mailbox))
+            return true;
+    return false;
 }
 
 bool plugin_mail_waits(const struct engine *engine)
 {
-    for (uint32_t i = 0; i < engine->profiles_len; i++)
-        if (!mailbox_empty(&engine->profiles[i].mailbox))
+    vec_for(&engine->retired, generation)
+        if (has_mail(generation))
             return true;
-    return false;
+    return has_mail(&engine->now);
 }

@@ -8,6 +8,9 @@
 void plugin_mail_open(struct engine *engine, struct profile *profile);
 /* Reads all there is. */
 void plugin_mail_read(struct engine *engine, int64_t now_ns);
+/* What was said when it was recorded: it is read before the next decision, in the order of these calls. Takes the mail
+ * over. */
+void plugin_mail_replay(struct engine *engine, struct mail *mail);
 bool plugin_mail_waits(const struct engine *engine);
 
 #endif

@@ -36,12 +36,15 @@ struct mail_reader {
     /* The pods that wait for the plugin's permission, until visit says false; on the core thread. */
     void (*each_waiting)(void *context, const struct plugin *plugin,
                          bool (*visit)(void *visitor, const struct pod_info *pod), void *visitor);
+    /* Blocking work begins; on the core thread. NULL: a thread of the pool does it. */
+    void (*takes_work)(void *context, struct cycle_work *work);
     void *context;
+    uint64_t works; /* begun so far; core thread only */
 };
 
 struct mailbox {
     _Atomic(struct mail *) newest;
-    _Atomic(const struct mail_reader *) reader; /* NULL: nobody yet */
+    _Atomic(struct mail_reader *) reader; /* NULL: nobody yet */
 };
 
 /* A mail about a pod; texts are copied. */

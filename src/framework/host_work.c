@@ -16,6 +16,8 @@ struct cycle_work {
     struct mailbox *mailbox;
     work_call call;
     struct str node;
+    uint64_t number;
+    bool binds;
     struct status status;
     bool done; /* core thread only: the mail was read */
     atomic_bool cancelled;
@@ -55,7 +57,7 @@ static struct status run_now(struct cycle *cycle, struct str node, work_call cal
     return never_waits(cycle, status);
 }
 
-static void start(struct cycle *cycle, struct str node, work_call call)
+static void start(struct cycle *cycle, struct str node, bool binds, work_call call)
 {
     struct cycle_work *started = xcalloc(1, sizeof(*started));
     struct mailbox *mailbox = (struct mailbox *)&cycle->profile->mailbox; /* the one part that others write */
@@ -67,35 +69,82 @@ static void start(struct cycle *cycle, struct str node, work_call call)
     started->origin = cycle;
     started->mailbox = mailbox;
     started->call = call;
+    started->binds = binds;
     started->node = arena_str(&started->arena, node);
     cycle->work = started;
-    workers_submit(&started->job);
+    struct mail_reader *reader = atomic_load_explicit(&mailbox->reader, memory_order_acquire);
+    started->number = reader ? ++reader->works : 0;
+    if (reader && reader->takes_work)
+        reader->takes_work(reader->context, started);
+    else
+        workers_submit(&started->job);
+}
+
+static struct status copy_status(struct arena *arena, struct status status)
+{
+    struct str *reasons = arena_array(arena, struct str, status.len);
+    for (uint32_t i = 0; i < status.len; i++)
+        reasons[i] = arena_str(arena, status.reasons[i]);
+    status.reasons = reasons;
+    return status;
 }
 
 /* The verdict, with its texts where the cycle lives. */
 static struct status finish(struct cycle *cycle)
 {
     struct cycle_work *work = cycle->work;
-    struct status status = work->status;
-    struct str *reasons = arena_array(cycle->arena, struct str, status.len);
-    for (uint32_t i = 0; i < status.len; i++)
-        reasons[i] = arena_str(cycle->arena, status.reasons[i]);
-    status.reasons = reasons;
+    struct status status = copy_status(cycle->arena, work->status);
     *cycle_state(cycle) = *cycle_state(&work->cycle);
     work_release(cycle);
     return never_waits(cycle, status);
 }
 
-struct status work_run(struct cycle *cycle, uint32_t row, work_call call)
+struct status work_run(struct cycle *cycle, uint32_t row, bool binds, work_call call)
 {
     struct str node = cluster_node_name(cycle->cluster, row);
     if (!cycle->writer)
         return run_now(cycle, node, call);
     if (!cycle->work)
-        start(cycle, node, call);
+        start(cycle, node, binds, call);
     else if (cycle->work->done)
         return finish(cycle);
     return (struct status){ .code = STATUS_WAIT };
+}
+
+uint64_t work_number(const struct cycle_work *of)
+{
+    return of->number;
+}
+
+const struct pod *work_pod(const struct cycle_work *of)
+{
+    return of->cycle.pod;
+}
+
+struct str work_node(const struct cycle_work *of)
+{
+    return of->node;
+}
+
+bool work_binds(const struct cycle_work *of)
+{
+    return of->binds;
+}
+
+struct status work_status(const struct cycle_work *of)
+{
+    return of->status;
+}
+
+struct mail *work_conclude(struct cycle_work *taken, struct status status)
+{
+    taken->status = copy_status(&taken->arena, status);
+    return &taken->mail;
+}
+
+struct mailbox *work_mailbox(const struct cycle_work *of)
+{
+    return of->mailbox;
 }
 
 struct cycle *work_done(struct cycle_work *done)

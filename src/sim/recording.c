@@ -46,25 +46,48 @@ static int list_folder(struct recording *recording, const char *path, struct err
 /* Leaves the files of the recording that is wanted. */
 static void choose(struct recording *recording, struct str wanted)
 {
-    struct strbuf others = { 0 };
     struct str last = { 0 };
     size_t kept = 0;
     for (size_t i = 0; i < recording->files.len; i++) {
         struct str name = recording_of(recording->files.items[i].name);
-        if (str_eq(name, wanted)) {
+        if (str_eq(name, wanted))
             recording->files.items[kept++] = recording->files.items[i];
-        } else if (!str_eq(name, last)) {
-            strbuf_printf(&others, "%s" STR_FMT, others.len ? ", " : "", STR_ARG(name));
-            last = name;
-        }
+        else if (!str_eq(name, last))
+            recording->others++;
+        last = name;
     }
     recording->files.len = kept;
     recording->name = wanted;
-    recording->older = arena_str(&recording->arena, strbuf_slice(&others));
-    strbuf_release(&others);
 }
 
-static int find_files(struct recording *recording, const char *path, struct error *err)
+/* When the recording began whose first file this is; false: its beginning is not there. */
+static bool read_beginning(const struct recording_file *file, int64_t *ret_ns)
+{
+    struct recording one = { .rest = protobuf_reader((struct str){ 0 }) };
+    struct recording_entry entry;
+    *vec_push(&one.files) = *file;
+    bool there = recording_next(&one, &entry) && entry.kind == JOURNAL_HEAD;
+    if (there)
+        *ret_ns = entry.now_ns;
+    recording_close(&one);
+    return there;
+}
+
+/* The last one that had begun by then, or the oldest. */
+static struct str find_by_time(const struct recording *recording, int64_t at_ns)
+{
+    struct str last = { 0 }, found = { 0 };
+    int64_t begun_ns;
+    vec_for(&recording->files, file) {
+        struct str name = recording_of(file->name);
+        if (!str_eq(name, last) && read_beginning(file, &begun_ns) && (!found.len || begun_ns <= at_ns))
+            found = name;
+        last = name;
+    }
+    return found;
+}
+
+static int find_files(struct recording *recording, const char *path, int64_t at_ns, struct error *err)
 {
     struct stat stat_of;
     if (stat(path, &stat_of) < 0)
@@ -83,8 +106,13 @@ static int find_files(struct recording *recording, const char *path, struct erro
     int r = list_folder(recording, arena_str(&recording->arena, folder).ptr, err);
     if (r < 0)
         return r;
-    choose(recording, recording_of(name.len ? arena_str(&recording->arena, name)
-                                            : recording->files.items[recording->files.len - 1].name));
+    struct str wanted = recording_of(name.len ? arena_str(&recording->arena, name)
+                                              : recording->files.items[recording->files.len - 1].name);
+    if (!name.len && at_ns != INT64_MAX)
+        wanted = find_by_time(recording, at_ns);
+    if (!wanted.len)
+        return error_set(err, -EBADMSG, "%s has no recording with a beginning", path);
+    choose(recording, wanted);
     return 0;
 }
 
@@ -205,7 +233,7 @@ bool recording_next(struct recording *recording, struct recording_entry *ret)
         struct protobuf_field time = { 0 };
         *ret = (struct recording_entry){ .kind = (enum journal_entry_kind)field.tag, .body = field.bytes };
         if (protobuf_next(&body, &time) > 0 && time.tag == JOURNAL_TIME && time.wire == WIRE_VARINT)
-            ret->now_ns = (int64_t)time.number;
+            ret->now_ns = (int64_t)MIN(time.number, RECORDING_TIME_MAX_NS);
         recording->entries++;
         return true;
     }
@@ -233,10 +261,10 @@ int entry_read(struct str body, struct entry_fields *ret, struct error *err)
 
 /* ---- life ---- */
 
-int recording_open(struct recording *recording, const char *path, struct error *err)
+int recording_open(struct recording *recording, const char *path, int64_t at_ns, struct error *err)
 {
     *recording = (struct recording){ .rest = protobuf_reader((struct str){ 0 }) };
-    int r = find_files(recording, path, err);
+    int r = find_files(recording, path, at_ns, err);
     if (r < 0)
         recording_close(recording);
     return r;
@@ -250,4 +278,56 @@ void recording_close(struct recording *recording)
     vec_release(&recording->files);
     arena_release(&recording->arena);
     *recording = (struct recording){ 0 };
+}
+
+/* ---- all of them ---- */
+
+static void summarize(struct recording *recording, struct arena *arena, struct recording_summary *ret)
+{
+    struct recording_entry entry;
+    struct entry_fields fields;
+    *ret = (struct recording_summary){ .name = arena_str(arena, recording->name),
+                                       .files = recording->files.len,
+                                       .headless = true };
+    while (recording_next(recording, &entry)) {
+        if (recording->entries == 1 && entry.kind == JOURNAL_HEAD &&
+            entry_read(entry.body, &fields, NULL) == 0) {
+            ret->headless = false;
+            ret->version = arena_str(arena, fields.texts[HEAD_VERSION]);
+        }
+        if (!ret->first_ns)
+            ret->first_ns = entry.now_ns;
+        if (entry.now_ns)
+            ret->last_ns = entry.now_ns;
+        ret->decisions += entry.kind == JOURNAL_DECISION;
+    }
+    ret->entries = recording->entries;
+    ret->cut = arena_str(arena, str_from(recording->cut.text));
+    vec_for(&recording->files, file) {
+        struct stat stat_of;
+        ret->bytes += stat(file->path.ptr, &stat_of) == 0 ? (uint64_t)stat_of.st_size : 0;
+    }
+}
+
+int recording_list(const char *path, struct arena *arena, struct recording_summary **ret, size_t *ret_len,
+                   struct error *err)
+{
+    struct recording all = { 0 };
+    struct str last = { 0 };
+    int r = list_folder(&all, path, err);
+    *ret = arena_array(arena, struct recording_summary, all.files.len);
+    *ret_len = 0;
+    for (size_t i = 0; r == 0 && i < all.files.len; i++) {
+        struct recording one;
+        struct str name = recording_of(all.files.items[i].name);
+        if (str_eq(name, last))
+            continue;
+        last = name;
+        if (recording_open(&one, all.files.items[i].path.ptr, INT64_MAX, err) < 0)
+            continue; /* it has gone meanwhile */
+        summarize(&one, arena, &(*ret)[(*ret_len)++]);
+        recording_close(&one);
+    }
+    recording_close(&all);
+    return r;
 }

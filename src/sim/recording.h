@@ -11,6 +11,9 @@
 #include "client/journal.h"
 #include "codec/protobuf.h"
 
+/* The year 2100: a file may say anything, and sums of times must not overflow. */
+#define RECORDING_TIME_MAX_NS (UINT64_C(4102444800) * 1000000000)
+
 struct recording_file {
     struct str name, path; /* terminated */
     const char *bytes;     /* NULL: not mapped yet */
@@ -19,8 +22,8 @@ struct recording_file {
 
 struct recording {
     struct arena arena;
-    struct str name;  /* "20261115T105945.123Z" */
-    struct str older; /* names of other recordings that are there, with commas; empty: none */
+    struct str name; /* "20261115T105945.123Z" */
+    size_t others;   /* recordings that are there as well */
     VEC(struct recording_file) files;
     size_t file, at; /* the next block */
     uint64_t blocks, entries, bytes;
@@ -35,11 +38,25 @@ struct recording_entry {
     struct str body;              /* its fields */
 };
 
-/* `path` is a folder, of which the newest recording is read, or one file of the recording that is wanted. */
-int recording_open(struct recording *recording, const char *path, struct error *err);
+/* `path` is a folder, of which the recording is read that went on at a time (the last one that had begun by then,
+ * or the oldest; INT64_MAX: the newest), or one file of the recording that is wanted. */
+int recording_open(struct recording *recording, const char *path, int64_t at_ns, struct error *err);
 /* False: there is no more. */
 bool recording_next(struct recording *recording, struct recording_entry *ret);
 void recording_close(struct recording *recording);
+
+/* What there is to know about a recording without deciding anything. */
+struct recording_summary {
+    struct str name, version;
+    size_t files;
+    uint64_t bytes, entries, decisions;
+    int64_t first_ns, last_ns;
+    bool headless;  /* its beginning is not there: it can not be repeated */
+    struct str cut; /* as in struct recording */
+};
+/* All recordings of a folder, oldest first, read to their ends; in the arena. */
+int recording_list(const char *path, struct arena *arena, struct recording_summary **ret, size_t *ret_len,
+                   struct error *err);
 
 /* The fields of an entry, by tag; numbers beyond and unknown tags are left out. Of a tag that comes again, the last
  * one counts. */

@@ -5,13 +5,16 @@
  * With the recorded configuration every decision must come out as it was; the first one that does not ends the replay.
  * With another configuration (versus.h) pods and nodes come and go as they did, and where the pods go is decided anew.
  *
- * What is not recorded: messages that threads of plugins from shared objects send to the engine by themselves. */
+ * Nothing outside is touched: extenders say what they said, and PreBind and Bind of plugins from shared objects, which
+ * may do anything, are not called; what came of them was recorded, and so was what threads of plugins said by
+ * themselves. All other callbacks of such plugins are called again, and must answer alike. */
 #ifndef SIM_REPLAY_H
 #define SIM_REPLAY_H
 
 #include "client/mirror.h"
 #include "config/features.h"
 #include "extender/extender.h"
+#include "sim/explain.h"
 #include "sim/recording.h"
 #include "sim/versus.h"
 
@@ -19,9 +22,16 @@ struct replay_options {
     const char *path;                /* see recording_open() */
     const char *config;              /* another configuration; NULL: the recorded one */
     const struct registry *registry; /* NULL: the built-in plugins */
-    int64_t until_ns;                /* what is after that is left out; INT64_MAX: nothing */
+    /* Times of a folder with several recordings choose the one that went on then; INT64_MAX, INT64_MIN: no matter. */
+    int64_t until_ns; /* what is after that is left out */
+    int64_t from_ns;  /* on_decision and on_explanation hear nothing of what was before */
     /* Each decision as it comes out here, as the body of a JOURNAL_DECISION. May be NULL. */
     void (*on_decision)(void *user, struct str body);
+    /* Just before each recorded decision of a pod (without a name: of every pod), which goes with it: what speaks for
+     * and against each node. Not with another configuration. */
+    struct str explain_namespace, explain_name;
+    const char *(*file_of)(const struct plugin *plugin); /* as in struct explain_options */
+    void (*on_explanation)(void *user, struct str body, const struct explanation *explanation);
     void *user;
 };
 
@@ -33,6 +43,13 @@ struct replay_difference {
     struct str recorded, here;
 };
 
+/* A configuration of the recording, with what is said by its extenders. */
+struct replay_setup {
+    struct scheduler_config config;
+    struct http_extenders *http; /* for what they are, not for what they say */
+    struct replayed_extenders *extenders;
+};
+
 struct replay {
     struct replay_options options;
     struct recording recording;
@@ -40,18 +57,18 @@ struct replay {
     struct str version; /* of the program that recorded */
     uint64_t seed;
     struct features features;
-    struct scheduler_config config;
+    VEC(struct replay_setup *) setups; /* the last one is in use */
     struct warnings warnings;
     struct cluster cluster;
     struct engine engine;
     struct mirror mirror;
-    struct http_extenders *http; /* for what they are, not for what they say */
-    struct replayed_extenders *extenders;
-    bool config_ready, engine_ready;
+    struct idmap works; /* of plugins, by number: struct cycle_work that waits for its end */
+    bool engine_ready;
     struct strbuf line;
     struct versus *versus; /* NULL: the same configuration */
     /* what came of it */
     uint64_t decisions, placements;
+    uint64_t reloads;          /* of the configuration, while it was recorded */
     uint64_t digest;           /* of all decisions in order: equal on every machine */
     int64_t first_ns, last_ns; /* of the entries */
     struct replay_difference difference;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "engine/binding.h"
+#include "extender/extender.h"
 
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
@@ -266,15 +267,20 @@ int simulate(struct simulation *simulation, struct world *world, const struct si
              struct error *err)
 {
     *simulation = (struct simulation){ .world = world };
+    const struct http_extenders_options extenders = { .config = &world->config, .binds_nothing = true };
+    int r = options->asks_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
+    if (r < 0)
+        return r;
     const struct engine_options engine_options = {
         .config = &world->config,
         .registry = world->registry,
         .seed = options->seed,
         .percentage = options->percentage,
         .slowest = PATH_INDEX,
+        .extenders = http_extenders_table(simulation->extenders),
         .host = { .notice = on_notice, .context = simulation },
     };
-    int r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
+    r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
     simulation->engine_ready = true;
     if (r < 0)
         return r;
@@ -294,6 +300,7 @@ void simulation_release(struct simulation *simulation)
 {
     if (simulation->engine_ready)
         engine_release(&simulation->engine);
+    http_extenders_free(simulation->extenders);
     strmap_release(&simulation->messages);
     vec_release(&simulation->records);
     vec_release(&simulation->victims);

@@ -41,6 +41,7 @@ struct simulation {
     struct world *world;
     struct engine engine;
     bool engine_ready;
+    struct http_extenders *extenders; /* NULL: none are asked */
     struct arena arena;
     struct strmap messages; /* each text once */
     VEC(struct sim_record) records;
@@ -62,6 +63,7 @@ struct simulation {
 struct sim_options {
     uint64_t seed;
     struct opt_int32 percentage; /* of nodes to score; absent: as configured */
+    bool asks_extenders;         /* to filter, score and preempt; none of them binds anything */
     /* Called now and then; may be NULL. */
     void (*progress)(const struct simulation *simulation, double seconds);
 };

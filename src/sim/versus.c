@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "api/protobuf.h"
+#include "engine/plugin_mail.h"
+#include "framework/host_work.h"
 #include "sim/replay.h"
 
-enum { STEPS_MAX = 1 << 20 };
+enum { STEPS_MAX = 1 << 20, TIMES_MAX = 16 };
 
 struct wish {
     enum effect_kind kind;
@@ -141,6 +143,21 @@ void versus_emit(void *context, const struct effect *effect)
     };
 }
 
+void versus_take_work(void *context, struct cycle_work *work)
+{
+    struct versus *versus = context;
+    const struct meta *meta = &work_pod(work)->meta;
+    if (work_binds(work))
+        *vec_push(&versus->wishes) = (struct wish){
+            .kind = EFFECT_BIND, /* without a ticket: nobody waits for an answer */
+            .namespace = arena_str(&versus->scratch, meta->namespace),
+            .name = arena_str(&versus->scratch, meta->name),
+            .uid = arena_str(&versus->scratch, meta->uid),
+            .node = arena_str(&versus->scratch, work_node(work)),
+        };
+    mailbox_post(work_mailbox(work), work_conclude(work, STATUS_OK));
+}
+
 static void evict(struct versus *versus, const struct wish *wish, int64_t now_ns)
 {
     struct str uid = arena_str(&versus->arena, wish->uid);
@@ -167,14 +184,15 @@ static void fulfil(struct versus *versus, const struct wish *wish, int64_t now_n
     bool renominates = wish->kind == EFFECT_POD_STATUS && wish->sets_nomination && pod;
     if (renominates)
         keep(versus, &pod->nominated, wish->node);
-    engine_answer(&versus->replay->engine, wish->ticket, &answer, now_ns);
+    if (wish->ticket)
+        engine_answer(&versus->replay->engine, wish->ticket, &answer, now_ns);
     if (wish->kind == EFFECT_DELETE_POD)
         evict(versus, wish, now_ns);
     else if (pod && (wish->kind == EFFECT_BIND || renominates))
         tell_again(versus, pod, now_ns);
 }
 
-static void fulfil_all(struct versus *versus, int64_t now_ns)
+static void fulfil_wishes(struct versus *versus, int64_t now_ns)
 {
     for (size_t i = 0; i < versus->wishes.len; i++) {
         struct wish wish = versus->wishes.items[i]; /* more may come */
@@ -182,6 +200,17 @@ static void fulfil_all(struct versus *versus, int64_t now_ns)
     }
     vec_clear(&versus->wishes);
     arena_reset(&versus->scratch);
+}
+
+/* Plugins may have things to say all the time. */
+static void fulfil_all(struct versus *versus, int64_t now_ns)
+{
+    struct engine *engine = &versus->replay->engine;
+    fulfil_wishes(versus, now_ns);
+    for (int times = 0; times < TIMES_MAX && plugin_mail_waits(engine); times++) {
+        engine_tick(engine, now_ns);
+        fulfil_wishes(versus, now_ns);
+    }
 }
 
 /* ---- decisions ---- */
@@ -192,7 +221,7 @@ static void note(struct versus *versus, const struct decision *decision, int64_t
     struct versus_pod *pod = strmap_get(&versus->by_uid, decision->pod->api->meta.uid);
     replay->decisions++;
     replay->placements += decision->row != ROW_NONE;
-    if (replay->options.on_decision) {
+    if (replay->options.on_decision && now_ns >= replay->options.from_ns) {
         strbuf_clear(&replay->line);
         journal_put_decision(&replay->line, &replay->cluster, decision, now_ns);
         struct protobuf_reader reader = protobuf_reader(strbuf_slice(&replay->line));
@@ -299,10 +328,14 @@ int versus_entry(struct versus *versus, const struct recording_entry *entry, str
     case JOURNAL_IDLE: /* there was time for all */
         decide_all(versus, entry->now_ns);
         return 0;
+    case JOURNAL_CONFIG: /* the other one stays */
+        versus->replay->reloads++;
+        return 0;
     case JOURNAL_NONE:
     case JOURNAL_HEAD:
     case JOURNAL_ANSWER: /* to what was wanted there */
     case JOURNAL_OPINION:
+    case JOURNAL_MAIL: /* about what was decided there; plugins are heard as they speak here */
     case JOURNAL_ENTRY_KINDS:
         return 0;
     }

@@ -5,7 +5,8 @@
  * here, or waits here. Binds, conditions and evictions succeed at once.
  *
  * What it can not know: pods that the recorded scheduler evicted leave here too, since their end is part of the
- * recording, and those that took their places come here too. Volumes are bound as they were. How long pods wait for an
+ * recording, and those that took their places come here too. Volumes are bound as they were. Where the recorded
+ * configuration was changed on the way, the other one stays. How long pods wait for an
  * API server that is busy: here nobody waits for answers, so times are not compared. */
 #ifndef SIM_VERSUS_H
 #define SIM_VERSUS_H
@@ -43,6 +44,8 @@ struct versus *versus_new(struct replay *replay);
 void versus_free(struct versus *versus);
 /* What the engine wants done here; an effect_emit. */
 void versus_emit(void *versus, const struct effect *effect);
+/* PreBind and Bind of plugins from shared objects are not called, and count as done; an engine_host.takes_work. */
+void versus_take_work(void *versus, struct cycle_work *work);
 int versus_entry(struct versus *versus, const struct recording_entry *entry, struct error *err);
 /* The recording is over: what could still be decided is. */
 void versus_end(struct versus *versus, int64_t now_ns);

@@ -9,8 +9,9 @@
 #include "client/listing.h"
 #include "plugins/registry.h"
 
-static int load_config(struct world *world, const char *path, struct error *err)
+static int load_config(struct world *world, const struct world_options *options, struct error *err)
 {
+    const char *path = options->config;
     struct plugin_catalog catalog = registry_catalog(world->registry, &world->config_arena);
     const struct config_env env = { .catalog = &catalog };
     struct warnings warnings = { 0 };
@@ -20,10 +21,9 @@ static int load_config(struct world *world, const char *path, struct error *err)
     vec_for(&warnings.list, warning)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
     warnings_release(&warnings);
-    if (r == 0 && world->config.extenders.len)
-        fprintf(
-            stderr,
-            "berth: warning: extenders are not asked offline: decisions are those of the plugins alone\n");
+    if (r == 0 && world->config.extenders.len && !options->asks_extenders)
+        fprintf(stderr,
+                "berth: warning: extenders are not asked here: decisions are those of the plugins alone\n");
     return r;
 }
 
@@ -82,7 +82,7 @@ int world_open(struct world *world, const struct world_options *options, struct 
 {
     *world = (struct world){ .registry = options->registry ? options->registry : &builtin_plugins };
     load_init(&world->load);
-    int r = load_config(world, options->config, err);
+    int r = load_config(world, options, err);
     if (r == 0 && options->listing)
         r = add_listing(world, options->listing, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)

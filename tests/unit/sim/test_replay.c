@@ -1,295 +1,18 @@
 /* A small cluster lives for a while in front of an engine that is recorded; then it is replayed. */
-#include "support/test.h"
+#include "unit/sim/life.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "api/protobuf.h"
-#include "base/log.h"
-#include "plugins/registry.h"
-#include "sim/replay.h"
-
-#define SECOND INT64_C(1000000000)
-#define SECRET "correct horse battery staple"
-
-struct wish {
-    enum effect_kind kind;
-    uint64_t ticket;
-    char name[64], uid[64], node[64];
-};
-
-struct life {
-    char dir[64];
-    struct rng rng;
-    struct arena arena;
-    struct scheduler_config config;
-    struct cluster cluster;
-    struct engine engine;
-    struct mirror mirror;
-    struct journal *journal;
-    int64_t now_ns;
-    uint64_t version, decisions;
-    VEC(struct wish) wishes;
-};
-
-/* ---- letters ---- */
-
-static void post(struct life *life, struct letter *letter)
-{
-    journal_prepare(letter);
-    journal_letter(life->journal, letter, life->now_ns);
-    if (letter->kind == LETTER_ANSWER)
-        engine_answer(&life->engine, letter->ticket, &letter->answer, life->now_ns);
-    else
-        mirror_apply(&life->mirror, letter, life->now_ns);
-    letter_free(letter);
-    life->now_ns += SECOND / 1000;
-}
-
-static void post_plain(struct life *life, enum letter_kind letter_kind, enum api_kind kind)
-{
-    struct letter *letter = letter_new(letter_kind);
-    letter->api_kind = kind;
-    post(life, letter);
-}
-
-static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
-                        const char *format, ...) _printf_(4, 5);
-static void post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
-                        const char *format, ...)
-{
-    struct strbuf text = { 0 };
-    va_list args;
-    char *body;
-    va_start(args, format);
-    assert_true(vasprintf(&body, format, args) >= 0);
-    va_end(args);
-    strbuf_puts(&text, body);
-    free(body);
-    strbuf_add(&text, (const char[YYJSON_PADDING_SIZE]){ 0 }, YYJSON_PADDING_SIZE);
-
-    struct letter *letter = letter_new(letter_kind);
-    struct live_object *live = letter->object = live_object_new();
-    struct doc_stream stream;
-    struct doc doc;
-    struct error err;
-    doc_stream_init(&stream, "object", text.text, text.len - YYJSON_PADDING_SIZE);
-    if (doc_stream_next(&stream, &doc, &err) <= 0 ||
-        object_decode_as(&doc, doc.root, kind, &live->arena, &live->object, &err) < 0)
-        fail_msg("%s", err.text);
-    doc_release(&doc);
-    /* Strings may lie in the text: a copy through the wire has them in its arena. */
-    struct strbuf wire = { 0 };
-    object_encode_protobuf(&live->object, &wire);
-    struct live_object *copy = letter->object = live_object_new();
-    if (object_decode_protobuf(strbuf_slice(&wire), STRINGS_COPIED, &copy->arena, &copy->object, &err) < 0)
-        fail_msg("%s", err.text);
-    live_object_free(live);
-    strbuf_release(&wire);
-    doc_stream_release(&stream);
-    letter->api_kind = kind;
-    post(life, letter);
-}
-
-static void set_node(struct life *life, uint64_t number, bool closed)
-{
-    post_object(life, LETTER_SET, KIND_NODE,
-                "{metadata: {name: node-%llu, uid: n%llu, resourceVersion: '%llu', labels: {zone: z%llu}}, "
-                "spec: {unschedulable: %s}, status: {allocatable: {cpu: '%llu', memory: 8Gi, pods: 20}}}",
-                (unsigned long long)number, (unsigned long long)number, (unsigned long long)++life->version,
-                (unsigned long long)number % 3, closed ? "true" : "false",
-                (unsigned long long)(2 + number % 4));
-}
-
-static void set_pod(struct life *life, uint64_t number, const char *node)
-{
-    unsigned long long n = number;
-    post_object(
-        life, LETTER_SET, KIND_POD,
-        "{metadata: {name: pod-%llu, namespace: default, uid: p%llu, resourceVersion: '%llu', labels: {app: "
-        "a%llu}, annotations: {kubectl.kubernetes.io/last-applied-configuration: '" SECRET "'}, "
-        "creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {schedulerName: default-scheduler, nodeName: "
-        "'%s', "
-        "priority: %llu, containers: [{name: c, env: [{name: PASSWORD, value: '" SECRET "'}], resources: "
-        "{requests: {cpu: %llum, memory: 64Mi}}}]%s}}",
-        n, n, (unsigned long long)++life->version, n % 5, node, n % 11 == 0 ? 1000ull : 0ull,
-        100 + n % 7 * 150,
-        n % 4 ? ""
-              : ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-                "DoNotSchedule, labelSelector: {matchLabels: {app: a0}}}]");
-}
-
-static void remove_pod(struct life *life, const char *name, const char *uid)
-{
-    post_object(life, LETTER_REMOVE, KIND_POD,
-                "{metadata: {name: %s, namespace: default, uid: %s, resourceVersion: '%llu'}}", name, uid,
-                (unsigned long long)++life->version);
-}
-
-/* ---- the host ---- */
-
-static void emit(void *context, const struct effect *effect)
-{
-    struct life *life = context;
-    if (!effect->ticket)
-        return;
-    struct wish *wish = vec_push(&life->wishes);
-    *wish = (struct wish){ .kind = effect->kind, .ticket = effect->ticket };
-    snprintf(wish->name, sizeof(wish->name), STR_FMT, STR_ARG(effect->name));
-    snprintf(wish->uid, sizeof(wish->uid), STR_FMT, STR_ARG(effect->uid));
-    snprintf(wish->node, sizeof(wish->node), STR_FMT, STR_ARG(effect->node));
-}
-
-static void answer(struct life *life, const struct wish *wish)
-{
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    uint64_t luck = rng_below(&life->rng, 20);
-    letter->ticket = wish->ticket;
-    letter->answer.kind = luck == 0                                ? ANSWER_UNKNOWN
-                          : luck == 1 && wish->kind == EFFECT_BIND ? ANSWER_REFUSED
-                                                                   : ANSWER_DONE;
-    letter->answer.message = STR("a sentence");
-    enum answer_kind kind = letter->answer.kind;
-    if (wish->kind == EFFECT_READ_POD)
-        letter->answer.uid = arena_str(&letter->texts, str_from(wish->uid));
-    post(life, letter);
-    if (kind == ANSWER_DONE && wish->kind == EFFECT_BIND)
-        set_pod(life, strtoull(wish->name + 4, NULL, 10), wish->node);
-    if (kind == ANSWER_DONE && wish->kind == EFFECT_DELETE_POD)
-        remove_pod(life, wish->name, wish->uid);
-}
-
-static void round_of(struct life *life)
-{
-    struct decision decision;
-    journal_tick(life->journal, life->now_ns);
-    engine_tick(&life->engine, life->now_ns);
-    for (int i = 0; i < 8; i++) {
-        bool decided = engine_step(&life->engine, life->now_ns, &decision);
-        journal_step(life->journal, &life->cluster, decided ? &decision : NULL, life->now_ns);
-        life->decisions += decided;
-        if (!decided)
-            break;
-    }
-    while (life->wishes.len) {
-        struct wish wish = life->wishes.items[0];
-        memmove(life->wishes.items, life->wishes.items + 1, --life->wishes.len * sizeof(wish));
-        answer(life, &wish);
-    }
-    journal_round(life->journal, life->now_ns);
-}
-
-/* ---- life ---- */
-
+/* A whole life. */
 static void live(struct life *life, uint32_t rounds, const struct journal_options *options)
 {
-    struct error err;
-    *life =
-        (struct life){ .dir = "/tmp/berth-replay-XXXXXX", .rng = test_rng(), .now_ns = 1767225600 * SECOND };
-    assert_non_null(mkdtemp(life->dir));
-    struct journal_options given = *options;
-    given.dir = life->dir;
-    assert_int_equal(journal_open(&given, &life->journal, &err), 0);
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &life->arena);
-    assert_int_equal(
-        config_default(&(struct config_env){ .catalog = &catalog }, &life->arena, &life->config, &err), 0);
-    cluster_init(&life->cluster);
-    journal_head(life->journal, &life->config, 42, life->now_ns);
-    const struct engine_options engine = { .config = &life->config,
-                                           .registry = &builtin_plugins,
-                                           .seed = 42,
-                                           .now_ns = life->now_ns,
-                                           .slowest = PATH_INDEX,
-                                           .host = { .emit = emit, .context = life } };
-    assert_int_equal(engine_init(&life->engine, &life->cluster, &engine, &err), 0);
-    mirror_init(&life->mirror, &life->engine);
-
-    post_plain(life, LETTER_LIST_BEGIN, KIND_NODE);
-    for (uint64_t i = 0; i < 12; i++)
-        set_node(life, i, false);
-    post_plain(life, LETTER_LIST_END, KIND_NODE);
-    post_plain(life, LETTER_ABSENT, KIND_RESOURCE_CLAIM);
-    for (uint64_t i = 0, oldest = 0; i < rounds; i++) {
-        for (uint64_t more = rng_below(&life->rng, 4); more; more--)
-            set_pod(life, life->version, "");
-        if (rng_below(&life->rng, 3) == 0)
-            set_node(life, rng_below(&life->rng, 12), rng_below(&life->rng, 4) == 0);
-        if (life->cluster.pods.len > 40)
-            for (uint64_t tries = 0; tries < 40 && life->cluster.pods.len > 30; tries++, oldest++) {
-                char name[32], uid[32];
-                snprintf(name, sizeof(name), "pod-%llu", (unsigned long long)oldest);
-                snprintf(uid, sizeof(uid), "p%llu", (unsigned long long)oldest);
-                if (cluster_find_pod(&life->cluster, STR("default"), str_from(name)))
-                    remove_pod(life, name, uid);
-            }
-        life->now_ns += (int64_t)rng_below(&life->rng, 3) * SECOND;
-        round_of(life);
-    }
-    engine_release(&life->engine);
-    mirror_release(&life->mirror);
-    cluster_release(&life->cluster);
-    journal_close(life->journal);
-    vec_release(&life->wishes);
-}
-
-static void each_file(const struct life *life, void (*visit)(const char *path, void *context), void *context)
-{
-    DIR *dir = opendir(life->dir);
-    char path[512];
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.') {
-            snprintf(path, sizeof(path), "%s/%s", life->dir, entry->d_name);
-            visit(path, context);
-        }
-    closedir(dir);
-}
-
-static void remove_file(const char *path, void *context _unused_)
-{
-    unlink(path);
-}
-
-static void end(struct life *life)
-{
-    each_file(life, remove_file, NULL);
-    rmdir(life->dir);
-    config_release(&life->config);
-    arena_release(&life->arena);
+    life_open(life, &(struct life_options){ .journal = *options });
+    for (uint32_t i = 0; i < rounds; i++)
+        life_round(life);
+    life_stop(life);
 }
 
 static void count_file(const char *path _unused_, void *context)
 {
     ++*(size_t *)context;
-}
-
-static struct replay *replay(const struct life *life, const struct replay_options *options, int expected)
-{
-    struct replay *ret = xcalloc(1, sizeof(*ret));
-    struct replay_options given = *options;
-    struct error err = { "" };
-    given.path = life->dir;
-    if (!given.until_ns)
-        given.until_ns = INT64_MAX;
-    int r = replay_run(ret, &given, &err);
-    if (r != expected && !(r < 0 && expected < 0))
-        fail_msg("%d instead of %d: %s", r, expected, err.text);
-    if (ret->difference.there) {
-        struct strbuf text = { 0 };
-        replay_say(ret->difference.recorded, &text);
-        strbuf_puts(&text, " | ");
-        replay_say(ret->difference.here, &text);
-        printf("difference: %s\n", text.text);
-        strbuf_release(&text);
-    }
-    return ret;
-}
-
-static void drop(struct replay *replay)
-{
-    replay_release(replay);
-    free(replay);
 }
 
 /* ---- tests ---- */
@@ -299,19 +22,19 @@ static void decisions_are_repeated_exactly(void **state _unused_)
     struct life life;
     size_t files = 0;
     live(&life, 1500, &(struct journal_options){ .file_bytes = 256 << 10 });
-    each_file(&life, count_file, &files);
+    life_each_file(&life, count_file, &files);
     assert_true(files > 2);
     assert_true(life.decisions > 2000);
-    struct replay *first = replay(&life, &(struct replay_options){ 0 }, 0);
-    struct replay *second = replay(&life, &(struct replay_options){ 0 }, 0);
+    struct replay *first = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *second = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(first->difference.there);
     assert_string_equal(first->recording.cut.text, "");
     assert_int_equal(first->decisions, life.decisions);
     assert_true(first->placements > 500 && first->placements < first->decisions);
     assert_true(first->digest == second->digest);
-    drop(first);
-    drop(second);
-    end(&life);
+    life_drop(first);
+    life_drop(second);
+    life_forget(&life);
 }
 
 static void only_up_to_a_time(void **state _unused_)
@@ -319,12 +42,12 @@ static void only_up_to_a_time(void **state _unused_)
     struct life life;
     live(&life, 300, &(struct journal_options){ 0 });
     struct replay *half =
-        replay(&life, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
+        life_replay(&life, NULL, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
     assert_false(half->difference.there);
     assert_true(half->decisions > 0 && half->decisions < life.decisions);
     assert_true(half->last_ns <= (1767225600 + 150) * SECOND);
-    drop(half);
-    end(&life);
+    life_drop(half);
+    life_forget(&life);
 }
 
 static void holds_secret(const char *path, void *context)
@@ -344,9 +67,9 @@ static void values_of_variables_are_not_recorded(void **state _unused_)
     struct life life;
     bool found = false;
     live(&life, 20, &(struct journal_options){ 0 });
-    each_file(&life, holds_secret, &found);
+    life_each_file(&life, holds_secret, &found);
     assert_false(found);
-    end(&life);
+    life_forget(&life);
 }
 
 struct damage {
@@ -379,13 +102,13 @@ static void a_damaged_tail_is_left_out(void **state _unused_)
         struct life life;
         struct damage damage = damages[i];
         live(&life, 1500, &(struct journal_options){ 0 });
-        each_file(&life, do_damage, &damage);
-        struct replay *rest = replay(&life, &(struct replay_options){ 0 }, 0);
+        life_each_file(&life, do_damage, &damage);
+        struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
         assert_false(rest->difference.there);
         assert_true(rest->decisions > 0 && rest->decisions < life.decisions);
         assert_true(strstr(rest->recording.cut.text, "left out") != NULL);
-        drop(rest);
-        end(&life);
+        life_drop(rest);
+        life_forget(&life);
     }
 }
 
@@ -394,9 +117,9 @@ static void without_a_beginning_there_is_nothing(void **state _unused_)
     struct life life;
     struct damage damage = { true, 0.0001 };
     live(&life, 50, &(struct journal_options){ 0 });
-    each_file(&life, do_damage, &damage);
-    drop(replay(&life, &(struct replay_options){ 0 }, -EBADMSG));
-    end(&life);
+    life_each_file(&life, do_damage, &damage);
+    life_drop(life_replay(&life, NULL, &(struct replay_options){ 0 }, -EBADMSG));
+    life_forget(&life);
 }
 
 static void a_recording_has_a_bound(void **state _unused_)
@@ -404,14 +127,14 @@ static void a_recording_has_a_bound(void **state _unused_)
     struct life life;
     size_t files = 0;
     live(&life, 1500, &(struct journal_options){ .file_bytes = 100 << 10, .total_bytes = 600 << 10 });
-    each_file(&life, count_file, &files);
+    life_each_file(&life, count_file, &files);
     assert_true(files >= 1);
-    struct replay *begun = replay(&life, &(struct replay_options){ 0 }, 0);
+    struct replay *begun = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(begun->difference.there);
     assert_true(begun->recording.bytes < 600 << 10);
     assert_true(begun->decisions > 0 && begun->decisions < life.decisions);
-    drop(begun);
-    end(&life);
+    life_drop(begun);
+    life_forget(&life);
 }
 
 /* The first block of a recording, to be changed by hand and written back with a checksum that fits. */
@@ -430,7 +153,7 @@ static void keep_path(const char *path, void *context)
 static void block_open(struct block *block, const struct life *life)
 {
     struct stat stat_of;
-    each_file(life, keep_path, block->path);
+    life_each_file(life, keep_path, block->path);
     int fd = open(block->path, O_RDONLY);
     assert_true(fd >= 0 && fstat(fd, &stat_of) == 0);
     block->len = (size_t)stat_of.st_size;
@@ -464,12 +187,12 @@ static void another_seed_is_noticed(void **state _unused_)
     assert_non_null(seed);
     seed[1] = 43;
     block_write(&block);
-    struct replay *changed = replay(&life, &(struct replay_options){ 0 }, 0);
+    struct replay *changed = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
     assert_true(changed->difference.there);
     assert_true(changed->difference.recorded.len && changed->difference.here.len);
-    drop(changed);
+    life_drop(changed);
     free(block.bytes);
-    end(&life);
+    life_forget(&life);
 }
 
 /* Whatever a file says: a difference, a sentence, or nothing at all, and never a crash. */
@@ -493,12 +216,14 @@ static void hostile_entries_do_no_harm(void **state _unused_)
         block_write(&block);
         struct replay *hurt = xcalloc(1, sizeof(*hurt));
         struct error err;
-        replay_run(hurt, &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX }, &err);
-        drop(hurt);
+        replay_run(hurt,
+                   &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
+                   &err);
+        life_drop(hurt);
         memcpy(payload + at, before, sizeof(before));
     }
     free(block.bytes);
-    end(&life);
+    life_forget(&life);
 }
 
 static void another_configuration_decides_otherwise(void **state _unused_)
@@ -513,15 +238,124 @@ static void another_configuration_decides_otherwise(void **state _unused_)
     close(fd);
     struct life life;
     live(&life, 600, &(struct journal_options){ 0 });
-    struct replay *other = replay(&life, &(struct replay_options){ .config = config }, 0);
+    struct replay *other = life_replay(&life, NULL, &(struct replay_options){ .config = config }, 0);
     struct versus_sum sum = versus_sum(other->versus);
     assert_true(sum.pods > 500);
     assert_int_equal(sum.pods, sum.same + sum.moved + sum.only_recorded + sum.only_here + sum.neither);
     assert_true(sum.moved > 100 && sum.same > 0);
     assert_true(sum.tries[0] >= sum.same + sum.moved && sum.tries[1] >= sum.same + sum.moved);
-    drop(other);
+    life_drop(other);
     unlink(config);
-    end(&life);
+    life_forget(&life);
+}
+
+/* ---- what the engine was told besides ---- */
+
+static const char *const configs[] = {
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
+    "percentageOfNodesToScore: 40, "
+    "podInitialBackoffSeconds: 3, profiles: [{schedulerName: default-scheduler, pluginConfig: [{name: "
+    "NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: "
+    "1}]}}}]}]}",
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
+    "[{schedulerName: "
+    "default-scheduler, plugins: {multiPoint: {disabled: [{name: PodTopologySpread}, {name: "
+    "DefaultPreemption}]}}}, {schedulerName: another}]}",
+};
+
+static void reconfigure(struct life *life, const char *text, struct scheduler_config *config)
+{
+    struct error err;
+    life_read_config(life, text, config);
+    const struct engine_setup setup = { .config = config, .registry = &builtin_plugins };
+    if (engine_reconfigure(&life->engine, &setup, life->now_ns, &err) < 0)
+        fail_msg("%s", err.text);
+    journal_config(life->journal, config, life->now_ns);
+}
+
+static void changes_of_the_configuration_are_repeated(void **state _unused_)
+{
+    enum { CHANGES = 6 };
+    struct life life;
+    struct scheduler_config changed[CHANGES];
+    life_open(&life, &(struct life_options){ 0 });
+    for (int i = 0; i < CHANGES; i++) {
+        for (int round = 0; round < 150; round++)
+            life_round(&life);
+        reconfigure(&life, configs[i % 2], &changed[i]);
+    }
+    for (int round = 0; round < 150; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(again->difference.there);
+    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->reloads, CHANGES);
+    life_drop(again);
+    for (int i = 0; i < CHANGES; i++)
+        config_release(&changed[i]);
+    life_forget(&life);
+}
+
+/* Pods that nothing helps are tried again when their time is over; which time is part of the recording. */
+static void the_time_of_the_unschedulable_is_recorded(void **state _unused_)
+{
+    struct life life;
+    life_open(&life, &(struct life_options){ .unschedulable_max_ns = 20 * SECOND });
+    for (int round = 0; round < 800; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(again->difference.there);
+    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->engine.queue.options.unschedulable_max_ns, 20 * SECOND);
+    life_drop(again);
+    life_forget(&life);
+}
+
+struct told {
+    uint64_t placed, refused;
+};
+
+static void on_explanation(void *user, struct str body, const struct explanation *explanation)
+{
+    struct told *told = user;
+    struct entry_fields fields;
+    assert_int_equal(entry_read(body, &fields, NULL), 0);
+    assert_int_equal(explanation->rows_len, LIFE_NODES);
+    if (!fields.texts[DECISION_NODE].len) {
+        told->refused++;
+        return;
+    }
+    /* The node that it got is among the best; not all nodes of the cluster were looked at, but all of these are. */
+    uint32_t row = cluster_row(explanation->cluster, fields.texts[DECISION_NODE]);
+    bool best = false;
+    for (uint32_t i = 0; i < explanation->best_len; i++)
+        best |= explanation->best[i] == row;
+    assert_true(best);
+    assert_int_equal(explanation->best_len, fields.numbers[DECISION_TIES]);
+    told->placed++;
+}
+
+/* An explanation of every pod, and every decision is as it was. */
+static void explanations_disturb_nothing(void **state _unused_)
+{
+    struct life life;
+    struct told told = { 0 };
+    life_open(&life, &(struct life_options){ 0 });
+    for (int round = 0; round < 400; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *plain = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *explained = life_replay(
+        &life, NULL, &(struct replay_options){ .on_explanation = on_explanation, .user = &told }, 0);
+    assert_false(explained->difference.there);
+    assert_true(explained->digest == plain->digest);
+    assert_int_equal(explained->decisions, life.decisions);
+    assert_true(told.placed > 100 && told.refused > 10);
+    life_drop(plain);
+    life_drop(explained);
+    life_forget(&life);
 }
 
 int main(void)
@@ -536,6 +370,9 @@ int main(void)
         cmocka_unit_test(another_seed_is_noticed),
         cmocka_unit_test(hostile_entries_do_no_harm),
         cmocka_unit_test(another_configuration_decides_otherwise),
+        cmocka_unit_test(changes_of_the_configuration_are_repeated),
+        cmocka_unit_test(the_time_of_the_unschedulable_is_recorded),
+        cmocka_unit_test(explanations_disturb_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 //
 // The pods are there before a scheduler starts, so that it is never waiting for them. What it uses until its first
 // binding (reading the cluster) is listed apart from the rest.
+//
+// With -record it compares berth with itself instead: what does it cost to record?
 package main
 
 import (
@@ -23,8 +25,9 @@ import (
 )
 
 type contender struct {
-	name string
-	argv []string
+	name  string
+	argv  []string
+	flags []string
 }
 
 type result struct {
@@ -33,6 +36,7 @@ type result struct {
 	took     time.Duration // from there to the last
 	readyCPU time.Duration
 	e2e.Usage
+	whole     time.Duration // CPU time of the process from its start to its end
 	wrongs    []e2e.Wrong
 	latencies map[string][]time.Duration // by waker, sorted
 }
@@ -41,6 +45,7 @@ type result struct {
 type work struct {
 	nodes, pods, rounds int
 	limit               time.Duration
+	record              int
 }
 
 func main() {
@@ -49,6 +54,7 @@ func main() {
 	flag.IntVar(&todo.pods, "pods", 5000, "number of pods")
 	flag.IntVar(&todo.rounds, "rounds", 20, "how many times each latency is measured")
 	flag.DurationVar(&todo.limit, "limit", 10*time.Minute, "how long a scheduler may take")
+	flag.IntVar(&todo.record, "record", 0, "compare berth with and without --record, so many times each, and nothing else")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -65,13 +71,13 @@ func run(ctx context.Context, todo work) error {
 	if err != nil {
 		return err
 	}
-	contenders := []contender{{"kube-scheduler", reference}}
+	contenders := []contender{{name: "kube-scheduler", argv: reference}}
 	name, argv, err := e2e.UnderTest()
 	if err != nil {
 		return err
 	}
 	if name != "kube-scheduler" {
-		contenders = append(contenders, contender{name, argv})
+		contenders = append(contenders, contender{name: name, argv: argv})
 	}
 	c, err := e2e.Start(ctx, e2e.Options{})
 	if err != nil {
@@ -85,6 +91,9 @@ func run(ctx context.Context, todo work) error {
 		return err
 	}); err != nil {
 		return err
+	}
+	if todo.record > 0 {
+		return compareRecording(ctx, c, contender{name: name, argv: argv}, todo)
 	}
 	var results []result
 	for _, who := range contenders {
@@ -127,7 +136,8 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 
 	fmt.Printf("%s: scheduling ...\n", who.name)
 	began := time.Now()
-	p, err := c.StartScheduler("bench-"+who.name, c.Addr(), who.argv, "--kube-api-qps", "10000", "--kube-api-burst", "10000")
+	p, err := c.StartScheduler("bench-"+who.name, c.Addr(), who.argv,
+		append([]string{"--kube-api-qps", "10000", "--kube-api-burst", "10000"}, who.flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +160,17 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 	if bound := o.Bound(); bound < pods {
 		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, todo.limit, p.Tail(5))
 	}
-	fmt.Printf("%s: waking pods ...\n", who.name)
-	l := &lab{ctx, c, o}
-	if r.latencies, err = l.latencies(todo.rounds); err != nil {
+	if todo.rounds > 0 {
+		fmt.Printf("%s: waking pods ...\n", who.name)
+		l := &lab{ctx, c, o}
+		if r.latencies, err = l.latencies(todo.rounds); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := p.Terminate(time.Minute); err != nil {
 		return nil, err
 	}
+	r.whole = p.Usage().CPU
 	for _, wrong := range r.wrongs {
 		fmt.Printf("%s: %s: %s\n", who.name, wrong.Kind, wrong.Text)
 	}
