@@ -88,7 +88,7 @@ static void answered(void *context, const struct write *write, const struct answ
     struct binding_write *own = context;
     own->write = NULL;
     if (may_be_own_conflict(write, answer))
-        own->answer = (struct answer){ .kind = ANSWER_DONE };
+        own->answer = (struct answer){ .kind = ANSWER_DONE, .in_doubt = true };
     else
         own->answer = copy_answer(&own->binding->arena, answer);
     advance(own->binding, now_ns);

@@ -86,9 +86,9 @@ struct engine_options {
         slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
     const struct extenders *extenders;
     void *owner;
-    int64_t unschedulable_max_ns;      /* then a pod is tried again though nothing helped; 0: five minutes */
-    size_t tables_bytes_max;           /* for what is known about classes of pods; 0: 64 MiB */
-    uint64_t last_ticket;              /* of an engine before this one with the same host */
+    int64_t unschedulable_max_ns; /* then a pod is tried again though nothing helped; 0: five minutes */
+    size_t tables_bytes_max;      /* for what is known about classes of pods; 0: 64 MiB */
+    uint64_t last_ticket;         /* of an engine before this one with the same host */
     struct engine_host host;
 };
 
@@ -145,7 +145,7 @@ struct engine {
     int32_t percentage;  /* percentageOfNodesToScore where a profile has none */
     struct opt_int32 percentage_override;
     enum decision_path slowest;
-    struct arena arena; /* of the current cycle */
+    struct arena arena;          /* of the current cycle */
     struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
     struct class_cache *classes;

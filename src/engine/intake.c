@@ -159,7 +159,8 @@ static bool is_homeless(const struct engine *engine, const struct pod_info *know
 struct pod_info *engine_set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
-    if (known && (!pod_is(known->api, pod) /* that it went was missed */ || is_homeless(engine, known, pod))) {
+    if (known &&
+        (!pod_is(known->api, pod) /* that it went was missed */ || is_homeless(engine, known, pod))) {
         engine_remove_pod(engine, known, now_ns);
         known = NULL;
     }

@@ -93,6 +93,7 @@ struct answer {
     struct str uid;              /* READ_POD, CLAIM_CREATE */
     struct str name;             /* CLAIM_CREATE: that it got */
     bool terminating;            /* READ_POD */
+    bool in_doubt;               /* DONE: maybe; a conflict that may have been its own earlier attempt */
 };
 
 static inline bool answer_is_fact(enum answer_kind kind)

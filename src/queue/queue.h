@@ -115,9 +115,9 @@ struct queue {
 
 void queue_init(struct queue *queue, const struct queue_options *options);
 void queue_release(struct queue *queue);
-/* Other profiles, order and backoffs; the rest of the options stays. Whoever waits is judged anew: asked by the gates of
- * its profile, and tried when its backoff is over, for the new plugins may have nothing against it. Pods in flight stay
- * so. Every pod that waits has a profile by its scheduler name. */
+/* Other profiles, order and backoffs; the rest of the options stays. Whoever waits is judged anew: asked by the gates
+ * of its profile, and tried when its backoff is over, for the new plugins may have nothing against it. Pods in flight
+ * stay so. Every pod that waits has a profile by its scheduler name. */
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns);
 
 /* ---- pods come and go ---- */

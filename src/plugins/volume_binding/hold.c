@@ -64,10 +64,10 @@ void hold_drop(struct hold *hold, struct cluster *cluster)
     for (uint32_t i = 0; i < hold->len; i++) {
         const struct held_claim *held = &hold->claims[i];
         const struct event_subject *patched = has_volume(held) ? &held->volume : &held->claim;
-        bool known = held->answer && held->answer->kind == ANSWER_DONE && held->answer->resource_version.len;
-        /* Where it is not known what came of a write, the stored object counts: if it is out of date, whoever relies on
-         * it meets a conflict. */
-        struct str version = known ? held->answer->resource_version : patched->resource_version;
+        bool done = held->answer && held->answer->kind == ANSWER_DONE && !held->answer->in_doubt;
+        /* Where the version that came of a write is not known, nothing is restored: any newer object does that. Where
+         * it is in doubt, the stored object counts: if it is out of date, whoever relies on it meets a conflict. */
+        struct str version = done ? held->answer->resource_version : patched->resource_version;
         if (has_volume(held))
             volumes_restore_pv(cluster, patched->name, version);
         else
@@ -169,7 +169,7 @@ static bool is_behind(const struct meta *stored, const struct event_subject *wri
  * or never changes. */
 static bool was_it_written(const struct check *check, const struct answer *answer, bool behind, bool shows_it)
 {
-    return answer->resource_version.len || shows_it || (behind && !check->doubt_is_over);
+    return !answer->in_doubt || shows_it || (behind && !check->doubt_is_over);
 }
 
 static struct status never_written(const struct check *check, struct str name)

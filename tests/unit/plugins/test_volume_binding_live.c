@@ -410,6 +410,45 @@ static void test_unknown_version_kept(void **state)
     live_release(&live);
 }
 
+/* A write that met a conflict with maybe itself: it was not written if the volume shows another, or never changes. */
+static void test_doubted_write(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *later; /* the volume, or NULL: nothing comes */
+        const char *want;
+    } cases[] = {
+        { PV("v", "7", HELD("d")),
+          "binding volumes: the object \"v\" has been modified; please apply your changes to "
+          "the latest version and try again" },
+        { NULL,
+          "binding volumes: the object \"v\" has been modified; please apply your changes to the latest "
+          "version and try again" },
+        { PV("v", "7", HELD("c")), NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct live live;
+        live_init(&live);
+        put(&live, PV("v", "1", ""));
+        put(&live, PVC("c", "local", "1", "", ""));
+        reserve(&live, POD("p", CLAIM("c")));
+        assert_status(pre_bind(&live), STATUS_WAIT, "");
+        answer(&live, 0, ANSWER_DONE, "");
+        live.host.answers[0].in_doubt = true;
+        assert_status(pre_bind(&live), STATUS_WAIT, "");
+        if (cases[i].later)
+            put(&live, cases[i].later);
+        else
+            live.f.cycle.now_ns += (int64_t)11 * SECOND;
+        assert_status(pre_bind(&live), cases[i].want ? STATUS_ERROR : STATUS_WAIT,
+                      cases[i].want ? cases[i].want : "");
+        unreserve(&live);
+        if (!cases[i].later)
+            assert_null(holder(&live, "v"));
+        live_release(&live);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_unknown_version),
         cmocka_unit_test(test_unknown_version_kept),
+        cmocka_unit_test(test_doubted_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
