@@ -29,8 +29,9 @@ struct core {
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
     int64_t drain_until_ns;
-    int64_t restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
-    int64_t round_due_ns;     /* of on_round */
+    int64_t
+        restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
+    int64_t round_due_ns; /* of on_round */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -196,8 +197,8 @@ int core_new(const struct core_options *options, struct core **ret, struct error
 {
     struct core *core = xcalloc(1, sizeof(*core));
     core->options = *options;
-    core->setup = (struct engine_setup){ options->config, options->registry, options->extenders,
-                                         options->owner };
+    core->setup =
+        (struct engine_setup){ options->config, options->registry, options->extenders, options->owner };
     core->seed = options->seed;
     if (!core->options.drain_ms)
         core->options.drain_ms = DRAIN_MS_DEFAULT;

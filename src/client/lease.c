@@ -6,11 +6,13 @@
  *                    GET ◀────────────────────────────
  *                     ├─ 404 ──────────────────────▶ POST
  *                     ├─ another's, seen to change within its duration ──▶ not ours
+ *                     ├─ nobody's, or ended, and we lead ──▶ not ours any more
  *                     └─ ours, nobody's, or ended ──▶ PUT
  *
  * Every PUT carries the resource version of what was read, so that of two who try only one is answered with a
  * yes. Nothing but such a yes makes a leader; an answer that did not come makes none, and the Lease is read
- * again. The time of a renewal counts from before it was sent.
+ * again. The time of a renewal counts from before it was sent. A leader that was followed does not lead again, even
+ * if who followed has gone: what that one wrote is not known here.
  *
  * `record`, `state` and all that is not atomic belong to the thread that steps. */
 #include "client/lease.h"
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "client/lease_guard.h"
 #include "client/lease_record.h"
 #include "client/lease_world.h"
 #include "client/rest.h"
@@ -39,6 +42,9 @@ struct leader_lease {
     const struct lease_world *world;
     struct str collection_path, path, lock_name; /* lock_name: "namespace/name" */
     int64_t request_timeout_ms;
+    int32_t duration_s;    /* that the Lease tells others, which knows whole seconds only */
+    int64_t valid_span_ms; /* after a renewal was sent, see lease_valid() */
+    int64_t guard_span_ms; /* likewise, until the guard looks: see lease_guard_writer() */
 
     enum lease_state state;
     struct lease_record record;     /* as it was read or written last */
@@ -48,6 +54,8 @@ struct leader_lease {
     _Atomic int64_t observed_ns;    /* when its spec was seen to change last */
     _Atomic int64_t valid_until_ns; /* see lease_valid() */
     atomic_bool leading, released;  /* released: whatever comes, it is not valid */
+    struct lease_guard guard;
+    atomic_bool guarded;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -74,6 +82,14 @@ static bool fresh(const struct leader_lease *lease, int64_t at_ns)
 bool lease_valid(const struct leader_lease *lease)
 {
     return !atomic_load(&lease->released) && now_ns(lease) < atomic_load(&lease->valid_until_ns);
+}
+
+void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user)
+{
+    struct error err;
+    if (!atomic_load(&lease->guarded) && !atomic_exchange(&lease->guarded, true) &&
+        lease_guard_begin(&lease->guard, at_risk, user, &err) < 0)
+        log_error(&err, "The lease is not guarded against a stop of this process");
 }
 
 int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err)
@@ -160,7 +176,7 @@ static int hold(struct leader_lease *lease, int64_t until_ns, struct error *err)
     int32_t transitions = lease->record.transitions;
     struct lease_change change = {
         .holder = lease->options.identity,
-        .duration_s = (int32_t)(lease->options.lease_duration_ms / 1000),
+        .duration_s = lease->duration_s,
         .transitions = same_term || !lease->record.text.len ? transitions
                        : transitions < INT32_MAX            ? transitions + 1
                                                             : transitions,
@@ -169,9 +185,12 @@ static int hold(struct leader_lease *lease, int64_t until_ns, struct error *err)
     };
     int64_t sent_ns = now_ns(lease);
     int r = write_lease(lease, &change, until_ns, err);
-    if (r == 0)
-        atomic_store(&lease->valid_until_ns, sent_ns + lease->options.renew_deadline_ms * NS_PER_MS);
-    return r;
+    if (r < 0)
+        return r;
+    atomic_store(&lease->valid_until_ns, sent_ns + lease->valid_span_ms * NS_PER_MS);
+    lease_guard_move(&lease->guard, sent_ns + lease->guard_span_ms * NS_PER_MS,
+                     sent_ns + lease->duration_s * NS_PER_S);
+    return 0;
 }
 
 /* An attempt */
@@ -191,6 +210,9 @@ static bool read_and_hold(struct leader_lease *lease, int64_t start_ns, int64_t 
     } else if (lease->record.holder.len && !holds(lease) && fresh(lease, start_ns)) {
         log_info(4, "Lease is held by and has not yet expired", log_str("lock", lease->lock_name),
                  log_str("holder", strbuf_slice(&lease->record.holder)));
+        return false;
+    } else if (lease->state == LEASE_LEADING && !holds(lease)) {
+        log_info(0, "Lease was held by another in between", log_str("lock", lease->lock_name));
         return false;
     }
     bool exists = r == 0;
@@ -392,9 +414,14 @@ static void end_thread(struct leader_lease *lease, bool gives_back)
     lease->has_thread = false;
 }
 
-void lease_release(struct leader_lease *lease)
+void lease_renounce(struct leader_lease *lease)
 {
     atomic_store(&lease->released, true);
+}
+
+void lease_release(struct leader_lease *lease)
+{
+    lease_renounce(lease);
     if (lease->has_thread)
         end_thread(lease, true);
     else
@@ -461,6 +488,10 @@ int lease_new(const struct lease_options *options, struct leader_lease **ret, st
     lease->options = *options;
     name_paths(lease);
     lease->request_timeout_ms = MAX(options->renew_deadline_ms / 2, 1000);
+    lease->duration_s = (int32_t)(options->lease_duration_ms / 1000);
+    lease->valid_span_ms = MIN(options->renew_deadline_ms, lease->duration_s * INT64_C(1000));
+    /* Three quarters of the time between the two: the rest is for a busy machine. */
+    lease->guard_span_ms = (lease->valid_span_ms + lease->duration_s * INT64_C(3000)) / 4;
     if (!options->world)
         lease->own_world = api_world_new(options->api);
     lease->world = options->world ? options->world : api_world_get(lease->own_world);
@@ -479,6 +510,7 @@ void lease_free(struct leader_lease *lease)
         return;
     atomic_store(&lease->released, true);
     end_thread(lease, false);
+    lease_guard_end(&lease->guard);
     api_world_free(lease->own_world);
     lease_record_release(&lease->record);
     strbuf_release(&lease->reported);

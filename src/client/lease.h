@@ -9,8 +9,8 @@
  *
  * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last
  * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
- * wait for lease_duration after they saw that renewal; what is between the two times is what a write may need
- * to arrive. */
+ * wait for lease_duration, in whole seconds, after they saw that renewal; what is between the two times is what a
+ * write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing between. */
 #ifndef CLIENT_LEASE_H
 #define CLIENT_LEASE_H
 
@@ -63,6 +63,9 @@ void lease_free(struct leader_lease *lease);
 
 /* From now on, on a thread of its own. */
 int lease_start(struct leader_lease *lease, struct error *err);
+/* No write may leave any more: lease_valid() is false from now on, whatever comes. The Lease is renewed all the
+ * same, so that nobody follows before what was sent has been answered. From any thread. */
+void lease_renounce(struct leader_lease *lease);
 /* Gives up leading or trying to. lease_valid() is false when this begins, and the Lease is free for others
  * when it returns, unless the server cannot be reached within renew_deadline. Writes that were sent before
  * should have been answered. Not from a callback. */
@@ -70,6 +73,10 @@ void lease_release(struct leader_lease *lease);
 
 /* May a write leave at this moment? From any thread, without a lock. */
 bool lease_valid(const struct leader_lease *lease);
+/* The calling thread is the one that writes. Should it be stopped between the question above and the write, until
+ * others may lead, then the process ends before the write, with status 1 (lease_guard.h). `at_risk` says whether writes
+ * are on their way, and may only do what a handler of signals may. The first call counts. */
+void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user);
 /* For a health check: -ETIMEDOUT when it believes to lead and the Lease ended more than tolerated_ms ago. */
 int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err);
 

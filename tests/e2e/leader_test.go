@@ -1,9 +1,15 @@
 package e2e
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -40,13 +46,19 @@ func (e *env) led(before string) string {
 	return ""
 }
 
+// noLease takes the stock lease away that other tests left behind.
+func (e *env) noLease() {
+	e.Helper()
+	err := e.c.Admin.CoordinationV1().Leases("kube-system").Delete(e.ctx, "kube-scheduler", metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		e.Fatal(err)
+	}
+}
+
 // election starts with no lease and two schedulers, of which the first leads.
 func election(t *testing.T) (e *env, first, second *Proc) {
 	e = shared(t)
-	leases := e.c.Admin.CoordinationV1().Leases("kube-system")
-	if err := leases.Delete(e.ctx, "kube-scheduler", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		t.Fatal(err)
-	}
+	e.noLease()
 	e.create(NewNode("node-0"))
 	first = e.startAt("first", e.c.Addr(), electing...)
 	e.led("")
@@ -108,4 +120,161 @@ func TestStoppedLeaderIsFollowed(t *testing.T) {
 	e.bound("three")
 	e.running(second)
 	e.blameless()
+}
+
+// A leader was stopped, followed, and who followed has gone and given the lease back: the first knows nothing of what the
+// second did, and does not go on as if nothing had happened. kube-scheduler does.
+func TestStoppedLeaderDoesNotReturn(t *testing.T) {
+	e, first, second := election(t)
+	e.berthOnly("kube-scheduler takes the lease again and goes on with what it knew before")
+	leader := e.holder()
+	first.Pause()
+	e.led(leader)
+	e.create(NewPod("two", Requests("cpu", "3")))
+	e.bound("two")
+	_, err := second.Terminate(10 * time.Second)
+	e.must(err)
+	if now := e.holder(); now != "" {
+		t.Fatalf("the lease was not given back: %q", now)
+	}
+	first.byUs.Store(true)
+	first.Resume()
+	select {
+	case <-first.Done():
+	case <-time.After(patience):
+		t.Fatalf("who lost the lease goes on")
+	}
+	if first.Exit() != "exit status 1" {
+		t.Errorf("who lost the lease left with %s", first.Exit())
+	}
+	if now := e.holder(); now != "" {
+		t.Errorf("who lost the lease took it again: %q", now)
+	}
+	third := e.startAt("third", e.c.Addr(), electing...)
+	e.create(NewPod("three"))
+	e.bound("three")
+	e.running(third)
+	e.blameless()
+}
+
+// lease reads a Lease, which must be there.
+func (e *env) lease(namespace, name string) *coordinationv1.Lease {
+	e.Helper()
+	lease, err := e.c.Admin.CoordinationV1().Leases(namespace).Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	return lease
+}
+
+// What others put into the Lease stays there, whether it is taken, renewed or given back: labels, annotations, owners, and
+// the fields of coordinated leader election. What is the holder's is as client-go writes it.
+func TestLeaseKeepsWhatOthersPutThere(t *testing.T) {
+	e := private(t, Options{Audit: true, Flags: []string{"--feature-gates", "CoordinatedLeaderElection=true",
+		"--runtime-config", "coordination.k8s.io/v1beta1=true"}})
+	e.create(NewNode("node-0"))
+	holder, preferred, strategy, transitions, seconds := "ghost", "somebody", coordinationv1.OldestEmulationVersion, int32(7), int32(1)
+	long := metav1.NewMicroTime(time.Now().Add(-time.Hour))
+	theirs, err := e.c.Admin.CoordinationV1().Leases("kube-system").Create(e.ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "kube-scheduler", Labels: map[string]string{"team": "a"},
+			Annotations:     map[string]string{"example.com/ping": "2026-01-01T00:00:00Z", "example.com/expiry": "never"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u-1"}}},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
+			AcquireTime: &long, RenewTime: &long, Strategy: &strategy, PreferredHolder: &preferred}}, metav1.CreateOptions{})
+	e.must(err)
+	if theirs.Spec.Strategy == nil || theirs.Spec.PreferredHolder == nil {
+		t.Fatal("the API server does not keep the fields of coordinated leader election itself")
+	}
+	check := func(what string, want int32, duration int32) *coordinationv1.Lease {
+		t.Helper()
+		l := e.lease("kube-system", "kube-scheduler")
+		same := equality.Semantic.DeepEqual
+		if !same(l.Labels, theirs.Labels) || !same(l.Annotations, theirs.Annotations) || !same(l.OwnerReferences, theirs.OwnerReferences) {
+			t.Errorf("%s: the metadata has changed: %+v", what, l.ObjectMeta)
+		}
+		if e.sched == "berth" && (!same(l.Spec.Strategy, &strategy) || !same(l.Spec.PreferredHolder, &preferred)) {
+			t.Errorf("%s: the fields of coordinated leader election have changed: %+v", what, l.Spec)
+		}
+		if *l.Spec.LeaseTransitions != want || *l.Spec.LeaseDurationSeconds != duration {
+			t.Errorf("%s: %d transitions and %d seconds, want %d and %d", what, *l.Spec.LeaseTransitions,
+				*l.Spec.LeaseDurationSeconds, want, duration)
+		}
+		return l
+	}
+	for i := range int32(2) {
+		p := e.startAt("scheduler", e.c.Addr(), electing...)
+		who := e.led(holder)
+		taken := check("taken", transitions+1+i, int32(leaseTime/time.Second))
+		var renewed *coordinationv1.Lease
+		e.must(e.insistOn(func() error {
+			if renewed = e.lease("kube-system", "kube-scheduler"); !renewed.Spec.RenewTime.After(taken.Spec.RenewTime.Time) {
+				return errNotYet
+			}
+			return nil
+		}))
+		check("renewed", transitions+1+i, int32(leaseTime/time.Second))
+		if !renewed.Spec.AcquireTime.Equal(taken.Spec.AcquireTime) || *renewed.Spec.HolderIdentity != who {
+			t.Errorf("a renewal is a new term: %+v, then %+v", taken.Spec, renewed.Spec)
+		}
+		_, err := p.Terminate(10 * time.Second)
+		e.must(err)
+		free := check("given back", transitions+1+i, 1)
+		if *free.Spec.HolderIdentity != "" || !free.Spec.AcquireTime.Equal(free.Spec.RenewTime) {
+			t.Errorf("given back as %+v", free.Spec)
+		}
+	}
+}
+
+var errNotYet = errors.New("not yet")
+
+// Another name and namespace for the Lease; the stock one is nobody's then. Other kinds of locks are refused.
+func TestLeaseElsewhere(t *testing.T) {
+	e := shared(t)
+	ours := metav1.ObjectMeta{Name: "elsewhere", Namespace: "default"}
+	_, err := e.c.Admin.RbacV1().Roles("default").Create(e.ctx, &rbacv1.Role{ObjectMeta: ours, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"}}}},
+		metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.c.Admin.RbacV1().RoleBindings("default").Create(e.ctx, &rbacv1.RoleBinding{ObjectMeta: ours,
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: schedulerUser}},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: ours.Name}}, metav1.CreateOptions{})
+	e.must(err)
+	e.noLease()
+	e.create(NewNode("node-0"), NewPod("web"))
+	// RBAC learns of the role a moment later.
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: schedulerUser,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Verb: "update",
+			Namespace: "default", Name: "mine"}}}
+	e.must(e.insistOn(func() error {
+		answer, err := e.c.Admin.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, review, metav1.CreateOptions{})
+		if err == nil && !answer.Status.Allowed {
+			err = errNotYet
+		}
+		return err
+	}))
+	p := e.startAt("scheduler", e.c.Addr(), append([]string{"--leader-elect-resource-name", "mine",
+		"--leader-elect-resource-namespace", "default", "--leader-elect-resource-lock", "leases"}, electing...)...)
+	e.bound("web")
+	lease := e.lease("default", "mine")
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || *lease.Spec.LeaseTransitions != 0 {
+		t.Errorf("the lease is %+v", lease.Spec)
+	}
+	host, id, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	if len(id) != 36 || host == "" {
+		t.Errorf("the holder is %q, want HOST_UUID", *lease.Spec.HolderIdentity)
+	}
+	if now := e.holder(); now != "" {
+		t.Errorf("the stock lease is held by %q", now)
+	}
+	e.running(p)
+
+	bad, err := e.c.StartScheduler(e.file("bad"), e.c.Addr(), e.argv, append([]string{"--leader-elect-resource-lock", "endpoints"}, electing...)...)
+	e.must(err)
+	select {
+	case <-bad.Done():
+	case <-time.After(patience):
+		bad.Kill()
+		t.Fatal("a lock that is none is not refused")
+	}
+	if text := bad.Tail(20); bad.Exit() == "exit status 0" || !strings.Contains(text, "leases") {
+		t.Errorf("a lock that is none: %s, %s", bad.Exit(), text)
+	}
 }

@@ -267,7 +267,8 @@ static void on_event(void *user, const struct event_subject *lease, struct str n
     snprintf(c->events + len, sizeof(c->events) - len, STR_FMT ",", STR_ARG(note));
 }
 
-static struct contender *contender(const char *name)
+static struct contender *contender_with(const char *name, int64_t lease_ms, int64_t renew_ms,
+                                        int64_t retry_ms)
 {
     struct contender *c = &all[all_count++];
     *c = (struct contender){ .due_ns = clock_ns };
@@ -277,9 +278,9 @@ static struct contender *contender(const char *name)
         .namespace = STR("kube-system"),
         .name = STR("berth"),
         .identity = str_from(c->name),
-        .lease_duration_ms = 15000,
-        .renew_deadline_ms = 10000,
-        .retry_period_ms = 2000,
+        .lease_duration_ms = lease_ms,
+        .renew_deadline_ms = renew_ms,
+        .retry_period_ms = retry_ms,
         .on_started = on_started,
         .on_lost = on_lost,
         .on_new_leader = on_new_leader,
@@ -291,6 +292,11 @@ static struct contender *contender(const char *name)
     if (lease_new(&options, &c->lease, &err) < 0)
         fail_msg("%s", err.text);
     return c;
+}
+
+static struct contender *contender(const char *name)
+{
+    return contender_with(name, 15000, 10000, 2000);
 }
 
 static int each_before(void **state _unused_)

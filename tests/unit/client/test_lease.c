@@ -282,22 +282,70 @@ static void test_taken_from_under_us(void **state _unused_)
     pass(2 * SECOND);
     assert_requests(c, "PUT 409,GET 200,");
     assert_false(lease_valid(c->lease));
-    /* And given back: a new term, without a word in between. */
+    /* And given back: too late, for nobody here knows what the thief did. */
     hold_by("", 15);
-    pass(2 * SECOND);
-    assert_true(lease_valid(c->lease));
-    assert_field(stored, "/spec/leaseTransitions", "5");
+    pass(9 * SECOND);
+    assert_false(lease_valid(c->lease));
     assert_int_equal(c->lost, 0);
-    /* Gone altogether. */
+    pass(1 * SECOND);
+    assert_int_equal(c->lost, 1);
+    assert_field(stored, "/spec/holderIdentity", "");
+    assert_field(stored, "/spec/leaseTransitions", "4");
+}
+
+static void test_deleted_from_under_us(void **state _unused_)
+{
+    struct contender *c = leader("me");
     free(stored);
     stored = NULL;
-    c->requests[0] = '\0';
     pass(2 * SECOND);
     assert_requests(c, "PUT 404,GET 404,POST 201,");
     assert_true(lease_valid(c->lease));
+    assert_int_equal(c->lost, 0);
+}
+
+/* Others are told of whole seconds, and wait no longer than that. */
+static void test_fractions_of_seconds(void **state _unused_)
+{
+    static const struct {
+        int64_t lease_ms, renew_ms;
+        const char *told;
+        int64_t valid_ms;
+    } cases[] = {
+        { 2900, 2500, "2", 2000 },
+        { 2900, 1500, "2", 1500 },
+        { 2000, 1999, "2", 1999 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct contender *c = contender_with("me", cases[i].lease_ms, cases[i].renew_ms, 500);
+        int64_t start_ns = clock_ns;
+        step(c);
+        assert_field(stored, "/spec/leaseDurationSeconds", cases[i].told);
+        clock_ns = start_ns + cases[i].valid_ms * MS - 1;
+        assert_true(lease_valid(c->lease));
+        clock_ns++;
+        assert_false(lease_valid(c->lease));
+        each_after(NULL);
+        each_before(NULL);
+    }
 }
 
 /* ---- releasing ---- */
+
+static void test_renounce(void **state _unused_)
+{
+    hold_by("", 15);
+    struct contender *c = leader("me"), *next = contender("next");
+    lease_renounce(c->lease);
+    assert_false(lease_valid(c->lease));
+    pass(60 * SECOND); /* it keeps the others out all the same */
+    assert_false(lease_valid(c->lease));
+    assert_int_equal(next->started, 0);
+    lease_release(c->lease);
+    pass(5 * SECOND);
+    assert_true(lease_valid(next->lease));
+    assert_int_equal(c->lost, 0);
+}
 
 static void test_release(void **state _unused_)
 {
@@ -531,6 +579,9 @@ int main(void)
         CASE(test_server_returns_in_time),
         CASE(test_sleeper),
         CASE(test_taken_from_under_us),
+        CASE(test_deleted_from_under_us),
+        CASE(test_fractions_of_seconds),
+        CASE(test_renounce),
         CASE(test_release),
         CASE(test_release_cases),
         CASE(test_bad_options),
