@@ -2,10 +2,9 @@
  * --server of the running scheduler, which knows the answer. */
 #include <stdio.h>
 
-#include "client/get.h"
-#include "client/listing.h"
 #include "client/watched.h"
 #include "cmd/common.h"
+#include "cmd/running.h"
 #include "extender/extender.h"
 #include "serve/why.h"
 #include "sim/explain_print.h"
@@ -28,7 +27,8 @@ static const struct option_row rows[] = {
       "never to "
       "bind." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, server),
-      "Ask this running scheduler, such as https://127.0.0.1:10259,\ninstead of evaluating objects." },
+      "Ask this running scheduler instead of evaluating objects; without\na URL, the one at " RUNNING_SERVER
+      "." },
     { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct explain_settings, insecure),
       "With --server: do not check the scheduler's certificate, such\nas the one that it makes for itself." },
 };
@@ -216,8 +216,6 @@ static int explain_objects(const struct explain_settings *settings, const char *
 
 /* ---- of the running scheduler ---- */
 
-enum { ANSWER_MS = 60 * 1000 };
-
 static void make_path(const struct explain_settings *settings, const char *name, const struct term *term,
                       struct strbuf *path)
 {
@@ -233,32 +231,15 @@ static void make_path(const struct explain_settings *settings, const char *name,
     arena_release(&scratch);
 }
 
-static int ask(const struct explain_settings *settings, struct str path, struct strbuf *ret,
-               struct error *err)
-{
-    struct arena arena = { 0 };
-    struct kube_access access = { 0 };
-    int r = usual_access(settings->input.kubeconfig, settings->input.context, settings->server, &arena,
-                         &access, err);
-    if (r == 0 && settings->insecure) {
-        access.cluster.insecure = true;
-        access.cluster.certificate_authority = access.cluster.certificate_authority_data = (struct str){ 0 };
-    }
-    if (r == 0)
-        r = client_get(&access, path, ANSWER_MS, ret, err);
-    if (r < 0)
-        error_prefix(err, "%s", settings->server);
-    arena_release(&arena);
-    return r;
-}
-
 static int explain_live(const struct explain_settings *settings, const char *name)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
     struct term term = term_stdout(&out);
     struct error err = { "" };
     make_path(settings, name, &term, &path);
-    if (ask(settings, strbuf_slice(&path), &out, &err) < 0)
+    const struct running running = { settings->server, settings->input.kubeconfig, settings->input.context,
+                                     settings->insecure };
+    if (running_get(&running, strbuf_slice(&path), &out, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     return finish(&term);
 }
@@ -281,12 +262,23 @@ static int check_server(const struct explain_settings *settings, struct error *e
 
 /* ---- the command ---- */
 
+/* `--server shop/cart-0`: the scheduler on this machine. */
+static void default_server(struct explain_settings *settings, struct texts *words)
+{
+    if (!settings->server || words->list.len || strstr(settings->server, "://"))
+        return;
+    *vec_push(&words->list) = settings->server;
+    settings->server = RUNNING_SERVER;
+}
+
 static int run(int argc, char **argv)
 {
     struct explain_settings settings = { .top = 20 };
     _cleanup_(texts_release) struct texts words = { 0 };
     struct error err = { "" };
     int r = options_start(&command_explain, argc, argv, &settings, &words);
+    if (r < 0)
+        default_server(&settings, &words);
     if (r < 0 && words.list.len != 1) {
         fprintf(stderr,
                 "berth: explain wants one pod, as NAMESPACE/POD; it got %zu\nTry `berth explain --help`.\n",
@@ -304,7 +296,7 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH... | --server URL] [--config FILE] [-o table|json] NAMESPACE/POD",
+    .usage = "[-f PATH... | --server [URL]] [--config FILE] [-o table|json] NAMESPACE/POD",
     .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole\n"
                "thought: which nodes can take it and how each plugin scores them, which plugin\n"
                "rejects the others and why, and whose place it could take. POD alone means\n"
@@ -318,7 +310,7 @@ const struct command command_explain = {
     .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
                 "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
                 "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
-                "  berth explain --server https://127.0.0.1:10259 shop/cart-0\n",
+                "  berth explain --server shop/cart-0\n",
     .options = rows,
     .options_len = ARRAY_SIZE(rows),
     .run = run,

@@ -3,27 +3,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client/get.h"
-#include "client/listing.h"
 #include "client/watched.h"
 #include "cmd/common.h"
+#include "cmd/running.h"
 #include "serve/waiting.h"
 
 struct queue_settings {
-    const char *server, *kubeconfig, *context;
+    struct running running;
     int output; /* enum output */
     int64_t top;
-    bool insecure;
 };
 
 static const struct option_row rows[] = {
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct queue_settings, server),
-      "The running scheduler (default: https://127.0.0.1:10259)." },
-    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct queue_settings, kubeconfig),
+    { 0, "server", "URL", OPTION_TEXT, offsetof(struct queue_settings, running.server),
+      "The running scheduler (default: " RUNNING_SERVER ")." },
+    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct queue_settings, running.kubeconfig),
       "Who asks; without it, $KUBECONFIG or ~/.kube/config." },
-    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct queue_settings, context),
+    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct queue_settings, running.context),
       "Another context than the current one of the kubeconfig." },
-    { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct queue_settings, insecure),
+    { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct queue_settings, running.insecure),
       "Do not check the scheduler's certificate, such as the one that it\nmakes for itself." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct queue_settings, top),
       "How many pods to show (default: 100).", 1, 100000 },
@@ -32,8 +30,6 @@ static const struct option_row rows[] = {
 };
 
 extern const struct command command_queue;
-
-enum { ANSWER_MS = 30 * 1000 };
 
 /* ---- asking ---- */
 
@@ -48,14 +44,14 @@ static void shown_release(struct shown *shown)
     yyjson_doc_free(shown->waiting);
 }
 
-static int ask_page(const struct queue_settings *settings, const struct kube_access *access, const char *page,
-                    const char *pod, yyjson_doc **ret, struct error *err)
+static int ask_page(const struct queue_settings *settings, const char *page, const char *pod,
+                    yyjson_doc **ret, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
     strbuf_printf(&path, "%s?limit=%lld", page, (long long)settings->top);
     if (pod)
         watched_query(&path, "pod", str_from(pod));
-    int r = client_get(access, strbuf_slice(&path), ANSWER_MS, &body, err);
+    int r = running_get(&settings->running, strbuf_slice(&path), &body, err);
     if (r < 0)
         return r;
     *ret = yyjson_read(body.text ? body.text : "", body.len, 0);
@@ -66,24 +62,8 @@ static int ask_page(const struct queue_settings *settings, const struct kube_acc
 
 static int ask(const struct queue_settings *settings, const char *pod, struct shown *ret, struct error *err)
 {
-    struct arena arena = { 0 };
-    struct kube_access access = { 0 };
-    const char *server = settings->server ? settings->server : "https://127.0.0.1:10259";
-    int r = usual_access(settings->kubeconfig, settings->context, server, &arena, &access, err);
-    if (r == 0) {
-        if (settings->insecure) {
-            access.cluster.insecure = true;
-            access.cluster.certificate_authority = access.cluster.certificate_authority_data =
-                (struct str){ 0 };
-        }
-        r = ask_page(settings, &access, VIEW_QUEUE_PATH, pod, &ret->queue, err);
-        if (r == 0)
-            r = ask_page(settings, &access, VIEW_WAITING_PATH, pod, &ret->waiting, err);
-        if (r < 0)
-            error_prefix(err, "%s", server);
-    }
-    arena_release(&arena);
-    return r;
+    int r = ask_page(settings, VIEW_QUEUE_PATH, pod, &ret->queue, err);
+    return r < 0 ? r : ask_page(settings, VIEW_WAITING_PATH, pod, &ret->waiting, err);
 }
 
 /* ---- showing ---- */

@@ -297,10 +297,9 @@ static int make_journal(struct daemon *daemon, struct error *err)
 
 static struct http_extenders_options extender_options(struct daemon *daemon)
 {
-    return (struct http_extenders_options){ .on_answer = on_extender_answer,
-                                            .may_bind = may_bind,
-                                            .user = daemon,
-                                            .desk = daemon->desk };
+    return (struct http_extenders_options){
+        .on_answer = on_extender_answer, .may_bind = may_bind, .user = daemon, .desk = daemon->desk
+    };
 }
 
 static int make_core(struct daemon *daemon, struct error *err)

@@ -33,7 +33,7 @@ struct daemon {
     struct recorder *recorder;
     struct writer *writer;
     struct journal *journal; /* NULL: nothing is recorded */
-    struct call_desk *desk; /* of who waits for extenders */
+    struct call_desk *desk;  /* of who waits for extenders */
     struct core *core;
     struct leader_lease *lease; /* NULL: no election */
     struct strbuf identity;

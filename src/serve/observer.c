@@ -87,7 +87,7 @@ struct observer {
     struct metric *events[LABEL_COUNT];
     struct metric *permit_waits[STATUS_CODE_COUNT];
     struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
-    VEC(struct metric *) rejected; /* gauges of who rejected how many, of all profiles there ever were */
+    VEC(struct metric *) rejected;   /* gauges of who rejected how many, of all profiles there ever were */
     const struct profile *published; /* the profiles that were last told about */
     int64_t published_ns;
 };
@@ -280,7 +280,8 @@ void observer_sampled(const struct profile *profile, uint32_t plugin, uint64_t *
     double sum = 0;
     *ret_calls = 0;
     for (int point = 0; own && point < PROBE_POINT_COUNT; point++)
-        for (int code = 0; code < STATUS_CODE_COUNT && point != PROBE_PRE_BIND && point != PROBE_BIND; code++) {
+        for (int code = 0; code < STATUS_CODE_COUNT && point != PROBE_PRE_BIND && point != PROBE_BIND;
+             code++) {
             const struct metric *metric = own->plugins[plugin].durations[point][code];
             *ret_calls += metric ? histogram_count(metric) : 0;
             sum += metric ? histogram_sum(metric) : 0;
@@ -438,7 +439,8 @@ static void publish_rejected(struct observer *observer, const struct profile *pr
     if (!own->unschedulable && !count)
         return;
     if (!own->unschedulable)
-        *vec_push(&observer->rejected) = fill(observer, &own->unschedulable, FAMILY_UNSCHEDULABLE_PODS, labels);
+        *vec_push(&observer->rejected) =
+            fill(observer, &own->unschedulable, FAMILY_UNSCHEDULABLE_PODS, labels);
     gauge_set(own->unschedulable, count);
 }
 
