@@ -298,7 +298,7 @@ struct berth_plugin {
      * does not end in post_bind. A plugin at Reserve has both. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
-    /* Permit. Wait: for at most *ret_timeout_ms until berth_allow() or berth_refuse(), from any thread. */
+    /* Permit. Wait: for at most *ret_timeout_ms until berth_allow_uid() or berth_refuse_uid(), from any thread. */
     struct berth_status (*permit)(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
 
     /* PreBind and Bind run off the deciding thread and may block; the cluster cannot be looked at there. What does not
@@ -434,7 +434,16 @@ struct berth_metric_info {
     V(metric_observe, (struct berth_metric * metric, double value), (metric, value)) /* histograms */ \
     /* any thread: a line of the log, shown from -v=verbosity on; -1: an error */ \
     V(log_text, (int32_t verbosity, const char *file, int line, const char *text), \
-      (verbosity, file, line, text))
+      (verbosity, file, line, text)) \
+    /* any thread: allow and refuse, but never another pod that has the name by now */ \
+    V(allow_uid, \
+      (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
+       struct berth_str uid), \
+      (handle, namespace_, name, uid)) \
+    V(refuse_uid, \
+      (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
+       struct berth_str uid, struct berth_str reason), \
+      (handle, namespace_, name, uid, reason))
 
 struct berth_host {
     uint32_t abi, size;

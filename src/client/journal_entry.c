@@ -102,6 +102,7 @@ void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_n
     protobuf_put_bytes(out, HEARD_PLUGIN, str_from(mail->plugin->name));
     put_text(out, HEARD_NAMESPACE, mail->namespace);
     put_text(out, HEARD_NAME, mail->name);
+    put_text(out, HEARD_UID, mail->uid);
     put_text(out, HEARD_REASON, mail->reason);
     if (mail->kind == MAIL_WORK_DONE)
         put_outcome(out, mail->work);

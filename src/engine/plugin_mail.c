@@ -43,6 +43,8 @@ static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
         return;
     }
     struct pod_info *pod = cluster_find_pod(engine->cluster, mail->namespace, mail->name);
+    if (pod && mail->uid.len && !str_eq(mail->uid, pod->api->meta.uid))
+        pod = NULL; /* another one has the name now */
     struct pod_binding *binding = pod ? binding_find(engine, pod->api) : NULL;
     if (pod && mail->kind == MAIL_ACTIVATE)
         queue_activate(&engine->queue, pod, now_ns);

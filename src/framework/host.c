@@ -390,26 +390,40 @@ static bool same_pod(const struct berth_pod *a, const struct berth_pod *b)
 
 /* ---- mail ---- */
 static void post(const struct berth_handle *handle, enum mail_kind kind, struct berth_str namespace,
-                 struct berth_str name, struct berth_str why)
+                 struct berth_str name, struct berth_str uid, struct berth_str why)
 {
     mailbox_post(handle->mailbox,
-                 mail_new(kind, handle->plugin, in_str(namespace), in_str(name), in_str(why)));
+                 mail_new(kind, handle->plugin, in_str(namespace), in_str(name), in_str(uid), in_str(why)));
 }
+
+static const struct berth_str nothing;
 
 static void activate(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
 {
-    post(handle, MAIL_ACTIVATE, namespace, name, (struct berth_str){ 0 });
+    post(handle, MAIL_ACTIVATE, namespace, name, nothing, nothing);
 }
 
 static void allow(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
 {
-    post(handle, MAIL_ALLOW, namespace, name, (struct berth_str){ 0 });
+    post(handle, MAIL_ALLOW, namespace, name, nothing, nothing);
 }
 
 static void refuse(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
                    struct berth_str why)
 {
-    post(handle, MAIL_REFUSE, namespace, name, why);
+    post(handle, MAIL_REFUSE, namespace, name, nothing, why);
+}
+
+static void allow_uid(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
+                      struct berth_str uid)
+{
+    post(handle, MAIL_ALLOW, namespace, name, uid, nothing);
+}
+
+static void refuse_uid(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
+                       struct berth_str uid, struct berth_str why)
+{
+    post(handle, MAIL_REFUSE, namespace, name, uid, why);
 }
 
 static void each_waiting(const struct berth_handle *handle,
@@ -485,4 +499,6 @@ const struct berth_host host_table = {
     .metric_set = host_metric_set,
     .metric_observe = host_metric_observe,
     .log_text = log_text,
+    .allow_uid = allow_uid,
+    .refuse_uid = refuse_uid,
 };

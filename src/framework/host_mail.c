@@ -13,13 +13,14 @@ static struct str keep(char **at, struct str text)
 }
 
 struct mail *mail_new(enum mail_kind kind, const struct plugin *plugin, struct str namespace, struct str name,
-                      struct str reason)
+                      struct str uid, struct str reason)
 {
-    struct mail *mail = xcalloc(1, sizeof(*mail) + (size_t)namespace.len + name.len + reason.len);
+    struct mail *mail = xcalloc(1, sizeof(*mail) + (size_t)namespace.len + name.len + uid.len + reason.len);
     char *texts = (char *)(mail + 1);
     *mail = (struct mail){ .kind = kind, .plugin = plugin };
     mail->namespace = keep(&texts, namespace);
     mail->name = keep(&texts, name);
+    mail->uid = keep(&texts, uid);
     mail->reason = keep(&texts, reason);
     return mail;
 }

@@ -27,6 +27,7 @@ struct mail {
     const struct plugin *plugin; /* who says so */
     struct cycle_work *work;     /* WORK_DONE */
     struct str namespace, name;  /* of the pod */
+    struct str uid;              /* likewise; empty: of whoever has the name */
     struct str reason;           /* REFUSE */
 };
 
@@ -49,7 +50,7 @@ struct mailbox {
 
 /* A mail about a pod; texts are copied. */
 struct mail *mail_new(enum mail_kind kind, const struct plugin *plugin, struct str namespace, struct str name,
-                      struct str reason);
+                      struct str uid, struct str reason);
 void mail_free(struct mail *mail);
 
 /* From any thread; takes the mail over. */

@@ -238,7 +238,7 @@ static int apply_mail(struct replay *replay, const struct recording_entry *entry
             plugin_mail_replay(&replay->engine,
                                mail_new((enum mail_kind)kind, registry->items[i],
                                         fields.texts[HEARD_NAMESPACE], fields.texts[HEARD_NAME],
-                                        fields.texts[HEARD_REASON]));
+                                        fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
             return 0;
         }
     return unreadable_mail(err);

@@ -347,7 +347,7 @@ static void unreserve(struct berth_cycle *cycle, uint32_t row)
 /* ---- Permit: a thread answers ---- */
 struct answer {
     const struct berth_handle *handle;
-    char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN];
+    char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN], uid[NAME_MAX_LEN]; /* no uid: whoever has the name */
     bool refuse;
 };
 
@@ -356,10 +356,11 @@ static void *answer(void *context)
     struct answer *own = context;
     usleep(30000);
     if (own->refuse)
-        berth_refuse(own->handle, berth_text(own->namespace_), berth_text(own->name),
-                     berth_text("thread says no"));
+        berth_refuse_uid(own->handle, berth_text(own->namespace_), berth_text(own->name),
+                         berth_text(own->uid), berth_text("thread says no"));
     else
-        berth_allow(own->handle, berth_text(own->namespace_), berth_text(own->name));
+        berth_allow_uid(own->handle, berth_text(own->namespace_), berth_text(own->name),
+                        berth_text(own->uid));
     free(own);
     atomic_fetch_sub(&threads, 1);
     return NULL;
@@ -375,6 +376,8 @@ static void answer_later(struct berth_cycle *cycle, struct berth_str name, bool 
     snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT,
              BERTH_ARG(berth_object_namespace(berth_cycle_pod(cycle))));
     snprintf(own->name, sizeof(own->name), BERTH_FMT, BERTH_ARG(name));
+    if (name.ptr == name_of(cycle).ptr)
+        snprintf(own->uid, sizeof(own->uid), BERTH_FMT, BERTH_ARG(berth_object_uid(berth_cycle_pod(cycle))));
     atomic_fetch_add(&threads, 1);
     pthread_create(&thread, NULL, answer, own);
     pthread_detach(thread);

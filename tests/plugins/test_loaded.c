@@ -191,6 +191,34 @@ static void a_thread_allows(void **state _unused_)
     scene_close(&s);
 }
 
+/* What is said of a pod that is gone does not reach the next one of that name. */
+static void permission_is_for_one_pod(void **state _unused_)
+{
+    static const struct {
+        const char *uid;
+        size_t waiting;
+    } cases[] = { { "the one before", 1 }, { "u-a", 0 } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scene s;
+        scene_open(&s, CONFIG(""));
+        fixture_load(&s.e.f, NODE("one", "4", ""));
+        engine_fixture_add(&s.e,
+                           "{kind: Pod, metadata: {name: a, uid: u-a, labels: {test/permit: timeout}}, spec: "
+                           "{containers: [{name: c, image: i}]}}");
+        engine_fixture_step(&s.e);
+        struct berth_handle handle = { .mailbox = &s.e.engine.profiles[0].mailbox };
+        for (uint32_t k = 0; k < s.e.engine.profiles[0].plugins_len; k++)
+            if (s.e.engine.profiles[0].plugins[k].plugin->permit)
+                handle.plugin = s.e.engine.profiles[0].plugins[k].plugin;
+        struct str uid = str_from(cases[i].uid);
+        host_table.allow_uid(&handle, (struct berth_str){ "default", 7 }, (struct berth_str){ "a", 1 },
+                             (struct berth_str){ uid.ptr, uid.len });
+        engine_tick(&s.e.engine, s.e.now_ns);
+        assert_int_equal(s.e.engine.bindings_at[BINDING_PERMIT], cases[i].waiting);
+        scene_close(&s);
+    }
+}
+
 static void a_thread_refuses(void **state _unused_)
 {
     struct scene s;
@@ -561,6 +589,7 @@ int main(void)
         cmocka_unit_test(pods_come_in_the_plugins_order_and_to_its_nodes),
         cmocka_unit_test(pre_enqueue_holds_back),
         cmocka_unit_test(a_thread_allows),
+        cmocka_unit_test(permission_is_for_one_pod),
         cmocka_unit_test(a_thread_refuses),
         cmocka_unit_test(permission_that_does_not_come_runs_out),
         cmocka_unit_test(others_are_decided_while_pre_bind_blocks),
