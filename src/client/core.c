@@ -457,13 +457,10 @@ struct change {
 
 static bool has_new_name(const struct engine *engine, const struct scheduler_config *config)
 {
-    list_for(&config->profiles, profile) {
-        bool known = false;
-        for (uint32_t i = 0; i < engine->profiles_len; i++)
-            known |= str_eq(engine->profiles[i].scheduler_name, profile->scheduler_name);
-        if (!known)
+    list_for(&config->profiles, profile)
+        if (profile_number(engine->profiles, engine->profiles_len, profile->scheduler_name) ==
+            engine->profiles_len)
             return true;
-    }
     return false;
 }
 

@@ -103,11 +103,7 @@ void engine_release(struct engine *engine)
 
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod)
 {
-    uint32_t number = 0;
-    while (number < engine->profiles_len &&
-           !str_eq(engine->profiles[number].scheduler_name, pod->spec.scheduler_name))
-        number++;
-    return number;
+    return profile_number(engine->profiles, engine->profiles_len, pod->spec.scheduler_name);
 }
 
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod)

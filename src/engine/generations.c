@@ -170,18 +170,12 @@ static void collect_homeless(void *context, const struct queued_pod *entry)
         *vec_push(&search->found) = (struct queued_pod *)entry;
 }
 
-static int by_arrival(const void *a, const void *b)
-{
-    const struct queued_pod *x = *(struct queued_pod *const *)a, *y = *(struct queued_pod *const *)b;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
 static void drop_homeless(struct engine *engine, int64_t now_ns)
 {
     struct search search = { .engine = engine };
     queue_each(&engine->queue, collect_homeless, &search);
     if (search.found.len)
-        qsort(search.found.items, search.found.len, sizeof(*search.found.items), by_arrival);
+        qsort(search.found.items, search.found.len, sizeof(*search.found.items), queued_by_arrival);
     vec_for(&search.found, entry)
         engine_remove_pod(engine, (*entry)->pod, now_ns);
     vec_release(&search.found);

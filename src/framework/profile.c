@@ -117,6 +117,14 @@ void profile_release(struct profile *profile)
     *profile = (struct profile){ 0 };
 }
 
+uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str scheduler_name)
+{
+    uint32_t number = 0;
+    while (number < len && !str_eq(profiles[number].scheduler_name, scheduler_name))
+        number++;
+    return number;
+}
+
 const struct plugin_instance *profile_find(const struct profile *profile, const char *name)
 {
     for (uint32_t i = 0; i < profile->plugins_len; i++)

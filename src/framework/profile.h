@@ -39,6 +39,8 @@ uint32_t plugin_points(const struct plugin *plugin);
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err);
 void profile_release(struct profile *profile);
+/* The number of the profile with that scheduler name; `len`: none. */
+uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str scheduler_name);
 /* The names of the plugins in a mask, sorted, separated by spaces. */
 struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);
 /* The instance of a plugin by name, or NULL. */

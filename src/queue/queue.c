@@ -534,16 +534,13 @@ void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
 }
 
 /* ---- another configuration ---- */
-static uint32_t profile_number(const struct queue_options *options, const struct pod *pod)
+static uint32_t number_of(const struct queue *queue, const struct queued_pod *entry)
 {
-    uint32_t number = 0;
-    while (number < options->profiles_len &&
-           !str_eq(options->profiles[number].scheduler_name, pod->spec.scheduler_name))
-        number++;
-    return number;
+    return profile_number(queue->options.profiles, queue->options.profiles_len,
+                          entry->pod->api->spec.scheduler_name);
 }
 
-static int by_arrival(const void *a, const void *b)
+int queued_by_arrival(const void *a, const void *b)
 {
     const struct queued_pod *x = *(struct queued_pod *const *)a, *y = *(struct queued_pod *const *)b;
     return x->order < y->order ? -1 : x->order > y->order;
@@ -555,7 +552,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 {
     entry->asked = entry->helped = 0;
     entry->helped_anyway = true;
-    entry->profile = profile_number(&queue->options, entry->pod->api);
+    entry->profile = number_of(queue, entry);
     if (entry->profile == queue->options.profiles_len) {
         flight_end(queue, entry);
         entry->profile = 0;
@@ -564,7 +561,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 
 static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
 {
-    entry->profile = profile_number(&queue->options, entry->pod->api);
+    entry->profile = number_of(queue, entry);
     assert(entry->profile < queue->options.profiles_len);
     entry->unschedulable = entry->pending = 0;
     entry->gate = GATE_NONE;
@@ -578,7 +575,7 @@ static void gather_all(struct queue *queue)
     map_for(&queue->entries, slot)
         *vec_push(&queue->woken) = slot->value;
     if (queue->woken.len)
-        qsort(queue->woken.items, queue->woken.len, sizeof(*queue->woken.items), by_arrival);
+        qsort(queue->woken.items, queue->woken.len, sizeof(*queue->woken.items), queued_by_arrival);
     vec_for(&queue->woken, entry)
         if (is_waiting(*entry))
             take_out(queue, *entry);

@@ -173,5 +173,7 @@ void queue_count_flight_events(const struct queue *queue, size_t counts[LABEL_CO
 /* Calls for every pod in the queue, in no order; nothing may change meanwhile. */
 void queue_each(const struct queue *queue, void (*visit)(void *context, const struct queued_pod *entry),
                 void *context);
+/* For qsort() of pointers to entries: who came first. */
+int queued_by_arrival(const void *a, const void *b);
 
 #endif
