@@ -403,3 +403,48 @@ bool stage_adds_up(const struct stage *stage)
         printf("%u nodes, counted as %u\n", live, cluster->live_nodes);
     return live == cluster->live_nodes;
 }
+
+/* ---- with the engine's own queue ---- */
+static void enqueue(struct stage *stage)
+{
+    struct pod_info *pod = stage_pod(stage, false);
+    struct status gate;
+    struct error err;
+    if (engine_add_pod(&stage->engine, pod, STAGE_NOW_NS, &gate, &err) < 0) {
+        printf("%s\n", err.text);
+        abort();
+    }
+}
+
+void stage_live(struct stage *stage)
+{
+    bool changed = chance(&stage->rng, 15);
+    for (uint32_t left = roll(&stage->rng, 3); left > 0; left--)
+        enqueue(stage);
+    if (changed) {
+        const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
+        stage_change(stage);
+        engine_event(&stage->engine, &anything, STAGE_NOW_NS);
+    }
+}
+
+static void leave(struct stage *stage, struct pod_info *victim)
+{
+    for (size_t i = 0; i < stage->placed.len; i++) {
+        if (stage->placed.items[i] == victim) {
+            vec_swap_remove(&stage->placed, i);
+            break;
+        }
+    }
+    engine_remove_pod(&stage->engine, victim, STAGE_NOW_NS);
+}
+
+void stage_follow(struct stage *stage, const struct decision *decision)
+{
+    if (decision->row != ROW_NONE)
+        *vec_push(&stage->placed) = decision->pod;
+    if (decision->victims_len)
+        engine_preemption_done(&stage->engine, decision->pod, false, STAGE_NOW_NS);
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        leave(stage, decision->victims[i]);
+}

@@ -41,4 +41,11 @@ void stage_settle(struct stage *stage, struct pod_info *pod, uint32_t row);
 /* Are the sums of the model those of its pods? False: says on standard output which is not. */
 bool stage_adds_up(const struct stage *stage);
 
+/* ---- with the engine's own queue; its clock stands still ---- */
+enum { STAGE_NOW_NS = 0 };
+/* Pods come, and things happen that let waiting ones be tried again. */
+void stage_live(struct stage *stage);
+/* What was decided becomes true: the pod is placed, its victims leave. */
+void stage_follow(struct stage *stage, const struct decision *decision);
+
 #endif

@@ -12,7 +12,7 @@
 #include "property/stage.h"
 #include "sim/explain_print.h"
 
-enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, NOW_NS = 0, ALONE = 0, ASKED = 1 };
+enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, ALONE = 0, ASKED = 1 };
 
 static uint64_t decisions, preemptions, waiting_explained, placed_explained;
 
@@ -21,51 +21,6 @@ struct pair_of_stages {
     struct rng rng; /* of the questions */
     uint64_t seed;
 };
-
-/* ---- what happens, in both ---- */
-static void enqueue(struct stage *stage)
-{
-    struct pod_info *pod = stage_pod(stage, false);
-    struct status gate;
-    struct error err;
-    if (engine_add_pod(&stage->engine, pod, NOW_NS, &gate, &err) < 0) {
-        printf("%s\n", err.text);
-        abort();
-    }
-}
-
-static void happen(struct stage *stage)
-{
-    bool changed = chance(&stage->rng, 15);
-    for (uint32_t left = roll(&stage->rng, 3); left > 0; left--)
-        enqueue(stage);
-    if (changed) {
-        const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
-        stage_change(stage);
-        engine_event(&stage->engine, &anything, NOW_NS);
-    }
-}
-
-static void leave(struct stage *stage, struct pod_info *victim)
-{
-    for (size_t i = 0; i < stage->placed.len; i++) {
-        if (stage->placed.items[i] == victim) {
-            vec_swap_remove(&stage->placed, i);
-            break;
-        }
-    }
-    engine_remove_pod(&stage->engine, victim, NOW_NS);
-}
-
-static void settle(struct stage *stage, const struct decision *decision)
-{
-    if (decision->row != ROW_NONE)
-        *vec_push(&stage->placed) = decision->pod;
-    if (decision->victims_len)
-        engine_preemption_done(&stage->engine, decision->pod, false, NOW_NS);
-    for (uint32_t i = 0; i < decision->victims_len; i++)
-        leave(stage, decision->victims[i]);
-}
 
 /* ---- questions, in one ---- */
 static void explain(struct stage *stage, struct pod_info *pod)
@@ -184,10 +139,10 @@ static bool step(struct pair_of_stages *pair)
     struct strbuf texts[2] = { { 0 }, { 0 } };
     bool more[2];
     for (int i = 0; i < 2; i++) {
-        happen(&pair->stages[i]);
+        stage_live(&pair->stages[i]);
         if (i == ASKED)
             ask(&pair->stages[i], &pair->rng);
-        more[i] = engine_step(&pair->stages[i].engine, NOW_NS, &made[i]);
+        more[i] = engine_step(&pair->stages[i].engine, STAGE_NOW_NS, &made[i]);
         if (more[i])
             describe(&made[i], &texts[i]);
     }
@@ -196,7 +151,7 @@ static bool step(struct pair_of_stages *pair)
     if (!same_text(pair, texts, "decision"))
         return false;
     for (int i = 0; i < 2 && more[i]; i++)
-        settle(&pair->stages[i], &made[i]);
+        stage_follow(&pair->stages[i], &made[i]);
     return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include "property/stage.h"
 
-enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, NOW_NS = 0 };
+enum { DECISIONS_MAX = 120, FAILURES_MAX = 3 };
 
 static uint64_t decisions, preemptions, fast;
 
@@ -19,51 +19,6 @@ struct pair_of_stages {
     struct stage stages[2];
     uint64_t seed;
 };
-
-static void enqueue(struct stage *stage)
-{
-    struct pod_info *pod = stage_pod(stage, false);
-    struct status gate;
-    struct error err;
-    if (engine_add_pod(&stage->engine, pod, NOW_NS, &gate, &err) < 0) {
-        printf("%s\n", err.text);
-        abort();
-    }
-}
-
-/* Pods come, and things happen that let waiting ones be tried again. */
-static void happen(struct stage *stage)
-{
-    bool changed = chance(&stage->rng, 15);
-    for (uint32_t left = roll(&stage->rng, 3); left > 0; left--)
-        enqueue(stage);
-    if (changed) {
-        const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
-        stage_change(stage);
-        engine_event(&stage->engine, &anything, NOW_NS);
-    }
-}
-
-static void leave(struct stage *stage, struct pod_info *victim)
-{
-    for (size_t i = 0; i < stage->placed.len; i++) {
-        if (stage->placed.items[i] == victim) {
-            vec_swap_remove(&stage->placed, i);
-            break;
-        }
-    }
-    engine_remove_pod(&stage->engine, victim, NOW_NS);
-}
-
-static void settle(struct stage *stage, const struct decision *decision)
-{
-    if (decision->row != ROW_NONE)
-        *vec_push(&stage->placed) = decision->pod;
-    if (decision->victims_len)
-        engine_preemption_done(&stage->engine, decision->pod, false, NOW_NS);
-    for (uint32_t i = 0; i < decision->victims_len; i++)
-        leave(stage, decision->victims[i]);
-}
 
 /* ---- comparing ---- */
 static struct str describe(const struct decision *decision, const struct cluster *cluster,
@@ -90,8 +45,8 @@ static bool step(struct pair_of_stages *pair, bool *ret_same)
     struct arena arena = { 0 };
     bool more[2];
     for (int i = 0; i < 2; i++) {
-        happen(&pair->stages[i]);
-        more[i] = engine_step(&pair->stages[i].engine, NOW_NS, &made[i]);
+        stage_live(&pair->stages[i]);
+        more[i] = engine_step(&pair->stages[i].engine, STAGE_NOW_NS, &made[i]);
     }
     *ret_same = more[0] == more[1];
     if (more[0] && more[1]) {
@@ -108,7 +63,7 @@ static bool step(struct pair_of_stages *pair, bool *ret_same)
     }
     arena_release(&arena);
     for (int i = 0; i < 2 && *ret_same && more[i]; i++)
-        settle(&pair->stages[i], &made[i]);
+        stage_follow(&pair->stages[i], &made[i]);
     return *ret_same;
 }
 
