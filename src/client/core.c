@@ -28,6 +28,8 @@ struct core {
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
+    atomic_bool
+        ready; /* it has been synced once: a list that begins anew takes nothing back, as in kube-scheduler */
     int64_t drain_until_ns;
     int64_t
         restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
@@ -248,9 +250,11 @@ static void look_at_sync(struct core *core)
     bool was = atomic_load_explicit(&core->synced, memory_order_relaxed);
     bool is = mirror_synced(&core->mirror, core->kinds, core->kinds_len);
     atomic_store_explicit(&core->synced, is, memory_order_relaxed);
-    if (is && !was)
+    if (is && !was) {
+        atomic_store(&core->ready, true);
         log_info(1, "Caches are synced", log_int("nodes", core->cluster.live_nodes),
                  log_int("pods", (int64_t)core->cluster.pods.len));
+    }
 }
 
 /* ---- decisions ---- */
@@ -494,9 +498,9 @@ void core_reconfigure(struct core *core, const struct engine_setup *setup,
     core_call(core, reconfigure, change);
 }
 
-bool core_synced(const struct core *core)
+bool core_ready(const struct core *core)
 {
-    return atomic_load(&core->synced);
+    return atomic_load(&core->ready);
 }
 
 struct engine *core_engine(struct core *core)

@@ -64,8 +64,8 @@ void core_call(struct core *core, void (*call)(void *context), void *context);
  * with 0 or with the sentence why nothing changed; then the owner stays the caller's. */
 void core_reconfigure(struct core *core, const struct engine_setup *setup,
                       void (*done)(void *user, int result, const struct error *err), void *user);
-/* Has everything been listed? From any thread. */
-bool core_synced(const struct core *core);
+/* Has everything been listed once? From any thread. */
+bool core_ready(const struct core *core);
 /* For calls on the core thread. */
 struct engine *core_engine(struct core *core);
 

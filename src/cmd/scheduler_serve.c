@@ -24,7 +24,7 @@ static int check_shutdown(void *user, struct error *err)
 static int check_sync(void *user, struct error *err)
 {
     struct daemon *daemon = user;
-    return core_synced(daemon->core) ? 0 : error_set(err, -EAGAIN, "handlers are not fully synchronized");
+    return core_ready(daemon->core) ? 0 : error_set(err, -EAGAIN, "handlers are not fully synchronized");
 }
 
 static void write_metrics(void *user, struct strbuf *out)

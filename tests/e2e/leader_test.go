@@ -278,3 +278,29 @@ func TestLeaseElsewhere(t *testing.T) {
 		t.Errorf("a lock that is none: %s, %s", bad.Exit(), text)
 	}
 }
+
+// A standby that is ready stays so when it follows the leader, though it lists the cluster again before it decides: a probe
+// must not take it out of service then.
+func TestStandbyStaysReady(t *testing.T) {
+	e := shared(t)
+	e.noLease()
+	e.create(NewNode("node-0"))
+	first := e.startAt("first", e.c.Addr(), electing...)
+	leader := e.led("")
+	_, port := e.serving(electing...)
+	_, err := first.Terminate(10 * time.Second)
+	e.must(err)
+	e.create(NewPod("one"))
+	var since time.Time // when it leads
+	for asked := 0; since.IsZero() || time.Since(since) < 200*time.Millisecond; asked++ {
+		status, text := e.ask(port, "GET", "/readyz?verbose", "", "")
+		if status != 200 {
+			t.Fatalf("a standby that was ready answers %d after %d times 200: %s", status, asked, text)
+		}
+		if now := e.holder(); since.IsZero() && now != "" && now != leader {
+			since = time.Now()
+		}
+	}
+	e.bound("one")
+	e.blameless()
+}
