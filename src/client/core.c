@@ -170,6 +170,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
         .unschedulable_max_ns = options->unschedulable_max_ns,
         .tables_bytes_max = TABLES_BYTES_MAX,
         .last_ticket = last_ticket,
+        .ranks = true,
         .host = { .emit = emit,
                   .notice = on_notice,
                   .wake = wake,

@@ -127,13 +127,20 @@ static bool ask_scorer(struct cycle *cycle, const struct plugin_instance *instan
     return true;
 }
 
-bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals)
+bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals,
+                  int64_t **ret_given)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_SCORE];
-    int64_t *scores = arena_array(cycle->arena, int64_t, rows.len);
-    for (uint32_t i = 0; i < order->len; i++)
-        if (is_asked(asked->plugins & ~cycle->skip_score, order->items[i]) &&
-            !ask_scorer(cycle, order->items[i], rows, scores, totals))
+    int64_t *scores = NULL;
+    for (uint32_t i = 0; i < order->len; i++) {
+        if (!is_asked(asked->plugins & ~cycle->skip_score, order->items[i]))
+            continue;
+        if (!scores || ret_given)
+            scores = arena_array(cycle->arena, int64_t, rows.len);
+        if (!ask_scorer(cycle, order->items[i], rows, scores, totals))
             return false;
+        if (ret_given)
+            ret_given[i] = scores;
+    }
     return true;
 }

@@ -35,7 +35,9 @@ struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t
 /* Asks PreScore; `lister` makes the rows if anybody wants them. Clears asked->scores where nobody will score. False:
  * the pod needs the plain path. */
 bool asked_pre_scores(struct asked *asked, struct cycle *cycle, struct row_lister *lister);
-/* Adds what the asked give to the rows' totals. False: likewise. */
-bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals);
+/* Adds what the asked give to the rows' totals. `ret_given` (may be NULL) gets it by the place of the plugin in the
+ * Score point, row by row and not weighted, in the cycle's arena; NULL: it was not asked. False: likewise. */
+bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals,
+                  int64_t **ret_given);
 
 #endif

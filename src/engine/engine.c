@@ -76,6 +76,8 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     generation_use(engine, &first, options->config);
     init_queue(engine, options);
     engine->classes = class_cache_new(cluster, engine->tables_bytes_max);
+    if (options->ranks)
+        engine->ranking = xcalloc(1, sizeof(*engine->ranking));
     return 0;
 }
 
@@ -99,6 +101,7 @@ void engine_release(struct engine *engine)
     queue_release(&engine->queue);
     forget_cycle(engine);
     arena_release(&engine->arena);
+    free(engine->ranking);
 }
 
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod)
@@ -190,6 +193,8 @@ static void decide(struct engine *engine, struct cycle *cycle, struct choice *re
 {
     bool plain = engine->slowest == PATH_PLAIN || extenders_decide(cycle->profile, cycle->pod);
     int64_t begun_ns = probe_now(engine->probe);
+    if (engine->ranking)
+        engine->ranking->len = 0;
     cycle->probe = NULL; /* whom a fast path asks is its own business */
     plain = plain || !decide_fast(engine, cycle, ret);
     cycle->probe = engine->probe;
@@ -259,6 +264,7 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     ret->feasible = choice.feasible;
     ret->total = choice.total;
     ret->ties = choice.ties;
+    ret->ranking = engine->ranking && engine->ranking->len ? engine->ranking : NULL;
     if (!status_ok(choice.error)) {
         ret->message = status_message(choice.error, cycle->arena);
         ret->is_error = true;

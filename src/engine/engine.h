@@ -20,6 +20,7 @@
 
 #include "base/rng.h"
 #include "engine/pod_status.h"
+#include "engine/ranking.h"
 #include "engine/writes.h"
 #include "framework/profile.h"
 #include "framework/run.h"
@@ -89,6 +90,7 @@ struct engine_options {
     int64_t unschedulable_max_ns; /* then a pod is tried again though nothing helped; 0: five minutes */
     size_t tables_bytes_max;      /* for what is known about classes of pods; 0: 64 MiB */
     uint64_t last_ticket;         /* of an engine before this one with the same host */
+    bool ranks;                   /* decisions come with a ranking of the nodes */
     struct engine_host host;
 };
 
@@ -111,6 +113,8 @@ struct decision {
     uint32_t examined, feasible; /* nodes */
     int64_t total;               /* score of the chosen node, where nodes were compared */
     uint32_t ties;               /* how many nodes had that score */
+    const struct ranking
+        *ranking; /* the best nodes, where nodes were compared; NULL: not, or nobody wants it */
     enum decision_path path;
     bool preemption_tried; /* PostFilter ran */
     bool retry;            /* it has a nomination, and is tried again when its victims have left */
@@ -148,6 +152,7 @@ struct engine {
     struct arena arena;          /* of the current cycle */
     struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
+    struct ranking *ranking; /* of the last decision; NULL: nobody wants one */
     struct class_cache *classes;
     size_t tables_bytes_max;
     const struct probe *probe; /* account.h; NULL: nobody looks */

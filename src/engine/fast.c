@@ -21,6 +21,7 @@ struct ballot {
     int32_t *best;       /* local score of the group's best rows that take part */
     uint32_t *best_rows; /* how many */
     int64_t *totals;
+    int64_t *scores; /* scorer by scorer, of each group: normalised, not weighted */
     uint32_t len;
     uint32_t feasible; /* rows */
 };
@@ -170,12 +171,14 @@ static void add_scores(struct ballot *ballot, struct cycle *cycle, struct table_
 static void ballot_score(struct ballot *ballot, struct cycle *cycle)
 {
     struct table *table = &ballot->source->table;
-    int64_t *scores = arena_alloc(cycle->arena, arena_bytes(ballot->len, sizeof(*scores)));
+    size_t cells = (size_t)table->score_len * ballot->len;
+    ballot->scores = arena_alloc(cycle->arena, arena_bytes(cells, sizeof(*ballot->scores)));
     for (uint32_t i = 0; i < ballot->len; i++)
         ballot->totals[i] = ballot->best[i];
     for (uint32_t i = 0; i < table->score_len; i++)
         if (table->parts[table->score_order[i]].scores_groups)
-            add_scores(ballot, cycle, &table->parts[table->score_order[i]], scores);
+            add_scores(ballot, cycle, &table->parts[table->score_order[i]],
+                       ballot->scores + (size_t)i * ballot->len);
 }
 
 /* ---- the n-th of the best rows, in row order ---- */
@@ -279,13 +282,82 @@ static int64_t *row_totals(const struct ballot *ballot, struct row_list rows, st
     return totals;
 }
 
+/* ---- which nodes were the best, and why ---- */
+static void rank_buckets(const struct ballot *ballot, struct ranking *ranking)
+{
+    const struct groups *groups = &ballot->source->groups;
+    for (uint32_t i = 0; i < ballot->len; i++) {
+        const struct group *group = &groups->items.items[ballot->numbers[i]];
+        for (size_t b = 0; b < group->buckets.len; b++) {
+            const struct bucket *bucket = &group->buckets.items[b];
+            int64_t total = ballot->totals[i] - ballot->best[i] + bucket->local;
+            if (!ranking_takes(ranking, total))
+                break;
+            for (uint32_t word = 0, seen = 0; word < groups->words && seen < RANKING_MAX; word++)
+                bitmap_for_word(bucket->bits[word], bit)
+                    if (seen++ < RANKING_MAX)
+                        ranking_offer(ranking, word * 64 + (uint32_t)bit, total);
+        }
+    }
+}
+
+/* Scores of the node alone lie in one sum: each scorer is asked again, for these few rows. */
+static void rank_local(struct table *table, struct ranking *ranking)
+{
+    const struct row_span span = { ranking->rows, ranking->len };
+    int32_t kept[RANKING_MAX];
+    for (uint32_t k = 0; k < ranking->len; k++)
+        kept[k] = table->local[ranking->rows[k]];
+    for (uint32_t i = 0; i < table->score_len; i++) {
+        struct table_part *part = &table->parts[table->score_order[i]];
+        if (!part->scores)
+            continue;
+        for (uint32_t k = 0; k < ranking->len; k++)
+            table->local[ranking->rows[k]] = 0;
+        part->forms->score(table, part, span);
+        for (uint32_t k = 0; k < ranking->len; k++)
+            ranking->scores[k][i] = table->local[ranking->rows[k]];
+    }
+    for (uint32_t k = 0; k < ranking->len; k++)
+        table->local[ranking->rows[k]] = kept[k];
+}
+
+static void rank_scores(const struct ballot *ballot, struct ranking *ranking)
+{
+    struct table *table = &ballot->source->table;
+    rank_local(table, ranking);
+    for (uint32_t k = 0; k < ranking->len; k++) {
+        uint32_t at = 0;
+        while (ballot->numbers[at] != ballot->source->groups.group_of[ranking->rows[k]])
+            at++;
+        for (uint32_t i = 0; i < table->score_len; i++) {
+            const struct table_part *part = &table->parts[table->score_order[i]];
+            if (part->scores_groups)
+                ranking->scores[k][i] +=
+                    ballot->scores[(size_t)i * ballot->len + at] * part->instance->weight;
+        }
+    }
+}
+
+static void rank_asked(struct ranking *ranking, const struct profile *profile, struct row_list rows,
+                       int64_t *const *given)
+{
+    const struct plugin_order *order = &profile->points[POINT_SCORE];
+    for (uint32_t at = 0; at < rows.len; at++)
+        for (uint32_t k = 0; k < ranking->len; k++)
+            for (uint32_t i = 0; rows.items[at] == ranking->rows[k] && i < order->len; i++)
+                if (given[i])
+                    ranking->scores[k][i] = given[i][at] * order->items[i]->weight;
+}
+
 /* False: an asked plugin failed. */
 static bool choose_row(struct engine *engine, struct cycle *cycle, const struct ballot *ballot,
                        const struct asked *asked, struct choice *ret)
 {
     struct row_list rows = cycle_feasible(cycle);
     int64_t *totals = row_totals(ballot, rows, cycle->arena);
-    if (!asked_scores(asked, cycle, rows, totals))
+    int64_t *given[PLUGINS_MAX] = { 0 };
+    if (!asked_scores(asked, cycle, rows, totals, engine->ranking ? given : NULL))
         return false;
     ret->total = INT64_MIN;
     for (uint32_t i = 0; i < rows.len; i++) {
@@ -299,7 +371,27 @@ static bool choose_row(struct engine *engine, struct cycle *cycle, const struct 
     while (totals[at] != ret->total || skip-- > 0)
         at++;
     ret->row = rows.items[at];
+    if (engine->ranking) {
+        ranking_begin(engine->ranking, cycle->profile, ret->row, ret->total);
+        ranking_offer_all(engine->ranking, rows, totals);
+        rank_scores(ballot, engine->ranking);
+        rank_asked(engine->ranking, cycle->profile, rows, given);
+    }
     return true;
+}
+
+static void rank(struct ranking *ranking, const struct cycle *cycle, const struct ballot *ballot,
+                 const uint64_t *taken, const struct choice *choice)
+{
+    ranking_begin(ranking, cycle->profile, choice->row, choice->total);
+    if (ballot->source->groups.ranked && !taken) {
+        rank_buckets(ballot, ranking);
+    } else {
+        struct ballot_lister lister = { { list_feasible }, ballot, taken, cycle->arena };
+        struct row_list rows = list_feasible(&lister.lister);
+        ranking_offer_all(ranking, rows, row_totals(ballot, rows, cycle->arena));
+    }
+    rank_scores(ballot, ranking);
 }
 
 /* ---- nobody fits ---- */
@@ -464,6 +556,8 @@ static enum vote vote(struct engine *engine, struct cycle *cycle, struct class_t
             return choose_row(engine, cycle, &ballot, asked, ret) ? VOTE_FOUND : VOTE_PLAIN;
     }
     choose(engine, cycle, &ballot, taken, ret);
+    if (engine->ranking && ballot.feasible > 1)
+        rank(engine->ranking, cycle, &ballot, taken, ret);
     return VOTE_FOUND;
 }
 

@@ -30,6 +30,20 @@ static void choose_best(struct engine *engine, const struct score_table *scores,
     }
 }
 
+static void rank(struct ranking *ranking, const struct cycle *cycle, const struct score_table *scores,
+                 const struct choice *choice)
+{
+    if (!ranking || choice->row == ROW_NONE)
+        return;
+    ranking_begin(ranking, cycle->profile, choice->row, choice->total);
+    ranking_offer_all(ranking, scores->rows, scores->totals);
+    for (uint32_t i = 0; i < scores->rows.len; i++)
+        for (uint32_t k = 0; k < ranking->len; k++)
+            if (scores->rows.items[i] == ranking->rows[k])
+                memcpy(ranking->scores[k], scores->scores + (size_t)i * scores->plugins,
+                       scores->plugins * sizeof(*scores->scores));
+}
+
 void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     struct evaluation *evaluation = arena_new(cycle->arena, struct evaluation);
@@ -57,6 +71,7 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
         if (status_ok(ret->error)) {
             extenders_score(cycle, &scores);
             choose_best(engine, &scores, ret);
+            rank(engine->ranking, cycle, &scores, ret);
         }
     }
 }

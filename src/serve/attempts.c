@@ -3,15 +3,17 @@
  * The body of a note, numbers as they are in memory:
  *     message, names of who rejected         each a length and its bytes
  *     live nodes, rows, verdicts             and of each verdict from 0: code, nodes, cut, reasons, plugin, the reasons
- *     form, and the verdict of each row      FORM_EACH: two bytes; FORM_RUNS: verdict and length, two bytes each */
+ *     form, and the verdict of each row      FORM_EACH: two bytes; FORM_RUNS: verdict and length, two bytes each
+ * Of one who found a node, it is the number of scorers and their names; nobody else has the same
+ *     nodes, and of each                     row, total and scores, seven bits of a number in each byte */
 #include "serve/attempts.h"
 
 #include <stdlib.h>
 
 #include "serve/notes.h"
 
-/* 12 MiB of notes, and nearly 4 of records. */
-enum { NOTE_BYTES = 12 << 20, RECORDS = 48 << 10 };
+/* For who found no node, who found one, and who is bound. */
+enum { NOTE_BYTES = 9 << 20, PLACED_BYTES = 5 << 20, RECORDS = 24 << 10 };
 enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, VERDICTS_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
 enum form { FORM_EACH, FORM_RUNS };
 
@@ -30,7 +32,8 @@ struct record {
     uint16_t restart; /* whose rows it means */
     uint8_t outcome, path;
 };
-static_assert(RECORDS * sizeof(struct record) + NOTE_BYTES <= 16 << 20, "what attempts.h says");
+static_assert(RECORDS * sizeof(struct record) + NOTE_BYTES + PLACED_BYTES <= 16 << 20,
+              "what attempts.h says");
 
 struct attempts {
     const struct cluster *cluster;
@@ -38,7 +41,7 @@ struct attempts {
     uint16_t restart;
     struct record *records;
     uint32_t next; /* record to be written */
-    struct notes *notes;
+    struct notes *notes, *placed;
     struct strbuf own, body; /* of the note that is being written */
 };
 
@@ -48,6 +51,7 @@ struct attempts *attempts_new(const struct cluster *cluster)
     attempts->cluster = cluster;
     attempts->records = xcalloc(RECORDS, sizeof(*attempts->records));
     attempts->notes = notes_new(NOTE_BYTES, sizeof(struct record));
+    attempts->placed = notes_new(PLACED_BYTES, sizeof(struct record));
     return attempts;
 }
 
@@ -57,6 +61,7 @@ void attempts_free(struct attempts *attempts)
         return;
     free(attempts->records);
     notes_free(attempts->notes);
+    notes_free(attempts->placed);
     strbuf_release(&attempts->own);
     strbuf_release(&attempts->body);
     free(attempts);
@@ -197,6 +202,34 @@ static void put_preemption(struct attempts *attempts, const struct decision *dec
     strbuf_release(&names);
 }
 
+/* Mostly small: the last bit is the sign. */
+static void put_score(struct strbuf *buf, int64_t score)
+{
+    uint64_t left = (uint64_t)score << 1 ^ (uint64_t)(score >> 63);
+    for (; left > 127; left >>= 7)
+        strbuf_putc(buf, (char)(left | 128));
+    strbuf_putc(buf, (char)left);
+}
+
+/* The names of the scorers are the same for all pods of a profile. */
+static void put_ranking(struct attempts *attempts, const struct decision *decision)
+{
+    const struct ranking *ranking = decision->ranking;
+    const struct plugin_order *scorers = &decision->profile->points[POINT_SCORE];
+    if (!ranking)
+        return;
+    put_number(&attempts->body, ranking->plugins);
+    for (uint32_t i = 0; i < ranking->plugins; i++)
+        put_text(&attempts->body, str_from(scorers->items[i]->plugin->name));
+    put_number(&attempts->own, ranking->len);
+    for (uint32_t k = 0; k < ranking->len; k++) {
+        put_score(&attempts->own, ranking->rows[k]);
+        put_score(&attempts->own, ranking->totals[k]);
+        for (uint32_t i = 0; i < ranking->plugins; i++)
+            put_score(&attempts->own, ranking->scores[k][i]);
+    }
+}
+
 static struct record make_record(struct attempts *attempts, const struct pod *pod,
                                  const struct decision *decision, enum attempt_outcome outcome)
 {
@@ -220,10 +253,10 @@ static void keep_record(struct attempts *attempts, const struct record *record)
     attempts->next = attempts->next + 1 == RECORDS ? 0 : attempts->next + 1;
 }
 
-static void keep_note(struct attempts *attempts, const struct record *record)
+static void keep_note(struct attempts *attempts, struct notes *notes, const struct record *record)
 {
-    if (!notes_add(attempts->notes, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
-        notes_add(attempts->notes, record, STR(""), STR("")); /* that there was an attempt, at least */
+    if (!notes_add(notes, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
+        notes_add(notes, record, STR(""), STR("")); /* that there was an attempt, at least */
     strbuf_clear(&attempts->own);
     strbuf_clear(&attempts->body);
 }
@@ -239,7 +272,8 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
     record.time_ns = now_ns;
     record.took_ns = took_ns;
     if (outcome == ATTEMPT_PLACED) {
-        keep_record(attempts, &record);
+        put_ranking(attempts, decision);
+        keep_note(attempts, attempts->placed, &record);
         return;
     }
     put_text(&attempts->body, decision->message);
@@ -248,7 +282,7 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
     if (decision->diagnosis)
         put_diagnosis(&attempts->body, decision->diagnosis, attempts->cluster->live_nodes);
     put_preemption(attempts, decision);
-    keep_note(attempts, &record);
+    keep_note(attempts, attempts->notes, &record);
 }
 
 void attempts_notice(struct attempts *attempts, const struct notice *notice)
@@ -265,7 +299,7 @@ void attempts_notice(struct attempts *attempts, const struct notice *notice)
     }
     put_text(&attempts->body, notice->message);
     put_text(&attempts->body, STR(""));
-    keep_note(attempts, &record);
+    keep_note(attempts, attempts->notes, &record);
 }
 
 /* ---- reading ---- */
@@ -290,6 +324,36 @@ static struct str get_text(struct reader *reader, struct arena *arena)
     struct str text = arena_str(arena, (struct str){ reader->at, len });
     reader->at += len;
     return text;
+}
+
+static int64_t get_score(struct reader *reader)
+{
+    uint64_t number = 0;
+    bool more = true;
+    for (unsigned shift = 0; more && shift < 64 && reader->at < reader->end; shift += 7) {
+        uint8_t byte = (uint8_t)*reader->at++;
+        number |= (uint64_t)(byte & 127) << shift;
+        more = byte & 128;
+    }
+    return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
+static void get_ranking(struct reader *body, struct reader *own, struct attempt *ret, struct arena *arena)
+{
+    ret->scorers_len = get_number(body);
+    ret->scorers = arena_array(arena, struct str, ret->scorers_len);
+    for (uint32_t i = 0; i < ret->scorers_len; i++)
+        ret->scorers[i] = get_text(body, arena);
+    ret->best_len = get_number(own);
+    ret->best = arena_array(arena, struct attempt_node, ret->best_len);
+    for (uint32_t k = 0; k < ret->best_len; k++) {
+        struct attempt_node *node = &ret->best[k];
+        node->row = (uint32_t)get_score(own);
+        node->total = get_score(own);
+        node->scores = arena_array(arena, int64_t, ret->scorers_len);
+        for (uint32_t i = 0; i < ret->scorers_len; i++)
+            node->scores[i] = get_score(own);
+    }
 }
 
 static void get_rows(struct reader *reader, enum form form, struct attempt *ret, struct arena *arena)
@@ -369,6 +433,11 @@ static void read_found(const struct attempts *attempts, const struct found_recor
                              .arrivals = record->restart == attempts->restart ? record->arrivals : 0 };
     if (!found->note.head)
         return;
+    if (ret->outcome == ATTEMPT_PLACED) {
+        if (found->note.body.len)
+            get_ranking(&body, &own, ret, arena);
+        return;
+    }
     ret->words_gone = found->note.body_gone || !found->note.body.len;
     if (found->note.body.len) {
         ret->message = get_text(&body, arena);
@@ -407,6 +476,10 @@ static void join(struct attempt *kept, const struct attempt *other)
     kept->bound_ns = ending.took_ns;
     kept->time_ns = placed.time_ns;
     kept->took_ns = placed.took_ns;
+    kept->best = placed.best;
+    kept->best_len = placed.best_len;
+    kept->scorers = placed.scorers;
+    kept->scorers_len = placed.scorers_len;
 }
 
 /* The decision of a binding that ended is not known any more. */
@@ -425,6 +498,7 @@ size_t attempts_of(const struct attempts *attempts, struct str namespace, struct
     struct search search = { .pod = name_hash(namespace, name) };
     size_t len = 0;
     notes_each(attempts->notes, look_at_note, &search);
+    notes_each(attempts->placed, look_at_note, &search);
     for (uint32_t i = 0; i < RECORDS; i++)
         if (attempts->records[i].pod == search.pod)
             *vec_push(&search.found) = (struct found_record){ .record = attempts->records[i] };

@@ -1,10 +1,10 @@
 /* attempts.h: what became of pods lately: the last attempts to schedule each, with the verdict on every node.
  *
- *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ two rings ──▶ attempts_of(): of one pod
+ *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ three rings ──▶ attempts_of(): of one pod
  *
- * Who found a node takes one record in a ring of fixed records, twice: when it is decided, and when it is bound. Who
- * found none takes a note (notes.h) with the words, and two bytes per node at most; pods that are refused for the same
- * reasons share them. In both rings the oldest go, so memory has a limit: 16 MiB. No pointers are kept: pods are known
+ * Who found a node takes a note (notes.h) with the scores of the best nodes when it is decided, and one record in a ring
+ * of fixed records when it is bound. Who found none takes a note with the words, and two bytes per node at most; pods
+ * that are refused for the same reasons share them. In all rings the oldest go, so memory has a limit: 16 MiB. No pointers are kept: pods are known
  * by a hash of their names, nodes by row and order of arrival, plugins by name. Everything on the core thread. */
 #ifndef SERVE_ATTEMPTS_H
 #define SERVE_ATTEMPTS_H
@@ -39,6 +39,13 @@ struct attempt_verdict {
     bool is_cut; /* there were more words than are kept */
 };
 
+/* One of the best nodes, and what each scorer gave it. */
+struct attempt_node {
+    uint32_t row;
+    int64_t total;
+    int64_t *scores; /* weighted; what they lack of the total is from extenders */
+};
+
 struct attempt {
     int64_t time_ns;  /* since 1970: when it was decided */
     int64_t took_ns;  /* the decision; 0: not known */
@@ -47,7 +54,12 @@ struct attempt {
     enum decision_path path;
     uint32_t examined, feasible, ties;
     int64_t total;
-    uint32_t row;                     /* where it was placed, or ROW_NONE */
+    uint32_t row; /* where it was placed, or ROW_NONE */
+    struct attempt_node
+        *best; /* the chosen one first; none where no nodes were compared, or it is forgotten */
+    uint32_t best_len;
+    struct str *scorers; /* names of plugins */
+    uint32_t scorers_len;
     uint64_t arrivals;                /* of nodes, at that time: attempt_node_is_same() */
     struct str message, rejected_by;  /* names with spaces between */
     struct str nominated, victims;    /* victims with ", " between */

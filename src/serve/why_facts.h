@@ -40,6 +40,8 @@ struct why_facts {
     uint32_t rows_len;
 };
 
+/* What extenders added to the total of one of the best nodes. */
+int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node);
 /* How many of the nodes of the attempt are not there any more. */
 uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt);
 void why_write_table(const struct why_facts *facts, struct term *term);

@@ -209,6 +209,64 @@ static void print_verdicts(const struct why_facts *facts, const struct attempt *
     arena_release(&scratch);
 }
 
+static bool any_score(const struct attempt *attempt, uint32_t scorer)
+{
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        if (attempt->best[k].scores[scorer])
+            return true;
+    return false;
+}
+
+static void best_cells(const struct why_facts *facts, const struct attempt *attempt, uint32_t k, bool rest,
+                       struct grid *grid)
+{
+    const struct attempt_node *node = &attempt->best[k];
+    const struct cluster *cluster = facts->engine->cluster;
+    bool same = attempt_node_is_same(attempt, cluster, node->row);
+    struct str name = same ? cluster_node_name(cluster, node->row) : STR("a node that is gone");
+    enum paint paint = k ? PAINT_NONE : PAINT_GOOD;
+    grid_cell(grid, false, paint, STR_FMT, STR_ARG(name));
+    grid_cell(grid, true, paint, "%lld", (long long)node->total);
+    for (uint32_t i = 0; i < attempt->scorers_len; i++)
+        if (any_score(attempt, i))
+            grid_cell(grid, true, PAINT_NONE, "%lld", (long long)node->scores[i]);
+    if (rest)
+        grid_cell(grid, true, PAINT_NONE, "%lld", (long long)why_rest(attempt, node));
+}
+
+/* Why the newest attempt that found a node chose that one. Scorers that gave nothing to any are left out. */
+static void print_best(const struct why_facts *facts, struct term *term)
+{
+    const struct attempt *attempt = facts->attempts;
+    const struct attempt *end = attempt + facts->attempts_len;
+    struct grid grid = { .columns = 2 };
+    bool rest = false;
+    while (attempt < end && !attempt->best_len)
+        attempt++;
+    if (attempt == end)
+        return;
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        rest |= why_rest(attempt, &attempt->best[k]) != 0;
+    grid_cell(&grid, false, PAINT_BOLD, "NODE");
+    grid_cell(&grid, true, PAINT_BOLD, "TOTAL");
+    for (uint32_t i = 0; i < attempt->scorers_len; i++) {
+        if (!any_score(attempt, i))
+            continue;
+        grid.columns++;
+        grid_cell(&grid, true, PAINT_BOLD, "%s", explain_heading(attempt->scorers[i].ptr));
+    }
+    if (rest) {
+        grid.columns++;
+        grid_cell(&grid, true, PAINT_BOLD, "EXTENDERS");
+    }
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        best_cells(facts, attempt, k, rest, &grid);
+    strbuf_printf(term->out, "The scores %s ago, of the node that was chosen and the best others:\n",
+                  age(facts->now_ns - attempt->time_ns, &grid.arena));
+    grid_print(&grid, term, 2);
+    grid_release(&grid);
+}
+
 /* The newest attempt with words. Its nodes only where they would not be judged the same now, which comes next. */
 static void print_words(const struct why_facts *facts, struct term *term)
 {
@@ -254,6 +312,7 @@ void why_write_table(const struct why_facts *facts, struct term *term)
     strbuf_puts(term->out, "\n\n");
     print_place(facts, term);
     print_attempts(facts, term);
+    print_best(facts, term);
     print_words(facts, term);
     print_now(facts, term);
 }

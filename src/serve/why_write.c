@@ -105,6 +105,14 @@ uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *att
     return attempt->live_nodes - MIN(same, attempt->live_nodes);
 }
 
+int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node)
+{
+    int64_t rest = node->total;
+    for (uint32_t i = 0; i < attempt->scorers_len; i++)
+        rest -= node->scores[i];
+    return rest;
+}
+
 /* ---- JSON ---- */
 static void put_time(struct json_writer *json, const char *key, int64_t ns)
 {
@@ -202,6 +210,34 @@ static void put_nodes(struct json_writer *json, const struct why_facts *facts, c
         json_member_int(json, "nodesGone", gone);
 }
 
+/* The chosen node and the best others, as they were scored then. */
+static void put_best(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    json_key(json, STR("best"));
+    json_begin_array(json);
+    for (uint32_t k = 0; k < attempt->best_len; k++) {
+        const struct attempt_node *node = &attempt->best[k];
+        json_begin_line(json);
+        if (attempt_node_is_same(attempt, cluster, node->row))
+            json_member_str(json, "node", cluster_node_name(cluster, node->row));
+        else
+            json_member_bool(json, "nodeGone", true);
+        json_key(json, STR("scores"));
+        json_begin_object(json);
+        for (uint32_t i = 0; i < attempt->scorers_len; i++) {
+            json_key(json, attempt->scorers[i]);
+            json_int(json, node->scores[i]);
+        }
+        json_end_object(json);
+        if (why_rest(attempt, node))
+            json_member_int(json, "extenders", why_rest(attempt, node));
+        json_member_int(json, "total", node->total);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
 static void put_placement(struct json_writer *json, const struct why_facts *facts,
                           const struct attempt *attempt)
 {
@@ -214,6 +250,8 @@ static void put_placement(struct json_writer *json, const struct why_facts *fact
     json_member_int(json, "ties", attempt->ties);
     if (attempt->bound_ns)
         put_seconds(json, "bindingSeconds", attempt->bound_ns);
+    if (attempt->best_len)
+        put_best(json, facts, attempt);
 }
 
 static void put_attempt(struct json_writer *json, const struct why_facts *facts,

@@ -16,6 +16,8 @@ void explain_table(const struct explanation *explanation, struct term *term, uin
 /* The table in parts: without its first line, which names the pod; and what plugins cost. */
 void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top);
 void explain_table_cost(const struct explanation *explanation, struct term *term, uint32_t top);
+/* What stands above the column of a plugin's scores. */
+const char *explain_heading(const char *plugin);
 /* What extenders add to the total of a feasible node. */
 int64_t explain_extender_score(const struct explanation *explanation, uint32_t place);
 /* The member "cost", which is among the others. */

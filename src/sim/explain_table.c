@@ -6,7 +6,7 @@
 #include "sim/explain_print.h"
 
 /* Headings that keep the table narrow; other plugins go by their names. */
-static const char *short_heading(const char *plugin)
+const char *explain_heading(const char *plugin)
 {
     static const struct {
         const char *plugin, *heading;
@@ -91,7 +91,7 @@ static void heading_cells(const struct explanation *explanation, struct grid *gr
         if (explanation->cycle.skip_score >> order->items[p]->index & 1)
             continue;
         grid->columns++;
-        grid_cell(grid, true, PAINT_BOLD, "%s", short_heading(order->items[p]->plugin->name));
+        grid_cell(grid, true, PAINT_BOLD, "%s", explain_heading(order->items[p]->plugin->name));
     }
     if (explanation->profile->extenders) {
         grid->columns++;
@@ -126,7 +126,7 @@ static void print_weights(const struct explanation *explanation, struct term *te
         if (instance->weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
             continue;
         term_paint(term, PAINT_DIM, "%s%s counts %d times", first ? "  " : ", ",
-                   short_heading(instance->plugin->name), instance->weight);
+                   explain_heading(instance->plugin->name), instance->weight);
         first = false;
     }
     if (!first)

@@ -4,7 +4,7 @@
  *
  * The plain path is the judge (golden cases hold it to the reference). The others must give the same row, number of
  * feasible, equal and examined nodes, total, next start and random state; and where no node is feasible the same
- * message, the same status per node and the same plugins to blame. Where the pod has claims, Reserve after each of them
+ * message, the same status per node and the same plugins to blame; where several are, the same ranking of the best. Where the pod has claims, Reserve after each of them
  * holds the same volumes.
  *
  *     test_paths [--seed N] [--seeds COUNT] [--steps COUNT]
@@ -28,6 +28,7 @@ static struct options {
 /* How many decisions were made, and who answered. */
 static struct tally {
     uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], asked[PATH_COUNT];
+    uint64_t ranked;                                /* nodes, with the scores of each plugin */
     uint64_t with_volumes, with_volumes_fast, held; /* decisions of pods with volumes; those that held some */
 } tally;
 
@@ -41,6 +42,7 @@ struct outcome {
     uint32_t next_start;
     struct rng rng;
     struct str held; /* what Reserve holds for the pod */
+    struct ranking ranking;
 };
 
 struct step {
@@ -99,6 +101,7 @@ static void decide(struct outcome *ret, const char *name, struct step *step, enu
     engine->rng = *rng;
     engine->next_start = start;
     engine->slowest = path;
+    engine->ranking = &ret->ranking;
     cycle_init(&ret->cycle, engine_profile(engine, step->pod->api), engine->cluster, step->pod, &ret->arena);
     ret->choice = (struct choice){ .row = ROW_NONE };
     ret->answered = true;
@@ -106,6 +109,7 @@ static void decide(struct outcome *ret, const char *name, struct step *step, enu
         decide_plain(engine, &ret->cycle, &ret->choice);
     else
         ret->answered = decide_fast(engine, &ret->cycle, &ret->choice);
+    engine->ranking = NULL;
     ret->next_start = engine->next_start;
     ret->rng = engine->rng;
     tally.asked[path]++;
@@ -182,6 +186,31 @@ static bool diagnoses_differ(const struct step *step, struct outcome *want, stru
                   (long long)b->pending_plugins);
 }
 
+static bool rankings_differ(const struct step *step, const struct outcome *want, const struct outcome *got)
+{
+    const struct ranking *a = &want->ranking, *b = &got->ranking;
+    char what[64];
+    if (differ(step, got->name, "ranked nodes", a->len, b->len) ||
+        differ(step, got->name, "scorers", a->plugins, b->plugins))
+        return true;
+    tally.ranked += a->len;
+    for (uint32_t i = 0; i < a->len; i++) {
+        int64_t rest = a->totals[i];
+        snprintf(what, sizeof(what), "of number %u of the ranking", i);
+        if (differ(step, got->name, what, a->rows[i], b->rows[i]) ||
+            differ(step, got->name, what, a->totals[i], b->totals[i]))
+            return true;
+        for (uint32_t p = 0; p < a->plugins; p++) {
+            if (differ(step, got->name, what, a->scores[i][p], b->scores[i][p]))
+                return true;
+            rest -= a->scores[i][p];
+        }
+        if (differ(step, got->name, "rest of a total", 0, rest))
+            return true;
+    }
+    return false;
+}
+
 static bool outcomes_differ(const struct step *step, struct outcome *want, struct outcome *got)
 {
     const struct choice *a = &want->choice, *b = &got->choice;
@@ -196,6 +225,8 @@ static bool outcomes_differ(const struct step *step, struct outcome *want, struc
         differ(step, got->name, "examined nodes", a->examined, b->examined) ||
         differ(step, got->name, "next start", want->next_start, got->next_start) ||
         differ_text(step, got->name, "what Reserve holds", want->held, got->held))
+        return true;
+    if (rankings_differ(step, want, got))
         return true;
     if (memcmp(&want->rng, &got->rng, sizeof(want->rng)) != 0)
         return differ(step, got->name, "random state", 0, 1);
@@ -350,7 +381,9 @@ static bool covers_enough(void)
     printf("pods with volumes: %llu of %llu answered; volumes held by %llu\n",
            (unsigned long long)tally.with_volumes_fast, (unsigned long long)tally.with_volumes,
            (unsigned long long)tally.held);
-    if (options.seeds < 20 || (fast * 2 > asked && tally.with_volumes_fast * 4 > tally.with_volumes))
+    printf("ranked with all scores: %llu nodes\n", (unsigned long long)tally.ranked);
+    if (options.seeds < 20 ||
+        (fast * 2 > asked && tally.ranked > fast && tally.with_volumes_fast * 4 > tally.with_volumes))
         return true;
     printf("too few decisions took a fast path\n");
     return false;

@@ -16,7 +16,8 @@ struct history {
 static void begin(struct history *h)
 {
     *h = (struct history){ 0 };
-    engine_fixture_init(&h->e, NULL, &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND });
+    engine_fixture_init(&h->e, NULL,
+                        &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .ranks = true });
     h->attempts = attempts_new(&h->e.f.cluster);
 }
 
@@ -186,6 +187,37 @@ static void the_last_five_of_the_pod_that_is_meant(void **state)
     end(&h);
 }
 
+static void scores_of_any_size_are_kept(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 0,         1,        -1, 63, 64, 100, 300, -70000, INT64_C(1) << 40,
+                                     INT64_MAX, INT64_MIN };
+    struct history h;
+    begin(&h);
+    fixture_load(&h.e.f, "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 90, pods: 9}}}\n---\n"
+                         "{kind: Node, metadata: {name: b}, status: {allocatable: {cpu: 9, pods: 9}}}");
+    engine_fixture_add(
+        &h.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
+    struct decision decision = step(&h, 1001);
+    struct ranking ranking = *decision.ranking;
+    assert_int_equal(ranking.len, 2);
+    decision.ranking = &ranking;
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        ranking.totals[1] = sizes[i];
+        ranking.scores[1][ranking.plugins - 1] = sizes[i] == INT64_MIN ? INT64_MAX : -sizes[i];
+        attempts_decision(h.attempts, &decision, 1002 * SECOND, 1000);
+        notice(&h, &decision, NOTICE_BOUND, "", 2);
+        const struct attempt *attempt = look(&h, "p");
+        assert_int_equal(attempt->outcome, ATTEMPT_BOUND);
+        assert_int_equal(attempt->best_len, 2);
+        assert_int_equal(attempt->best[0].row, decision.row);
+        assert_true(attempt->best[1].total == ranking.totals[1]);
+        assert_int_equal(attempt->scorers_len, ranking.plugins);
+        assert_true(attempt->best[1].scores[ranking.plugins - 1] == ranking.scores[1][ranking.plugins - 1]);
+    }
+    end(&h);
+}
+
 /* A cluster where every node has a reason of its own, and pods that go on and on. */
 static void memory_has_a_limit(void **state)
 {
@@ -268,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_decision_and_its_binding_are_one_attempt),
         cmocka_unit_test(the_last_five_of_the_pod_that_is_meant),
         cmocka_unit_test(memory_has_a_limit),
+        cmocka_unit_test(scores_of_any_size_are_kept),
         cmocka_unit_test(alternating_rows_come_back_as_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

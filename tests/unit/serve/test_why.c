@@ -19,7 +19,8 @@ struct asked {
 static void begin(struct asked *a, const char *nodes)
 {
     *a = (struct asked){ 0 };
-    engine_fixture_init(&a->e, NULL, &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND });
+    engine_fixture_init(&a->e, NULL,
+                        &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .ranks = true });
     a->attempts = attempts_new(&a->e.f.cluster);
     a->source = (struct why_source){ &a->e.engine, a->attempts, NULL, NULL };
     fixture_load(&a->e.f, nodes);
@@ -140,6 +141,63 @@ static void one_that_was_placed(void **state)
     assert_int_equal(ask(&a, "p", true), 0);
     assert_says(&a, "It is on a.");
     assert_says(&a, "as if it had no node yet");
+    end(&a);
+}
+
+/* What the k-th of the best nodes had, and what it would have now. */
+static void assert_same_scores(struct asked *a, int k, bool same)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/attempts/0/best/%d", k);
+    yyjson_val *then = at(a, path);
+    const char *name = yyjson_get_str(yyjson_obj_get(then, "node"));
+    snprintf(path, sizeof(path), "/now/nodes/%s", name ? name : "?");
+    yyjson_val *now = at(a, path), *key, *value;
+    size_t i, max;
+    int64_t total = yyjson_get_int(yyjson_obj_get(then, "total")), sum = 0;
+    assert_true((total == yyjson_get_int(yyjson_obj_get(now, "total"))) == same);
+    yyjson_obj_foreach(yyjson_obj_get(then, "scores"), i, max, key, value) {
+        yyjson_val *other = yyjson_obj_get(yyjson_obj_get(now, "scores"), yyjson_get_str(key));
+        if (same) /* who has nothing to say about the pod is not named now */
+            assert_int_equal(yyjson_get_int(value), yyjson_get_int(other));
+        sum += yyjson_get_int(value);
+    }
+    assert_int_equal(sum, total);
+}
+
+static void scores_stay_what_they_were(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "4", "8", "9", "16", "32" };
+    struct asked a;
+    struct strbuf text = { 0 };
+    begin(&a, "");
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
+        strbuf_printf(&text,
+                      "---\n{kind: Node, metadata: {name: n%s}, status: {allocatable: {cpu: %s, pods: 9}}}\n",
+                      nodes[i], nodes[i]);
+    fixture_load(&a.e.f, text.text);
+    engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
+    step(&a);
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(yyjson_arr_size(at(&a, "/attempts/0/best")), RANKING_MAX);
+    assert_string_equal(text_at(&a, "/attempts/0/best/0/node"), "n32");
+    assert_string_equal(text_at(&a, "/attempts/0/best/1/node"), "n16");
+    for (int k = 0; k < RANKING_MAX; k++)
+        assert_same_scores(&a, k, true);
+    fixture_load(&a.e.f,
+                 "{kind: Pod, metadata: {name: later}, spec: {nodeName: n32, containers: [{resources: "
+                 "{requests: {cpu: 20}}}]}}");
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_same_scores(&a, 0, false);
+    assert_same_scores(&a, 1, true);
+    cluster_remove_node(&a.e.f.cluster, STR("n16"));
+    assert_int_equal(ask(&a, "p", true), 0);
+    assert_says(&a, "The scores 60s ago, of the node that was chosen and the best others:\n"
+                    "  NODE                 TOTAL  TAINTS  FIT  BALANCED\n");
+    assert_says(&a, "  a node that is gone");
+    strbuf_release(&text);
     end(&a);
 }
 
@@ -345,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_waits),
         cmocka_unit_test(one_that_was_placed),
+        cmocka_unit_test(scores_stay_what_they_were),
         cmocka_unit_test(others),
         cmocka_unit_test(loaded_plugins_are_named_and_left_alone),
         cmocka_unit_test(slow_plugins_are_asked_as_for_a_decision),
