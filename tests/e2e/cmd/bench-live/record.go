@@ -5,24 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"berth.example/e2e"
 )
 
-// compareRecording lets berth do the work with and without --record, in turn, and prints what recording costs: the CPU
-// time of whole processes, all threads and the reading of the cluster included.
+// compareRecording lets berth do the work with and without --record, in turn and each as often the first, and prints what
+// recording costs: the CPU time of whole processes, all threads and the reading of the cluster included. A run that was
+// disturbed counts as one of many: the median decides.
 func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo work) error {
 	todo.rounds = 0
 	var plain, recorded []time.Duration
 	var bytes int64
-	for range todo.record {
+	for round := range todo.record {
 		dir, err := os.MkdirTemp("", "bench-live-record-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		for _, flags := range [][]string{nil, {"--record", dir}} {
+		both := [][]string{nil, {"--record", dir}}
+		if round%2 == 1 {
+			slices.Reverse(both)
+		}
+		for _, flags := range both {
 			again := who
 			again.flags = flags
 			r, err := measure(ctx, c, again, todo)
@@ -37,8 +43,8 @@ func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo w
 			}
 		}
 	}
-	a, b := mean(plain), mean(recorded)
-	fmt.Printf("\n%d pods on %d nodes, the average of %d runs each\n", todo.pods, todo.nodes, todo.record)
+	a, b := median(plain), median(recorded)
+	fmt.Printf("\n%d pods on %d nodes, the median of %d runs each\n", todo.pods, todo.nodes, todo.record)
 	row := "%-16s %14s %14s %14s   %s\n"
 	fmt.Printf(row, "", "CPU/pod", "CPU total", "recorded", "each run")
 	each := func(d time.Duration) string {
@@ -50,11 +56,9 @@ func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo w
 	return nil
 }
 
-func mean(all []time.Duration) (sum time.Duration) {
-	for _, one := range all {
-		sum += one
-	}
-	return sum / time.Duration(len(all))
+func median(all []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2
 }
 
 func sizeOf(dir string) (sum int64) {
