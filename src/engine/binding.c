@@ -364,6 +364,8 @@ static struct status bind_by_extender(struct pod_binding *binding)
 static void bind(struct pod_binding *binding, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
+    if (engine->host.emit)
+        pod_status_void(&engine->statuses, binding->pod->api);
     if (engine->host.emit && pod_status_busy(&engine->statuses, binding->pod->api))
         return; /* bindings_idle() comes */
     struct status status = bind_by_extender(binding);

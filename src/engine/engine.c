@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "engine/account.h"
 #include "engine/binding.h"
 #include "engine/class_cache.h"
@@ -49,6 +50,12 @@ static const struct answer *write_unheard(struct cycle_writer *writer, const str
     return &pending;
 }
 
+static const struct pod *known_pod(void *context, struct str namespace, struct str name)
+{
+    const struct pod_info *pod = cluster_find_pod(((struct engine *)context)->cluster, namespace, name);
+    return pod ? pod->api : NULL;
+}
+
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,
                 struct error *err)
 {
@@ -64,8 +71,9 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     engine->unheard.write = write_unheard;
     writes_init(&engine->writes, engine->host.emit, engine->host.context, options->seed);
     engine->writes.last_ticket = options->last_ticket;
-    engine->statuses =
-        (struct pod_statuses){ .writes = &engine->writes, .idle = bindings_idle, .context = engine };
+    engine->statuses = (struct pod_statuses){
+        .writes = &engine->writes, .known = known_pod, .idle = bindings_idle, .context = engine
+    };
     rng_seed(&engine->rng, options->seed);
     struct generation first;
     const struct engine_setup setup = { options->config, options->registry, options->extenders,
@@ -141,10 +149,13 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     };
     struct pod_binding *binding = binding_find(engine, pod->api);
     int64_t begun_ns = probe_now(engine->probe);
+    log_info(3,
+             pod->api->spec.node_name.len ? "Delete event for scheduled pod" : "Delete event for unscheduled pod",
+             log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
     if (profile)
         preemption_end(profile, pod->api);
     queue_remove(&engine->queue, pod);
-    pod_status_forget(&engine->statuses, pod->api);
+    pod_status_forget(&engine->statuses, pod->api, now_ns);
     pod_info_ref(pod);
     if (binding)
         binding_dropped(binding);

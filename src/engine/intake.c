@@ -1,6 +1,7 @@
 /* intake.c: from changes of objects to events of the queue. */
 #include "engine/intake.h"
 
+#include "base/log.h"
 #include "engine/binding.h"
 #include "framework/probe.h"
 #include "queue/worth.h"
@@ -34,6 +35,11 @@ static void handled_update(const struct engine *engine, const struct pod *before
 }
 
 /* ---- pods ---- */
+static struct log_value pod_ref(const struct pod *pod)
+{
+    return log_ref("pod", pod->meta.namespace, pod->meta.name);
+}
+
 static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     uint32_t profile = engine_profile_number(engine, pod);
@@ -41,6 +47,8 @@ static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, in
     struct status gate;
     if (!pod->spec.node_name.len && profile == engine->profiles_len)
         return NULL;
+    log_info(3, pod->spec.node_name.len ? "Add event for scheduled pod" : "Add event for unscheduled pod",
+             pod_ref(pod));
     struct pod_info *info = cluster_add_pod(engine->cluster, pod);
     if (pod->spec.node_name.len)
         engine_pod_bound(engine, info, now_ns);
@@ -126,8 +134,11 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     struct pod_info *after = cluster_add_pod(engine->cluster, pod);
     pod_status_seen(&engine->statuses, pod);
     if (before->api->spec.node_name.len) {
+        log_info(4, "Update event for scheduled pod", pod_ref(pod));
         update_assigned(engine, before->api, pod, now_ns);
     } else if (pod->spec.node_name.len) {
+        log_info(3, "Delete event for unscheduled pod", pod_ref(pod));
+        log_info(3, "Add event for scheduled pod", pod_ref(pod));
         queue_remove(&engine->queue, before);
         if (binding)
             binding_seen(binding, after, now_ns);
@@ -138,6 +149,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     } else if (row != ROW_NONE) {
         update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
     } else {
+        log_info(4, "Update event for unscheduled pod", pod_ref(pod));
         update_waiting(engine, before, after, nominated, now_ns);
     }
     if (is_bound) {
@@ -174,8 +186,12 @@ void engine_set_node(struct engine *engine, const struct node *node, int64_t now
     const struct node *before = row == ROW_NONE ? NULL : cluster_node(engine->cluster, row)->api;
     struct action_list actions = { .items = { ACTION_ADD }, .len = 1 };
     int64_t begun_ns = probe_now(engine->probe);
-    if (before)
+    if (before) {
+        log_info(4, "Update event for node", log_ref("node", STR(""), node->meta.name));
         actions = node_update_actions(before, node);
+    } else {
+        log_info(3, "Add event for node", log_ref("node", STR(""), node->meta.name));
+    }
     cluster_set_node(engine->cluster, node);
     for (uint32_t i = 0; i < actions.len; i++) {
         engine_event(
@@ -196,6 +212,7 @@ void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
                                    .actions = ACTION_DELETE,
                                    .before = cluster_node(engine->cluster, row)->api };
     int64_t begun_ns = probe_now(engine->probe);
+    log_info(3, "Delete event for node", log_ref("node", STR(""), name));
     cluster_remove_node(engine->cluster, name);
     engine_event(engine, &event, now_ns);
     handled(engine, EVENT_NODE, ACTION_DELETE, begun_ns);

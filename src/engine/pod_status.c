@@ -12,7 +12,9 @@ struct status_record {
     struct write *write; /* under way; NULL: answered, and kept for comparison */
     struct arena sent_arena, next_arena;
     struct status_change sent, next;
-    bool has_next;
+    bool has_sent, has_next; /* has_sent: and no newer version of the pod was seen since */
+    bool waits;              /* for its turn, between these two */
+    struct status_record *before, *behind;
     struct str namespace, name, uid; /* of the pod; in `texts` */
     struct arena texts;
     int64_t generation;
@@ -44,8 +46,28 @@ static void record_free(struct status_record *record)
     free(record);
 }
 
+static void join(struct pod_statuses *statuses, struct status_record *record)
+{
+    record->waits = true;
+    record->before = statuses->last;
+    record->behind = NULL;
+    *(record->before ? &record->before->behind : &statuses->first) = record;
+    statuses->last = record;
+}
+
+static void leave(struct pod_statuses *statuses, struct status_record *record)
+{
+    if (!record->waits)
+        return;
+    record->waits = false;
+    *(record->before ? &record->before->behind : &statuses->first) = record->behind;
+    *(record->behind ? &record->behind->before : &statuses->last) = record->before;
+}
+
 static void drop(struct pod_statuses *statuses, struct status_record *record)
 {
+    leave(statuses, record);
+    statuses->under_way -= record->write != NULL;
     if (record->write)
         writes_cancel(statuses->writes, record->write);
     strmap_remove(&statuses->by_pod, (struct str){ record->key.text, (uint32_t)record->key.len });
@@ -124,6 +146,8 @@ static void send(struct status_record *record, const struct status_change *chang
     arena_release(&record->sent_arena);
     record->sent_arena = fresh;
     record->sent = copy;
+    record->has_sent = true;
+    record->statuses->under_way++;
     if (condition)
         record->since = condition->last_transition_time;
     record->write =
@@ -164,27 +188,61 @@ static void send_next(struct status_record *record, const struct status_change *
     send(record, change, change->type.len ? &condition : NULL, now_ns);
 }
 
+static enum nomination nomination_wanted(const struct pod *pod, const struct status_change *change)
+{
+    struct str wanted = change->nomination == NOMINATION_SET ? change->node : STR("");
+    if (change->nomination == NOMINATION_KEEP || str_eq(pod->status.nominated_node_name, wanted))
+        return NOMINATION_KEEP;
+    return change->nomination;
+}
+
+/* Does the change move the pod's nomination, for all that is known? */
+static bool is_promise(const struct status_record *record, const struct pod *pod,
+                       const struct status_change *change)
+{
+    const struct status_change *sent = &record->sent;
+    if (record->has_sent && sent->nomination != NOMINATION_KEEP)
+        return change->nomination != NOMINATION_KEEP &&
+               !(sent->nomination == change->nomination && str_eq(sent->node, change->node));
+    return nomination_wanted(pod, change) != NOMINATION_KEEP;
+}
+
+static const struct pod *known_pod(const struct status_record *record)
+{
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    const struct pod_statuses *statuses = record->statuses;
+    const struct pod *pod = statuses->known(statuses->context, record->namespace, record->name);
+    return pod && str_eq(pod_key(pod, &scratch), strbuf_slice(&record->key)) ? pod : NULL;
+}
+
+static void go_on(struct pod_statuses *statuses, int64_t now_ns);
+
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
 {
     struct status_record *record = context;
     struct pod_statuses *statuses = record->statuses;
     (void)write;
     record->write = NULL;
+    statuses->under_way--;
     bool fine = answer->kind == ANSWER_DONE;
     if (!fine || !str_to_int64(answer->resource_version, &record->version))
         record->version = 0;
-    if (record->has_next && answer->kind != ANSWER_GONE) {
+    record->has_next &= answer->kind != ANSWER_GONE && !(fine && is_sent(record, &record->next));
+    record->has_sent = fine; /* else it is not known what is there */
+    const struct pod *pod = record->has_next ? known_pod(record) : NULL;
+    if (record->has_next && (!statuses->first || !pod || is_promise(record, pod, &record->next))) {
         record->has_next = false;
-        if (!fine || !is_sent(record, &record->next)) {
-            send_next(record, &record->next, now_ns);
-            return;
-        }
+        send_next(record, &record->next, now_ns);
+        return;
     }
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
     strbuf_add(&key, record->key.text, record->key.len);
-    if (!fine) /* what is there is not known: the next change is compared with the pod itself */
+    if (record->has_next)
+        join(statuses, record);
+    else if (!fine)
         drop(statuses, record);
     statuses->idle(statuses->context, (struct str){ key.text, (uint32_t)key.len }, now_ns);
+    go_on(statuses, now_ns);
 }
 
 /* A later change replaces what waits; a nomination that it leaves alone stays wanted. */
@@ -208,23 +266,12 @@ static void wait_behind(struct status_record *record, const struct status_change
     record->has_next = true;
 }
 
-static enum nomination nomination_wanted(const struct pod *pod, const struct status_change *change)
-{
-    struct str wanted = change->nomination == NOMINATION_SET ? change->node : STR("");
-    if (change->nomination == NOMINATION_KEEP || str_eq(pod->status.nominated_node_name, wanted))
-        return NOMINATION_KEEP;
-    return change->nomination;
-}
-
-void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
-                    int64_t now_ns)
+/* The change, compared with what was sent, or with the pod itself. */
+static void put(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
+                int64_t now_ns)
 {
     struct status_record *record = find(statuses, pod);
-    if (record && record->write) {
-        wait_behind(record, change);
-        return;
-    }
-    if (record) {
+    if (record && record->has_sent) {
         if (!is_sent(record, change))
             send_next(record, change, now_ns);
         return;
@@ -233,8 +280,57 @@ void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const 
     struct status_change wanted = *change;
     bool has_condition = change->type.len && condition_wanted(pod, change, now_ns, &condition);
     wanted.nomination = nomination_wanted(pod, change);
-    if (has_condition || wanted.nomination != NOMINATION_KEEP)
-        send(record_of(statuses, pod), &wanted, has_condition ? &condition : NULL, now_ns);
+    if (!has_condition && wanted.nomination == NOMINATION_KEEP)
+        return;
+    if (statuses->under_way >= STATUS_WRITES_MAX && wanted.nomination == NOMINATION_KEEP) {
+        record = record_of(statuses, pod);
+        wait_behind(record, change);
+        join(statuses, record);
+        return;
+    }
+    send(record_of(statuses, pod), &wanted, has_condition ? &condition : NULL, now_ns);
+}
+
+/* What waits is sent, if it is still news. */
+static void take_turn(struct status_record *record, const struct pod *pod, int64_t now_ns)
+{
+    struct pod_statuses *statuses = record->statuses;
+    leave(statuses, record);
+    record->has_next = false;
+    put(statuses, pod, &record->next, now_ns);
+    if (!record->write && !record->has_sent)
+        drop(statuses, record);
+}
+
+/* Whose turn it is. Who has nothing new to say any more, or is gone, is forgotten. */
+static void go_on(struct pod_statuses *statuses, int64_t now_ns)
+{
+    while (statuses->first && statuses->under_way < STATUS_WRITES_MAX) {
+        struct status_record *record = statuses->first;
+        const struct pod *pod = known_pod(record);
+        if (pod)
+            take_turn(record, pod, now_ns);
+        else
+            drop(statuses, record);
+    }
+}
+
+void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
+                    int64_t now_ns)
+{
+    struct status_record *record = find(statuses, pod);
+    bool has_room = statuses->under_way < STATUS_WRITES_MAX;
+    if (!record || (!record->write && !record->waits && (has_room || is_promise(record, pod, change)))) {
+        put(statuses, pod, change, now_ns);
+        return;
+    }
+    if (!record->write && !record->waits && is_sent(record, change))
+        return;
+    wait_behind(record, change);
+    if (!record->write && !record->waits)
+        join(statuses, record);
+    if (record->waits && is_promise(record, pod, &record->next))
+        take_turn(record, pod, now_ns);
 }
 
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod)
@@ -252,13 +348,29 @@ void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod)
     record->generation = pod->meta.generation;
     bool is_behind =
         record->version && str_to_int64(pod->meta.resource_version, &version) && version < record->version;
-    if (!record->write && !is_behind) /* else what was sent is newer than what is seen */
+    if (record->write || is_behind) /* what was sent is newer than what is seen */
+        return;
+    record->has_sent = false;
+    if (!record->waits)
         drop(statuses, record);
 }
 
-void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod)
+void pod_status_void(struct pod_statuses *statuses, const struct pod *pod)
 {
     struct status_record *record = find(statuses, pod);
-    if (record)
+    if (!record || !record->has_next || (record->write && is_promise(record, pod, &record->next)))
+        return;
+    record->has_next = false;
+    leave(statuses, record);
+    if (!record->write && !record->has_sent)
         drop(statuses, record);
+}
+
+void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns)
+{
+    struct status_record *record = find(statuses, pod);
+    if (!record)
+        return;
+    drop(statuses, record);
+    go_on(statuses, now_ns);
 }

@@ -2,7 +2,11 @@
  *
  * For each pod at most one write is under way; what is wanted meanwhile waits, and only the newest of it is sent. So a
  * condition never overtakes a newer one, and a pod is bound only when nothing is under way: a "not scheduled" must not
- * arrive behind the binding. What is there already is not written again. */
+ * arrive behind the binding. What is there already is not written again.
+ *
+ * Of all pods, few writes are under way: where thousands find no place, over and over, bindings do not stand in line
+ * behind the reasons, and an API server that is slow gets fewer of them. Who waits has its turn in the order in which
+ * they came, with what is wanted by then. Nominations do not wait: others have to know of them. */
 #ifndef ENGINE_POD_STATUS_H
 #define ENGINE_POD_STATUS_H
 
@@ -16,9 +20,16 @@ struct status_change {
     struct str node; /* NOMINATION_SET */
 };
 
+enum { STATUS_WRITES_MAX = 8 };
+
+struct status_record;
+
 struct pod_statuses {
     struct writes *writes;
     struct strmap by_pod; /* pod_key() to struct status_record */
+    uint32_t under_way;
+    struct status_record *first, *last; /* that wait for their turn */
+    const struct pod *(*known)(void *context, struct str namespace, struct str name); /* NULL: it is gone */
     void (*idle)(void *context, struct str pod_key,
                  int64_t now_ns); /* nothing is under way for it any more */
     void *context;
@@ -33,8 +44,10 @@ void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const 
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod);
 /* A newer version of the pod is known: from now on it tells what is there. */
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
+/* The pod goes to a node: why it had none need not be said any more. */
+void pod_status_void(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod is gone. */
-void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod);
+void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns);
 
 /* The condition that makes the change; false: the pod has it already. Its texts are those of the change. */
 bool condition_wanted(const struct pod *pod, const struct status_change *change, int64_t now_ns,

@@ -8,6 +8,8 @@
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
+/* The last one has an order of its own. What preemption cannot help comes first in it, as in the default: a pod that lacks
+ * room is not woken when a label changes that kept it from making room, there as here. */
 static const char *const texts[] = {
     HEAD,
     HEAD "profiles:\n"
@@ -28,12 +30,12 @@ static const char *const texts[] = {
          "    multiPoint:\n"
          "      disabled: [{name: '*'}]\n"
          "      enabled: [{name: DynamicResources}, {name: DefaultBinder}, {name: DefaultPreemption},\n"
-         "                {name: PrioritySort}, {name: SchedulingGates}, {name: VolumeBinding}, {name: "
-         "VolumeZone},\n"
-         "                {name: VolumeRestrictions}, {name: NodeVolumeLimits}, {name: NodeResourcesFit},\n"
-         "                {name: NodePorts}, {name: PodTopologySpread}, {name: InterPodAffinity},\n"
-         "                {name: NodeAffinity}, {name: NodeName}, {name: NodeUnschedulable},\n"
-         "                {name: TaintToleration}]\n"
+         "                {name: PrioritySort}, {name: SchedulingGates}, {name: TaintToleration},\n"
+         "                {name: NodeAffinity}, {name: NodeName}, {name: NodeUnschedulable}, {name: "
+         "VolumeBinding},\n"
+         "                {name: VolumeZone}, {name: VolumeRestrictions}, {name: NodeVolumeLimits},\n"
+         "                {name: NodeResourcesFit}, {name: NodePorts}, {name: PodTopologySpread},\n"
+         "                {name: InterPodAffinity}]\n"
          "- schedulerName: last\n"
          "  percentageOfNodesToScore: 50\n",
 };

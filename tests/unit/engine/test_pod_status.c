@@ -7,21 +7,35 @@ struct desk {
     struct pod_statuses statuses;
     uint32_t idle;
     int64_t now_ns;
+    struct pod *crowd; /* that is known */
+    size_t crowd_len;
 };
 
 static void on_idle(void *context, struct str pod_key, int64_t now_ns)
 {
     struct desk *desk = context;
     (void)now_ns;
-    assert_str(pod_key, "u");
+    assert_true(pod_key.len > 0 && pod_key.ptr[0] == 'u');
     desk->idle++;
+}
+
+static const struct pod *find_known(void *context, struct str namespace, struct str name)
+{
+    struct desk *desk = context;
+    assert_str(namespace, "default");
+    for (size_t i = 0; i < desk->crowd_len; i++)
+        if (str_eq(desk->crowd[i].meta.name, name))
+            return &desk->crowd[i];
+    return NULL;
 }
 
 static void begin(struct desk *desk)
 {
     *desk = (struct desk){ .now_ns = 5000 * SECOND };
     writes_init(&desk->writes, fake_emit, &desk->h, 1);
-    desk->statuses = (struct pod_statuses){ .writes = &desk->writes, .idle = on_idle, .context = desk };
+    desk->statuses = (struct pod_statuses){
+        .writes = &desk->writes, .known = find_known, .idle = on_idle, .context = desk
+    };
 }
 
 static void end(struct desk *desk)
@@ -272,12 +286,93 @@ static void test_forget(void **state)
         pod_status_set(&desk.statuses, &pod, &waits, desk.now_ns);
         if (answered)
             answer(&desk, ANSWER_DONE);
-        pod_status_forget(&desk.statuses, &pod);
-        pod_status_forget(&desk.statuses, &pod);
+        pod_status_forget(&desk.statuses, &pod, desk.now_ns);
+        pod_status_forget(&desk.statuses, &pod, desk.now_ns);
         assert_int_equal(desk.statuses.by_pod.len, 0);
         assert_int_equal(desk.writes.by_ticket.len, 0);
         vec_clear(&desk.h.wanted);
     }
+    end(&desk);
+}
+
+/* ---- few of all pods ---- */
+enum { CROWD = 3 * STATUS_WRITES_MAX };
+
+static void gather(struct desk *desk, struct pod *crowd)
+{
+    begin(desk);
+    desk->crowd = crowd;
+    desk->crowd_len = CROWD;
+    for (size_t i = 0; i < CROWD; i++) {
+        crowd[i] = new_pod();
+        crowd[i].meta.name = arena_printf(&desk->h.arena, "p%zu", i);
+        crowd[i].meta.uid = arena_printf(&desk->h.arena, "u%zu", i);
+        pod_status_set(&desk->statuses, &crowd[i], &waits, desk->now_ns);
+    }
+    assert_int_equal(desk->h.wanted.len, STATUS_WRITES_MAX);
+}
+
+static const struct wanted *last_wanted(const struct desk *desk)
+{
+    return desk->h.wanted.items[desk->h.wanted.len - 1];
+}
+
+static void test_few_at_a_time(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct pod crowd[CROWD];
+    struct status_change newer = with_message("newer"), newest = with_message("newest");
+    gather(&desk, crowd);
+    pod_status_set(&desk.statuses, &crowd[0], &newer, desk.now_ns); /* under way: behind all who wait */
+    pod_status_set(&desk.statuses, &crowd[STATUS_WRITES_MAX], &newer, desk.now_ns);
+    pod_status_set(&desk.statuses, &crowd[STATUS_WRITES_MAX], &newest, desk.now_ns);
+    assert_false(pod_status_busy(&desk.statuses, &crowd[STATUS_WRITES_MAX]));
+    for (size_t i = 0; i < CROWD - STATUS_WRITES_MAX; i++) {
+        answer(&desk, ANSWER_DONE);
+        assert_int_equal(desk.h.wanted.len, STATUS_WRITES_MAX + i + 1);
+        assert_true(str_eq(last_wanted(&desk)->effect.name, crowd[STATUS_WRITES_MAX + i].meta.name));
+        assert_str(last_wanted(&desk)->condition.message, i ? "no room" : "newest");
+    }
+    answer(&desk, ANSWER_DONE);
+    assert_str(last_wanted(&desk)->effect.name, "p0");
+    assert_str(last_wanted(&desk)->condition.message, "newer");
+    while (desk.writes.by_ticket.len)
+        answer(&desk, ANSWER_DONE);
+    assert_int_equal(desk.h.wanted.len, CROWD + 1);
+    assert_int_equal(desk.statuses.under_way, 0);
+    end(&desk);
+}
+
+/* One is bound, one is gone and another has its name, one shows by now what was to be said; and one whose write is
+ * under way is gone, which makes room. */
+static void test_who_leaves_the_line(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct pod crowd[CROWD];
+    gather(&desk, crowd);
+    struct pod *bound = &crowd[STATUS_WRITES_MAX], *other = bound + 1, *shown = bound + 2, *next = bound + 3;
+    struct pod_condition there = { .type = waits.type,
+                                   .status = waits.status,
+                                   .reason = waits.reason,
+                                   .message = waits.message,
+                                   .observed_generation = 1 };
+    pod_status_void(&desk.statuses, bound);
+    other->meta.uid = STR("u-other");
+    shown->status.conditions.items = &there;
+    shown->status.conditions.len = 1;
+    pod_status_seen(&desk.statuses, shown);
+    struct pod gone = crowd[1];
+    pod_status_forget(&desk.statuses, &gone, desk.now_ns);
+    assert_true(str_eq(last_wanted(&desk)->effect.name, next->meta.name));
+    assert_int_equal(desk.statuses.by_pod.len, CROWD - 4);
+    for (size_t i = 0; i < CROWD; i++)
+        pod_status_forget(&desk.statuses, &crowd[i], desk.now_ns);
+    assert_int_equal(desk.statuses.by_pod.len, 0);
+    assert_int_equal(desk.writes.by_ticket.len, 0);
+    assert_int_equal(desk.statuses.under_way, 0);
+    assert_null(desk.statuses.first);
     end(&desk);
 }
 
@@ -288,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_newest_wins),       cmocka_unit_test(test_same_again),
         cmocka_unit_test(test_how_it_ends),       cmocka_unit_test(test_seen),
         cmocka_unit_test(test_unseen_nomination), cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_few_at_a_time),     cmocka_unit_test(test_who_leaves_the_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
