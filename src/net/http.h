@@ -66,7 +66,8 @@ struct http_response {
     uint64_t id;
     enum http_outcome outcome;
     enum http_failure failure;
-    int status; /* 0: no answer began */
+    int status;   /* 0: no answer began */
+    int os_error; /* why a connection failed, as an errno; 0: for another reason */
     bool http2;
     struct str content_type; /* empty: none */
     struct str location;     /* of a redirect, which is an answer like any other; empty: none */

@@ -515,6 +515,10 @@ void transfer_conclude(struct transfer *t, CURLcode code)
     }
     r->outcome = t->sends ? HTTP_LOST : HTTP_UNSENT;
     r->failure = t->failure != HTTP_FAILURE_NONE ? t->failure : failure_of(t, code);
+    long os_error = 0;
+    if (r->failure == HTTP_FAILURE_CONNECT && t->easy &&
+        curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &os_error) == CURLE_OK)
+        r->os_error = (int)os_error;
     if (!r->error.text[0])
         error_set(&r->error, 0, "%s",
                   t->curl_words[0]   ? t->curl_words

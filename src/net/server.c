@@ -54,7 +54,7 @@ static int worth(const struct conn *conn)
 {
     if (conn_is_idle(conn) && conn->has_requested)
         return 0;
-    return conn->state == CONN_ANSWERING || conn->state == CONN_WRITING ? 2 : 1;
+    return conn_is_busy(conn) ? 2 : 1;
 }
 
 /* The connection that was silent for the longest time, of those that are worth least. */
@@ -162,28 +162,25 @@ static void message_free(struct message *message)
     free(message);
 }
 
-/* The connection whose request waits for its answer, or NULL. */
+/* The connection that a request came on, or NULL if that is gone. Another one may have its place by now. */
 static struct conn *find(struct server *server, uint64_t id)
 {
     uint32_t slot = (uint32_t)(id & 0xffff);
-    struct conn *conn = slot < server->limits.connections_max ? server->slots[slot] : NULL;
-    return conn && id && conn->request_id == id ? conn : NULL;
+    return slot < server->limits.connections_max ? server->slots[slot] : NULL;
 }
 
 /* To be sent by conn_run(). NULL: there is nobody to answer. */
-static struct conn *answer(struct server *server, uint64_t id, int status, struct str headers,
-                           struct str body, bool close)
+static struct conn *answer(struct server *server, uint64_t id, const struct reply *reply)
 {
     struct conn *conn = find(server, id);
-    if (conn)
-        conn_answer(conn, status, headers, body, close);
-    return conn;
+    return conn && conn_answer(conn, id, reply) ? conn : NULL;
 }
 
 static void deliver(struct server *server, const struct message *message)
 {
-    struct conn *conn = answer(server, message->id, message->status, strbuf_slice(&message->headers),
-                               strbuf_slice(&message->body), message->close);
+    struct reply reply = { message->status, strbuf_slice(&message->headers), strbuf_slice(&message->body),
+                           message->close };
+    struct conn *conn = answer(server, message->id, &reply);
     if (conn)
         conn_run(conn);
 }
@@ -392,8 +389,8 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
                           STR_ARG(header->value));
     }
     if (here == server) {
-        struct conn *conn =
-            answer(server, id, response->status, strbuf_slice(&headers), response->body, response->close);
+        struct reply reply = { response->status, strbuf_slice(&headers), response->body, response->close };
+        struct conn *conn = answer(server, id, &reply);
         /* Whoever called on_request() sends it; an answer outside of it is sent with the next turn. */
         if (conn && !conn->dispatching && !conn->waits_again) {
             conn->waits_again = true;
@@ -414,15 +411,17 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
 void server_patience(struct server *server, uint64_t id, int64_t ms)
 {
     struct conn *conn = find(server, id);
-    if (conn)
-        conn_deadline(conn, ms);
+    if (conn && conn_awaits(conn, id))
+        conn_patience(conn, id, ms);
 }
 
 bool server_is_awaited(struct server *server, uint64_t id)
 {
     const struct conn *conn = find(server, id);
-    struct pollfd pollfd = { .fd = conn ? conn->fd : -1, .events = POLLRDHUP };
-    return conn && poll(&pollfd, 1, 0) <= 0;
+    if (!conn || !conn_awaits(conn, id))
+        return false;
+    struct pollfd pollfd = { .fd = conn->fd, .events = POLLRDHUP };
+    return poll(&pollfd, 1, 0) <= 0;
 }
 
 void server_call(struct server *server, void (*call)(void *context), void *context)
@@ -442,6 +441,7 @@ static void set_defaults(struct server *server)
     limits->connections_max = MIN(limits->connections_max, UINT16_MAX);
     DEFAULT(header_bytes_max, 64 << 10);
     DEFAULT(body_bytes_max, 64 << 10);
+    DEFAULT(streams_max, 100);
     DEFAULT(response_bytes_max, 256 << 20);
     DEFAULT(handshake_ms, 10000);
     DEFAULT(header_ms, 32000);
@@ -547,8 +547,8 @@ static void begin_drain(void *context)
     stop_listening(server);
     for (uint32_t i = 0; i < server->limits.connections_max; i++) {
         struct conn *conn = server->slots[i];
-        if (conn && (conn_is_idle(conn) || conn->state == CONN_HANDSHAKE))
-            conn_close(conn);
+        if (conn)
+            conn_drain(conn);
     }
     pthread_mutex_lock(&server->lock);
     pthread_cond_broadcast(&server->emptied);

@@ -1,18 +1,18 @@
-/* server.h: an HTTP/1.1 server, plain or over TLS, on one thread of its own.
+/* server.h: an HTTP server, plain or over TLS, on one thread of its own.
  *
  *     clients ──▶ server thread (epoll) ──on_request()──▶ the host
  *                      ▲                                    │
  *                      └──── server_respond(), any thread ◀─┘
  *
  * A request is answered by server_respond() with its id: inside on_request(), or later from any thread. The client may
- * be gone by then, which is fine: an answer to nobody is dropped. A connection has one request at a time; what a
- * client sends ahead of its answer waits in the kernel.
+ * be gone by then, which is fine: an answer to nobody is dropped. A connection of HTTP/1.1 has one request at a time;
+ * what a client sends ahead of its answer waits in the kernel. One of HTTP/2 has as many as streams_max.
  *
  * Everything has a bound (struct server_limits): a client that is slow, silent, greedy or malicious costs its own
  * connection and nothing else. When all places are taken, the connection that was silent for the longest time makes
  * room for the new one.
  *
- * HTTP/2 is not spoken: TLS clients that offer both get HTTP/1.1. */
+ * TLS clients that offer HTTP/2 get it, unless the options of TLS say no. Without TLS there is HTTP/1.1 alone. */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
 
@@ -28,6 +28,7 @@ struct server_limits {
     uint32_t connections_max;  /* [1024] at most 65535 */
     size_t header_bytes_max;   /* request line and headers [65536] */
     size_t body_bytes_max;     /* [65536] */
+    uint32_t streams_max;      /* requests at once in a connection of HTTP/2 [100] */
     size_t response_bytes_max; /* all answers that wait to be read by their clients [256 MiB] */
     int64_t handshake_ms;      /* [10000] */
     int64_t header_ms;         /* from a request's first byte to the end of its headers [32000] */
@@ -56,6 +57,7 @@ struct server_request {
     const struct peer
         *peer; /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
     int64_t received_ns; /* by server_now_ns() */
+    bool http2;
 };
 
 /* Copied by server_respond(). Date, Content-Length and Connection are added. */
@@ -64,7 +66,7 @@ struct server_response {
     const struct server_header *headers;
     size_t header_count;
     struct str body; /* counted but not sent to a HEAD */
-    bool close;      /* the connection ends with this answer */
+    bool close;      /* the connection ends with this answer, or of HTTP/2: takes no more requests */
 };
 
 struct server_options {

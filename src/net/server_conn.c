@@ -1,4 +1,5 @@
-/* server_conn.c: one connection: bytes in, a request to the host, bytes out.
+/* server_conn.c: one connection: bytes in, a request to the host, bytes out. HTTP/1.1 is here, HTTP/2 in
+ * server_http2.c.
  *
  * conn_run() takes one step after another until a step has to wait for the network or the host. How many steps it
  * takes at once is bounded, so that a client that sends requests without end shares the thread with the others. */
@@ -10,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/server_http2.h"
 #include "net/server_impl.h"
 #include "net/server_peer_impl.h"
 
@@ -79,7 +81,39 @@ void conn_interest(struct conn *conn, uint32_t events)
 
 bool conn_is_idle(const struct conn *conn)
 {
+    if (conn->state == CONN_HTTP2)
+        return http2_is_idle(conn);
     return conn->state == CONN_HEAD && !conn->in.len;
+}
+
+bool conn_is_busy(const struct conn *conn)
+{
+    if (conn->state == CONN_HTTP2)
+        return http2_is_busy(conn);
+    return conn->state == CONN_ANSWERING || conn->state == CONN_WRITING;
+}
+
+bool conn_awaits(const struct conn *conn, uint64_t id)
+{
+    return conn->http2 ? http2_awaits(conn, id) : id && conn->request_id == id;
+}
+
+void conn_patience(struct conn *conn, uint64_t id, int64_t ms)
+{
+    if (conn->http2)
+        http2_patience(conn, id, ms);
+    else
+        conn_deadline(conn, ms);
+}
+
+void conn_drain(struct conn *conn)
+{
+    if (conn->state == CONN_HTTP2) {
+        http2_drain(conn);
+        conn_run(conn);
+    } else if (conn_is_idle(conn) || conn->state == CONN_HANDSHAKE) {
+        conn_close(conn);
+    }
 }
 
 static void uncount(struct conn *conn)
@@ -111,6 +145,8 @@ void conn_close(struct conn *conn)
     struct server *server = conn->server;
     conn->state = CONN_CLOSED;
     forget_request(conn);
+    http2_free(conn->http2);
+    conn->http2 = NULL;
     SSL_free(conn->ssl);
     ERR_clear_error();
     conn->ssl = NULL;
@@ -200,45 +236,58 @@ static int read_more(struct conn *conn, size_t bytes_max)
     return n;
 }
 
-static void add_date(struct strbuf *out)
+void conn_date(char text[64])
 {
     time_t now = time(NULL);
     struct tm tm;
-    char text[64];
-    if (strftime(text, sizeof(text), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", gmtime_r(&now, &tm)))
-        strbuf_puts(out, text);
+    if (!strftime(text, 64, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm)))
+        text[0] = '\0';
 }
 
-void conn_answer(struct conn *conn, int status, struct str headers, struct str body, bool close)
+struct reply conn_reply(const struct server *server, const struct reply *reply)
+{
+    size_t waiting = atomic_load(&server->response_bytes), max = server->limits.response_bytes_max;
+    if (reply->body.len <= max && waiting <= max - reply->body.len)
+        return *reply;
+    return (struct reply){ 503, STR("Content-Type: text/plain; charset=utf-8\r\n"),
+                           STR("too many answers wait to be read\n"), true };
+}
+
+static void write_answer(struct conn *conn, const struct reply *wanted)
 {
     struct server *server = conn->server;
-    size_t waiting = atomic_load(&server->response_bytes);
-    if (body.len > server->limits.response_bytes_max ||
-        waiting > server->limits.response_bytes_max - body.len) {
-        status = 503;
-        headers = STR("Content-Type: text/plain; charset=utf-8\r\n");
-        body = STR("too many answers wait to be read\n");
-        close = true;
-    }
+    struct reply reply = conn_reply(server, wanted);
     bool keep = conn->parsed && conn->parsed->keep_alive;
-    conn->close_after = close || !keep || server->draining;
-    strbuf_printf(&conn->out, "HTTP/1.1 %d %s\r\n", status, server_status_text(status));
-    strbuf_str(&conn->out, headers);
-    add_date(&conn->out);
-    if (status != 204 && status != 304)
-        strbuf_printf(&conn->out, "Content-Length: %u\r\n", body.len);
+    char date[64];
+    conn_date(date);
+    conn->close_after = reply.close || !keep || server->draining;
+    strbuf_printf(&conn->out, "HTTP/1.1 %d %s\r\n", reply.status, server_status_text(reply.status));
+    strbuf_str(&conn->out, reply.headers);
+    strbuf_printf(&conn->out, "Date: %s\r\n", date);
+    if (reply.status != 204 && reply.status != 304)
+        strbuf_printf(&conn->out, "Content-Length: %u\r\n", reply.body.len);
     if (conn->close_after)
         strbuf_puts(&conn->out, "Connection: close\r\n");
     else if (conn->parsed->http10)
         strbuf_puts(&conn->out, "Connection: keep-alive\r\n");
     strbuf_puts(&conn->out, "\r\n");
     if (!conn->parsed || !str_is(conn->parsed->method, "HEAD"))
-        strbuf_str(&conn->out, body);
+        strbuf_str(&conn->out, reply.body);
     conn->counted = conn->out.cap;
     atomic_fetch_add(&server->response_bytes, conn->counted);
     conn->request_id = 0;
     conn->state = CONN_WRITING;
     conn_deadline(conn, server->limits.write_ms);
+}
+
+bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply)
+{
+    if (conn->http2)
+        return http2_answer(conn, id, reply);
+    if (!conn_awaits(conn, id))
+        return false;
+    write_answer(conn, reply);
+    return true;
 }
 
 /* Ends with a status and its text, as Go's server does. */
@@ -247,8 +296,10 @@ static enum step refuse(struct conn *conn, int status)
     char body[64];
     int len = snprintf(body, sizeof(body), "%d %s", status, server_status_text(status));
     atomic_fetch_add(&conn->server->refused, 1);
-    conn_answer(conn, status, STR("Content-Type: text/plain; charset=utf-8\r\n"),
-                (struct str){ body, (uint32_t)len }, true);
+    write_answer(conn, &(struct reply){ status,
+                                        STR("Content-Type: text/plain; charset=utf-8\r\n"),
+                                        { body, (uint32_t)len },
+                                        true });
     return STEP_ON;
 }
 
@@ -271,6 +322,16 @@ static void enter_head(struct conn *conn)
     conn_deadline(conn, conn->head_begun ? limits->header_ms : limits->idle_ms);
 }
 
+static void enter_protocol(struct conn *conn)
+{
+    if (!server_tls_speaks_http2(conn->ssl))
+        enter_head(conn);
+    else if (server_tls_suits_http2(conn->ssl))
+        http2_begin(conn);
+    else
+        http2_refuse(conn, HTTP2_INADEQUATE_SECURITY);
+}
+
 static enum step step_handshake(struct conn *conn)
 {
     ERR_clear_error();
@@ -278,7 +339,7 @@ static enum step step_handshake(struct conn *conn)
     if (r == 1) {
         conn->active_ns = server_now_ns();
         conn->peer = peer_of(conn->ssl);
-        enter_head(conn);
+        enter_protocol(conn);
         return STEP_ON;
     }
     unsigned long why = ERR_peek_error();
@@ -360,18 +421,19 @@ static int body_state(struct conn *conn, struct str *ret_body, size_t *ret_len)
     return r;
 }
 
-static enum step dispatch(struct conn *conn, struct str body, size_t len)
+uint64_t conn_new_id(struct conn *conn)
+{
+    /* The slot in the low bits finds the connection, the number above it tells its requests apart. */
+    return ++conn->server->last_id << 16 | conn->slot;
+}
+
+void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body)
 {
     struct server *server = conn->server;
-    const struct parsed *parsed = conn->parsed;
-    /* The slot in the low bits finds the connection, the number above it tells its requests apart. */
-    conn->request_id = ++server->last_id << 16 | conn->slot;
-    conn->state = CONN_ANSWERING;
-    conn_deadline(conn, server->limits.answer_ms);
-    conn_interest(conn, 0);
+    conn->has_requested = true;
     atomic_fetch_add(&server->requests, 1);
     struct server_request request = {
-        .id = conn->request_id,
+        .id = id,
         .method = parsed->method,
         .target = parsed->target,
         .path = parsed->path,
@@ -382,10 +444,20 @@ static enum step dispatch(struct conn *conn, struct str body, size_t len)
         .remote = str_from(conn->remote),
         .peer = conn->peer,
         .received_ns = conn->active_ns,
+        .http2 = conn->http2,
     };
     conn->dispatching = true;
     server->options.on_request(server->options.user, &request);
     conn->dispatching = false;
+}
+
+static enum step dispatch(struct conn *conn, struct str body, size_t len)
+{
+    conn->request_id = conn_new_id(conn);
+    conn->state = CONN_ANSWERING;
+    conn_deadline(conn, conn->server->limits.answer_ms);
+    conn_interest(conn, 0);
+    conn_ask(conn, conn->request_id, conn->parsed, body);
     drop_bytes(&conn->in, len);
     return conn->state == CONN_ANSWERING ? STEP_WAIT : STEP_ON;
 }
@@ -424,6 +496,35 @@ static enum step step_body(struct conn *conn)
         return refuse(conn, 413);
     int n = read_more(conn, bytes_max);
     return n > 0 ? STEP_ON : wait_for(conn, n);
+}
+
+void conn_finish(struct conn *conn)
+{
+    http2_free(conn->http2);
+    conn->http2 = NULL;
+    conn->close_after = true;
+    conn->state = CONN_WRITING;
+    conn_deadline(conn, conn->server->limits.linger_ms);
+}
+
+/* Nothing is read before all is sent, see server_http2.h. */
+static enum step step_http2(struct conn *conn)
+{
+    if (flush(conn) == STEP_WAIT)
+        return STEP_WAIT;
+    if (http2_work(conn))
+        return STEP_ON;
+    if (http2_is_over(conn)) {
+        conn_finish(conn);
+        return STEP_ON;
+    }
+    char buf[READ_BYTES];
+    int n = io_read(conn, buf, sizeof(buf));
+    if (n <= 0)
+        return wait_for(conn, n);
+    conn->active_ns = server_now_ns();
+    http2_feed(conn, buf, (size_t)n);
+    return STEP_ON;
 }
 
 static enum step step_writing(struct conn *conn)
@@ -467,6 +568,8 @@ static enum step step(struct conn *conn)
         return step_body(conn);
     case CONN_WRITING:
         return step_writing(conn);
+    case CONN_HTTP2:
+        return step_http2(conn);
     case CONN_LINGER:
         return step_linger(conn);
     case CONN_ANSWERING:
@@ -492,6 +595,10 @@ void conn_expire(struct conn *conn)
     if (conn->state == CONN_ANSWERING) {
         refuse(conn, 504);
         conn_run(conn);
+        return;
+    }
+    if (conn->state == CONN_HTTP2) {
+        http2_expire(conn);
         return;
     }
     if (conn->state == CONN_HANDSHAKE || conn->state == CONN_BODY ||

@@ -1,8 +1,10 @@
-/* server_impl.h: what server.c (thread, places, mailbox) and server_conn.c (one connection) share.
+/* server_impl.h: what server.c (thread, places, mailbox), server_conn.c (one connection) and server_http2.c (its
+ * streams) share.
  *
  *     HANDSHAKE ──▶ HEAD ──▶ BODY ──▶ ANSWERING ──▶ WRITING ──▶ LINGER ──▶ CLOSED
- *                    ▲                                 │
- *                    └───────── keep-alive ────────────┘
+ *         │          ▲                                 │ ▲
+ *         │          └───────── keep-alive ────────────┘ │
+ *         └───────────────────▶ HTTP2 ───────────────────┘
  *
  * All of it belongs to the server's thread, but for what `lock` guards and what is atomic. A connection that is CLOSED
  * stays in memory until the end of the turn of the loop, so that nobody has to ask whether it is still there. */
@@ -24,9 +26,12 @@ enum conn_state {
     CONN_BODY,
     CONN_ANSWERING,
     CONN_WRITING,
+    CONN_HTTP2,
     CONN_LINGER,
     CONN_CLOSED
 };
+
+struct http2;
 
 struct conn {
     struct server *server;
@@ -36,7 +41,8 @@ struct conn {
     enum conn_state state;
     uint32_t interest;              /* of epoll */
     int64_t deadline_ns, active_ns; /* active: when bytes moved last */
-    uint64_t request_id;            /* 0: none is with the host */
+    uint64_t request_id;            /* of HTTP/1.1; 0: none is with the host */
+    struct http2 *http2;            /* NULL: HTTP/1.1 */
     struct peer *peer;
     char remote[64];
     /* The request: its bytes, how many of them were searched for the end of the head, and what they mean. */
@@ -53,6 +59,13 @@ struct conn {
     bool dispatching; /* inside on_request() */
     size_t discarded; /* while lingering */
     struct conn *next_closed;
+};
+
+/* An answer, with headers as HTTP/1.1 has them. */
+struct reply {
+    int status;
+    struct str headers, body;
+    bool close;
 };
 
 /* From another thread, for the server's. */
@@ -109,8 +122,24 @@ void socket_describe(const struct sockaddr_storage *address, char *text, size_t 
 
 /* Goes on with a connection as far as it goes now. */
 void conn_run(struct conn *conn);
-/* The answer to its request; conn_run() sends it. */
-void conn_answer(struct conn *conn, int status, struct str headers, struct str body, bool close);
+/* Tells the host of a request that came on the connection. */
+void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body);
+/* For a request that comes. */
+uint64_t conn_new_id(struct conn *conn);
+/* The answer to its request; conn_run() sends it. False: nobody has asked. */
+bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply);
+/* Does a client wait for the answer to this request? */
+bool conn_awaits(const struct conn *conn, uint64_t id);
+/* For the answer to a request that is awaited. */
+void conn_patience(struct conn *conn, uint64_t id, int64_t ms);
+/* Ends now if it is idle, or after its requests. */
+void conn_drain(struct conn *conn);
+/* The answer that is given instead, if too much waits to be read already. */
+struct reply conn_reply(const struct server *server, const struct reply *reply);
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+void conn_date(char text[64]);
+/* Sends what is in `out`, and then ends. */
+void conn_finish(struct conn *conn);
 /* Its deadline has passed. */
 void conn_expire(struct conn *conn);
 void conn_close(struct conn *conn);
@@ -122,5 +151,7 @@ void conn_deadline(struct conn *conn, int64_t after_ms);
 void conn_interest(struct conn *conn, uint32_t events);
 /* Is it between two requests? */
 bool conn_is_idle(const struct conn *conn);
+/* Is an answer being made or sent? */
+bool conn_is_busy(const struct conn *conn);
 
 #endif

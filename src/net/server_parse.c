@@ -34,12 +34,17 @@ static bool is_token_byte(unsigned char c)
            (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-static bool is_token(struct str text)
+bool parse_is_token(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++)
         if (!is_token_byte((unsigned char)text.ptr[i]))
             return false;
     return text.len > 0;
+}
+
+bool parse_is_method(struct str text)
+{
+    return text.len <= METHOD_BYTES_MAX && parse_is_token(text);
 }
 
 static int hex_digit(char c)
@@ -86,8 +91,7 @@ static struct str next_line(struct str *rest)
     return line;
 }
 
-/* "/path", "http://host/path" or "*". */
-static int parse_target(struct str target, struct arena *arena, struct parsed *ret)
+int parse_target(struct str target, struct arena *arena, struct parsed *ret)
 {
     struct str rest = target;
     for (uint32_t i = 0; i < target.len; i++)
@@ -114,7 +118,7 @@ static int parse_request_line(struct str line, struct arena *arena, struct parse
     ret->method = str_slice(line, 0, (size_t)first);
     ret->target = str_slice(line, (size_t)first + 1, (size_t)last);
     struct str version = str_slice(line, (size_t)last + 1, line.len);
-    if (!is_token(ret->method) || ret->method.len > METHOD_BYTES_MAX || str_is(ret->method, "CONNECT"))
+    if (!parse_is_method(ret->method) || str_is(ret->method, "CONNECT"))
         return BAD_REQUEST;
     ret->http10 = str_is(version, "HTTP/1.0");
     if (!ret->http10 && !str_is(version, "HTTP/1.1"))
@@ -131,7 +135,7 @@ static struct str trim(struct str text)
     return text;
 }
 
-static bool is_value(struct str text)
+bool parse_is_value(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -146,8 +150,7 @@ static bool name_is(struct str name, const char *what)
     return name.len == strlen(what) && strncasecmp(name.ptr, what, name.len) == 0;
 }
 
-/* Is the word one of the list's, as in "Connection: keep-alive, upgrade"? */
-static bool list_has(struct str list, const char *word)
+bool parse_list_has(struct str list, const char *word)
 {
     while (list.len) {
         ptrdiff_t comma = str_find(list, ',');
@@ -190,8 +193,8 @@ static int apply_header(struct server_header header, struct framing *framing, st
             return BAD_REQUEST;
         framing->has_host = true;
     } else if (name_is(header.name, "connection")) {
-        framing->close = framing->close || list_has(header.value, "close");
-        framing->keep = framing->keep || list_has(header.value, "keep-alive");
+        framing->close = framing->close || parse_list_has(header.value, "close");
+        framing->keep = framing->keep || parse_list_has(header.value, "keep-alive");
     } else if (name_is(header.name, "expect")) {
         ret->expects_continue = name_is(header.value, "100-continue");
     }
@@ -211,7 +214,7 @@ static int parse_headers(struct str rest, struct framing *framing, struct parsed
             header.value = trim(str_slice(line, (size_t)colon + 1, line.len));
         }
         /* A name that begins with a space would be the continuation of the line before, in another century. */
-        if (!is_token(header.name) || !is_value(header.value))
+        if (!parse_is_token(header.name) || !parse_is_value(header.value))
             return BAD_REQUEST;
         if (ret->header_count == PARSE_HEADERS_MAX)
             return HEADERS_TOO_LARGE;

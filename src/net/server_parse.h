@@ -39,6 +39,17 @@ struct chunks {
 /* Decodes in place what is there of a body of at most bytes_max. PARSE_MORE, PARSE_DONE or a status. */
 int parse_chunks(struct chunks *chunks, char *body, size_t available, size_t bytes_max);
 
+/* "/path", "http://host/path" or "*": sets path and query. PARSE_DONE or a status. */
+int parse_target(struct str target, struct arena *arena, struct parsed *ret);
+/* RFC 9110's token. */
+bool parse_is_token(struct str text);
+/* A token that is not too long for a method. */
+bool parse_is_method(struct str text);
+/* The value of a header: no control characters but tabs. */
+bool parse_is_value(struct str text);
+/* Is the word one of the list's, as in "Connection: keep-alive, upgrade"? */
+bool parse_list_has(struct str list, const char *word);
+
 /* %XX and nothing else; false: a % without its two digits, or a zero byte. */
 bool parse_unescape(struct str text, struct arena *arena, struct str *ret);
 

@@ -185,3 +185,10 @@ int peer_subject(const struct peer *peer, struct arena *arena, struct peer_subje
         return error_set(err, -EINVAL, "UID cannot be an empty string");
     return 0;
 }
+
+double peer_seconds_left(const struct peer *peer)
+{
+    int days = 0, seconds = 0;
+    ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(peer->leaf));
+    return days * 86400.0 + seconds;
+}

@@ -34,5 +34,7 @@ struct peer_subject {
 };
 /* Strings live in the arena. -EINVAL: more organisations than fit, or a UID that is empty or not the only one. */
 int peer_subject(const struct peer *peer, struct arena *arena, struct peer_subject *ret, struct error *err);
+/* How long its certificate is good from now on, in seconds; negative: it was until then. */
+double peer_seconds_left(const struct peer *peer);
 
 #endif

@@ -128,6 +128,22 @@ static int set_version(SSL_CTX *context, const char *name, struct error *err)
                : error_set(err, -EINVAL, "tls version \"%s\" is not supported", name ? name : "");
 }
 
+/* Go's server wants one of the two that every client of HTTP/2 has, where suites before TLS 1.3 are chosen. */
+static int check_http2_suites(const struct server_tls_options *options, struct error *err)
+{
+    bool only13 = options->min_version && strcmp(options->min_version, "VersionTLS13") == 0;
+    if (options->http1_only || !options->cipher_suite_count || only13)
+        return 0;
+    for (size_t i = 0; i < options->cipher_suite_count; i++)
+        if (strcmp(options->cipher_suites[i], "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") == 0 ||
+            strcmp(options->cipher_suites[i], "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256") == 0)
+            return 0;
+    return error_set(err, -EINVAL,
+                     "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required "
+                     "AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 "
+                     "or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
+}
+
 /* Without a wish: all that Go has on. */
 static int set_suites(SSL_CTX *context, const char *const *names, size_t len, struct error *err)
 {
@@ -226,16 +242,35 @@ static int believe_for_now(X509_STORE_CTX *store _unused_, void *user _unused_)
     return 1;
 }
 
-/* HTTP/1.1 for whoever can; a client that insists on something else is told so in the handshake. */
+/* HTTP/2 before HTTP/1.1; a client that insists on something else is told so in the handshake. */
 static int choose_protocol(SSL *ssl _unused_, const unsigned char **out, unsigned char *out_len,
-                           const unsigned char *in, unsigned int in_len, void *user _unused_)
+                           const unsigned char *in, unsigned int in_len, void *user)
 {
-    static const unsigned char ours[] = "\x08http/1.1";
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    const struct server_tls *tls = user;
+    unsigned int skipped = tls->options.http1_only ? 3 : 0;
     unsigned char *chosen;
-    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in, in_len) != OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto(&chosen, out_len, ours + skipped, sizeof(ours) - 1 - skipped, in, in_len) !=
+        OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = chosen;
     return SSL_TLSEXT_ERR_OK;
+}
+
+bool server_tls_speaks_http2(const struct ssl_st *ssl)
+{
+    const unsigned char *name;
+    unsigned int len;
+    SSL_get0_alpn_selected(ssl, &name, &len);
+    return len == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+bool server_tls_suits_http2(const struct ssl_st *ssl)
+{
+    const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
+    int version = SSL_version(ssl);
+    return version >= TLS1_3_VERSION || (version == TLS1_2_VERSION && cipher && SSL_CIPHER_is_aead(cipher) &&
+                                         SSL_CIPHER_get_kx_nid(cipher) == NID_kx_ecdhe);
 }
 
 static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
@@ -301,12 +336,14 @@ static int make_context(struct server_tls *tls, const struct pair *pair, SSL_CTX
     SSL_CTX_set_cert_verify_callback(context, believe_for_now, NULL);
     if (options->request_client_certificate)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, tls);
     SSL_CTX_set_tlsext_servername_callback(context, choose_certificate);
     SSL_CTX_set_tlsext_servername_arg(context, tls);
     int r = set_version(context, options->min_version, err);
     if (r == 0)
         r = set_suites(context, options->cipher_suites, options->cipher_suite_count, err);
+    if (r == 0)
+        r = check_http2_suites(options, err);
     if (r == 0)
         r = set_curves(context, options->curves, options->curve_count, err);
     if (r == 0)

@@ -28,6 +28,7 @@ struct server_tls_options {
     const struct server_sni *snis;
     size_t sni_count;
     bool request_client_certificate;
+    bool http1_only; /* HTTP/2 is not offered */
 };
 
 struct server_tls;
@@ -45,5 +46,9 @@ bool server_tls_insecure_suite(const char *name);
 /* For net/server alone: a new connection's SSL, as libssl calls it. */
 struct ssl_st;
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd);
+/* Was HTTP/2 agreed on in the handshake? */
+bool server_tls_speaks_http2(const struct ssl_st *ssl);
+/* Is what was agreed on good enough for it, by RFC 9113? */
+bool server_tls_suits_http2(const struct ssl_st *ssl);
 
 #endif

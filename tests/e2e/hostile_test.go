@@ -6,10 +6,12 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -76,8 +79,8 @@ func (a *attacker) trickle(c net.Conn, text []byte) {
 	}
 }
 
-func (a *attacker) handshake(c net.Conn) *tls.Conn {
-	t := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+func (a *attacker) handshake(c net.Conn, protocols ...string) *tls.Conn {
+	t := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols})
 	t.SetDeadline(time.Now().Add(patience))
 	if t.Handshake() != nil {
 		return nil
@@ -117,6 +120,53 @@ func (a *attacker) speak(c net.Conn, request string) {
 		}
 		t.SetDeadline(time.Now().Add(a.hold / 2)) // and holds on to the connection
 	}
+}
+
+// listen looks at answers over HTTP/2 until there are no more: none of them may be a page.
+func (a *attacker) listen(f *frames) {
+	for {
+		frame, err := f.framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if headers, ok := frame.(*http2.MetaHeadersFrame); ok {
+			status, _ := strconv.Atoi(headers.PseudoValue("status"))
+			a.all.saw(status)
+			if status >= 200 && status < 300 {
+				a.all.fail("somebody got in over HTTP/2: %d", status)
+			}
+		}
+	}
+}
+
+// flood speaks HTTP/2 as fast as it can, until the other side has had enough.
+func (a *attacker) flood(c net.Conn, window uint32, turn func(f *frames, i int) error) {
+	t := a.handshake(c, "h2")
+	if t == nil {
+		return
+	}
+	t.SetDeadline(time.Now().Add(a.hold/2 + rand.N(a.hold/2)))
+	f := newFrames(t)
+	if f.hello(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}) != nil {
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.listen(f)
+	}()
+	var err error
+	for i := 0; err == nil && i < 100000; i++ {
+		err = turn(f, i)
+	}
+	<-ended
+	a.pause(a.hold / 4) // it is about frames and not about handshakes
+}
+
+// protected asks for a page that is not for everybody.
+func (a *attacker) protected(f *frames, ends bool, more ...string) error {
+	path := protectedPages[rand.N(len(protectedPages)-1)]
+	return f.send(ends, append([]string{":method", "GET", ":scheme", "https", ":path", path, ":authority", "x"}, more...)...)
 }
 
 // A request for a protectedPages page, told in ways that a careless server might take for something else.
@@ -203,6 +253,95 @@ var attacks = map[string]func(a *attacker, c net.Conn){
 	},
 }
 
+// Attacks that only HTTP/2 makes possible.
+var http2Attacks = map[string]func(a *attacker, c net.Conn){
+	"HTTP/2: nobody": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if i > 0 {
+				return io.EOF
+			}
+			return a.protected(f, true)
+		})
+	},
+	"HTTP/2: a wrong token": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if i == 50 {
+				return io.EOF
+			}
+			return a.protected(f, true, "authorization", fmt.Sprintf("Bearer wrong-%d", rand.N(100)))
+		})
+	},
+	"HTTP/2: asked and taken back": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if err := a.protected(f, true, "authorization", fmt.Sprintf("Bearer wrong-%d", rand.N(100))); err != nil {
+				return err
+			}
+			return f.framer.WriteRSTStream(f.last-1, http2.ErrCodeCancel)
+		})
+	},
+	"HTTP/2: streams that never end": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if i < 100 {
+				return a.protected(f, false)
+			}
+			if !a.pause(a.hold / 100) {
+				return io.EOF
+			}
+			return f.framer.WriteData(uint32(1+2*rand.N(100)), false, hostileNoise(100))
+		})
+	},
+	"HTTP/2: answers that nobody takes": func(a *attacker, c net.Conn) {
+		a.flood(c, 0, func(f *frames, i int) error {
+			if i == 100 {
+				return io.EOF
+			}
+			return a.protected(f, true)
+		})
+	},
+	"HTTP/2: a head without end": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if i == 0 {
+				return f.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: f.fields(":method", "GET")})
+			}
+			return f.framer.WriteContinuation(1, false, f.fields("x", strings.Repeat("a", 16000)))
+		})
+	},
+	"HTTP/2: a head too large": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			switch i {
+			case 0:
+				return f.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndStream: true,
+					BlockFragment: f.fields(":method", "GET", ":scheme", "https", ":path", "/metrics", "x", strings.Repeat("a", 16000))})
+			case 6:
+				return io.EOF
+			}
+			return f.framer.WriteContinuation(1, i == 5, f.fields("x", string(rune('a'+i))+strings.Repeat("A", 16000)))
+		})
+	},
+	"HTTP/2: frames without use": func(a *attacker, c net.Conn) {
+		kind := rand.N(4)
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			switch kind {
+			case 0:
+				return f.framer.WritePing(false, [8]byte{})
+			case 1:
+				return f.framer.WriteSettings()
+			case 2:
+				return f.framer.WriteWindowUpdate(0, 1)
+			}
+			return f.framer.WritePriority(uint32(1+2*i), http2.PriorityParam{})
+		})
+	},
+	"HTTP/2: noise": func(a *attacker, c net.Conn) {
+		a.flood(c, 1<<16, func(f *frames, i int) error {
+			if i == 0 {
+				return a.protected(f, true)
+			}
+			return f.framer.WriteRawFrame(http2.FrameType(rand.N(12)), http2.Flags(rand.Uint32()), uint32(rand.N(9)), hostileNoise(rand.N(100)))
+		})
+	},
+}
+
 // cutConn is a connection that lets only so many bytes out.
 type cutConn struct {
 	net.Conn
@@ -242,7 +381,7 @@ func beginAttack(ctx context.Context, port, count int, hold time.Duration) (*att
 	all := &attack{byStatus: map[int]int{}}
 	var group sync.WaitGroup
 	for i := 0; i < count; {
-		for _, kind := range attacks {
+		for _, kind := range slices.Concat(slices.Collect(maps.Values(attacks)), slices.Collect(maps.Values(http2Attacks))) {
 			if i++; i > count {
 				break
 			}
@@ -404,9 +543,9 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("not every kind was answered: %v", all.byStatus)
 	}
 
-	// As much more memory as the same pods took without the attack, with some for what is remembered of callers, and for
-	// fragments.
-	limit, usedLimit := calm+max(calm-before, 0)+16, used+max(used-usedBefore, 0)+4
+	// As much more memory as the same pods took without the attack, with some for what is remembered of callers, for what
+	// asking about them left ready for the next questions, and for fragments.
+	limit, usedLimit := calm+max(calm-before, 0)+16, used+max(used-usedBefore, 0)+12
 	usedAfter, free := e.heap(port)
 	for deadline := time.Now().Add(patience); p.open() > open || p.resident() > limit || usedAfter > usedLimit; time.Sleep(200 * time.Millisecond) {
 		if usedAfter, free = e.heap(port); time.Now().After(deadline) {

@@ -39,7 +39,8 @@ static void on_request(void *user, const struct server_request *request)
         must(request->headers[i].name.len);
         must(!memchr(request->headers[i].name.ptr, '\n', request->headers[i].name.len));
     }
-    conn_answer(seen->conn, 200, STR("X: y\r\n"), request->body, false);
+    struct reply reply = { 200, STR("X: y\r\n"), request->body, false };
+    must(conn_answer(seen->conn, request->id, &reply));
 }
 
 /* What the client gets begins as an answer does. */

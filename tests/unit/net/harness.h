@@ -100,16 +100,38 @@ static inline void server_stop(struct server *server)
     server->pid = 0;
 }
 
-/* A port that was free a moment ago. */
-static inline int free_port(void)
+/* A port on which nobody listens and nobody can, until the descriptor is closed. */
+static inline int closed_port(int *ret_fd)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t len = sizeof(address);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    close(fd);
+    *ret_fd = fd;
     return ntohs(address.sin_port);
+}
+
+/* A port that was free a moment ago, of those that the kernel gives to no connection; another one each time. */
+static inline int free_port(void)
+{
+    enum { FIRST = 12000, COUNT = 8000 };
+    static unsigned next;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    next = next ? next + 1 : (unsigned)getpid() * 31 + (unsigned)now.tv_nsec;
+    for (int i = 0; i < COUNT; i++, next++) {
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_port = htons((uint16_t)(FIRST + next % COUNT)),
+                                       .sin_addr.s_addr = htonl(INADDR_ANY) };
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+        close(fd);
+        if (is_free)
+            return ntohs(address.sin_port);
+    }
+    fail_msg("no port is free");
+    return 0;
 }
 
 static inline bool port_answers(int port)
@@ -134,8 +156,6 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
     if (!program)
         return false;
     char front[64], back[64], key[512], cert[512];
-    *server = (struct server){ .port = free_port(), .input = -1, .output = -1 };
-    snprintf(front, sizeof(front), "--frontend=127.0.0.1,%d", server->port);
     snprintf(back, sizeof(back), "--backend=127.0.0.1,%d", backend_port);
     snprintf(key, sizeof(key), "%s/server.key", dir);
     snprintf(cert, sizeof(cert), "%s/server.crt", dir);
@@ -150,11 +170,22 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
                      key,
                      cert,
                      NULL };
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    server->pid = spawn_program(argv, null, null, true);
-    close(null);
-    for (int i = 0; i < 500 && !port_answers(server->port); i++)
-        sleep_ms(10);
+    bool answers = false;
+    for (int tries = 0; !answers; tries++) {
+        assert_true(tries < 10);
+        *server = (struct server){ .port = free_port(), .input = -1, .output = -1 };
+        snprintf(front, sizeof(front), "--frontend=127.0.0.1,%d", server->port);
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        server->pid = spawn_program(argv, null, null, true);
+        close(null);
+        /* It ends at once where somebody else has taken the port. */
+        bool runs = true;
+        while (runs && !answers) {
+            sleep_ms(10);
+            runs = waitpid(server->pid, NULL, WNOHANG) == 0;
+            answers = runs && port_answers(server->port);
+        }
+    }
     return true;
 }
 
@@ -270,6 +301,20 @@ static inline void reply_wait_for(struct reply *reply, const int *counter, int v
     pthread_mutex_unlock(&reply->lock);
     if (got < value)
         fail_msg("waited for %d s", PATIENCE_S);
+}
+
+/* Waits until all of this has come. */
+static inline void reply_wait_for_text(struct reply *reply, const char *text)
+{
+    for (int chunks = 1;; chunks++) {
+        reply_wait_for(reply, &reply->chunks, chunks);
+        pthread_mutex_lock(&reply->lock);
+        bool there = str_is(strbuf_slice(&reply->text), text);
+        chunks = reply->chunks;
+        pthread_mutex_unlock(&reply->lock);
+        if (there)
+            return;
+    }
 }
 
 static inline void reply_wait(struct reply *reply)

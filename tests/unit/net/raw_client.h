@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 struct raw {
     int fd;
@@ -96,9 +96,12 @@ static inline bool raw_tls(struct raw *raw, const struct raw_tls *how)
         SSL_set_tlsext_host_name(raw->ssl, how->server_name);
     if (how && how->alpn)
         SSL_set_alpn_protos(raw->ssl, (const unsigned char *)how->alpn, (unsigned)strlen(how->alpn));
-    bool ok = SSL_connect(raw->ssl) == 1;
+    int r;
+    do
+        r = SSL_connect(raw->ssl);
+    while (r < 0 && errno == EINTR);
     ERR_clear_error();
-    return ok;
+    return r == 1;
 }
 
 /* False: the other side does not take it any more. */
@@ -108,6 +111,8 @@ static inline bool raw_send_bytes(struct raw *raw, const char *bytes, size_t len
         int n =
             raw->ssl ? SSL_write(raw->ssl, bytes, (int)len) : (int)send(raw->fd, bytes, len, MSG_NOSIGNAL);
         ERR_clear_error();
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
             return false;
         bytes += n;
@@ -125,8 +130,11 @@ static inline bool raw_send(struct raw *raw, const char *text)
 static inline bool raw_read(struct raw *raw)
 {
     char buf[4096];
-    int n = raw->ssl ? SSL_read(raw->ssl, buf, sizeof(buf)) : (int)recv(raw->fd, buf, sizeof(buf), 0);
-    ERR_clear_error();
+    int n;
+    do { /* who was stopped for a moment goes on */
+        n = raw->ssl ? SSL_read(raw->ssl, buf, sizeof(buf)) : (int)recv(raw->fd, buf, sizeof(buf), 0);
+        ERR_clear_error();
+    } while (n < 0 && errno == EINTR);
     if (n <= 0)
         return false;
     strbuf_add(&raw->unread, buf, (size_t)n);
@@ -151,9 +159,14 @@ static inline bool raw_ends_within(struct raw *raw, int64_t ms)
         if (left <= 0 || poll(&poll_fd, 1, (int)left) == 0)
             return false;
         ssize_t n = recv(raw->fd, buf, sizeof(buf), MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN))
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
             return true;
     }
+}
+
+static inline bool raw_ends(struct raw *raw)
+{
+    return raw_ends_within(raw, PATIENCE_MS);
 }
 
 static inline size_t raw_content_length(const char *head)

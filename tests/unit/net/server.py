@@ -19,7 +19,13 @@ from http.server import BaseHTTPRequestHandler
 
 seen = {}
 objects = {}
+gates = {}
 lock = threading.Lock()
+
+
+def gate(name):
+    with lock:
+        return gates.setdefault(name, threading.Event())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -112,8 +118,17 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(int(ms) / 1000)
         self.answer(b"at last")
 
-    def do_stall(self, query):
+    def do_stall(self, query, *rest):
         time.sleep(600)
+
+    def do_gate(self, query, name):
+        """Answers when /open/NAME was asked for."""
+        gate(name).wait(600)
+        self.answer(b"at last")
+
+    def do_open(self, query, name):
+        gate(name).set()
+        self.answer(b"open")
 
     def do_big(self, query, size):
         self.answer(b"x" * int(size))

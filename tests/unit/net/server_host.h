@@ -154,14 +154,15 @@ static inline size_t host_kept(struct host *host)
 
 static inline void wait_for_kept(struct host *host, size_t count)
 {
-    for (int i = 0; i < 1000 && host_kept(host) < count; i++)
+    for (int64_t until = now_ms() + PATIENCE_MS; host_kept(host) < count && now_ms() < until;)
         sleep_ms(10);
     assert_int_equal(host_kept(host), count);
 }
 
 static inline void wait_for_connections(struct host *host, uint32_t count)
 {
-    for (int i = 0; i < 1000 && server_stats(host->server).connections != count; i++)
+    for (int64_t until = now_ms() + PATIENCE_MS;
+         server_stats(host->server).connections != count && now_ms() < until;)
         sleep_ms(10);
     assert_int_equal(server_stats(host->server).connections, count);
 }

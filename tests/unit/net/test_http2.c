@@ -1,6 +1,7 @@
 /* test_http2.c: the HTTP client over HTTP/2: one connection for everything, and what happens when it dies.
  * nghttpx stands in front of server.py and speaks HTTP/2; where it is not installed, the tests say so and are
  * skipped. */
+#include "support/pace.h"
 #include "unit/net/harness.h"
 
 #include <stdatomic.h>
@@ -33,6 +34,17 @@ static uint64_t ask(struct http_client *client, struct http_request request, con
     return send_to(client, &request, reply);
 }
 
+/* The answer to a GET, or the way in which it failed. */
+static struct reply fetch(struct http_client *client, const char *path)
+{
+    struct reply *reply = xcalloc(1, sizeof(*reply));
+    ask(client, (struct http_request){ 0 }, path, reply);
+    reply_wait(reply);
+    struct reply copy = *reply;
+    free(reply);
+    return copy;
+}
+
 static int setup(void **state _unused_)
 {
     dir_make(dir);
@@ -56,11 +68,12 @@ static void test_one_connection_for_all(void **state _unused_)
 {
     NEEDS_NGHTTPX;
     enum { STREAMS = 10, COUNT = 300 };
+    static const char lines[] = "line 0\nline 1\nline 2\nline 3\nline 4\n";
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply *streams = xcalloc(STREAMS, sizeof(*streams)), *replies = xcalloc(COUNT, sizeof(*replies));
     /* At once, before anybody knows what the server speaks. */
     for (int i = 0; i < STREAMS; i++)
-        ask(client, (struct http_request){ .stream = true }, "/stream/20/50", &streams[i]);
+        ask(client, (struct http_request){ .stream = true }, "/stream/5/50?hang", &streams[i]);
     for (int i = 0; i < COUNT; i++)
         ask(client,
             (struct http_request){ .method = i % 2 ? "POST" : "GET", .body = i % 2 ? STR("b") : STR("") },
@@ -71,15 +84,12 @@ static void test_one_connection_for_all(void **state _unused_)
         assert_true(replies[i].response.http2);
         reply_release(&replies[i]);
     }
-    for (int i = 0; i < STREAMS; i++) {
-        reply_wait(&streams[i]);
-        assert_int_equal(streams[i].response.outcome, HTTP_ANSWERED);
-        assert_true(streams[i].chunks >= 15); /* as they came; two may have met on the way */
-        assert_non_null(strstr(streams[i].text.text, "line 19\n"));
-        reply_release(&streams[i]);
-    }
+    for (int i = 0; i < STREAMS; i++)
+        reply_wait_for_text(&streams[i], lines); /* as they come: there is no end yet */
     assert_int_equal(http_client_stats(client).connections_opened, 1);
     http_client_free(client);
+    for (int i = 0; i < STREAMS; i++)
+        reply_release(&streams[i]);
     free(streams);
     free(replies);
 }
@@ -140,7 +150,7 @@ static void test_cancel_leaves_the_others(void **state _unused_)
     ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t id = ask(client, (struct http_request){ .stream = true }, "/stream/1000/1", &reply);
+        uint64_t id = ask(client, (struct http_request){ .stream = true }, "/stream/1000000/1", &reply);
         reply_wait_for(&reply, &reply.chunks, 1);
         http_cancel(client, id);
         reply_wait(&reply);
@@ -162,33 +172,36 @@ static void test_quiet_is_not_dead(void **state _unused_)
 {
     NEEDS_NGHTTPX;
     struct http_client *client =
-        client_of((struct http_options){ .idle_ms = 150, .probe_ms = 2000, .probe_path = "/livez" });
+        client_of((struct http_options){ .idle_ms = 150, .probe_ms = 30000, .probe_path = "/livez" });
     struct reply stream;
     ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
-    sleep_ms(1500);
-    struct http_stats stats = http_client_stats(client);
+    struct http_stats stats;
+    do {
+        sleep_ms(10);
+        stats = http_client_stats(client);
+    } while (stats.probes_sent < 4 && !stream.done);
     assert_int_equal(stream.done, 0);
-    assert_true(stats.probes_sent >= 2);
     assert_int_equal(stats.connections_given_up, 0);
     assert_int_equal(stats.connections_opened, 1);
     http_client_free(client);
     reply_release(&stream);
 }
 
-static void test_frozen_server_is_noticed(void **state _unused_)
+/* The server freezes with five streams open and a write on its way, of which nobody can say what became of it. False: the
+ * connection was given up before that, or what came afterwards was, because the machine is slow. */
+static bool check_frozen(int64_t ms)
 {
-    NEEDS_NGHTTPX;
     struct http_client *client =
-        client_of((struct http_options){ .idle_ms = 300, .probe_ms = 300, .probe_path = "/livez" });
+        client_of((struct http_options){ .idle_ms = ms, .probe_ms = ms, .probe_path = "/livez" });
     struct reply streams[5], reply;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
-        reply_wait_for(&streams[i], &streams[i].chunks, 1);
-    }
+    for (int i = 0; i < 5; i++)
+        reply_wait_for(&streams[i], &streams[i].starts, 1);
+    bool ok = http_client_stats(client).connections_given_up == 0;
     assert_int_equal(kill(front.pid, SIGSTOP), 0);
     int64_t before = http_now_ns();
-    /* A write that was on its way when the server froze: nobody can say what became of it. */
     ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
     for (int i = 0; i < 5; i++) {
         reply_wait(&streams[i]);
@@ -196,39 +209,50 @@ static void test_frozen_server_is_noticed(void **state _unused_)
         reply_release(&streams[i]);
     }
     reply_wait(&reply);
-    assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_BROKEN);
+    ok &= http_now_ns() - before < 10 * ms * INT64_C(1000000);
+    ok &= reply.response.outcome == HTTP_LOST && reply.response.failure == HTTP_FAILURE_BROKEN;
+    ok &= http_client_stats(client).connections_given_up == 1;
     reply_release(&reply);
-    assert_true(http_now_ns() - before < 5000 * INT64_C(1000000));
-    assert_int_equal(http_client_stats(client).connections_given_up, 1);
     assert_int_equal(kill(front.pid, SIGCONT), 0);
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
-    reply_wait(&reply);
-    assert_answer(&reply, 200, "hello");
+    reply = fetch(client, "/hello");
+    ok &= reply.response.status == 200 && str_is(strbuf_slice(&reply.text), "hello");
     reply_release(&reply);
     http_client_free(client);
+    return ok;
+}
+
+static void test_frozen_server_is_noticed(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    assert_at_some_pace(check_frozen, 300);
 }
 
 /* The connection is used, left alone, and dies; the next request on it is not left hanging either. */
-static void test_frozen_while_idle(void **state _unused_)
+static bool check_frozen_while_idle(int64_t ms)
 {
-    NEEDS_NGHTTPX;
     struct http_client *client =
-        client_of((struct http_options){ .idle_ms = 200, .probe_ms = 300, .probe_path = "/livez" });
-    struct reply reply;
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
-    reply_wait(&reply);
-    assert_answer(&reply, 200, "hello");
+        client_of((struct http_options){ .idle_ms = ms, .probe_ms = ms, .probe_path = "/livez" });
+    struct reply reply = fetch(client, "/hello");
+    bool ok = reply.response.status == 200;
     reply_release(&reply);
-    sleep_ms(500);
-    assert_int_equal(http_client_stats(client).probes_sent, 0); /* nobody waits for anything */
+    uint64_t probes = http_client_stats(client).probes_sent;
+    sleep_ms(3 * ms);
+    assert_int_equal(http_client_stats(client).probes_sent, probes); /* nobody waits for anything */
     assert_int_equal(kill(front.pid, SIGSTOP), 0);
     ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
     reply_wait(&reply);
     assert_int_equal(kill(front.pid, SIGCONT), 0);
-    assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_BROKEN);
-    assert_int_equal(http_client_stats(client).connections_given_up, 1);
+    ok &= reply.response.outcome == HTTP_LOST && reply.response.failure == HTTP_FAILURE_BROKEN &&
+          http_client_stats(client).connections_given_up == 1;
     reply_release(&reply);
     http_client_free(client);
+    return ok;
+}
+
+static void test_frozen_while_idle(void **state _unused_)
+{
+    NEEDS_NGHTTPX;
+    assert_at_some_pace(check_frozen_while_idle, 200);
 }
 
 static void test_killed_server(void **state _unused_)
@@ -238,9 +262,14 @@ static void test_killed_server(void **state _unused_)
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply *replies = xcalloc(COUNT, sizeof(*replies));
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = 20000 },
-            "/slow/5000", &replies[i]);
-    sleep_ms(500);
+        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = -1 },
+            "/stall/killed", &replies[i]);
+    for (int seen = 0; seen < COUNT;) {
+        struct reply reply = fetch(client, "/seen/stall/killed");
+        assert_int_equal(reply.response.status, 200);
+        seen = (int)strtol(reply.text.text, NULL, 10);
+        reply_release(&reply);
+    }
     server_stop(&front);
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
@@ -292,17 +321,17 @@ static const struct http_callbacks soak_callbacks = { NULL, soak_chunk, soak_don
 static void test_soak(void **state _unused_)
 {
     NEEDS_NGHTTPX;
-    enum { SECONDS = 3, AT_ONCE = 60 };
+    enum { SECONDS = 3, LEAST = 400, AT_ONCE = 60 };
     static const char *const paths[] = { "/hello",     "/echo",        "/slow/20",
                                          "/big/50000", "/stream/50/1", "/stream/1/1?hang" };
     struct http_client *client = client_of((struct http_options){
-        .idle_ms = 200, .probe_ms = 1000, .probe_path = "/livez", .timeout_ms = 20000 });
+        .idle_ms = 200, .probe_ms = 20000, .probe_path = "/livez", .timeout_ms = 60000 });
     struct soak soak = { 0 };
     struct rng rng = test_rng();
     uint64_t ids[16] = { 0 };
     bool hangs[ARRAY_SIZE(ids)] = { 0 };
     int64_t until = http_now_ns() + SECONDS * INT64_C(1000000000);
-    while (http_now_ns() < until) {
+    while (http_now_ns() < until || atomic_load(&soak.sent) < LEAST) {
         char url[256];
         size_t kind = rng_below(&rng, ARRAY_SIZE(paths));
         struct http_request request = { .method = kind == 1 ? "POST" : "GET",

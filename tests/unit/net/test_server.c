@@ -175,7 +175,7 @@ static void test_http10_keep_alive(void **state _unused_)
         assert_non_null(strstr(reply.head.text, i < 2 ? "Connection: keep-alive" : "Connection: close"));
         reply_text_release(&reply);
     }
-    assert_true(raw_ends_within(&raw, 5000));
+    assert_true(raw_ends(&raw));
     raw_close(&raw);
     host_stop(&host);
 }
@@ -239,12 +239,27 @@ static void test_sizes(void **state _unused_)
     host_stop(&host);
 }
 
+/* Like ask(), where whoever does not get on in time is cut off: on a busy machine that may be we. */
+static struct reply_text ask_in_time(struct host *host, int64_t limit_ms, const char *request)
+{
+    for (;;) {
+        int64_t begin = now_ms();
+        struct reply_text reply = ask(host, request, "GET");
+        if (reply.status || now_ms() - begin < limit_ms)
+            return reply;
+        reply_text_release(&reply);
+    }
+}
+
 /* Clients that take their time: each ends after its own limit, and none of them delays the others. */
 static void test_slow_clients(void **state _unused_)
 {
+    enum { LIMIT_MS = 300 };
     struct host host;
-    host_start(&host, (struct server_options){
-                          .limits = { .header_ms = 300, .body_ms = 300, .idle_ms = 300, .answer_ms = 300 } });
+    host_start(&host, (struct server_options){ .limits = { .header_ms = LIMIT_MS,
+                                                           .body_ms = LIMIT_MS,
+                                                           .idle_ms = LIMIT_MS,
+                                                           .answer_ms = LIMIT_MS } });
     int port = server_port(host.server);
     static const char *const starts[] = {
         "",                                                                /* silent */
@@ -261,8 +276,10 @@ static void test_slow_clients(void **state _unused_)
     int64_t begin = now_ms();
     bool ended[ARRAY_SIZE(starts)] = { 0 };
     size_t left = ARRAY_SIZE(starts);
-    while (left && now_ms() - begin < 10000) {
-        assert_works(&host);
+    while (left && now_ms() - begin < PATIENCE_MS) {
+        struct reply_text reply = ask_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_int_equal(reply.status, 200);
+        reply_text_release(&reply);
         for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
             if (ended[i])
                 continue;
@@ -273,26 +290,31 @@ static void test_slow_clients(void **state _unused_)
         }
     }
     assert_int_equal(left, 0);
-    assert_true(now_ms() - begin < 5000);
     for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
         raw_close(&raws[i]);
 
-    struct raw idle = raw_connect(port);
-    raw_send(&idle, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    struct reply_text reply = raw_reply(&idle, "GET");
-    assert_int_equal(reply.status, 200);
-    reply_text_release(&reply);
-    assert_true(raw_ends_within(&idle, 5000));
-    raw_close(&idle);
+    for (bool answered = false; !answered;) {
+        begin = now_ms();
+        struct raw idle = raw_connect(port);
+        raw_send(&idle, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        struct reply_text reply = raw_reply(&idle, "GET");
+        answered = reply.status == 200;
+        assert_true(answered || now_ms() - begin >= LIMIT_MS);
+        reply_text_release(&reply);
+        assert_true(raw_ends(&idle));
+        raw_close(&idle);
+    }
 
-    reply = ask(&host, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n", "GET");
+    struct reply_text reply = ask_in_time(&host, LIMIT_MS, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(reply.status, 504);
     reply_text_release(&reply);
     /* Too late: nothing happens. */
     respond(&host, host.kept.items[0], 200, STR("late"));
     respond(&host, 0, 200, STR("nobody"));
     respond(&host, UINT64_MAX, 200, STR("nobody"));
-    assert_works(&host);
+    reply = ask_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(reply.status, 200);
+    reply_text_release(&reply);
     host_stop(&host);
 }
 
@@ -319,7 +341,11 @@ static void test_unread_answers(void **state _unused_)
     assert_int_equal(server_stats(host.server).response_bytes, 0);
     for (int i = 0; i < COUNT; i++)
         raw_close(&raws[i]);
+    assert_works(&host);
+    host_stop(&host);
 
+    /* One who does read. */
+    host_start(&host, (struct server_options){ .limits = { .response_bytes_max = 20000000 } });
     struct raw reader = raw_connect(server_port(host.server));
     raw_send(&reader, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     struct reply_text reply = raw_reply(&reader, "GET");
@@ -340,7 +366,7 @@ static void test_half_open(void **state _unused_)
     struct reply_text reply = raw_reply(&raw, "GET");
     assert_string_equal(reply.body.text, "later");
     reply_text_release(&reply);
-    assert_true(raw_ends_within(&raw, 5000));
+    assert_true(raw_ends(&raw));
     raw_close(&raw);
 
     /* Gone before its answer: the answer goes nowhere, and the place is free. */
@@ -502,16 +528,16 @@ static void test_drain(void **state _unused_)
     struct raw idle = raw_connect(port), busy = raw_connect(port);
     wait_for_connections(&host, 2);
     raw_send(&busy, "GET /end HTTP/1.1\r\nHost: x\r\n\r\n");
-    for (int i = 0; i < 1000 && server_stats(host.server).requests < 1; i++)
+    while (server_stats(host.server).requests < 1)
         sleep_ms(1);
     int64_t begin = now_ms();
-    server_drain(host.server, 5000);
-    assert_true(now_ms() - begin < 4000);
+    server_drain(host.server, 2 * PATIENCE_MS);
+    assert_true(now_ms() - begin < PATIENCE_MS); /* when the last answer is out, not when the time is over */
     struct reply_text reply = raw_reply(&busy, "GET");
     assert_string_equal(reply.body.text, "later");
     assert_non_null(strstr(reply.head.text, "Connection: close"));
     reply_text_release(&reply);
-    assert_true(raw_ends_within(&idle, 1000));
+    assert_true(raw_ends(&idle));
     struct raw late = { .fd = socket(AF_INET, SOCK_STREAM, 0) };
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_port = htons((uint16_t)port),

@@ -1,0 +1,168 @@
+/* Any bytes as what a client of HTTP/2 sends after its greeting, whole or in pieces: nothing of it may leave memory
+ * behind, and what comes back is frames. The first byte says how much arrives at once, and whether every deadline has
+ * passed at the end of each piece. The connection is the server's own, over a pair of sockets, without its thread. */
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/server_http2_impl.h"
+
+#include "fuzz/fuzz.h"
+
+#define GREETING "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+
+enum { HEADER_BYTES_MAX = 2048, BODY_BYTES_MAX = 1024, LATER_MAX = 64, BIG_BYTES = 100000, EXPIRES = 0x80 };
+
+struct seen {
+    struct conn *conn;
+    uint64_t later[LATER_MAX]; /* requests that are answered after the next piece */
+    size_t later_count;
+    struct strbuf out; /* frames of the server that are not looked at yet */
+    bool begun;
+    char big[BIG_BYTES];
+};
+
+static void on_request(void *user, const struct server_request *request)
+{
+    struct seen *seen = user;
+    must(request->method.len && request->path.len);
+    must(request->path.ptr[0] == '/' || str_is(request->path, "*"));
+    must(!memchr(request->path.ptr, '\0', request->path.len));
+    must(request->header_count <= PARSE_HEADERS_MAX);
+    must(request->body.len <= BODY_BYTES_MAX);
+    for (size_t i = 0; i < request->header_count; i++) {
+        must(parse_is_token(request->headers[i].name) && request->headers[i].name.ptr[0] != ':');
+        must(parse_is_value(request->headers[i].value));
+    }
+    struct reply reply = { 200, STR("X: y\r\nContent-Type: z\r\n"), request->body, false };
+    if (str_is(request->path, "/big"))
+        reply.body = (struct str){ seen->big, BIG_BYTES };
+    if (str_is(request->path, "/later") && seen->later_count < LATER_MAX)
+        seen->later[seen->later_count++] = request->id;
+    else
+        must(conn_answer(seen->conn, request->id, &reply));
+}
+
+/* What the client gets are frames, the settings first. */
+static void drain(struct seen *seen, int fd)
+{
+    char buf[4096];
+    ssize_t n;
+    while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+        strbuf_add(&seen->out, buf, (size_t)n);
+    size_t at = 0;
+    while (seen->out.len - at >= 9) {
+        const uint8_t *head = (const uint8_t *)seen->out.text + at;
+        size_t len = 9 + ((size_t)head[0] << 16 | (size_t)head[1] << 8 | head[2]);
+        must(len <= 9 + (1 << 24) && head[3] <= NGHTTP2_CONTINUATION);
+        must(seen->begun || head[3] == NGHTTP2_SETTINGS);
+        seen->begun = true;
+        if (seen->out.len - at < len)
+            break;
+        at += len;
+    }
+    if (at)
+        memmove(seen->out.text, seen->out.text + at, seen->out.len - at);
+    seen->out.len -= at;
+}
+
+/* Goes on until the connection waits for more bytes, or is over. */
+static void run(struct seen *seen, struct server *server, int client)
+{
+    struct conn *conn = seen->conn;
+    do {
+        conn->waits_again = false;
+        server->again.len = 0;
+        conn_run(conn);
+        drain(seen, client);
+        must(!conn->http2 ||
+             conn->http2->held <= 4 * (HEADER_BYTES_MAX + BODY_BYTES_MAX) + sizeof(struct stream) * 200);
+    } while (conn->state != CONN_CLOSED && (server->again.len || conn->interest == EPOLLOUT));
+}
+
+static void answer_later(struct seen *seen)
+{
+    struct reply reply = { 404, STR(""), STR("later"), false };
+    for (size_t i = 0; i < seen->later_count; i++)
+        conn_answer(seen->conn, seen->later[i], &reply);
+    seen->later_count = 0;
+}
+
+static void play(struct seen *seen, struct server *server, struct str bytes, size_t step, bool expires,
+                 int client)
+{
+    struct conn *conn = seen->conn;
+    http2_begin(conn);
+    must(send(client, GREETING, sizeof(GREETING) - 1, MSG_NOSIGNAL) == sizeof(GREETING) - 1);
+    run(seen, server, client);
+    for (size_t at = 0; at < bytes.len && conn->state != CONN_CLOSED; at += step) {
+        struct str piece = str_slice(bytes, at, MIN(at + step, (size_t)bytes.len));
+        /* The other side may have ended it. */
+        if (send(client, piece.ptr, piece.len, MSG_NOSIGNAL) != (ssize_t)piece.len)
+            break;
+        run(seen, server, client);
+        if (expires && conn->state != CONN_CLOSED)
+            conn_expire(conn);
+        answer_later(seen);
+    }
+    if (conn->state != CONN_CLOSED)
+        conn_drain(conn);
+    run(seen, server, client);
+    shutdown(client, SHUT_WR);
+    run(seen, server, client);
+}
+
+static void feed(struct str bytes, size_t step, bool expires)
+{
+    static struct seen seen;
+    struct conn *slots[1];
+    int pair[2];
+    int64_t ms = expires ? 0 : 1000;
+    seen = (struct seen){ 0 };
+    struct server server = {
+        .options = { .on_request = on_request, .user = &seen },
+        .limits = { .connections_max = 1,
+                    .header_bytes_max = HEADER_BYTES_MAX,
+                    .body_bytes_max = BODY_BYTES_MAX,
+                    .streams_max = 5,
+                    .response_bytes_max = 1 << 20,
+                    .handshake_ms = 1000,
+                    .header_ms = ms,
+                    .body_ms = ms,
+                    .answer_ms = ms,
+                    .write_ms = ms,
+                    .idle_ms = 1000,
+                    .linger_ms = 1000 },
+        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+        .slots = slots,
+        .wake_ns = INT64_MAX,
+    };
+    must(server.epoll_fd >= 0 &&
+         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+    struct conn *conn = seen.conn = slots[0] = xcalloc(1, sizeof(*conn));
+    *conn = (struct conn){ .server = &server, .fd = pair[0], .interest = EPOLLIN };
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+    must(epoll_ctl(server.epoll_fd, EPOLL_CTL_ADD, pair[0], &event) == 0);
+    atomic_store(&server.connections, 1);
+    play(&seen, &server, bytes, step, expires, pair[1]);
+    conn_close(conn);
+    must(atomic_load(&server.response_bytes) == 0 && atomic_load(&server.connections) == 0);
+    conn_free(conn);
+    strbuf_release(&seen.out);
+    vec_release(&server.free_slots);
+    vec_release(&server.again);
+    close(pair[1]);
+    close(server.epoll_fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1 || size > 16384)
+        return 0;
+    struct str bytes = { (const char *)data + 1, (uint32_t)(size - 1) };
+    bool expires = data[0] & EXPIRES;
+    feed(bytes, MAX(bytes.len, 1), expires);
+    feed(bytes, 1 + (data[0] & ~EXPIRES), expires);
+    return 0;
+}
