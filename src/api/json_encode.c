@@ -107,7 +107,7 @@ static void put_int_or_str(struct json_writer *json, const struct int_or_str *va
 static bool veiled(const struct out *out, const struct field *field, struct str *text, bool is_key)
 {
     if (out->veil)
-        *text = out->veil->text(out->veil->user, field->name, *text, is_key);
+        *text = out->veil->text(out->veil->user, field, *text, is_key);
     return text->ptr || !out->veil;
 }
 
@@ -127,13 +127,16 @@ static void put_list(const struct out *out, const struct type *type, const struc
 }
 
 /* Entries begin with their key. */
-static void put_map(const struct out *out, const struct type *type, const struct any_list *list)
+static void put_map(const struct out *out, const struct field *field, const struct any_list *list)
 {
     json_begin_object(out->json);
     for (uint32_t i = 0; i < list->len; i++) {
-        const char *item = list->items + i * type->size;
-        json_key(out->json, *(const struct str *)(const void *)item);
-        put_object(out, type, item);
+        const char *item = list->items + i * field->type->size;
+        struct str key = *(const struct str *)(const void *)item;
+        if (!veiled(out, field, &key, true))
+            continue;
+        json_key(out->json, key);
+        put_object(out, field->type, item);
     }
     json_end_object(out->json);
 }
@@ -168,7 +171,10 @@ static void put_texts(const struct out *out, const struct field *field, const vo
         break;
     case FIELD_RESOURCES:
         list_for((const struct resource_list *)at, resource) {
-            json_key(json, resource->name);
+            struct str name = resource->name;
+            if (!veiled(out, field, &name, true))
+                continue;
+            json_key(json, name);
             put_quantity(json, resource->amount);
         }
         break;
@@ -240,7 +246,7 @@ static void put_value(const struct out *out, const struct field *field, const vo
         put_list(out, field->type, at);
         break;
     case FIELD_MAP:
-        put_map(out, field->type, at);
+        put_map(out, field, at);
         break;
     case FIELD_STRS:
     case FIELD_KEYS:
@@ -264,7 +270,7 @@ static void put_fields(const struct out *out, const struct type *type, const voi
         struct str text = { 0 };
         if (!is_written(field) || !has(field, at))
             continue;
-        if (is_text) {
+        if (is_text || field->kind == FIELD_RAW) {
             text = *(const struct str *)at;
             if (!veiled(out, field, &text, false))
                 continue;

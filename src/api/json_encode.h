@@ -9,8 +9,9 @@
 
 /* Who may put another text in the place of each text, for snapshots that tell no names. */
 struct json_veil {
-    /* `name` is the field's; `is_key`: the text is a key of a map. A text without a pointer: it is left out. */
-    struct str (*text)(void *user, const char *name, struct str text, bool is_key);
+    /* `is_key`: the text is a key of a map. A text without a pointer: it is left out. A FIELD_RAW may be left out,
+     * and nothing else. */
+    struct str (*text)(void *user, const struct field *field, struct str text, bool is_key);
     void *user;
 };
 

@@ -2,6 +2,7 @@
 #include "client/get.h"
 
 #include <pthread.h>
+#include <yyjson.h>
 
 #include "client/api.h"
 
@@ -31,12 +32,17 @@ static void on_done(void *user, struct http_response *response)
     pthread_mutex_unlock(&wait->lock);
 }
 
-/* The first line of an answer, without what a terminal would obey. */
+/* What a Status says, or the first line of another answer; without what a terminal would obey. */
 static void say_status(const struct wait *wait, struct error *err)
 {
     char words[WORDS_LEN_MAX + 1] = "";
-    for (size_t i = 0; i < wait->body.len && i < WORDS_LEN_MAX && wait->body.text[i] >= ' '; i++)
-        words[i] = wait->body.text[i];
+    yyjson_doc *doc = wait->body.len ? yyjson_read(wait->body.text, wait->body.len, 0) : NULL;
+    yyjson_val *message = yyjson_obj_get(yyjson_doc_get_root(doc), "message");
+    const char *text = yyjson_is_str(message) ? yyjson_get_str(message) : wait->body.text;
+    size_t len = yyjson_is_str(message) ? yyjson_get_len(message) : wait->body.len;
+    for (size_t i = 0; i < len && i < WORDS_LEN_MAX && (unsigned char)text[i] >= ' '; i++)
+        words[i] = text[i];
+    yyjson_doc_free(doc);
     error_set(err, -EACCES, "the answer is %d%s%s", wait->status, words[0] ? ": " : "", words);
 }
 

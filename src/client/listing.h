@@ -17,9 +17,16 @@ struct listing {
  * pod. `context` and `server` may be NULL; the latter is spoken to instead of the cluster's. */
 int usual_access(const char *kubeconfig, const char *context, const char *server, struct arena *arena,
                  struct kube_access *ret, struct error *err);
-/* With usual_access(). A kind that does not come within the patience is a failure that says why. */
-int listing_read(const char *kubeconfig, const char *context, int64_t patience_ms, struct listing *ret,
-                 struct error *err);
+struct listing_options {
+    const char *kubeconfig, *context; /* of usual_access() */
+    int64_t patience_ms;              /* how long nothing may come [60 s] */
+    /* Called with what has come so far, a few times a second or more often. NULL is fine. */
+    void (*on_progress)(size_t objects, double seconds);
+};
+
+/* All of it, or a failure that says why: where kinds are refused, at once and with all of them. */
+int listing_read(const struct listing_options *options, struct listing *ret, struct error *err);
+
 void listing_release(struct listing *listing);
 
 #endif

@@ -269,10 +269,20 @@ static void wait_at_gate(struct reflector *r, const struct http_response *respon
 {
     r->failures++;
     r->at_gate = true;
+    if (r->all->options.on_failure)
+        r->all->options.on_failure(r->all->options.user, r->watched->resource, 0, response->error.text);
     gate_wait(&r->all->gate, response->error.text);
 }
 
 /* ---- refusals ---- */
+
+/* In the words of client-go, which alerts look for. */
+static void log_failure(const struct reflector *r, struct error *err, int status)
+{
+    const char *what = r->phase == PHASE_LIST ? "list" : "watch";
+    error_prefix(err, "failed to %s %s", what, r->watched->resource);
+    log_error(err, "Failed to watch", about(r), log_int("status", status));
+}
 
 static void complain(struct reflector *r, const struct http_response *response)
 {
@@ -285,8 +295,10 @@ static void complain(struct reflector *r, const struct http_response *response)
     rest_status(response, &arena, &status);
     struct str sentence = rest_sentence(response, &status, &arena);
     error_set(&err, 0, STR_FMT, STR_ARG(sentence));
-    log_error(&err, r->phase == PHASE_LIST ? "Failed to list" : "Failed to watch", about(r),
-              log_int("status", response->status));
+    if (r->all->options.on_failure)
+        r->all->options.on_failure(r->all->options.user, r->watched->resource, response->status, err.text);
+    else
+        log_failure(r, &err, response->status);
 }
 
 /* Not served: by an older name perhaps, or not at all. */

@@ -44,6 +44,10 @@ struct reflector_options {
     int64_t absent_ms;       /* until a kind that is not served is asked for again [180000] */
     int64_t watch_ms_min;    /* a watch takes this long, or up to twice as long [300000] */
     size_t page_bytes_max;   /* of a page of a list [64 MiB] */
+    /* Told why a request failed, on the I/O thread; refusals are told here instead of the log. `status` is 0 where
+     * there was no answer. NULL is fine. */
+    void (*on_failure)(void *user, const char *resource, int status, const char *why);
+    void *user;
     uint64_t
         whole_kinds; /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
 };

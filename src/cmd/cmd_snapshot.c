@@ -5,7 +5,10 @@
 #include "cmd/common.h"
 #include "sim/anonymize.h"
 
+enum { PIECE_BYTES = 1 << 20 };
+
 struct snapshot_settings {
+    struct texts files;
     const char *kubeconfig, *context;
     bool anonymize;
 };
@@ -16,59 +19,116 @@ static const struct option_row rows[] = {
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct snapshot_settings, context),
       "Another context than the current one of the kubeconfig." },
     { 0, "anonymize", NULL, OPTION_FLAG, offsetof(struct snapshot_settings, anonymize),
-      "Replace names, label values and images by x1, x2, ..., and leave\nout annotations, messages and "
-      "addresses." },
+      "Replace names, labels and images by x1, x2, ..., and leave out\nannotations, messages and addresses. "
+      "What is decided stays the\nsame, up to the names." },
+    { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct snapshot_settings, files),
+      "Objects of a file or folder instead of a cluster, as for\n`berth simulate`: to anonymize what was "
+      "saved before." },
 };
 
 extern const struct command command_snapshot;
 
+/* ---- what there is ---- */
+
+struct objects {
+    struct listing listing; /* of a cluster, or */
+    struct load load;       /* of files */
+    VEC(struct object) list;
+};
+
+static void objects_release(struct objects *objects)
+{
+    vec_release(&objects->list);
+    load_release(&objects->load);
+    listing_release(&objects->listing);
+}
+
+static int read_files(struct objects *objects, const struct texts *files, struct error *err)
+{
+    vec_for(&files->list, path) {
+        int r = load_path(&objects->load, *path, err);
+        if (r < 0)
+            return r;
+    }
+    load_warn(&objects->load);
+    vec_for(&objects->load.finished, pod) /* they count as replicas of controllers */
+        *vec_push(&objects->list) = (struct object){ .kind = KIND_POD, .ptr = *pod, .meta = &(*pod)->meta };
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        vec_for(&objects->load.objects[kind], meta)
+            *vec_push(&objects->list) =
+                (struct object){ .kind = (enum api_kind)kind, .ptr = *meta, .meta = *meta };
+    return 0;
+}
+
+/* Kind by kind, whichever came first: the same cluster is the same file. */
+static int read_cluster(struct objects *objects, const struct snapshot_settings *settings, struct error *err)
+{
+    int r = list_cluster(settings->kubeconfig, settings->context, &objects->listing, err);
+    for (int kind = KIND_UNKNOWN + 1; r == 0 && kind < KIND_COUNT; kind++)
+        vec_for(&objects->listing.objects, live)
+            if ((int)(*live)->object.kind == kind)
+                *vec_push(&objects->list) = (*live)->object;
+    return r;
+}
+
+/* ---- what is told of it ---- */
+
 /* A List with an object on each line: JSON, which is YAML too. */
-static int write_list(const struct listing *listing, const struct json_veil *veil)
+static int write_list(const struct objects *objects, const struct json_veil *veil)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
     strbuf_puts(&out, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
-    for (size_t i = 0; i < listing->objects.len; i++) {
+    for (size_t i = 0; i < objects->list.len; i++) {
         strbuf_puts(&out, i ? ",\n" : "\n");
         struct json_writer json = json_writer(&out, JSON_COMPACT);
-        object_encode_json(&listing->objects.items[i]->object, veil, &json);
-        if (out.len < 1 << 20)
+        object_encode_json(&objects->list.items[i], veil, &json);
+        if (out.len < PIECE_BYTES)
             continue;
-        if (fwrite(out.text, 1, out.len, stdout) != out.len)
-            break; /* finish() meets the same trouble, and says so */
-        strbuf_clear(&out);
+        int code = finish(&term);
+        if (code != EXIT_DONE)
+            return code;
     }
     strbuf_puts(&out, "\n]}\n");
     return finish(&term);
 }
 
 /* What kubectl apply keeps there is the whole object, environment and all. */
-static struct str without_copies(void *user, const char *name, struct str text, bool is_key)
+static struct str without_copies(void *user, const struct field *field, struct str text, bool is_key)
 {
     (void)user;
-    if (is_key && strcmp(name, "annotations") == 0 &&
+    if (is_key && strcmp(field->name, "annotations") == 0 &&
         str_is(text, "kubectl.kubernetes.io/last-applied-configuration"))
         return (struct str){ 0 };
     return text.ptr ? text : STR("");
 }
 
+static int write_anonymized(const struct objects *objects)
+{
+    struct anonymizer anonymizer = { 0 };
+    vec_for(&objects->list, object)
+        anonymizer_look(&anonymizer, object);
+    struct json_veil veil = anonymizer_veil(&anonymizer);
+    int code = write_list(objects, &veil);
+    if (anonymizer.has_expressions)
+        fputs(
+            "berth: note: expressions that select devices, and the attributes that they ask about, stay as\n"
+            "they are, but for the names of drivers\n",
+            stderr);
+    anonymizer_release(&anonymizer);
+    return code;
+}
+
 static int save(const struct snapshot_settings *settings)
 {
+    _cleanup_(objects_release) struct objects objects = { 0 };
     struct error err = { "" };
-    struct listing listing = { 0 };
-    struct anonymizer anonymizer = { 0 };
-    if (listing_read(settings->kubeconfig, settings->context, LISTING_MS, &listing, &err) < 0)
+    int r = settings->files.list.len ? read_files(&objects, &settings->files, &err)
+                                     : read_cluster(&objects, settings, &err);
+    if (r < 0)
         return fail(EXIT_INPUT, &err);
-    struct json_veil veil = { without_copies, NULL };
-    if (settings->anonymize) {
-        veil = anonymizer_veil(&anonymizer);
-        vec_for(&listing.objects, live)
-            anonymizer_look(&anonymizer, &(*live)->object);
-    }
-    int code = write_list(&listing, &veil);
-    anonymizer_release(&anonymizer);
-    listing_release(&listing);
-    return code;
+    return settings->anonymize ? write_anonymized(&objects)
+                               : write_list(&objects, &(struct json_veil){ without_copies, NULL });
 }
 
 static int run(int argc, char **argv)
@@ -76,26 +136,30 @@ static int run(int argc, char **argv)
     struct snapshot_settings settings = { 0 };
     _cleanup_(texts_release) struct texts words = { 0 };
     int r = options_start(&command_snapshot, argc, argv, &settings, &words);
-    if (r >= 0)
-        return r;
-    if (words.list.len) {
-        fprintf(stderr,
-                "berth: snapshot does not know what to do with \"%s\"\nTry `berth snapshot --help`.\n",
-                words.list.items[0]);
-        return EXIT_INPUT;
-    }
-    return save(&settings);
+    const char *wrong = NULL;
+    if (r < 0 && words.list.len)
+        wrong = "it takes no words, only options, and writes to standard output";
+    else if (r < 0 && settings.files.list.len && (settings.kubeconfig || settings.context))
+        wrong = "it saves objects of files (-f), or those of a cluster (--kubeconfig, --context)";
+    if (wrong)
+        fprintf(stderr, "berth: snapshot: %s\nTry `berth snapshot --help`.\n", wrong);
+    if (r < 0)
+        r = wrong ? EXIT_INPUT : save(&settings);
+    texts_release(&settings.files);
+    return r;
 }
 
 const struct command command_snapshot = {
     .name = "snapshot",
     .summary = "Saves what a scheduler sees of a live cluster, for later.",
-    .usage = "[--kubeconfig FILE] [--context NAME] [--anonymize] > cluster.yaml",
+    .usage = "[--kubeconfig FILE] [--context NAME] [-f PATH...] [--anonymize] > cluster.yaml",
     .purpose = "Lists nodes, pods, volumes, claims and all else that decides where pods go, and prints it\n"
                "as one List that `berth explain`, `berth simulate` and kubectl read. Secrets are not asked\n"
-               "for, and values of environment variables, commands and the like are not in it.",
+               "for, and values of environment variables, commands and the like are not in it. The rights\n"
+               "of kube-scheduler's stock role are enough; without one of them nothing is written.",
     .examples = "  berth snapshot > cluster.yaml\n"
                 "  berth snapshot --anonymize > for-the-bug-report.yaml\n"
+                "  berth snapshot --anonymize -f cluster.yaml > for-the-bug-report.yaml\n"
                 "  berth simulate -f cluster.yaml -f new-deployment.yaml\n",
     .options = rows,
     .options_len = ARRAY_SIZE(rows),
