@@ -6,9 +6,10 @@
 
 #include "codec/decimal.h"
 
-/* How long is the UTF-8 sequence at the start of these bytes? 0: they are none. */
-static size_t utf8_len(const unsigned char *text, size_t len)
+size_t json_utf8_len(struct str bytes)
 {
+    const unsigned char *text = (const unsigned char *)bytes.ptr;
+    size_t len = bytes.len;
     unsigned char first = text[0];
     if (first < 0x80)
         return 1;
@@ -47,7 +48,7 @@ void json_quote(struct strbuf *out, struct str text)
     while (i < text.len) {
         unsigned char c = bytes[i];
         bool escaped = c < 0x20 || c == '"' || c == '\\';
-        size_t len = escaped ? 0 : utf8_len(bytes + i, text.len - i);
+        size_t len = escaped ? 0 : json_utf8_len(str_slice(text, i, text.len));
         if (len) {
             i += len;
             continue;

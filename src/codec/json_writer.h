@@ -56,5 +56,7 @@ void json_member_bool(struct json_writer *json, const char *key, bool value);
 
 /* One string with its quotes, outside of any writer. */
 void json_quote(struct strbuf *out, struct str text);
+/* How long is the UTF-8 sequence at the start of these bytes, of which there is one at least? 0: they are none. */
+size_t json_utf8_len(struct str bytes);
 
 #endif

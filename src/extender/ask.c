@@ -1,6 +1,8 @@
 /* ask.c: see ask.h. */
 #include "extender/ask.h"
 
+#include <stdlib.h>
+
 #include "extender/whole.h"
 
 static void put_null(struct json_writer *json, const char *key)
@@ -64,6 +66,16 @@ int ask_nodes(struct strbuf *out, const struct cycle *cycle, struct row_list nod
 }
 
 /* ---- victims ---- */
+struct by_name {
+    struct str node;
+    const struct preempt_candidate *candidate;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct by_name *)a)->node, ((const struct by_name *)b)->node);
+}
+
 static int put_victims(struct json_writer *json, const struct cycle *cycle,
                        const struct preempt_candidate *candidate, bool node_names, struct error *err)
 {
@@ -88,6 +100,26 @@ static int put_victims(struct json_writer *json, const struct cycle *cycle,
     return r;
 }
 
+/* By node, as Go writes a map: who takes the first of an answer takes the same one. */
+static int put_candidates(struct json_writer *json, const struct cycle *cycle,
+                          const struct preempt_candidate *candidates, uint32_t len, bool node_names,
+                          struct error *err)
+{
+    struct by_name *sorted = arena_array(cycle->arena, struct by_name, len);
+    int r = 0;
+    for (uint32_t i = 0; i < len; i++)
+        sorted[i] = (struct by_name){ cluster_node_name(cycle->cluster, candidates[i].row), &candidates[i] };
+    if (len)
+        qsort(sorted, len, sizeof(*sorted), by_name);
+    json_begin_object(json);
+    for (uint32_t i = 0; i < len && r == 0; i++) {
+        json_key(json, sorted[i].node);
+        r = put_victims(json, cycle, sorted[i].candidate, node_names, err);
+    }
+    json_end_object(json);
+    return r;
+}
+
 int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct preempt_candidate *candidates,
                 uint32_t len, bool node_names, struct error *err)
 {
@@ -96,14 +128,12 @@ int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct pree
     int r = put_pod(&json, cycle, err);
     if (r < 0)
         return r;
-    put_null(&json, node_names ? "NodeNameToVictims" : "NodeNameToMetaVictims");
+    if (node_names)
+        put_null(&json, "NodeNameToVictims");
     json_key(&json, node_names ? STR("NodeNameToMetaVictims") : STR("NodeNameToVictims"));
-    json_begin_object(&json);
-    for (uint32_t i = 0; i < len && r == 0; i++) {
-        json_key(&json, cluster_node_name(cycle->cluster, candidates[i].row));
-        r = put_victims(&json, cycle, &candidates[i], node_names, err);
-    }
-    json_end_object(&json);
+    r = put_candidates(&json, cycle, candidates, len, node_names, err);
+    if (!node_names)
+        put_null(&json, "NodeNameToMetaVictims");
     json_end_object(&json);
     return r;
 }

@@ -99,10 +99,12 @@ void call_begin(struct call *call, struct call_desk *desk, struct exchange excha
     call->exchange.on_sent = on_sent;
     call->exchange.user = call;
     pthread_mutex_lock(&desk->lock);
-    if (desk->ending)
+    if (desk->ending) {
         error_set(&call->error, -ESHUTDOWN, "Post \"%s\": the scheduler is ending", exchange.url.text);
-    else
+        error_mask(&call->error);
+    } else {
         call->begun = exchange_send(&call->exchange, &call->id, &call->error) == 0;
+    }
     if (call->begun)
         join(call);
     pthread_mutex_unlock(&desk->lock);

@@ -1,6 +1,14 @@
 /* exchange.c: see exchange.h. */
 #include "extender/exchange.h"
 
+#include <ctype.h>
+
+#include "extender/syntax.h"
+
+#ifndef BERTH_VERSION
+#define BERTH_VERSION "unknown"
+#endif
+
 /* Of one exchange in all, without repetitions, as in Go. */
 enum { REQUESTS_MAX = 10 };
 static const int64_t NS_PER_MS = 1000000;
@@ -29,17 +37,26 @@ static bool may_leave(void *user)
 
 static void on_response(void *user, struct http_response *response);
 
+/* Of a failure the code is enough: what else there is to say may take until the end of the time. */
+static void on_start(void *user, uint64_t id, int status)
+{
+    const struct exchange *exchange = user;
+    if (status >= 400)
+        http_cancel(exchange->target->client, id);
+}
+
 static int request(struct exchange *exchange, uint64_t *ret_id, struct error *err)
 {
-    static const struct http_header headers[] = { { "Content-Type", "application/json" } };
-    static const struct http_callbacks callbacks = { .on_done = on_response };
+    static const struct http_header headers[] = { { "User-Agent", "berth/" BERTH_VERSION },
+                                                  { "Content-Type", "application/json" } };
+    static const struct http_callbacks callbacks = { .on_start = on_start, .on_done = on_response };
     const struct exchange_target *target = exchange->target;
     return http_send(target->client,
                      &(struct http_request){
                          .method = exchange->bare ? "GET" : "POST",
                          .url = place_of(exchange),
                          .headers = headers,
-                         .header_count = exchange->bare ? 0 : ARRAY_SIZE(headers),
+                         .header_count = ARRAY_SIZE(headers) - exchange->bare,
                          .body = exchange->bare ? STR("") : strbuf_slice(&exchange->question),
                          .tls = target->tls,
                          .gzip = true,
@@ -55,26 +72,96 @@ static int request(struct exchange *exchange, uint64_t *ret_id, struct error *er
 
 /* ---- what came of it ---- */
 /* Go's words for what happens every day, net/http's own for the rest. */
+static const struct {
+    enum http_failure failure;
+    const char *found, *words;
+} known[] = {
+    { HTTP_FAILURE_TIMEOUT, "",
+      "context deadline exceeded (Client.Timeout exceeded while awaiting headers)" },
+    { HTTP_FAILURE_BROKEN, "Empty reply", "EOF" },
+    { HTTP_FAILURE_TLS, "wrong version number", "http: server gave HTTP response to HTTPS client" },
+    { HTTP_FAILURE_TLS, "self-signed",
+      "tls: failed to verify certificate: x509: certificate signed by unknown authority" },
+    { HTTP_FAILURE_TLS, "local issuer",
+      "tls: failed to verify certificate: x509: certificate signed by unknown authority" },
+};
+
+/* The host of a URL and its port, which may go without saying. */
+static void put_address(struct strbuf *out, const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t len = strcspn(host, "/?#");
+    const char *user = memchr(host, '@', len);
+    if (user) {
+        len -= (size_t)(user + 1 - host);
+        host = user + 1;
+    }
+    const char *colon = memrchr(host, ':', len), *bracket = memrchr(host, ']', len);
+    bool has_port = colon && colon > bracket;
+    strbuf_printf(out, "%.*s%s", (int)len, host,
+                  has_port                        ? ""
+                  : strncmp(url, "https", 5) == 0 ? ":443"
+                                                  : ":80");
+}
+
+static int without_answer(const struct exchange *exchange, const struct http_response *response,
+                          struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf why = { 0 };
+    const char *words = response->error.text;
+    for (size_t i = ARRAY_SIZE(known); i-- > 0;)
+        if (response->failure == known[i].failure && strstr(response->error.text, known[i].found))
+            words = known[i].words;
+    if (response->os_error) {
+        strbuf_printf(&why, "dial tcp ");
+        put_address(&why, place_of(exchange));
+        strbuf_printf(&why, ": connect: %s", strerror(response->os_error));
+        for (char *c = strrchr(why.text, ':') + 2; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        words = why.text;
+    }
+    return error_set(err, -EIO, "Post \"%s\": %s", place_of(exchange), words);
+}
+
+/* An answer that does not end, or not well. Go takes the first value and does not care what follows it. */
+static int half_answer(const struct exchange *exchange, const struct http_response *response,
+                       struct error *err)
+{
+    struct error problem;
+    int r = syntax_check(strbuf_slice(response->body), &problem);
+    if (r == 0)
+        return 0;
+    if (response->failure == HTTP_FAILURE_TIMEOUT)
+        return error_set(
+            err, -ETIMEDOUT,
+            "context deadline exceeded (Client.Timeout or context cancellation while reading body)");
+    if (response->body->len && r == -ENODATA)
+        return error_set(err, -EIO, "%s", problem.text);
+    return error_set(err, -EIO, "Post \"%s\": %s", place_of(exchange), response->error.text);
+}
+
 static int verdict(const struct exchange *exchange, const struct http_response *response, struct error *err)
 {
-    const char *why = response->error.text;
     if (response->status && response->status != 200)
         return error_set(err, -EREMOTEIO, "failed %s with extender at URL %s, code %d", exchange->verb_text,
                          exchange->url.text, response->status);
     if (response->outcome == HTTP_ANSWERED)
         return 0;
-    bool begun = response->status != 0;
-    if (response->failure == HTTP_FAILURE_TIMEOUT && begun)
-        return error_set(
-            err, -ETIMEDOUT,
-            "context deadline exceeded (Client.Timeout or context cancellation while reading body)");
-    if (response->failure == HTTP_FAILURE_TIMEOUT)
-        why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
-    return error_set(err, -EIO, "Post \"%s\": %s", place_of(exchange), why);
+    bool ran_out = response->failure == HTTP_FAILURE_TIMEOUT || response->failure == HTTP_FAILURE_BROKEN;
+    return response->status && ran_out ? half_answer(exchange, response, err)
+                                       : without_answer(exchange, response, err);
 }
 
+/* What is said of a failure gets into conditions, events and logs. */
 static void done(struct exchange *exchange, struct strbuf *answer, const struct error *problem)
 {
+    struct error shown;
+    if (problem) {
+        shown = *problem;
+        error_mask(&shown);
+        problem = &shown;
+    }
     struct exchange_count *count = &exchange->target->counts[exchange->verb];
     atomic_fetch_add(&count->calls, 1);
     atomic_fetch_add(&count->failures, problem != NULL);
@@ -148,9 +235,11 @@ int exchange_send(struct exchange *exchange, uint64_t *ret_id, struct error *err
     struct error problem;
     exchange->begun_ns = http_now_ns();
     int r = request(exchange, ret_id, &problem);
-    if (r < 0)
-        return error_set(err, r, "Post \"%s\": %s", exchange->url.text, problem.text);
-    return 0;
+    if (r == 0)
+        return 0;
+    error_set(err, r, "Post \"%s\": %s", exchange->url.text, problem.text);
+    error_mask(err);
+    return r;
 }
 
 void exchange_release(struct exchange *exchange)

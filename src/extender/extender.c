@@ -144,12 +144,13 @@ static void bind_free(struct bind *bind)
     free(bind);
 }
 
-static void tell(const struct bind *bind, const struct error *problem)
+/* An empty problem is none. */
+static void tell(const struct bind *bind, struct str problem)
 {
     const struct http_extenders_options *options = &bind->all->options;
-    options->on_answer(options->user, bind->ticket,
-                       &(struct answer){ .kind = problem ? ANSWER_REFUSED : ANSWER_DONE,
-                                         .message = problem ? str_from(problem->text) : STR("") });
+    options->on_answer(
+        options->user, bind->ticket,
+        &(struct answer){ .kind = problem.len ? ANSWER_REFUSED : ANSWER_DONE, .message = problem });
 }
 
 static void bind_done(void *user, struct strbuf *answer, const struct error *problem)
@@ -158,13 +159,9 @@ static void bind_done(void *user, struct strbuf *answer, const struct error *pro
     struct arena arena = { 0 };
     struct str message = STR("");
     struct error err;
-    if (!problem) {
-        int r = reply_bind(strbuf_slice(answer), &arena, &message, &err);
-        if (r == 0 && message.len)
-            r = error_set(&err, -EREMOTEIO, STR_FMT, STR_ARG(message));
-        problem = r < 0 ? &err : NULL;
-    }
-    tell(bind, problem);
+    if (!problem && reply_bind(strbuf_slice(answer), &arena, &message, &err) < 0)
+        problem = &err;
+    tell(bind, problem ? str_from(problem->text) : message);
     arena_release(&arena);
     bind_free(bind);
 }
@@ -190,7 +187,7 @@ static void bind_pod(struct extender *extender, const struct effect *effect)
     bind->exchange.user = bind;
     if (exchange_send(&bind->exchange, NULL, &err) == 0)
         return;
-    tell(bind, &err);
+    tell(bind, str_from(err.text));
     bind_free(bind);
 }
 
@@ -224,12 +221,20 @@ static int64_t timeout_ms(const struct extender_config *config)
     return MIN(MAX(config->http_timeout_ns / NS_PER_MS, 1), TIMEOUT_MS_MAX);
 }
 
+/* How it is called in logs and explanations. */
+static struct str name_of(struct arena *arena, const struct extender_config *config)
+{
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    strbuf_masked(&name, config->url_prefix);
+    return arena_str(arena, strbuf_slice(&name));
+}
+
 static int add(struct http_extenders *all, const struct extender_config *config, struct error *err)
 {
     struct http_extender *self = arena_new(&all->arena, struct http_extender);
     *self = (struct http_extender){
         .base = { .calls = &calls,
-                  .name = config->url_prefix,
+                  .name = name_of(&all->arena, config),
                   .filters = config->filter_verb.len,
                   .prioritizes = config->prioritize_verb.len,
                   .preempts = config->preempt_verb.len,

@@ -169,6 +169,14 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b" ")
             time.sleep(0.05)
 
+    def be_wordy(self):
+        """Says all that there is to say, and then does not end."""
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.wfile.write(json.dumps(self.fair()).encode())
+        self.hang_up()
+
     def be_late(self):
         time.sleep(5)
         self.be_fair()

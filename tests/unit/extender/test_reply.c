@@ -20,6 +20,9 @@ static struct reply reply_of(struct fixture *f, const char *text)
     return (struct reply){ .extender = STR("http://x"), .cycle = &f->cycle, .text = str_from(text) };
 }
 
+/* Go's words for a value of another type. */
+#define GO(value, field, type) "json: cannot unmarshal " value " into Go struct field " field " of type " type
+
 /* ---- filter: a and b are asked about ---- */
 struct filter_case {
     const char *name, *text;
@@ -62,21 +65,21 @@ static const struct filter_case filter_cases[] = {
       NOT_ASKED("zzz") },
     { "an object without a name", "{\"Nodes\":{\"items\":[{}]}}", false, NOT_ASKED("") },
     { "an error", "{\"Error\":\"out of order\",\"NodeNames\":[\"a\"]}", true, "out of order" },
-    { "empty", "", true, "the answer is empty" },
-    { "not JSON", "oops", true, "the answer is not JSON: wrong at byte 0" },
-    { "a list", "[]", true, "the answer: expected an object, found array" },
+    { "empty", "", true, "EOF" },
+    { "not JSON", "oops", true, "invalid character 'o' looking for beginning of value" },
+    { "a list", "[]", true, "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult" },
     { "names of another type", "{\"NodeNames\":\"a\"}", true,
-      "the answer's NodeNames: expected a list, found string" },
+      GO("string", "ExtenderFilterResult.NodeNames", "[]string") },
     { "a number as a name", "{\"NodeNames\":[1]}", true,
-      "the answer's NodeNames: expected a string, found uint" },
+      GO("number", "ExtenderFilterResult.NodeNames", "string") },
     { "objects of another type", "{\"Nodes\":[]}", false,
-      "the answer's Nodes: expected an object, found array" },
+      GO("array", "ExtenderFilterResult.Nodes", "v1.NodeList") },
     { "items of another type", "{\"Nodes\":{\"items\":[3]}}", false,
-      "the answer's Nodes.items: expected an object, found uint" },
+      GO("number", "NodeList.Nodes.items", "v1.Node") },
     { "a message of another type", "{\"FailedNodes\":{\"a\":[]}}", true,
-      "the answer's FailedNodes: expected a string, found array" },
+      GO("array", "ExtenderFilterResult.FailedNodes", "string") },
     { "an error of another type", "{\"Error\":{}}", true,
-      "the answer's Error: expected a string, found object" },
+      GO("object", "ExtenderFilterResult.Error", "string") },
 };
 
 static void show_filtered(struct strbuf *out, const struct fixture *f,
@@ -130,14 +133,12 @@ static const struct {
     { "without a score", "[{\"Host\":\"a\"}]", "a=0" },
     { "null", "null", "" },
     { "nulls", "[null,{\"Host\":null,\"Score\":null}]", "" },
-    { "an object", "{}", "the answer: expected a list, found object" },
-    { "items of another type", "[1]", "the answer's scores: expected an object, found uint" },
-    { "a broken number", "[{\"Host\":\"a\",\"Score\":1.5}]",
-      "the answer's Score: expected a whole number of 64 bits, found real" },
+    { "an object", "{}", "json: cannot unmarshal object into Go value of type v1.HostPriorityList" },
+    { "items of another type", "[1]", "json: cannot unmarshal number into Go value of type v1.HostPriority" },
+    { "a broken number", "[{\"Host\":\"a\",\"Score\":1.5}]", GO("number", "HostPriority.Score", "int64") },
     { "a number that is too large", "[{\"Host\":\"a\",\"Score\":9223372036854775808}]",
-      "the answer's Score: expected a whole number of 64 bits, found uint" },
-    { "a number as text", "[{\"Host\":\"a\",\"Score\":\"5\"}]",
-      "the answer's Score: expected a whole number of 64 bits, found string" },
+      GO("number", "HostPriority.Score", "int64") },
+    { "a number as text", "[{\"Host\":\"a\",\"Score\":\"5\"}]", GO("string", "HostPriority.Score", "int64") },
 };
 
 static void test_score(void **state)
@@ -191,14 +192,15 @@ static const struct {
       "extender: http://x claims to preempt pod (UID: &{}) on node: a, but the pod is not found on that "
       "node" },
     { "null for a node", VICTIMS("\"a\":null"),
-      "the answer's NodeNameToMetaVictims: expected an object, found null" },
+      GO("null", "ExtenderPreemptionResult.NodeNameToMetaVictims", "v1.MetaVictims") },
     { "null for a pod", VICTIMS("\"a\":{\"Pods\":[null]}"),
-      "the answer's Pods: expected an object, found null" },
-    { "a list", VICTIMS("\"a\":[]"), "the answer's NodeNameToMetaVictims: expected an object, found array" },
+      GO("null", "MetaVictims.NodeNameToMetaVictims.Pods", "v1.MetaPod") },
+    { "a list", VICTIMS("\"a\":[]"),
+      GO("array", "ExtenderPreemptionResult.NodeNameToMetaVictims", "v1.MetaVictims") },
     { "pods of another type", VICTIMS("\"a\":{\"Pods\":{}}"),
-      "the answer's Pods: expected a list, found object" },
+      GO("object", "MetaVictims.NodeNameToMetaVictims.Pods", "[]*v1.MetaPod") },
     { "violations of another type", VICTIMS("\"a\":{\"NumPDBViolations\":\"1\"}"),
-      "the answer's NumPDBViolations: expected a whole number of 64 bits, found string" },
+      GO("string", "MetaVictims.NodeNameToMetaVictims.NumPDBViolations", "int64") },
 };
 
 static void show_candidate(struct strbuf *out, const struct fixture *f,
@@ -242,9 +244,9 @@ static const struct {
     { "null", "" },
     { "{\"Error\":\"\"}", "" },
     { "{\"error\":\"no such pod\"}", "no such pod" },
-    { "", "the answer is empty" },
-    { "{\"Error\":1}", "the answer's Error: expected a string, found uint" },
-    { "\"fine\"", "the answer: expected an object, found string" },
+    { "", "EOF" },
+    { "{\"Error\":1}", GO("number", "ExtenderBindingResult.Error", "string") },
+    { "\"fine\"", "json: cannot unmarshal string into Go value of type v1.ExtenderBindingResult" },
 };
 
 static void test_bind(void **state)
