@@ -183,7 +183,7 @@ static size_t utf8_len(struct str text, size_t at)
     return overlong || surrogate || beyond ? 0 : len;
 }
 
-/* A scrape with one byte that is not UTF-8 is lost whole, and a zero ends a value here. */
+/* A scrape with one byte that is not UTF-8 is lost whole. */
 static void add_clean(struct strbuf *out, struct str text)
 {
     for (size_t i = 0; i < text.len;) {
@@ -194,7 +194,6 @@ static void add_clean(struct strbuf *out, struct str text)
             strbuf_puts(out, "\xef\xbf\xbd");
         i += len ? len : 1;
     }
-    strbuf_add(out, "", 1);
 }
 
 static bool is_allowed(const struct family *family, size_t label, struct str value)
@@ -222,6 +221,7 @@ struct metric *metric_get(struct metrics *metrics, size_t family_at, const struc
         bool allowed = is_allowed(family, label, values[label]);
         unexpected += !allowed;
         add_clean(&key, allowed ? values[label] : STR("unexpected"));
+        strbuf_add(&key, "", 1); /* ends a value here */
     }
     struct cell *cell = strmap_get(&family->by_key, strbuf_slice(&key));
     if (!cell) {
@@ -361,10 +361,12 @@ static void print_head(struct printer *printer, const struct metric_info *info)
     static const char *const stabilities[] = { "[INTERNAL] ", "[ALPHA] ", "[BETA] ", "[STABLE] ", "" };
     static const char *const types[] = { "counter", "counter", "gauge", "histogram" };
     struct str name = family_name(printer, info);
+    _cleanup_(strbuf_release) struct strbuf help = { 0 };
+    add_clean(&help, str_from(info->help));
     strbuf_printf(printer->out, "# HELP " STR_FMT " %s", STR_ARG(name), stabilities[info->stability]);
     if (info->deprecated)
         strbuf_printf(printer->out, "(Deprecated since %s) ", info->deprecated);
-    print_escaped(printer, str_from(info->help), printer->open);
+    print_escaped(printer, strbuf_slice(&help), printer->open);
     strbuf_printf(printer->out, "\n# TYPE " STR_FMT " %s\n", STR_ARG(name), types[info->type]);
 }
 

@@ -61,6 +61,9 @@ static void on_notice(void *context, const struct notice *notice)
         log_info(2, "Successfully bound pod to node", pod_ref(notice->pod), log_str("node", notice->node),
                  log_int("evaluatedNodes", notice->decision->examined),
                  log_int("feasibleNodes", notice->decision->feasible));
+    else if (notice->rejected)
+        log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(notice->pod),
+                 log_str("err", notice->message));
     else {
         struct error err;
         error_set(&err, 0, STR_FMT, STR_ARG(notice->message));
@@ -129,6 +132,11 @@ static struct engine_setup lend(struct core *core, const struct engine_setup *se
     lent->extenders = journal_extenders(core->options.journal, setup->extenders);
     lent->owner = setup->owner;
     return (struct engine_setup){ setup->config, setup->registry, lent->extenders, lent };
+}
+
+const void *core_owner(const void *generation_owner)
+{
+    return ((const struct lent *)generation_owner)->owner;
 }
 
 static void take_back(struct core *core, struct lent *lent)
@@ -229,6 +237,12 @@ void core_free(struct core *core)
 }
 
 /* ---- letters ---- */
+static void call_of(struct letter *letter)
+{
+    letter->drop = NULL; /* the context is the call's */
+    letter->call(letter->context);
+}
+
 static void read_letters(struct core *core, struct letter *letter)
 {
     while (letter) {
@@ -238,7 +252,7 @@ static void read_letters(struct core *core, struct letter *letter)
         if (letter->kind == LETTER_ANSWER)
             engine_answer(&core->engine, letter->ticket, &letter->answer, now_ns);
         else if (letter->kind == LETTER_CALL)
-            letter->call(letter->context);
+            call_of(letter);
         else
             mirror_apply(&core->mirror, letter, now_ns);
         letter_free(letter);
@@ -346,8 +360,9 @@ static void drop_letters(struct core *core)
     while (letter) {
         struct letter *next = letter->next;
         if (letter->kind == LETTER_CALL)
-            core_call(core, letter->call, letter->context);
-        letter_free(letter);
+            inbox_post(core->options.inbox, letter);
+        else
+            letter_free(letter);
         letter = next;
     }
 }
@@ -496,7 +511,11 @@ void core_reconfigure(struct core *core, const struct engine_setup *setup,
 {
     struct change *change = xcalloc(1, sizeof(*change));
     *change = (struct change){ core, *setup, done, user };
-    core_call(core, reconfigure, change);
+    struct letter *letter = letter_new(LETTER_CALL);
+    letter->call = reconfigure;
+    letter->drop = free; /* the core may end before it comes to this */
+    letter->context = change;
+    inbox_post(core->options.inbox, letter);
 }
 
 bool core_ready(const struct core *core)

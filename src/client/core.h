@@ -61,12 +61,15 @@ void core_lead(struct core *core);
 /* Runs on the core thread, between two decisions. */
 void core_call(struct core *core, void (*call)(void *context), void *context);
 /* Another configuration from now on (engine_reconfigure()), between two decisions. `done` is called on the core thread,
- * with 0 or with the sentence why nothing changed; then the owner stays the caller's. */
+ * with 0 or with the sentence why nothing changed; then the owner stays the caller's. So it does where the core ends
+ * before, and `done` is not called. */
 void core_reconfigure(struct core *core, const struct engine_setup *setup,
                       void (*done)(void *user, int result, const struct error *err), void *user);
 /* Has everything been listed once? From any thread. */
 bool core_ready(const struct core *core);
 /* For calls on the core thread. */
 struct engine *core_engine(struct core *core);
+/* Whose a generation of the core's engine is: the owner that the core was given with it. */
+const void *core_owner(const void *generation_owner);
 
 #endif

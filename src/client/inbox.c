@@ -54,6 +54,8 @@ void letter_free(struct letter *letter)
     if (!letter)
         return;
     live_object_free(letter->object);
+    if (letter->drop)
+        letter->drop(letter->context);
     arena_release(&letter->texts);
     strbuf_release(&letter->record);
     free(letter);

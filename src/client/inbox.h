@@ -43,6 +43,8 @@ struct letter {
     struct arena texts;
     struct strbuf record; /* what a journal keeps of it; empty without one */
     void (*call)(void *context);
+    void (*drop)(
+        void *context); /* CALL: frees the context of a letter that is never called; NULL: nothing to free */
     void *context;
 };
 
@@ -52,7 +54,7 @@ struct inbox *inbox_new(void);
 void inbox_free(struct inbox *inbox);
 /* A zeroed letter of a kind. */
 struct letter *letter_new(enum letter_kind kind);
-/* Frees the letter, and its object if it still has one. */
+/* Frees the letter, with its object and its context if it still has them. */
 void letter_free(struct letter *letter);
 /* From now on each letter goes through this on the thread that posts it, before it is in the inbox. Before anybody
  * posts. */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "cmd/plugins.h"
+#include "cmd/reload_trial.h"
 #include "config/change.h"
 #include "net/file_watch.h"
 #include "serve/families.h"
@@ -42,7 +43,7 @@ struct reload {
     struct metric *results[RELOAD_RESULT_COUNT], *success, *success_at;
     pthread_t thread;
     bool is_running;
-    int wake; /* an eventfd */
+    int wake, stop; /* eventfds; that it is to stop is heard during a trial, too */
 
     pthread_mutex_t lock;
     struct config_generation *current;     /* in effect */
@@ -60,11 +61,16 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void wake(struct reload *reload)
+static void ring(int fd)
 {
     uint64_t one = 1;
-    while (write(reload->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+    while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
         ;
+}
+
+static void wake(struct reload *reload)
+{
+    ring(reload->wake);
 }
 
 static struct str path_of(const struct reload *reload)
@@ -241,11 +247,23 @@ static void warn(const struct reload *reload, const struct config_generation *ge
     }
 }
 
+/* Plugins from files are tried elsewhere first: one that crashes or hangs would take the scheduler with it. */
+static int complete(struct reload *reload, struct config_generation *generation, struct error *err)
+{
+    int r = reload_try(generation, reload->options.argv, reload->stop, err);
+    if (r == 0)
+        r = config_generation_extend(generation, &reload->options.extenders, err);
+    if (r < 0)
+        error_prefix(err, STR_FMT, STR_ARG(path_of(reload)));
+    return r;
+}
+
 static void consider(struct reload *reload, struct str text)
 {
     const struct reload_options *options = &reload->options;
     struct config_generation *generation;
     struct error err;
+    int r;
     if (str_eq(text, strbuf_slice(&reload->current->text))) {
         leave(reload);
         return;
@@ -258,12 +276,11 @@ static void consider(struct reload *reload, struct str text)
     warn(reload, generation);
     if (means_the_same(reload, generation)) {
         leave(reload);
-    } else if (config_generation_extend(generation, &options->extenders, &err) < 0) {
-        error_prefix(&err, STR_FMT, STR_ARG(path_of(reload)));
-        refuse(reload, &err);
-    } else {
+    } else if ((r = complete(reload, generation, &err)) == 0) {
         submit(reload, generation);
         return;
+    } else if (r != -ECANCELED) {
+        refuse(reload, &err);
     }
     config_generation_free(generation);
 }
@@ -347,6 +364,7 @@ struct reload *reload_new(struct config_generation *first)
     struct reload *reload = xcalloc(1, sizeof(*reload));
     pthread_mutex_init(&reload->lock, NULL);
     reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    reload->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     reload->current = reload->live = first;
     config_copy_fixed(&first->config, &reload->arena, &reload->fixed);
     return reload;
@@ -369,7 +387,7 @@ int reload_start(struct reload *reload, const struct reload_options *options, st
 {
     reload->options = *options;
     start_counting(reload);
-    if (reload->wake < 0)
+    if (reload->wake < 0 || reload->stop < 0)
         return error_set(err, -EMFILE, "no descriptor is left for an eventfd");
     if (reload->current->has_text)
         reload->watch =
@@ -391,6 +409,7 @@ void reload_stop(struct reload *reload)
     reload->stopping = true;
     pthread_mutex_unlock(&reload->lock);
     wake(reload);
+    ring(reload->stop);
     pthread_join(reload->thread, NULL);
     reload->is_running = false;
 }
@@ -405,6 +424,8 @@ void reload_free(struct reload *reload)
     list_free(reload->dead);
     if (reload->wake >= 0)
         close(reload->wake);
+    if (reload->stop >= 0)
+        close(reload->stop);
     pthread_mutex_destroy(&reload->lock);
     arena_release(&reload->arena);
     free(reload);

@@ -1,8 +1,8 @@
 /* reload.h: another configuration while the scheduler runs: the file of --config changed, or SIGHUP came.
  *
- *     file, SIGHUP ──▶ thread: read, check ──▶ core_reconfigure(): between two decisions ──▶ log, metric, event
- *                               │                                │
- *                               └── refused: nothing changed ◀───┘ (a plugin does not take its arguments)
+ *     file, SIGHUP ──▶ thread: read, check, try ──▶ core_reconfigure(): between two decisions ──▶ log, metric, event
+ *                               │                                     │
+ *                               └──── refused: nothing changed ◀──────┘ (a plugin does not take its arguments)
  *
  *     a generation:   read ─▶ in effect ─▶ replaced; pods that it placed are on their way ─▶ retired ─▶ freed
  *
@@ -24,6 +24,7 @@ struct reload_options {
     struct http_extenders_options extenders; /* how extenders are made */
     struct core *core;
     struct metrics *metrics;
+    char *const *argv; /* the scheduler's, with which plugins are tried in a new process */
     /* An event about it: `failed`, with the sentence. On the thread of the reload. */
     void (*on_event)(void *user, bool failed, struct str note);
     void *user;

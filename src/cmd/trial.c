@@ -1,21 +1,38 @@
-/* trial.c: fork, a page of memory for notes, and a pipe that ends with the child; see trial.h. */
+/* trial.c: a child process, memory for notes that is shared with it, and a pipe that ends with it; see trial.h.
+ *
+ * A fork has the memory by inheritance. For a new process it is a file without a name, its standard input, and the pipe
+ * is its standard output; all else that is open here is closed there. */
 #include "cmd/trial.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TRIAL_SECONDS_MAX = 20 };
+#include "base/vec.h"
+
+enum { TRIAL_SECONDS_MAX = 20, TICK_MS = 100, LAST_TICK_MS = 2 };
+
+/* By which the child knows what it is, and `ps` calls it. */
+#define CHILD_NAME "berth-trial"
 
 struct trial {
+    size_t size; /* with the input */
+    pid_t parent;
     char who[1024], where[64];
-    bool returned;
+    struct error error; /* why it could not be held */
+    bool began, returned;
+    size_t input_len;
+    char input[];
 };
 
 void trial_note(struct trial *trial, const char *where, const char *who, ...)
@@ -29,6 +46,17 @@ void trial_note(struct trial *trial, const char *where, const char *who, ...)
     snprintf(trial->where, sizeof(trial->where), "%s", where);
 }
 
+void trial_fail(struct trial *trial, const struct error *err)
+{
+    trial->error = *err;
+}
+
+struct str trial_input(const struct trial *trial)
+{
+    return (struct str){ trial->input, (uint32_t)trial->input_len };
+}
+
+/* ---- in the child ---- */
 /* Quiet, without a core dump, and with nobody who makes a signal something else. */
 static void set_the_stage(void)
 {
@@ -48,23 +76,98 @@ static void set_the_stage(void)
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-/* The pipe ends when the child does. False: it takes too long. */
-static bool wait_for_end(int fd)
+static _Noreturn void perform(struct trial *trial, void (*act)(struct trial *trial, void *context),
+                              void *context)
 {
-    struct pollfd ends = { .fd = fd, .events = POLLIN };
-    int r;
-    do
-        r = poll(&ends, 1, TRIAL_SECONDS_MAX * 1000);
-    while (r < 0 && errno == EINTR);
-    return r != 0;
+    set_the_stage();
+    trial->began = true;
+    act(trial, context);
+    trial->returned = true;
+    _exit(0);
 }
 
-static int judge(const struct trial *trial, bool in_time, int status, struct error *err)
+bool trial_is_child(const char *name)
 {
-    if (trial->returned)
-        return 0;
+    return strcmp(name, CHILD_NAME) == 0;
+}
+
+void trial_serve(void (*act)(struct trial *trial, void *context), void *context)
+{
+    struct stat info;
+    if (fstat(STDIN_FILENO, &info) < 0 || !S_ISREG(info.st_mode) ||
+        (size_t)info.st_size < sizeof(struct trial))
+        return;
+    struct trial *trial =
+        mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, STDIN_FILENO, 0);
+    if (trial == MAP_FAILED || trial->size != (size_t)info.st_size)
+        return;
+    prctl(PR_SET_NAME, CHILD_NAME); /* not "exe" */
+    /* Whoever waits for this process is gone: so is the reason for it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != trial->parent)
+        _exit(1);
+    (void)fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* the pipe, until the end */
+    perform(trial, act, context);
+}
+
+/* ---- what comes of it ---- */
+enum ending { ENDING_BY_ITSELF, ENDING_LATE, ENDING_STOPPED };
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* It is still there to be collected. */
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == child;
+}
+
+/* With the group that it leads, if it does. Somebody else may have collected it (SIGCHLD ignored): then its notes have
+ * to speak for it. */
+static int end(pid_t child, bool group)
+{
+    int status = 0;
+    siginfo_t info;
+    if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        kill(group ? -child : child, SIGKILL); /* nothing to one that has ended */
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* The pipe ends when the child does, unless a child of its own has it too, or it closes what it did not open: it says
+ * when to look, no more. */
+static enum ending wait_for_end(pid_t child, int pipe_fd, int stop_fd)
+{
+    int64_t until_ms = now_ms() + (int64_t)TRIAL_SECONDS_MAX * 1000;
+    struct pollfd fds[] = { { .fd = pipe_fd, .events = POLLIN }, { .fd = stop_fd, .events = POLLIN } };
+    while (!has_ended(child)) {
+        if (now_ms() >= until_ms)
+            return ENDING_LATE;
+        int r = poll(fds, ARRAY_SIZE(fds), fds[0].fd < 0 ? LAST_TICK_MS : TICK_MS);
+        if (r > 0 && fds[1].revents)
+            return ENDING_STOPPED;
+        if (r > 0 && fds[0].revents)
+            fds[0].fd = -1;
+    }
+    return ENDING_BY_ITSELF;
+}
+
+static int judge(const struct trial *trial, enum ending ending, int status, struct error *err)
+{
     const char *who = trial->who, *where = trial->where;
-    if (!in_time)
+    if (ending == ENDING_STOPPED)
+        return error_set(err, -ECANCELED, "the trial was stopped");
+    if (trial->returned)
+        return trial->error.text[0] ? error_set(err, -EINVAL, "%s", trial->error.text) : 0;
+    if (!trial->began)
+        return error_set(err, -EIO, "no trial process: it did not begin");
+    if (ending == ENDING_LATE)
         return error_set(err, -ETIMEDOUT, "%s hung %s: it did not come back within %d seconds", who, where,
                          TRIAL_SECONDS_MAX);
     if (WIFSIGNALED(status))
@@ -73,15 +176,17 @@ static int judge(const struct trial *trial, bool in_time, int status, struct err
                      WEXITSTATUS(status));
 }
 
-static int watch(struct trial *trial, pid_t child, int fd, struct error *err)
+static int watch(const struct trial *trial, pid_t child, bool group, int pipe_fd, int stop_fd,
+                 struct error *err)
 {
-    int status = 0;
-    bool in_time = wait_for_end(fd);
-    if (!in_time)
-        kill(child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return judge(trial, in_time, status, err);
+    enum ending ending = wait_for_end(child, pipe_fd, stop_fd);
+    return judge(trial, ending, end(child, group), err);
+}
+
+/* ---- a fork ---- */
+static int no_trial(struct error *err, int code)
+{
+    return error_set(err, code, "no trial process: %s", strerror(-code));
 }
 
 int trial_run(void (*act)(struct trial *trial, void *context), void *context, struct error *err)
@@ -90,24 +195,97 @@ int trial_run(void (*act)(struct trial *trial, void *context), void *context, st
     struct trial *trial =
         mmap(NULL, sizeof(*trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)
-        return error_set(err, -errno, "no memory for a trial process: %s", strerror(errno));
+        return no_trial(err, -errno);
     if (pipe2(ends, O_CLOEXEC) < 0) {
         munmap(trial, sizeof(*trial));
-        return error_set(err, -errno, "no pipe for a trial process: %s", strerror(errno));
+        return no_trial(err, -errno);
     }
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        set_the_stage();
-        act(trial, context);
-        trial->returned = true;
-        _exit(0);
+        perform(trial, act, context);
     }
     close(ends[1]);
-    int r = child < 0 ? error_set(err, -errno, "no trial process: %s", strerror(errno))
-                      : watch(trial, child, ends[0], err);
+    int r = child < 0 ? no_trial(err, -errno) : watch(trial, child, false, ends[0], -1, err);
     close(ends[0]);
     munmap(trial, sizeof(*trial));
+    return r;
+}
+
+/* ---- a new process ---- */
+/* Needs no file system that can be written to. NULL: errno says why. */
+static struct trial *make_memory(struct str input, int *ret_fd)
+{
+    size_t size = sizeof(struct trial) + input.len;
+    int fd = memfd_create(CHILD_NAME, MFD_CLOEXEC);
+    struct trial *trial = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+        trial = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (trial == MAP_FAILED) {
+        int code = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = code;
+        return NULL;
+    }
+    trial->size = size;
+    trial->parent = getpid();
+    trial->input_len = input.len;
+    if (input.len)
+        memcpy(trial->input, input.ptr, input.len);
+    *ret_fd = fd;
+    return trial;
+}
+
+/* Signals that are blocked here are so there, until the child has decided what to make of them. */
+static int start(char *const *argv, int memory_fd, int pipe_fd, pid_t *ret)
+{
+    VEC(char *) arguments = { 0 };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    *vec_push(&arguments) = (char[]){ CHILD_NAME };
+    while (*argv && *++argv)
+        *vec_push(&arguments) = *argv;
+    *vec_push(&arguments) = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, memory_fd, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fd, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1); /* plugins have descriptors, too */
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    int r = posix_spawn(ret, "/proc/self/exe", &actions, &attributes, arguments.items, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    vec_release(&arguments);
+    return -r;
+}
+
+static int no_spawn(struct error *err, int code)
+{
+    if (code == -ENOENT)
+        return error_set(err, code, "no trial process: it needs /proc/self/exe and /dev/null");
+    return no_trial(err, code);
+}
+
+int trial_spawn(char *const *argv, struct str input, int stop_fd, struct error *err)
+{
+    int r, ends[2], memory_fd = -1;
+    pid_t child;
+    struct trial *trial = make_memory(input, &memory_fd);
+    if (!trial)
+        return no_trial(err, -errno);
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        r = no_trial(err, -errno);
+    } else {
+        r = start(argv, memory_fd, ends[1], &child);
+        close(ends[1]);
+        r = r < 0 ? no_spawn(err, r) : watch(trial, child, true, ends[0], stop_fd, err);
+        close(ends[0]);
+    }
+    munmap(trial, trial->size);
+    close(memory_fd);
     return r;
 }

@@ -23,11 +23,16 @@ struct berth_value host_read(const char *kind, const void *object, const char *p
 /* The number of a kind by its name; KIND_UNKNOWN: none. */
 enum api_kind host_kind(const char *kind);
 
-/* host_metrics.c: metrics of plugins, each family at first use. From any thread. */
+/* host_metrics.c: metrics of plugins, each family at first use. From any thread. What can not be is NULL, with one
+ * warning in the log. */
 struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels);
 void host_metric_add(struct berth_metric *metric, double value);
 void host_metric_set(struct berth_metric *metric, double value);
 void host_metric_observe(struct berth_metric *metric, double value);
+/* The families beside which those of plugins are shown: their names are taken. Before any plugin asks. */
+void host_metrics_reserve(const struct metric_info *infos, size_t len);
+/* From now on the init() of this plugin runs on this thread, which is for warnings; NULL: none does. */
+void host_metrics_for(const struct plugin *plugin);
 /* All of them, as metrics_write() does it but for OpenMetrics' mark of the end: for /metrics, beside berth's own. */
 void host_metrics_write(enum metrics_format format, struct strbuf *out);
 

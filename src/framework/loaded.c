@@ -34,7 +34,10 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     if (r < 0 || !loaded->outer.init)
         return r;
     struct berth_error why = { "" };
-    if (loaded->outer.init(&outer, ret_self, &why) >= 0)
+    host_metrics_for(env->plugin);
+    r = loaded->outer.init(&outer, ret_self, &why);
+    host_metrics_for(NULL);
+    if (r >= 0)
         return 0;
     why.text[sizeof(why.text) - 1] = '\0';
     return error_set(err, -EINVAL, "%s", why.text[0] ? why.text : "failed, and does not say why");

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -534,15 +533,7 @@ func TestReloadBackoff(t *testing.T) {
 // everythingPlugin builds the plugin that does what labels tell it to.
 func (e *env) everythingPlugin() string {
 	e.Helper()
-	out := e.c.path("everything.so")
-	source, err := filepath.Abs("../plugins/everything.c")
-	e.must(err)
-	include, err := filepath.Abs("../../include")
-	e.must(err)
-	if text, err := exec.Command("cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-pthread", "-I", include, "-o", out, source).CombinedOutput(); err != nil {
-		e.Fatalf("%v: %s", err, text)
-	}
-	return out
+	return e.buildPlugin()
 }
 
 // Thirty configurations while pods come all the time: some wait for a permit or a slow PreBind, some are gated, some fit

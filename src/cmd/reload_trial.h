@@ -1,0 +1,19 @@
+/* reload_trial.h: gives plugins the arguments of another configuration in a process of its own first.
+ *
+ *     reload_try() ──▶ this program anew, with the same command line, the bytes of the file and the plugins' files
+ *                        └─▶ reload_rehearse(): flags, plugins, configuration, each init() ──▶ a crash is a sentence
+ *
+ * The new process makes no connection. It has a cluster without nodes and pods. What init() says to the arguments is
+ * left to the core, which calls it again. */
+#ifndef CMD_RELOAD_TRIAL_H
+#define CMD_RELOAD_TRIAL_H
+
+#include "cmd/config_generation.h"
+
+/* `argv` is the scheduler's own. 0 also where no plugin from a file takes part: then there is nothing to try.
+ * -ECANCELED: `stop_fd` became readable. May take the time that a trial has (trial.h). */
+int reload_try(const struct config_generation *generation, char *const *argv, int stop_fd, struct error *err);
+/* The whole of the new process. Returns only where it was started by somebody else: an exit code. */
+int reload_rehearse(int argc, char **argv);
+
+#endif

@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// moody is a configuration in which the plugin of tests/plugins/moody.c has these arguments.
+func moody(args string) string {
+	return fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: Moody}]}}\n  pluginConfig: [{name: Moody, args: {%s}}]\n", args)
+}
+
+// children are the processes that a process has started and not collected.
+func (r *reloaded) children() (pids []int) {
+	r.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", r.p.cmd.Process.Pid))
+	r.must(err)
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for _, field := range strings.Fields(string(text)) {
+			var pid int
+			fmt.Sscan(field, &pid)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// A plugin that does not survive the arguments of a new file refuses the file, and the scheduler goes on.
+func TestReloadTriesPlugins(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewNode("node-1"))
+	plugin := e.build("../plugins/moody.c", "Moody")
+	path := e.c.path(e.file("scheduler") + ".yaml")
+	r := reloadable(e, moody("refuses: node-1"), "--plugin", plugin)
+	who := path + ": " + plugin + `: plugin "Moody" `
+	for i, wrong := range []struct{ does, want string }{
+		{"crash", who + "crashed in init() (Segmentation fault)"},
+		{"abort", who + "crashed in init() (Aborted)"},
+		{"exit", who + "crashed in init(): it ended the process with status "},
+		{"fail", path + `: initializing plugin "Moody": not in the mood`},
+	} {
+		r.write(moody("refuses: node-0, does: " + wrong.does))
+		if i > 0 { // the first is noticed without being asked for
+			r.hangup()
+		}
+		r.became("refused", i+1)
+		r.said("Configuration refused, nothing changes", strings.ReplaceAll(wrong.want, `"`, `\"`))
+		r.told("default", "Namespace", "kube-system", "ConfigReloadFailed", wrong.want)
+		if r.metric("berth_config_last_reload_success") != 0 {
+			e.Error("the metric says that all is well")
+		}
+		pod := "pod-" + wrong.does
+		e.create(NewPod(pod))
+		e.boundTo(pod, "node-0")
+	}
+	r.change(moody("refuses: node-0"))
+	e.create(NewPod("after"))
+	e.boundTo("after", "node-1")
+	// What is gone cannot be tried, and is not needed where no profile has it.
+	e.must(os.Rename(plugin, plugin+".away"))
+	r.write(moody("refuses: node-1"))
+	r.hangup()
+	r.became("refused", 5)
+	r.said("Configuration refused, nothing changes", plugin+": can not be read: No such file or directory")
+	r.change("")
+	e.must(os.Rename(plugin+".away", plugin))
+	r.change(moody("refuses: node-1"))
+	e.create(NewPod("last"))
+	e.boundTo("last", "node-0")
+	if left := r.children(); len(left) > 0 {
+		e.Errorf("processes are left: %v", left)
+	}
+	e.blameless()
+}
+
+// What counts are the bytes that were read, also if the file is another one before the plugins have been tried.
+func TestReloadTriesWhatWasRead(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewNode("node-1"))
+	folder := e.c.path(e.file("plugins"))
+	e.must(os.Mkdir(folder, 0o755))
+	e.must(os.Link(e.build("../plugins/moody.c", "Moody"), filepath.Join(folder, "moody.so")))
+	r := reloadable(e, moody("refuses: node-1"), "--plugin-dir", folder)
+	e.must(os.WriteFile(filepath.Join(folder, "late.so"), nil, 0o644)) // what was not loaded does not matter
+	for i, does := range []string{"crash", "exit"} {
+		r.write(moody("does: " + does))
+		r.hangup()
+		r.soon("the trial, or its end", func() bool {
+			return len(r.children()) > 0 || r.metric(`berth_config_reloads_total{result="refused"}`) > float64(i)
+		})
+		r.change(moody(fmt.Sprintf("refuses: node-%d", i)))
+		r.became("refused", i+1)
+		pod := fmt.Sprintf("pod-%d", i)
+		e.create(NewPod(pod))
+		e.boundTo(pod, fmt.Sprintf("node-%d", 1-i))
+	}
+}
+
+// While a plugin hangs in its trial, everything else goes on; and who is told to end does not wait for it.
+func TestReloadTrialHangs(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewNode("node-1"))
+	path := e.c.path(e.file("scheduler") + ".yaml")
+	r := reloadable(e, moody("refuses: node-1"), "--plugin", e.build("../plugins/moody.c", "Moody"))
+	hangs := func() int {
+		r.write(moody("refuses: node-0, does: hang"))
+		r.hangup()
+		r.soon("there is a trial", func() bool { return len(r.children()) == 1 })
+		return r.children()[0]
+	}
+	gone := func(pid int) {
+		e.Helper()
+		for start := time.Now(); time.Since(start) < patience; time.Sleep(10 * time.Millisecond) {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if err != nil || strings.Contains(string(stat), ") Z ") { // or nobody has collected it yet
+				return
+			}
+		}
+		e.Errorf("the trial %d is still there", pid)
+	}
+	if !testing.Short() { // takes as long as a plugin is waited for
+		trial := hangs()
+		for i := 0; r.metric(`berth_config_reloads_total{result="refused"}`) == 0; i++ {
+			pod := fmt.Sprintf("meanwhile-%d", i)
+			e.create(NewPod(pod))
+			e.boundTo(pod, "node-0")
+			r.hangup()
+			if r.get("/healthz") != "ok" {
+				e.Error("it is not healthy")
+			}
+			time.Sleep(time.Second)
+		}
+		r.said("Configuration refused, nothing changes", path, `plugin \"Moody\" hung in init(): it did not come back within 20 seconds`)
+		r.told("default", "Namespace", "kube-system", "ConfigReloadFailed", "hung in init()")
+		gone(trial)
+	}
+	// Nothing of the scheduler is open in the other process, and no signal that is meant for the one ends the other.
+	trial := hangs()
+	r.soon("the trial has nothing open", func() bool {
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", trial))
+		e.must(err)
+		for _, fd := range fds {
+			target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", trial, fd.Name()))
+			if target != "/dev/null" && !strings.HasPrefix(target, "pipe:") {
+				return false
+			}
+		}
+		return len(fds) > 0
+	})
+	e.must(syscall.Kill(trial, syscall.SIGHUP))
+	e.must(syscall.Kill(trial, syscall.SIGUSR2))
+	e.create(NewPod("before"))
+	e.boundTo("before", "node-0")
+	if len(r.children()) != 1 {
+		e.Error("the trial ended too early")
+	}
+	began := time.Now()
+	if _, err := r.p.Terminate(patience); err != nil || r.p.Exit() != "exit status 0" || time.Since(began) > 10*time.Second {
+		e.Errorf("it ended with %s after %s: %v", r.p.Exit(), time.Since(began), err)
+	}
+	gone(trial)
+	if text, _ := exec.Command("grep", "-c", "trial was stopped", r.p.Log).Output(); strings.TrimSpace(string(text)) != "0" {
+		e.Error("the end is taken for a refusal")
+	}
+	// Nor is it left behind by one that is killed.
+	r = reloadable(e, moody("refuses: node-1"), "--plugin", e.build("../plugins/moody.c", "Moody"))
+	trial = hangs()
+	r.p.Kill()
+	gone(trial)
+}
+
+// The page of metrics can be read whatever a plugin calls its own.
+func TestPluginMetrics(t *testing.T) {
+	e := shared(t)
+	r := reloadable(e, moody("metric: scheduler_pending_pods, label: mine"), "--plugin", e.build("../plugins/moody.c", "Moody"))
+	r.said("A plugin does not get a metric", `plugin="Moody" metric="scheduler_pending_pods" reason="berth has a metric of that name"`)
+	r.said("metric scheduler_pending_pods: none")
+	r.change(moody(`metric: moods_total, label: "a\"b\\c\nd"`))
+	r.said("metric moods_total: there it is")
+	page := r.get("/metrics")
+	if !strings.Contains(page, "# TYPE moods_total counter\n"+`moods_total{mood="a\"b\\c\nd"} 1`+"\n") {
+		e.Error("the plugin's own is not there")
+	}
+	families := map[string]int{}
+	for line := range strings.Lines(page) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, _, _ = strings.Cut(name, " ")
+			if families[name]++; families[name] > 1 {
+				e.Errorf("%s is there twice", name)
+			}
+		}
+	}
+	if dir := os.Getenv("E2E_METRICS"); dir != "" { // for promtool and other readers
+		e.must(os.WriteFile(dir+"/plugin.txt", []byte(page), 0o644))
+	}
+}
