@@ -82,6 +82,25 @@ static inline bool berth_is(struct berth_str a, const char *text)
     return berth_eq(a, berth_text(text));
 }
 
+/* The whole text as a decimal number: of labels, annotations and the like. False: it is none, or has no room. */
+static inline bool berth_to_int(struct berth_str text, int64_t *ret)
+{
+    bool negative = text.len && text.ptr[0] == '-';
+    int64_t number = 0;
+    if (text.len == (negative ? 1u : 0u))
+        return false;
+    for (uint32_t i = negative; i < text.len; i++) {
+        int digit = text.ptr[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_sub_overflow(number, digit, &number)) /* downwards, where there is room for one more */
+            return false;
+    }
+    if (!negative && __builtin_sub_overflow((int64_t)0, number, &number))
+        return false;
+    *ret = number;
+    return true;
+}
+
 /* Lists of arguments and of what is read from objects. Maps are sorted by key. */
 struct berth_strs {
     const struct berth_str *items;
@@ -273,10 +292,12 @@ struct berth_plugin {
     /* PreEnqueue: may the pod be queued? */
     struct berth_status (*pre_enqueue)(const void *self, const struct berth_pod *pod,
                                        struct berth_arena *arena);
-    /* QueueSort: does a go before b? One plugin for all profiles. */
+    /* QueueSort: does a go before b? One plugin for all profiles, hence without the data of any: what it needs of its
+     * arguments, init() keeps in a static variable. Where neither goes before the other, who has waited longer does. */
     bool (*less)(const struct berth_pod_info *a, const struct berth_pod_info *b);
 
-    /* PreFilter. Skip: the plugin's filter is not asked in this cycle. */
+    /* PreFilter. Skip: the plugin's filter is not asked in this cycle. An attempt may begin anew, with a state that is
+     * NULL again: it changes nothing but that state. */
     struct berth_status (*pre_filter)(struct berth_cycle *cycle, struct berth_node_names *narrow);
     /* What-if: a pod joins or leaves the viewed node, which shows it already. Each undoes the other exactly. */
     void (*add_pod)(struct berth_cycle *cycle, const struct berth_pod_info *pod, struct berth_node_view node);
@@ -295,10 +316,11 @@ struct berth_plugin {
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
 
     /* Reserve. The node is taken in the model; unreserve gives back what reserve took, and follows every reserve that
-     * does not end in post_bind. A plugin at Reserve has both. */
+     * does not end in post_bind. There is no reserve without unreserve, which may stand alone. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
-    /* Permit. Wait: for at most *ret_timeout_ms until berth_allow_uid() or berth_refuse_uid(), from any thread. */
+    /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it says nothing, 15 minutes at most) until berth_allow_uid() or
+     * berth_refuse_uid(), from any thread. */
     struct berth_status (*permit)(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
 
     /* PreBind and Bind run off the deciding thread and may block; the cluster cannot be looked at there. What does not
@@ -336,14 +358,16 @@ struct berth_metric_info {
     const char *name, *help;
     enum berth_metric_type type;
     const char *labels[4]; /* NULL ends them */
-    const double *buckets; /* histograms: upper bounds, rising */
+    const double *buckets; /* histograms: upper bounds, rising; at most 40 */
     size_t buckets_len;
 };
 
 /* ---- what berth does for a plugin: berth_NAME(...) for each ----
  * F(return type, name, parameters, arguments), V for functions that return nothing. Append only. */
 #define BERTH_FUNCTIONS(F, V) \
-    /* the cycle. PreBind and Bind may use all of these but cycle_cluster, which is NULL there. */ \
+    /* the cycle. PreBind and Bind may use these down to reason; cycle_cluster and cycle_info are NULL there. */ \
+    /* NULL may be given in place of an object, a pod or a cluster, and a row that is none: the answer is absent, 0 or */ \
+    /* nothing. */ \
     F(const struct berth_pod *, cycle_pod, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_cluster *, cycle_cluster, (const struct berth_cycle *cycle), (cycle)) \
@@ -388,7 +412,7 @@ struct berth_metric_info {
     F(const struct berth_pod_info *, find_pod, \
       (const struct berth_cluster *cluster, struct berth_str namespace_, struct berth_str name), \
       (cluster, namespace_, name)) \
-    /* any object, pods and nodes too: kind is "Pod", "Node", "PersistentVolumeClaim" ... */ \
+    /* any object, pods and nodes too: kind is "Pod", "Node", "PersistentVolumeClaim" ...; docs/PLUGINS.md lists them */ \
     F(struct berth_str, object_name, (const void *object), (object)) \
     F(struct berth_str, object_namespace, (const void *object), (object)) \
     F(struct berth_str, object_uid, (const void *object), (object)) \
@@ -426,7 +450,8 @@ struct berth_metric_info {
       (const struct berth_handle *handle, bool (*visit)(void *context, const struct berth_pod_info *pod), \
        void *context), \
       (handle, visit, context)) \
-    /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL: no such family is possible. */ \
+    /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL, and a warning in the log: the */ \
+    /* name is none, is one of berth's, or means something else to another plugin; NULL is fine for the other three. */ \
     F(struct berth_metric *, metric_get, \
       (const struct berth_metric_info *info, const struct berth_str *labels), (info, labels)) \
     V(metric_add, (struct berth_metric * metric, double value), (metric, value)) \

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cmd/trial.h"
+#include "cmd/crash.h"
 #include "framework/host.h"
 #include "framework/loaded.h"
 #include "plugins/registry.h"
+#include "serve/families.h"
 
 /* One for the process, as what dlopen() brings in is. */
 static struct loaded loaded;
@@ -17,8 +18,10 @@ static bool loaded_ready;
 
 static void prepare(void)
 {
-    if (!loaded_ready)
-        loaded_init(&loaded, &builtin_plugins);
+    if (loaded_ready)
+        return;
+    loaded_init(&loaded, &builtin_plugins);
+    host_metrics_reserve(families_table(), FAMILY_COUNT);
     loaded_ready = true;
 }
 
@@ -59,7 +62,10 @@ static int open_file(const char *file, struct trial *trial, struct error *err)
     const struct berth_module *module = dlsym(handle, "berth_module");
     if (!module)
         return error_set(err, -EINVAL, "%s: has no symbol berth_module: no BERTH_PLUGINS() in it", file);
-    return loaded_add(&loaded, module, file, err);
+    int r = loaded_add(&loaded, module, file, err);
+    if (r == 0 && !trial)
+        crash_watch(module, file);
+    return r;
 }
 
 static int by_name(const void *a, const void *b)
@@ -101,7 +107,7 @@ static int open_dir(const char *dir, struct trial *trial, struct error *err)
     return r;
 }
 
-static int open_all(const struct plugin_settings *settings, struct trial *trial, struct error *err)
+int plugins_open(const struct plugin_settings *settings, struct trial *trial, struct error *err)
 {
     int r = 0;
     prepare();
@@ -145,6 +151,12 @@ static void try_profile(const struct profile_config *config, struct trial *trial
     }
 }
 
+void plugins_try(const struct scheduler_config *config, struct trial *trial)
+{
+    list_for(&config->profiles, profile)
+        try_profile(profile, trial);
+}
+
 struct rehearsal {
     const struct plugin_settings *settings;
     const char *config;
@@ -157,15 +169,14 @@ static void rehearse(struct trial *trial, void *context)
     struct arena arena = { 0 };
     struct scheduler_config config;
     struct error ignored;
-    if (open_all(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config || !rehearsal->config[0] ||
-        strcmp(rehearsal->config, "-") == 0)
+    if (plugins_open(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config ||
+        !rehearsal->config[0] || strcmp(rehearsal->config, "-") == 0)
         return;
     struct plugin_catalog catalog = registry_catalog(&loaded.registry, &arena);
     const struct config_env env = { .catalog = &catalog };
     if (config_load(rehearsal->config, &env, &arena, &config, NULL, &ignored) < 0)
         return;
-    list_for(&config.profiles, profile)
-        try_profile(profile, trial);
+    plugins_try(&config, trial);
 }
 
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err)
@@ -174,17 +185,40 @@ int plugins_load(const struct plugin_settings *settings, const char *config, str
     if (!settings->files.list.len && !settings->dirs.list.len)
         return 0;
     int r = trial_run(rehearse, &rehearsal, err);
-    return r < 0 ? r : open_all(settings, NULL, err);
+    return r < 0 ? r : plugins_open(settings, NULL, err);
+}
+
+static bool enables(const struct scheduler_config *config, uint32_t plugin)
+{
+    list_for(&config->profiles, profile)
+        if (is_enabled(profile, plugin))
+            return true;
+    return false;
+}
+
+bool plugins_used(const struct scheduler_config *config)
+{
+    for (uint32_t i = 0; i < loaded.plugins.len; i++)
+        if (loaded.files.items[i] && enables(config, i))
+            return true;
+    return false;
+}
+
+void plugins_list_files(struct texts *ret)
+{
+    for (uint32_t i = 0; i < loaded.files.len; i++) {
+        const char *file = loaded.files.items[i];
+        bool same = file && i && loaded.files.items[i - 1] && strcmp(file, loaded.files.items[i - 1]) == 0;
+        if (file && !same)
+            *vec_push(&ret->list) = file;
+    }
 }
 
 void plugins_warn(const struct scheduler_config *config, struct arena *arena, struct warnings *warnings)
 {
     prepare();
     for (uint32_t i = 0; i < loaded.plugins.len; i++) {
-        bool enabled = false;
-        list_for(&config->profiles, profile)
-            enabled |= is_enabled(profile, i);
-        if (loaded.files.items[i] && !enabled)
+        if (loaded.files.items[i] && !enables(config, i))
             *vec_push(&warnings->list) =
                 arena_printf(arena, "plugin \"%s\" of %s is loaded, but no profile enables it",
                              loaded.plugins.items[i]->name, loaded.files.items[i]);

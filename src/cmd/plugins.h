@@ -3,11 +3,14 @@
  *     trial in a child process: open all, read the configuration, call each init() ──▶ a crash is a sentence
  *     then the same here, for good
  *
+ * A configuration that comes while the scheduler runs is tried as well: reload_trial.h.
+ *
  * What is loaded stays until the process ends. Before other threads start. */
 #ifndef CMD_PLUGINS_H
 #define CMD_PLUGINS_H
 
 #include "cmd/options.h"
+#include "cmd/trial.h"
 #include "config/config.h"
 #include "framework/profile.h"
 
@@ -32,6 +35,14 @@ struct plugin_settings {
 
 /* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
+/* The two steps of a trial, in its process: loads, and calls each init() that a configuration asks for. What they
+ * return does not matter to the trial. */
+int plugins_open(const struct plugin_settings *settings, struct trial *trial, struct error *err);
+void plugins_try(const struct scheduler_config *config, struct trial *trial);
+/* Does any profile enable a plugin that was loaded? */
+bool plugins_used(const struct scheduler_config *config);
+/* The files that were loaded, in their order; they live as long as the process. */
+void plugins_list_files(struct texts *ret);
 /* The built-in plugins, and what was loaded. */
 const struct registry *plugins_registry(void);
 /* The file that a plugin is from; NULL: it is built in. */

@@ -55,6 +55,8 @@ static_assert((int)HINT_QUEUE == (int)BERTH_HINT_QUEUE && SCORE_MAX == BERTH_SCO
 static_assert(ROW_NONE == BERTH_ROW_NONE, "rows");
 
 /* ---- the same by another name ---- */
+static const struct berth_str nothing;
+
 static struct berth_str out_str(struct str text)
 {
     return (struct berth_str){ text.ptr, text.len };
@@ -85,6 +87,28 @@ static struct cluster *in_cluster(const struct berth_cluster *cluster)
 static const struct cycle *in_cycle(const struct berth_cycle *cycle)
 {
     return (const struct cycle *)cycle;
+}
+
+/* May this thread look at the cluster? One that is at PreBind or Bind may not, with whatever it kept from before. It is
+ * said once in the log, and not for each pod. */
+static bool may_look(const void *cluster, const char *function)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!work_is_here())
+        return cluster != NULL;
+    if (!atomic_flag_test_and_set(&said))
+        log_error(
+            NULL,
+            "A plugin looks at the cluster in PreBind or Bind, which run beside it, and is shown nothing",
+            log_str("function", str_from(function)));
+    return false;
+}
+
+/* A plugin may ask about a node that is not there: berth_node_row() of a name that it made up, or of one that went. */
+static bool exists(struct berth_node_view view)
+{
+    const struct cluster *cluster = (const struct cluster *)view.cluster;
+    return cluster && view.row < cluster->nodes.len && cluster->nodes.items[view.row].api;
 }
 
 /* ---- the cycle ---- */
@@ -159,6 +183,8 @@ static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
     const struct plugin_instance *current = cycle->current;
     struct node_overlay overlay;
     struct node_view view = { cycle->cluster, row, &overlay };
+    if (!exists((struct berth_node_view){ (const struct berth_cluster *)cycle->cluster, row, NULL }))
+        return (struct berth_status){ .code = BERTH_UNRESOLVABLE };
     overlay_init(&overlay, cycle->cluster, row, cycle->arena);
     for (uint32_t i = 0; i < len; i++) {
         overlay_remove(&overlay, pods[i]);
@@ -188,8 +214,9 @@ static struct berth_status diagnosis_of(const struct berth_diagnosis *diagnosis,
 /* ---- nodes ---- */
 static struct berth_rows nodes(const struct berth_cluster *cluster)
 {
-    struct berth_rows rows;
-    rows.items = cluster_order(in_cluster(cluster), &rows.len);
+    struct berth_rows rows = { 0 };
+    if (may_look(cluster, "berth_nodes"))
+        rows.items = cluster_order(in_cluster(cluster), &rows.len);
     return rows;
 }
 
@@ -200,12 +227,13 @@ static struct berth_node_view node(const struct berth_cluster *cluster, uint32_t
 
 static uint32_t node_row(const struct berth_cluster *cluster, struct berth_str name)
 {
-    return cluster_row(in_cluster(cluster), in_str(name));
+    return may_look(cluster, "berth_node_row") ? cluster_row(in_cluster(cluster), in_str(name))
+                                               : BERTH_ROW_NONE;
 }
 
 static struct berth_str host_node_name(struct berth_node_view view)
 {
-    return out_str(node_name(in_view(view)));
+    return exists(view) ? out_str(node_name(in_view(view))) : nothing;
 }
 
 static struct berth_str map_text(const struct str_map *map, const char *key)
@@ -217,39 +245,45 @@ static struct berth_str map_text(const struct str_map *map, const char *key)
 
 static struct berth_str node_label(struct berth_node_view view, const char *key)
 {
-    return map_text(&node_api(in_view(view))->meta.labels, key);
+    return exists(view) ? map_text(&node_api(in_view(view))->meta.labels, key) : nothing;
 }
 
 static const void *node_object(struct berth_node_view view)
 {
-    return node_api(in_view(view));
+    return exists(view) ? node_api(in_view(view)) : NULL;
 }
 
 static struct berth_pod_infos host_node_pods(struct berth_node_view view)
 {
-    struct pod_span span = node_pods(in_view(view));
+    struct pod_span span = { 0 };
+    if (exists(view))
+        span = node_pods(in_view(view));
     return (struct berth_pod_infos){ (const struct berth_pod_info *const *)span.items, span.len };
 }
 
 static uint32_t resource(const struct berth_cluster *cluster, const char *name)
 {
     uint32_t number;
+    if (!may_look(cluster, "berth_resource") || !name)
+        return UINT32_MAX;
     return cluster_resource(in_cluster(cluster), str_from(name), &number) ? number : UINT32_MAX;
 }
 
 static int64_t node_allocatable(struct berth_node_view view, uint32_t number)
 {
-    return node_alloc(in_view(view), number);
+    return exists(view) ? node_alloc(in_view(view), number) : 0;
 }
 
 static int64_t host_node_used(struct berth_node_view view, uint32_t number)
 {
-    return node_used(in_view(view), number);
+    return exists(view) ? node_used(in_view(view), number) : 0;
 }
 
 /* ---- pods ---- */
 static int64_t pod_request(const struct berth_pod_info *pod, uint32_t number)
 {
+    if (!pod)
+        return 0;
     const struct pod_class *cls = ((const struct pod_info *)pod)->class;
     for (uint32_t i = 0; i < cls->fit_len; i++)
         if (cls->fit[i].resource == number)
@@ -259,22 +293,24 @@ static int64_t pod_request(const struct berth_pod_info *pod, uint32_t number)
 
 static const struct berth_pod *info_pod(const struct berth_pod_info *pod)
 {
-    return (const struct berth_pod *)((const struct pod_info *)pod)->api;
+    return pod ? (const struct berth_pod *)((const struct pod_info *)pod)->api : NULL;
 }
 
 static int32_t info_priority(const struct berth_pod_info *pod)
 {
-    return ((const struct pod_info *)pod)->priority;
+    return pod ? ((const struct pod_info *)pod)->priority : 0;
 }
 
 static uint32_t info_row(const struct berth_pod_info *pod)
 {
-    return ((const struct pod_info *)pod)->row;
+    return pod ? ((const struct pod_info *)pod)->row : BERTH_ROW_NONE;
 }
 
 static const struct berth_pod_info *find_pod(const struct berth_cluster *cluster, struct berth_str namespace,
                                              struct berth_str name)
 {
+    if (!may_look(cluster, "berth_find_pod"))
+        return NULL;
     return (const struct berth_pod_info *)cluster_find_pod(in_cluster(cluster), in_str(namespace),
                                                            in_str(name));
 }
@@ -282,27 +318,36 @@ static const struct berth_pod_info *find_pod(const struct berth_cluster *cluster
 /* ---- any object: each begins with its metadata ---- */
 static struct berth_str object_name(const void *object)
 {
-    return out_str(((const struct meta *)object)->name);
+    return object ? out_str(((const struct meta *)object)->name) : nothing;
 }
 
 static struct berth_str object_namespace(const void *object)
 {
-    return out_str(((const struct meta *)object)->namespace);
+    return object ? out_str(((const struct meta *)object)->namespace) : nothing;
 }
 
 static struct berth_str object_uid(const void *object)
 {
-    return out_str(((const struct meta *)object)->uid);
+    return object ? out_str(((const struct meta *)object)->uid) : nothing;
 }
 
 static struct berth_str object_label(const void *object, const char *key)
 {
-    return map_text(&((const struct meta *)object)->labels, key);
+    return object ? map_text(&((const struct meta *)object)->labels, key) : nothing;
 }
 
 static struct berth_str object_annotation(const void *object, const char *key)
 {
-    return map_text(&((const struct meta *)object)->annotations, key);
+    return object ? map_text(&((const struct meta *)object)->annotations, key) : nothing;
+}
+
+/* Of a kind that is not watched there are no objects; who asks for them would look for long. */
+static void note_unknown(enum api_kind number, const char *kind)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (number != KIND_POD && number != KIND_NODE && !atomic_flag_test_and_set(&said))
+        log_warning("A plugin asks for objects of a kind that is not watched",
+                    log_str("kind", str_from(kind ? kind : "")));
 }
 
 static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)
@@ -323,7 +368,11 @@ static const void *get(const struct berth_cluster *outer, const char *kind, stru
 {
     const struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
+    if (!may_look(outer, "berth_get"))
+        return NULL;
     const struct strmap *store = store_of(cluster, number);
+    if (!store)
+        note_unknown(number, kind);
     if (number == KIND_POD) {
         const struct pod_info *pod = cluster_find_pod(cluster, in_str(namespace), in_str(name));
         return pod ? pod->api : NULL;
@@ -340,7 +389,11 @@ static void each(const struct berth_cluster *outer, const char *kind,
 {
     struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
+    if (!may_look(outer, "berth_each"))
+        return;
     const struct strmap *store = store_of(cluster, number);
+    if (!store)
+        note_unknown(number, kind);
     if (number == KIND_NODE) {
         uint32_t len;
         const uint32_t *rows = cluster_order(cluster, &len);
@@ -396,8 +449,6 @@ static void post(const struct berth_handle *handle, enum mail_kind kind, struct 
                  mail_new(kind, handle->plugin, in_str(namespace), in_str(name), in_str(uid), in_str(why)));
 }
 
-static const struct berth_str nothing;
-
 static void activate(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
 {
     post(handle, MAIL_ACTIVATE, namespace, name, nothing, nothing);
@@ -430,7 +481,7 @@ static void each_waiting(const struct berth_handle *handle,
                          bool (*visit)(void *context, const struct berth_pod_info *pod), void *context)
 {
     const struct mail_reader *reader = atomic_load(&handle->mailbox->reader);
-    if (reader && reader->each_waiting)
+    if (reader && reader->each_waiting && may_look(handle, "berth_each_waiting"))
         reader->each_waiting(reader->context, handle->plugin,
                              (bool (*)(void *, const struct pod_info *))visit, context);
 }

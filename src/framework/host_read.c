@@ -212,7 +212,7 @@ static struct berth_value walk(const struct type *type, const void *base, struct
 
 enum api_kind host_kind(const char *kind)
 {
-    struct str name = str_from(kind);
+    struct str name = kind ? str_from(kind) : STR("");
     for (int i = KIND_UNKNOWN + 1; i < KIND_COUNT; i++)
         if (str_eq(api_kinds[i].kind, name))
             return (enum api_kind)i;
@@ -222,7 +222,7 @@ enum api_kind host_kind(const char *kind)
 struct berth_value host_read(const char *kind, const void *object, const char *path)
 {
     enum api_kind number = host_kind(kind);
-    if (number == KIND_UNKNOWN || !object)
+    if (number == KIND_UNKNOWN || !object || !path)
         return absent;
     return walk(api_kinds[number].type, object, str_from(path));
 }

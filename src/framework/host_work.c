@@ -23,10 +23,19 @@ struct cycle_work {
     atomic_bool cancelled;
 };
 
+static _Thread_local bool working;
+
+bool work_is_here(void)
+{
+    return working;
+}
+
 static void work(struct worker_job *job)
 {
     struct cycle_work *work = container_of(job, struct cycle_work, job);
+    working = true;
     work->status = work->call(&work->cycle, work->node);
+    working = false;
     mailbox_post(work->mailbox, &work->mail);
 }
 

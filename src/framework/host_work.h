@@ -41,5 +41,7 @@ void work_cancel(struct cycle *cycle);
 bool work_cancelled(const struct cycle *cycle);
 /* Frees what is left, after work that nobody asked for any more. */
 void work_release(struct cycle *cycle);
+/* Is this thread at blocking work, so that the cluster is somebody else's? */
+bool work_is_here(void);
 
 #endif

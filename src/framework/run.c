@@ -46,6 +46,31 @@ static uint64_t bit_of(const struct plugin_instance *instance)
     return (uint64_t)1 << instance->index;
 }
 
+/* What a plugin says, as far as it makes sense: one of somebody else may say anything. */
+static struct status mended(struct cycle *cycle, struct status status)
+{
+    if (!status.reasons)
+        status.len = 0;
+    if ((uint32_t)status.code >= STATUS_CODES_LEN)
+        return status_printf(cycle->arena, STATUS_ERROR, "%d is no verdict", (int)status.code);
+    if (status.code == STATUS_ERROR && !status.len)
+        return status_printf(cycle->arena, STATUS_ERROR, "failed, and does not say why");
+    return status;
+}
+
+static inline struct status heard(struct cycle *cycle, struct status status)
+{
+    return status_ok(status) ? status : mended(cycle, status);
+}
+
+/* Why a verdict is an error: it says so, or it is none at this point. */
+static struct str complaint(struct cycle *cycle, struct status status)
+{
+    if (status.len)
+        return status_message(status, cycle->arena);
+    return arena_printf(cycle->arena, "%s is no answer here", status_code_name(status.code));
+}
+
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena)
 {
     for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
@@ -99,7 +124,7 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
         struct node_names names = { .all = true };
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->pre_filter(cycle, &names);
+        struct status status = heard(cycle, instance->plugin->pre_filter(cycle, &names));
         probe_called(cycle, instance, PROBE_PRE_FILTER, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_filter |= bit_of(instance);
@@ -116,7 +141,7 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
             continue;
         }
         if (!status_ok(status)) {
-            struct str text = status_message(status, cycle->arena);
+            struct str text = complaint(cycle, status);
             struct status error =
                 status_printf(cycle->arena, STATUS_ERROR, "running PreFilter plugin \"%s\": " STR_FMT,
                               instance->plugin->name, STR_ARG(text));
@@ -141,13 +166,13 @@ struct status run_filters(struct cycle *cycle, struct node_view node)
             continue;
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->filter(cycle, node);
+        struct status status = heard(cycle, instance->plugin->filter(cycle, node));
         probe_called(cycle, instance, PROBE_FILTER, status.code, 1, called_ns);
         probe_evaluated(cycle, instance, PROBE_FILTER, 1);
         if (status_ok(status))
             continue;
         if (!status_rejected(status)) {
-            struct str text = status_message(status, cycle->arena);
+            struct str text = complaint(cycle, status);
             status = status_printf(cycle->arena, STATUS_ERROR, "running \"%s\" filter plugin: " STR_FMT,
                                    instance->plugin->name, STR_ARG(text));
         }
@@ -225,6 +250,23 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
+/* A nomination must name a node, and its victims must be there to be asked to leave; or there is none. */
+static struct status believed(struct cycle *cycle, struct status status, struct post_filter_result *result)
+{
+    const struct cluster *cluster = cycle->cluster;
+    uint32_t row = result->nominated_row;
+    const char *wrong = NULL;
+    if (row != ROW_NONE && (row >= cluster->nodes.len || !cluster->nodes.items[row].api))
+        wrong = "nominates a node that is not there";
+    for (uint32_t i = 0; i < result->victims_len && !wrong; i++)
+        if (!result->victims || !result->victims[i])
+            wrong = "names victims that are not there";
+    if (!wrong)
+        return status;
+    *result = (struct post_filter_result){ .nominated_row = ROW_NONE };
+    return status_printf(cycle->arena, STATUS_ERROR, "%s", wrong);
+}
+
 static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *diagnosis,
                                       struct post_filter_result *ret)
 {
@@ -235,7 +277,8 @@ static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *dia
         struct post_filter_result result = { .nominated_row = ROW_NONE };
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->post_filter(cycle, diagnosis, &result);
+        struct status status = heard(cycle, instance->plugin->post_filter(cycle, diagnosis, &result));
+        status = believed(cycle, status, &result);
         probe_called(cycle, instance, PROBE_POST_FILTER, status.code, 1, called_ns);
         status.plugin = instance->plugin;
         bool final = status_ok(status) || !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
@@ -275,7 +318,7 @@ static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
     for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->pre_score(cycle, rows);
+        struct status status = heard(cycle, instance->plugin->pre_score(cycle, rows));
         probe_called(cycle, instance, PROBE_PRE_SCORE, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_score |= bit_of(instance);
@@ -283,7 +326,7 @@ static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
         }
         probe_evaluated(cycle, instance, PROBE_PRE_SCORE, 1);
         if (!status_ok(status)) {
-            struct str text = status_message(status, cycle->arena);
+            struct str text = complaint(cycle, status);
             return status_printf(cycle->arena, STATUS_ERROR, "running PreScore plugin \"%s\": " STR_FMT,
                                  instance->plugin->name, STR_ARG(text));
         }
@@ -301,10 +344,10 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
     probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
         struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
-        struct status status = plugin->score(cycle, node, &column[i]);
+        struct status status = heard(cycle, plugin->score(cycle, node, &column[i]));
         if (!status_ok(status)) {
             probe_called(cycle, instance, PROBE_SCORE, status.code, 1, called_ns);
-            struct str text = status_message(status, cycle->arena);
+            struct str text = complaint(cycle, status);
             return status_printf(cycle->arena, STATUS_ERROR,
                                  "running Score plugins: plugin \"%s\" failed with: " STR_FMT, plugin->name,
                                  STR_ARG(text));
@@ -374,7 +417,7 @@ static struct status verdict_of(struct cycle *cycle, struct status status, const
     if (status.code == STATUS_WAIT || status_ok(status))
         return status;
     if (!status_rejected(status)) {
-        struct str text = status_message(status, cycle->arena);
+        struct str text = complaint(cycle, status);
         status = status_printf(cycle->arena, STATUS_ERROR, "running %s plugin \"%s\": " STR_FMT, point,
                                plugin->name, STR_ARG(text));
     }
@@ -389,8 +432,10 @@ static struct status ask_reserve(struct cycle *cycle, uint32_t row)
             continue;
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->reserve(cycle, row);
+        struct status status = heard(cycle, instance->plugin->reserve(cycle, row));
         probe_called(cycle, instance, PROBE_RESERVE, status.code, 1, called_ns);
+        if (status.code == STATUS_WAIT)
+            status = status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here");
         if (!status_ok(status) && status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "Reserve");
     }
@@ -428,7 +473,9 @@ static struct status ask_permit(struct cycle *cycle, uint32_t row, struct permit
         cycle->current = instance;
         ret->timeout_ms[instance->index] = 0;
         int64_t called_ns = probe_call(cycle);
-        struct status status = instance->plugin->permit(cycle, row, &ret->timeout_ms[instance->index]);
+        int64_t *timeout_ms = &ret->timeout_ms[instance->index];
+        struct status status = heard(cycle, instance->plugin->permit(cycle, row, timeout_ms));
+        *timeout_ms = MAX(*timeout_ms, 1); /* who does not say for how long waits for next to nothing */
         probe_called(cycle, instance, PROBE_PERMIT, status.code, 1, called_ns);
         if (status.code == STATUS_WAIT) {
             ret->plugins |= (uint64_t)1 << instance->index;
@@ -457,12 +504,15 @@ static struct status ask_pre_flights(struct cycle *cycle, uint32_t row)
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
         if (instance->plugin->pre_bind_pre_flight)
-            status = instance->plugin->pre_bind_pre_flight(cycle, row);
+            status = heard(cycle, instance->plugin->pre_bind_pre_flight(cycle, row));
         probe_called(cycle, instance, PROBE_PRE_BIND_PRE_FLIGHT, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP)
             cycle->skip_pre_bind |= (uint64_t)1 << instance->index;
         else if (status_ok(status))
             verdict = status;
+        else if (status.code == STATUS_WAIT)
+            return verdict_of(cycle, status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here"),
+                              "PreBindPreFlight");
         else
             return verdict_of(cycle, status, "PreBindPreFlight");
     }
@@ -501,7 +551,7 @@ struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
             continue;
         cycle->current = instance;
         call_begins(cycle);
-        struct status status = instance->plugin->pre_bind(cycle, row);
+        struct status status = heard(cycle, instance->plugin->pre_bind(cycle, row));
         call_ends(cycle, PROBE_PRE_BIND, status.code);
         if (!status_ok(status) && status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "PreBind");
@@ -516,7 +566,7 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
     for (; *resume < order->len; (*resume)++) {
         cycle->current = order->items[*resume];
         call_begins(cycle);
-        struct status status = order->items[*resume]->plugin->bind(cycle, row);
+        struct status status = heard(cycle, order->items[*resume]->plugin->bind(cycle, row));
         call_ends(cycle, PROBE_BIND, status.code);
         if (status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "Bind");

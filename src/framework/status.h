@@ -20,6 +20,7 @@ enum status_code {
 #define X(name, text) STATUS_##name,
     STATUS_CODES(X)
 #undef X
+        STATUS_CODES_LEN
 };
 
 struct plugin;

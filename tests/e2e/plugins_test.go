@@ -26,27 +26,30 @@ type plugged struct {
 	folder string // where the plugin and the test talk by files
 }
 
-// buildPlugin makes the shared object as a stranger would: with a compiler and the public header, nothing else.
-func (e *env) buildPlugin() string {
+// build makes a shared object of a source file as a stranger would: with a compiler and the public header, nothing else.
+func (e *env) build(source, plugin string) string {
 	e.Helper()
-	cc := os.Getenv("CC")
+	cc, include := os.Getenv("CC"), os.Getenv("BERTH_INCLUDE")
 	if cc == "" {
 		cc = "cc"
 	}
-	include := os.Getenv("BERTH_INCLUDE")
 	if include == "" {
 		include = "../../include"
 	}
-	path := e.c.path("everything.so")
+	path := e.c.path(plugin + ".so")
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	out, err := exec.Command(cc, "-O1", "-shared", "-fPIC", "-pthread", "-I"+include, "-o", path,
-		"../plugins/everything.c").CombinedOutput()
+	out, err := exec.Command(cc, "-O1", "-shared", "-fPIC", "-pthread", "-I"+include, "-o", path, source).CombinedOutput()
 	if err != nil {
-		e.Fatalf("the plugin does not build: %v\n%s", err, out)
+		e.Fatalf("%s does not build: %v\n%s", source, err, out)
 	}
 	return path
+}
+
+func (e *env) buildPlugin() string {
+	e.Helper()
+	return e.build("../plugins/everything.c", "Everything")
 }
 
 func (e *env) plugged(t *testing.T) *plugged {
@@ -78,6 +81,12 @@ profiles:
 	flags = append(flags, "--plugin", x.buildPlugin(), "--secure-port", fmt.Sprint(x.port), "-v", "4",
 		"--authentication-kubeconfig", conf, "--authorization-kubeconfig", conf)
 	p := x.startAt(name, x.c.Addr(), flags...)
+	x.listens(p)
+	return p
+}
+
+func (x *plugged) listens(p *Proc) {
+	x.Helper()
 	x.becomes("it listens", func() bool {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", x.port))
 		if err == nil {
@@ -86,7 +95,6 @@ profiles:
 		return err == nil || !p.Alive()
 	})
 	x.running(p)
-	return p
 }
 
 // told are labels that tell the plugin what to do with a pod.

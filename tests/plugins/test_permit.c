@@ -224,7 +224,7 @@ static void check_lists(const struct fake_host *h)
     for (int i = 0; i < BINDING_STAGE_COUNT; i++)
         at_stages += engine->bindings_at[i];
     assert_int_equal(at_stages, engine_bindings(engine));
-    waiting_write(engine, (struct str){ 0 }, PODS, h->e.now_ns, &out);
+    waiting_write(engine, &(struct view_filter){ .limit = PODS }, h->e.now_ns, &out);
     yyjson_doc *doc = yyjson_read(out.text, out.len, 0);
     assert_int_equal(yyjson_arr_size(yyjson_doc_ptr_get(doc, "/pods")), at_stages);
     yyjson_doc_free(doc);

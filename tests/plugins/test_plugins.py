@@ -154,6 +154,42 @@ class CostOptimization(Plugins):
         self.assertEqual(report["best"], ["cheap"])
 
 
+class Gang(Plugins):
+    CONFIG = os.path.join(EXAMPLES, "gang.yaml")
+
+    def gang(self, count, size):
+        return [pod("g%d" % i, cpu="1", labels={"gang/name": "g", "gang/size": str(size)}) for i in range(count)]
+
+    def test_all_of_them(self):
+        objects = [node("a", cpu="2"), node("b", cpu="2")] + self.gang(4, 4)
+        placed = self.placed(self.run_with(example("gang"), self.CONFIG, objects))
+        self.assertEqual(len(placed), 4, placed)
+
+    def test_or_none(self):
+        """There is room for four of five, and for the pod that is no part of it."""
+        objects = [node("a", cpu="2"), node("b", cpu="2")] + self.gang(5, 5) + [pod("lonely", cpu="100m")]
+        report = self.run_with(example("gang"), self.CONFIG, objects)
+        last = {row["pod"]: row for row in report["placements"]}
+        self.assertEqual({name for name, row in last.items() if row["node"]}, {"default/lonely"})
+        said = [row["message"] for name, row in last.items() if name != "default/lonely"]
+        self.assertTrue(any("rejected due to timeout after waiting 30s at plugin Gang" in text for text in said), said)
+
+    def test_an_incomplete_one_takes_no_room(self):
+        report = self.run_with(example("gang"), self.CONFIG, [node("a", cpu="2")] + self.gang(2, 3) + [pod("big", cpu="2")])
+        self.assertEqual(self.placed(report), {"default/big": "a"})
+        self.assertIn("gang has 2 of 3 pods", self.reasons(report)["default/g0"])
+
+    def test_who_has_no_number_is_in_none(self):
+        objects = [node("a")] + [pod("p%d" % i, labels={"gang/name": "g", "gang/size": text})
+                                 for i, text in enumerate(("", "-", "x", "1x", "99999999999999999999"))]
+        self.assertEqual(len(self.placed(self.run_with(example("gang"), self.CONFIG, objects))), 5)
+
+    def test_arguments_are_checked(self):
+        config = self.write("c.yaml", enable("Gang", args="timeout: -1s"))
+        self.refuse(self.berth("simulate", "-f", self.write("o.json", [node("a")]), "--config", config, "--plugin",
+                               example("gang")), 'initializing plugin "Gang": timeout: it must be more than nothing')
+
+
 class Newcomer(Plugins):
     """docs/PLUGINS.md to the letter: what it shows is built and run."""
 
@@ -234,6 +270,70 @@ class Permission(Plugins):
         self.assertEqual(self.placed(report), {"default/q": "a"})
         self.assertIn("rejected due to timeout after waiting 200ms at plugin Everything",
                       self.reasons(report)["default/p"])
+
+
+class Mistakes(Plugins):
+    """What a plugin does wrong is a sentence at the pod, or makes no difference."""
+    PLUGIN = os.path.join(HERE, "mistakes.c")
+    SAID = {
+        "pre-filter-strange": 'running PreFilter plugin "Mistakes": 42 is no verdict',
+        "pre-filter-wait": 'running PreFilter plugin "Mistakes": Wait is no answer here',
+        "pre-filter-silent": 'running PreFilter plugin "Mistakes": failed, and does not say why',
+        "narrow": "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [Mistakes].",
+        "filter-strange": 'running "Mistakes" filter plugin: 42 is no verdict',
+        "filter-skip": 'running "Mistakes" filter plugin: Skip is no answer here',
+        "post-filter-row": "nominates a node that is not there",
+        "post-filter-victims": "names victims that are not there",
+        "pre-score-wait": 'running PreScore plugin "Mistakes": Wait is no answer here',
+        "score-high": 'plugin "Mistakes" returns an invalid score 101, it should in the range of [0, 100]',
+        "score-low": 'plugin "Mistakes" returns an invalid score -1, it should in the range of [0, 100]',
+        "score-strange": 'running Score plugins: plugin "Mistakes" failed with: 42 is no verdict',
+        "reserve-wait": 'running Reserve plugin "Mistakes": Wait is no answer here',
+        "permit-skip": 'running Permit plugin "Mistakes": Skip is no answer here',
+        "permit-backwards": "rejected due to timeout after waiting 1ms at plugin Mistakes",
+        "permit-at-once": "rejected due to timeout after waiting 1ms at plugin Mistakes",
+        "pre-bind-wait": 'running PreBind plugin "Mistakes": Wait is no answer here',
+    }
+    HARMLESS = ("nothing", "pre-bind-looks", "none")
+    CONFIG = ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+              "- plugins: {multiPoint: {enabled: [{name: %s}]}, postFilter: {disabled: [{name: '*'}], enabled: [%s]}}\n")
+
+    def test_what_is_said(self):
+        config = self.write("c.yaml", self.CONFIG % ("Mistakes", "{name: Mistakes}"))
+        for mistake in (*self.SAID, *self.HARMLESS):
+            with self.subTest(mistake=mistake):
+                objects = [node("a"), node("b"), pod("p", labels={"mistake": mistake}), pod("q")]
+                report = self.run_with(build(self.PLUGIN), config, objects)
+                last = {row["pod"]: row for row in report["placements"]}
+                self.assertTrue(last["default/q"]["node"], last)
+                if mistake in self.SAID:
+                    self.assertIn(self.SAID[mistake], last["default/p"]["message"])
+                else:
+                    self.assertTrue(last["default/p"]["node"], last)
+
+    def end_of(self, plugin, name, mistake):
+        objects = self.write("o.json", [node("a"), pod("p", labels={"mistake": mistake})])
+        config = self.write("c.yaml", self.CONFIG % (name, ""))
+        environment = {**os.environ, "ASAN_OPTIONS": "handle_segv=0:handle_abort=0:handle_sigill=0:allow_user_segv_handler=1:"
+                       "use_sigaltstack=0:detect_leaks=0", "TSAN_OPTIONS": "handle_segv=0:handle_abort=0"}
+        return subprocess.run([BERTH, "simulate", "-f", objects, "--config", config, "--plugin", plugin],
+                              capture_output=True, text=True, env=environment, check=False)
+
+    def test_whose_crash_it_was(self):
+        plugin = build(self.PLUGIN)
+        for mistake, number, words in (("crash", 11, "Segmentation fault"), ("crash-below", 11, "Segmentation fault"),
+                                       ("abort", 6, "Aborted"), ("overflow", 11, "Segmentation fault")):
+            with self.subTest(mistake=mistake):
+                result = self.end_of(plugin, "Mistakes", mistake)
+                self.assertEqual(result.returncode, -number, result.stderr)
+                self.assertEqual(result.stderr, 'berth: plugin "Mistakes" of %s crashed: %s\n' % (plugin, words))
+
+    def test_an_exception_that_got_out(self):
+        plugin = build(os.path.join(HERE, "thrower.cpp"), compiler=(CXX, "-std=c++20"))
+        result = self.end_of(plugin, "Thrower", "none")
+        self.assertEqual(result.returncode, -6, result.stderr)
+        self.assertIn("out of patience", result.stderr)
+        self.assertIn('berth: plugin "Thrower" of %s crashed: Aborted\n' % plugin, result.stderr)
 
 
 class Loading(Plugins):

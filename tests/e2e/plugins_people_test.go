@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// with starts the scheduler with a plugin of a file and its arguments.
+func (e *env) with(t *testing.T, source, plugin, args string) *plugged {
+	e.Helper()
+	e.berthOnly("kube-scheduler has no loadable plugins")
+	ports, err := freePorts(1)
+	e.must(err)
+	file := e.build(source, plugin)
+	conf := e.c.path(e.file("scheduler") + ".conf")
+	flags := e.config("scheduler", fmt.Sprintf(`
+podInitialBackoffSeconds: 1
+podMaxBackoffSeconds: 1
+profiles:
+- plugins: {multiPoint: {enabled: [{name: %s}]}}
+  pluginConfig: [{name: %s, args: {%s}}]
+`, plugin, plugin, args))
+	x := &plugged{env: e, port: ports[0], folder: t.TempDir()}
+	x.proc = e.start(append(flags, "--plugin", file, "--secure-port", fmt.Sprint(x.port), "-v", "4",
+		"--authentication-kubeconfig", conf, "--authorization-kubeconfig", conf)...)
+	x.listens(x.proc)
+	return x
+}
+
+func gangOf(name string, size int) PodMod {
+	return labels("gang/name", name, "gang/size", fmt.Sprint(size))
+}
+
+// The example of a gang, as people use it: all of its pods get their room together, or give it back together, whatever
+// happens to one of them meanwhile.
+func TestGang(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewNode("node-1"))
+	x := e.with(t, "../../examples/plugins/gang.c", "Gang", "timeout: 20s")
+	for i := range 3 {
+		e.create(NewPod(fmt.Sprint("four-", i), Requests("cpu", "2"), gangOf("four", 4)))
+	}
+	// There are three at most when the first is tried, and none of them takes room.
+	e.pod("four-0", "is refused", func(p *v1.Pod) bool {
+		c := scheduled(p)
+		return c != nil && strings.Contains(c.Message, "of 4 pods")
+	})
+	e.create(NewPod("single", Requests("cpu", "1")))
+	e.bound("single")
+	// The fourth is there, and has no room: the others wait for it with theirs.
+	e.create(NewPod("four-3", Requests("cpu", "2"), gangOf("four", 4)))
+	x.becomes("three of them wait", func() bool {
+		_, counts := x.waiting("")
+		return counts["waiting for permission"] == 3
+	})
+	e.remove("single")
+	for i := range 4 {
+		e.bound(fmt.Sprint("four-", i))
+		e.remove(fmt.Sprint("four-", i))
+	}
+
+	// One of those that wait is deleted: the room of the others is for somebody else.
+	for i := range 3 {
+		e.create(NewPod(fmt.Sprint("three-", i), Requests("cpu", "3"), gangOf("three", 3)))
+	}
+	x.becomes("two of them wait", func() bool {
+		_, counts := x.waiting("")
+		return counts["waiting for permission"] == 2
+	})
+	pods, _ := x.waiting("")
+	for name := range pods {
+		e.remove(name)
+		break
+	}
+	x.becomes("nobody waits", func() bool { pods, _ := x.waiting(""); return len(pods) == 0 })
+	e.create(NewPod("big-0", Requests("cpu", "4")), NewPod("big-1", Requests("cpu", "4")))
+	e.bound("big-0")
+	e.bound("big-1")
+	e.blameless()
+}
+
+// What a plugin does wrong is told to its pod, and no other pod suffers from it.
+func TestPluginMistakes(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"), NewNode("node-1"))
+	x := e.with(t, "../plugins/mistakes.c", "Mistakes", "")
+	mistakes := map[string]string{
+		"pre-filter-strange": `running PreFilter plugin "Mistakes": 42 is no verdict`,
+		"pre-filter-silent":  `running PreFilter plugin "Mistakes": failed, and does not say why`,
+		"filter-strange":     `running "Mistakes" filter plugin: 42 is no verdict`,
+		"filter-skip":        `running "Mistakes" filter plugin: Skip is no answer here`,
+		"score-high":         `plugin "Mistakes" returns an invalid score 101, it should in the range of [0, 100] after normalizing`,
+		"score-strange":      `failed with: 42 is no verdict`,
+		"reserve-wait":       `running Reserve plugin "Mistakes": Wait is no answer here`,
+		"permit-skip":        `running Permit plugin "Mistakes": Skip is no answer here`,
+		"permit-backwards":   `rejected due to timeout after waiting 1ms at plugin Mistakes.`,
+		"pre-bind-wait":      `running PreBind plugin "Mistakes": Wait is no answer here: it may take its time instead`,
+		"pre-bind-kept":      `running PreBind plugin "Mistakes": it sees 0 nodes`,
+	}
+	for mistake := range mistakes {
+		e.create(NewPod(mistake, labels("mistake", mistake)))
+	}
+	for mistake, end := range mistakes {
+		e.pod(mistake, "is told: "+end, func(p *v1.Pod) bool {
+			c := scheduled(p)
+			return c != nil && strings.HasSuffix(c.Message, end)
+		})
+	}
+	for _, mistake := range []string{"nothing", "pre-bind-looks"} {
+		e.create(NewPod(mistake, labels("mistake", mistake)))
+		e.bound(mistake)
+	}
+	x.says("A plugin looks at the cluster in PreBind or Bind")
+	x.says("A plugin asks for objects of a kind that is not watched")
+	e.running(x.proc)
+	e.blameless()
+
+	x.proc.byUs.Store(true)
+	e.create(NewPod("crash", labels("mistake", "crash")))
+	<-x.proc.Done()
+	x.says(`berth: plugin "Mistakes" of ` + e.c.path("Mistakes.so") + ` crashed: Segmentation fault`)
+}

@@ -1,0 +1,174 @@
+/* mistakes.c: a plugin that does wrong what a pod's label "mistake" says, one thing at a time. What comes of it is a
+ * sentence, or nothing; see test_plugins.py. */
+#include <berth/plugin.h>
+
+#include <stdlib.h>
+
+static const struct berth_cluster *kept; /* which nobody should do who blocks */
+
+static bool is(struct berth_cycle *cycle, const char *what)
+{
+    return berth_is(berth_object_label(berth_cycle_pod(cycle), "mistake"), what);
+}
+
+static struct berth_status strange(void)
+{
+    return berth_verdict((enum berth_code)42);
+}
+
+static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
+{
+    (void)ret_self, (void)err;
+    kept = env->cluster;
+    return 0;
+}
+
+static bool visit(void *context, const void *object)
+{
+    (void)context, (void)object;
+    return true;
+}
+
+/* Asks about what is not there. Nothing of it is anything. */
+static bool finds_nothing(struct berth_cycle *cycle)
+{
+    const struct berth_cluster *cluster = berth_cycle_cluster(cycle);
+    struct berth_str nobody = berth_text("nobody");
+    struct berth_node_view node = berth_node(cluster, berth_node_row(cluster, nobody));
+    uint32_t resource = berth_resource(cluster, "no/such");
+    berth_each(cluster, "ConfigMap", visit, NULL);
+    berth_each(NULL, "Pod", visit, NULL);
+    return !berth_node_name(node).ptr && !berth_node_label(node, "a").ptr && !berth_node_object(node) &&
+           !berth_node_pods(node).len && !berth_node_used(node, 0) && !berth_node_allocatable(node, 0) &&
+           !berth_node_used(berth_node(cluster, 0), resource) && !berth_object_name(NULL).ptr &&
+           !berth_object_label(NULL, "a").ptr && !berth_object_annotation(NULL, "a").ptr &&
+           !berth_object_uid(berth_get(cluster, "Pod", nobody, nobody)).ptr &&
+           !berth_get(cluster, NULL, nobody, nobody) && !berth_get(cluster, "ConfigMap", nobody, nobody) &&
+           !berth_get(NULL, "Pod", nobody, nobody) &&
+           !berth_info_pod(berth_find_pod(cluster, nobody, nobody)) && !berth_pod_request(NULL, 0) &&
+           berth_info_row(NULL) == BERTH_ROW_NONE &&
+           berth_read("Pod", NULL, "metadata.name").type == BERTH_ABSENT &&
+           berth_read("ConfigMap", berth_cycle_pod(cycle), "data").type == BERTH_ABSENT &&
+           berth_read("Pod", berth_cycle_pod(cycle), "spec[[").type == BERTH_ABSENT &&
+           !berth_nodes(NULL).len && berth_fits_without(cycle, 12345, NULL, 0).code == BERTH_UNRESOLVABLE;
+}
+
+static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
+{
+    struct berth_str nowhere = berth_text("nowhere");
+    struct berth_status without_reasons = { BERTH_ERROR, 3, NULL, NULL };
+    if (is(cycle, "pre-filter-strange"))
+        return strange();
+    if (is(cycle, "pre-filter-wait"))
+        return berth_verdict(BERTH_WAIT);
+    if (is(cycle, "pre-filter-silent"))
+        return without_reasons;
+    if (is(cycle, "narrow"))
+        berth_narrow(cycle, narrow, &nowhere, 1);
+    if (is(cycle, "nothing") && !finds_nothing(cycle))
+        return BERTH_REJECT(BERTH_ERROR, "found something");
+    return BERTH_OK;
+}
+
+static int overflow(int depth)
+{
+    volatile char room[4096];
+    room[0] = (char)depth;
+    return overflow(depth + 1) + room[0];
+}
+
+static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+{
+    char *volatile null = NULL;
+    (void)node;
+    if (is(cycle, "filter-strange"))
+        return strange();
+    if (is(cycle, "filter-skip"))
+        return berth_verdict(BERTH_SKIP);
+    if (is(cycle, "filter-full"))
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
+    if (is(cycle, "post-filter-row") || is(cycle, "post-filter-victims"))
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
+    if (is(cycle, "crash"))
+        *null = 1;
+    if (is(cycle, "crash-below"))
+        return strlen(null) ? BERTH_OK : strange();
+    if (is(cycle, "abort"))
+        abort();
+    if (is(cycle, "overflow") && overflow(0))
+        return strange();
+    return BERTH_OK;
+}
+
+static struct berth_status post_filter(struct berth_cycle *cycle, struct berth_diagnosis *diagnosis,
+                                       struct berth_post_filter_result *ret)
+{
+    (void)diagnosis;
+    ret->nominated_row = is(cycle, "post-filter-row") ? 12345 : 0;
+    ret->victims_len = is(cycle, "post-filter-victims") ? 3 : 0;
+    return berth_verdict(ret->nominated_row || ret->victims_len ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE);
+}
+
+static struct berth_status pre_score(struct berth_cycle *cycle)
+{
+    return is(cycle, "pre-score-wait") ? berth_verdict(BERTH_WAIT) : BERTH_OK;
+}
+
+static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+{
+    (void)node;
+    *ret = is(cycle, "score-high") ? 101 : is(cycle, "score-low") ? -1 : 50;
+    return is(cycle, "score-strange") ? strange() : BERTH_OK;
+}
+
+static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)row;
+    return is(cycle, "reserve-wait") ? berth_verdict(BERTH_WAIT) : BERTH_OK;
+}
+
+static void unreserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)cycle, (void)row;
+}
+
+static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
+{
+    (void)row;
+    if (is(cycle, "permit-backwards"))
+        *ret_timeout_ms = INT64_MIN;
+    if (is(cycle, "permit-skip"))
+        return berth_verdict(BERTH_SKIP);
+    return berth_verdict(is(cycle, "permit-backwards") || is(cycle, "permit-at-once") ? BERTH_WAIT
+                                                                                      : BERTH_SUCCESS);
+}
+
+static struct berth_status pre_bind(struct berth_cycle *cycle, struct berth_str node)
+{
+    (void)node;
+    if (is(cycle, "pre-bind-looks") &&
+        (berth_cycle_cluster(cycle) || berth_pod_request(berth_cycle_info(cycle), 0)))
+        return BERTH_REJECT(BERTH_ERROR, "there is a cluster");
+    if (is(cycle, "pre-bind-kept"))
+        return berth_reject(berth_cycle_arena(cycle), BERTH_ERROR, "it sees %u nodes", berth_nodes(kept).len);
+    return is(cycle, "pre-bind-wait") ? berth_verdict(BERTH_WAIT) : BERTH_OK;
+}
+
+static const struct berth_event_rule events[] = { { BERTH_EVENT_NODE, BERTH_ADD, NULL }, { 0 } };
+
+static const struct berth_plugin mistakes = {
+    .name = "Mistakes",
+    .init = init,
+    .pre_filter = pre_filter,
+    .filter = filter,
+    .post_filter = post_filter,
+    .pre_score = pre_score,
+    .score = score,
+    .reserve = reserve,
+    .unreserve = unreserve,
+    .permit = permit,
+    .pre_bind = pre_bind,
+    .events = events,
+};
+
+BERTH_PLUGINS(&mistakes)
