@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,7 +66,8 @@ struct journal {
     char start[32]; /* names the recording */
     int64_t start_ms;
     uint64_t blocks;
-    int fd; /* -1: none */
+    int fd;     /* -1: none */
+    int folder; /* locked while this is open; -1: none */
     size_t total_bytes;
     file_vec own; /* of the present recording */
     file_vec old; /* of others, oldest first */
@@ -95,6 +98,13 @@ static int read_folder(struct journal *journal, struct error *err)
     DIR *dir = opendir(path);
     if (!dir)
         return error_set(err, -errno, "--record: can not open the folder %s: %s", path, strerror(errno));
+    /* Each would take the other's files for old ones. A file system without locks is taken as it is. */
+    journal->folder = fcntl(dirfd(dir), F_DUPFD_CLOEXEC, 0);
+    if (journal->folder >= 0 && flock(journal->folder, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        closedir(dir);
+        return error_set(err, -EBUSY,
+                         "--record: another scheduler records in %s; give each a folder of its own", path);
+    }
     for (const struct dirent *entry; (entry = readdir(dir));)
         look_at(journal, dirfd(dir), entry->d_name);
     closedir(dir);
@@ -185,7 +195,7 @@ static int next_file(struct journal *journal, struct error *err)
     return r < 0 ? error_set(err, r, "can not write to %s: %s", path, strerror(-r)) : 0;
 }
 
-/* A name that is greater than those before it, whatever the clock does. */
+/* A name that is greater than those that it had before, whatever the clock does. */
 static void name_recording(struct journal *journal)
 {
     struct timespec now;
@@ -196,6 +206,15 @@ static void name_recording(struct journal *journal)
     gmtime_r(&seconds, &utc);
     size_t len = strftime(journal->start, sizeof(journal->start), "%Y%m%dT%H%M%S", &utc);
     snprintf(journal->start + len, sizeof(journal->start) - len, ".%03dZ", (int)(journal->start_ms % 1000));
+}
+
+/* Somebody who was here within the same millisecond has the name. */
+static bool is_named(const struct journal *journal)
+{
+    vec_for(&journal->old, file)
+        if (str_starts_with(str_from(file->name), str_from(journal->start)))
+            return true;
+    return false;
 }
 
 /* The present recording is one of the others now. */
@@ -508,6 +527,8 @@ static void files_release(file_vec *files)
 
 static void journal_free(struct journal *journal)
 {
+    if (journal->folder >= 0)
+        close(journal->folder);
     files_release(&journal->old);
     files_release(&journal->own);
     drop_full(journal);
@@ -530,11 +551,14 @@ int journal_open(const struct journal_options *options, struct journal **ret, st
     journal->options.file_bytes = or_default(options->file_bytes, FILE_BYTES_DEFAULT);
     journal->options.total_bytes = or_default(options->total_bytes, TOTAL_BYTES_DEFAULT);
     journal->options.behind_bytes = or_default(options->behind_bytes, BEHIND_BYTES_DEFAULT);
-    journal->fd = -1;
+    journal->fd = journal->folder = -1;
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes is a failed write, as a full disk is */
     pthread_mutex_init(&journal->lock, NULL);
     pthread_cond_init(&journal->changed, NULL);
-    name_recording(journal);
     int r = read_folder(journal, err);
+    do
+        name_recording(journal);
+    while (is_named(journal));
     if (r == 0)
         r = next_file(journal, err); /* trouble with the folder is seen at once */
     if (r == 0 && pthread_create(&journal->thread, NULL, run, journal) != 0)

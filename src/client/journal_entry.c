@@ -32,7 +32,7 @@ static size_t begin(struct strbuf *out, enum journal_entry_kind kind, int64_t no
 
 /* ---- the beginning ---- */
 
-/* The keys with which extenders are spoken to are nobody's business. */
+/* The keys and passwords with which extenders are spoken to are nobody's business. */
 static struct extender_config *without_keys(const struct extender_config *extenders, uint32_t len)
 {
     struct extender_config *copy = xcalloc(len + 1, sizeof(*copy));
@@ -45,14 +45,15 @@ static struct extender_config *without_keys(const struct extender_config *extend
 
 static void put_config(struct strbuf *out, uint32_t tag, const struct scheduler_config *config)
 {
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 }, shown = { 0 };
     struct scheduler_config copy = *config;
     copy.extenders.items = without_keys(config->extenders.items, config->extenders.len);
     copy.extenders_as_written = without_keys(config->extenders_as_written, config->extenders.len);
     config_write_json(&copy, &text);
     free(copy.extenders.items);
     free(copy.extenders_as_written);
-    protobuf_put_bytes(out, tag, strbuf_slice(&text));
+    strbuf_masked(&shown, strbuf_slice(&text));
+    protobuf_put_bytes(out, tag, strbuf_slice(&shown));
 }
 
 /* What is not here (how many tables are kept, which path is taken) does not change a decision. */

@@ -3,14 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "client/watched.h"
 #include "cmd/common.h"
 #include "cmd/running.h"
 #include "serve/waiting.h"
 
+enum queue_output { QUEUE_TABLE, QUEUE_WIDE, QUEUE_JSON };
+
 struct queue_settings {
     struct running running;
-    int output; /* enum output */
+    const char *namespace, *queue, *plugin; /* NULL: all of them */
+    int output;                             /* enum queue_output */
     int64_t top;
 };
 
@@ -23,13 +27,24 @@ static const struct option_row rows[] = {
       "Another context than the current one of the kubeconfig." },
     { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct queue_settings, running.insecure),
       "Do not check the scheduler's certificate, such as the one that it\nmakes for itself." },
+    { 'n', "namespace", "NAME", OPTION_TEXT, offsetof(struct queue_settings, namespace),
+      "Only pods of this namespace." },
+    { 0, "queue", "NAME", OPTION_TEXT, offsetof(struct queue_settings, queue),
+      "Only pods in this queue or at this stage, as the first column\nhas it: active, backoff, "
+      "unschedulable, "
+      "gated, ..." },
+    { 0, "plugin", "NAME", OPTION_TEXT, offsetof(struct queue_settings, plugin),
+      "Only pods that this plugin rejected or holds back, or that wait\nfor it." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct queue_settings, top),
       "How many pods to show (default: 100).", 1, 100000 },
-    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct queue_settings, output),
-      "How to print the answer (default: table)." },
+    { 'o', "output", "table|wide|json", OPTION_CHOICE, offsetof(struct queue_settings, output),
+      "How to print the answer (default: table); wide adds what the\nlast attempt said." },
 };
 
 extern const struct command command_queue;
+
+enum { QUEUE_COLUMNS = 6 };
+#define IN_FLIGHT "in flight" /* decided: on the other page too */
 
 /* ---- asking ---- */
 
@@ -49,8 +64,15 @@ static int ask_page(const struct queue_settings *settings, const char *page, con
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
     strbuf_printf(&path, "%s?limit=%lld", page, (long long)settings->top);
-    if (pod)
-        watched_query(&path, "pod", str_from(pod));
+    const struct {
+        const char *key, *value;
+    } filters[] = { { "pod", pod },
+                    { "namespace", settings->namespace },
+                    { "queue", settings->queue },
+                    { "plugin", settings->plugin } };
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+        if (filters[i].value)
+            watched_query(&path, filters[i].key, str_from(filters[i].value));
     int r = running_get(&settings->running, strbuf_slice(&path), &body, err);
     if (r < 0)
         return r;
@@ -93,15 +115,20 @@ static void age_cell(struct grid *grid, double seconds)
     grid_cell(grid, true, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
 }
 
+/* Those who rejected it, or what holds it back before they are asked. */
 static void reason_cell(struct grid *grid, yyjson_val *pod)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct str gate = text_of(pod, "gate");
     size_t i, len;
     yyjson_val *plugin;
-    yyjson_arr_foreach(yyjson_obj_get(pod, "rejectedBy"), i, len, plugin)
-        strbuf_printf(&text, "%s%s", i ? " " : "", yyjson_is_str(plugin) ? yyjson_get_str(plugin) : "");
-    if (text_of(pod, "gate").len)
-        strbuf_printf(&text, "%sheld back by " STR_FMT, text.len ? "; " : "", STR_ARG(text_of(pod, "gate")));
+    if (gate.len)
+        strbuf_printf(&text, "held back by " STR_FMT, STR_ARG(gate));
+    yyjson_arr_foreach(yyjson_obj_get(pod, "rejectedBy"), i, len, plugin) {
+        struct str name = { yyjson_get_str(plugin), (uint32_t)yyjson_get_len(plugin) };
+        if (name.ptr && !str_eq(name, gate))
+            strbuf_printf(&text, "%s" STR_FMT, text.len ? " " : "", STR_ARG(name));
+    }
     grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
@@ -112,7 +139,10 @@ static void add_pod(struct grid *grid, yyjson_val *pod)
               STR_ARG(text_of(pod, "name")));
     age_cell(grid, number_of(pod, "seconds"));
     grid_cell(grid, true, PAINT_NONE, "%.0f", number_of(pod, "attempts"));
+    grid_cell(grid, true, PAINT_NONE, "%.0f", number_of(pod, "priority"));
     reason_cell(grid, pod);
+    if (grid->columns > QUEUE_COLUMNS)
+        grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "message")));
 }
 
 /* "stage; Plugin (29s left), Other (4s left)". */
@@ -139,16 +169,30 @@ static void add_waiting(struct grid *grid, yyjson_val *pod)
     wait_cell(grid, pod);
 }
 
-/* How many there are of what, in one list of both pages. */
+static double sum_of(yyjson_val *counts)
+{
+    size_t i, len;
+    yyjson_val *key, *count;
+    double sum = 0;
+    yyjson_obj_foreach(counts, i, len, key, count)
+        sum += yyjson_get_num(count);
+    return sum;
+}
+
+/* How many there are of what, in one list of both pages: those on their way are in flight too, and told once. */
 static void say_counts(struct strbuf *out, const struct shown *shown)
 {
     size_t i, len, told = 0;
     yyjson_val *key, *count;
-    yyjson_doc *const docs[] = { shown->queue, shown->waiting };
-    for (size_t k = 0; k < ARRAY_SIZE(docs); k++)
-        yyjson_obj_foreach(yyjson_obj_get(yyjson_doc_get_root(docs[k]), "counts"), i, len, key, count) {
-            if (yyjson_get_num(count) > 0)
-                strbuf_printf(out, "%s%s %s", told++ ? ", " : "", grouped((int64_t)yyjson_get_num(count)),
+    yyjson_val *waiting = yyjson_obj_get(yyjson_doc_get_root(shown->waiting), "counts");
+    yyjson_val *const pages[] = { yyjson_obj_get(yyjson_doc_get_root(shown->queue), "counts"), waiting };
+    for (size_t k = 0; k < ARRAY_SIZE(pages); k++)
+        yyjson_obj_foreach(pages[k], i, len, key, count) {
+            double number = yyjson_get_num(count);
+            if (k == 0 && yyjson_equals_str(key, IN_FLIGHT))
+                number -= sum_of(waiting);
+            if (number > 0)
+                strbuf_printf(out, "%s%s %s", told++ ? ", " : "", grouped((int64_t)number),
                               yyjson_get_str(key));
         }
     strbuf_puts(out, told ? "\n" : "Nobody waits.\n");
@@ -156,51 +200,103 @@ static void say_counts(struct strbuf *out, const struct shown *shown)
 
 /* A page as a table; nothing where nobody is on it. */
 struct page_table {
-    const char *heads[5];
+    const char *heads[QUEUE_COLUMNS + 1];
+    unsigned columns, columns_wide;
     uint32_t numbers; /* columns of numbers, as a mask */
     void (*add)(struct grid *grid, yyjson_val *pod);
 };
-static const struct page_table queue_table = { { "QUEUE", "POD", "AGE", "TRIES", "REJECTED BY" },
-                                               0xc,
-                                               add_pod };
-static const struct page_table waiting_table = { { "STAGE", "POD", "AGE", "NODE", "WAITS FOR" },
-                                                 0x4,
-                                                 add_waiting };
+static const struct page_table queue_table = {
+    { "QUEUE", "POD", "AGE", "TRIES", "PRIORITY", "REJECTED BY", "THE LAST ATTEMPT SAID" },
+    QUEUE_COLUMNS,
+    QUEUE_COLUMNS + 1,
+    0x1c,
+    add_pod,
+};
+static const struct page_table waiting_table = {
+    { "STAGE", "POD", "AGE", "NODE", "WAITS FOR" }, 5, 5, 0x4, add_waiting,
+};
 
-static void show_page(const struct page_table *table, yyjson_doc *doc, struct term *term)
+/* Names of pods that are on a page. */
+static void names_of(yyjson_doc *doc, struct arena *arena, struct strmap *ret)
 {
-    struct grid grid = { .columns = ARRAY_SIZE(table->heads) };
-    yyjson_val *root = yyjson_doc_get_root(doc), *pods = yyjson_obj_get(root, "pods"), *pod;
     size_t i, len;
-    if (!yyjson_arr_size(pods))
-        return;
-    for (i = 0; i < ARRAY_SIZE(table->heads); i++)
+    yyjson_val *pod;
+    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "pods"), i, len, pod)
+        strmap_put(ret,
+                   arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
+                                STR_ARG(text_of(pod, "name"))),
+                   ret);
+}
+
+static bool is_among(const struct strmap *names, yyjson_val *pod, struct arena *arena)
+{
+    return names->len && text_of(pod, "queue").len &&
+           yyjson_equals_str(yyjson_obj_get(pod, "queue"), IN_FLIGHT) &&
+           strmap_get(names, arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
+                                          STR_ARG(text_of(pod, "name"))));
+}
+
+/* Without those that `others` shows. Returns how many there are. */
+static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_doc *others, bool wide,
+                        struct term *term)
+{
+    struct grid grid = { .columns = wide ? table->columns_wide : table->columns };
+    struct arena arena = { 0 };
+    struct strmap names = { 0 };
+    yyjson_val *root = yyjson_doc_get_root(doc), *pod;
+    size_t i, len, shown = 0;
+    names_of(others, &arena, &names);
+    for (i = 0; i < grid.columns; i++)
         grid_cell(&grid, table->numbers >> i & 1, PAINT_BOLD, "%s", table->heads[i]);
-    yyjson_arr_foreach(pods, i, len, pod)
+    yyjson_arr_foreach(yyjson_obj_get(root, "pods"), i, len, pod) {
+        if (is_among(&names, pod, &arena))
+            continue;
         table->add(&grid, pod);
-    strbuf_putc(term->out, '\n');
-    grid_print(&grid, term, 0);
+        shown++;
+    }
+    if (shown) {
+        if (term->out->len)
+            strbuf_putc(term->out, '\n');
+        grid_print(&grid, term, 0);
+    }
     if (number_of(root, "left") > 0)
-        strbuf_printf(term->out, "... and %s more; --top shows more of them\n",
+        strbuf_printf(term->out,
+                      "... and %s more; --top shows more of them, -n, --queue and --plugin choose\n",
                       grouped((int64_t)number_of(root, "left")));
     grid_release(&grid);
+    strmap_release(&names);
+    arena_release(&arena);
+    return shown;
+}
+
+/* Events of one plugin after the other. */
+static void show_wakes(yyjson_val *wakes, struct term *term)
+{
+    _cleanup_(strbuf_release) struct strbuf line = { 0 };
+    yyjson_val *wake;
+    size_t i, len;
+    yyjson_arr_foreach(wakes, i, len, wake) {
+        yyjson_val *next = i + 1 < len ? unsafe_yyjson_get_next(wake) : NULL;
+        strbuf_printf(&line, "%s" STR_FMT, line.len ? ", " : "", STR_ARG(text_of(wake, "event")));
+        if (next && str_eq(text_of(next, "plugin"), text_of(wake, "plugin")))
+            continue;
+        strbuf_printf(&line, " (" STR_FMT ")", STR_ARG(text_of(wake, "plugin")));
+        term_wrap(term, 2, strbuf_slice(&line));
+        strbuf_clear(&line);
+    }
 }
 
 static void show_words(yyjson_val *pod, struct term *term)
 {
-    yyjson_val *wake;
-    size_t i, len;
+    yyjson_val *wakes = yyjson_obj_get(pod, "wakes");
     if (text_of(pod, "message").len) {
         strbuf_puts(term->out, "\nThe last attempt said:\n");
         term_wrap(term, 2, text_of(pod, "message"));
-        strbuf_putc(term->out, '\n');
     }
-    if (!yyjson_arr_size(yyjson_obj_get(pod, "wakes")))
-        return;
-    strbuf_puts(term->out, "\nWhat may wake it:\n");
-    yyjson_arr_foreach(yyjson_obj_get(pod, "wakes"), i, len, wake)
-        strbuf_printf(term->out, "  " STR_FMT " (" STR_FMT ")\n", STR_ARG(text_of(wake, "event")),
-                      STR_ARG(text_of(wake, "plugin")));
+    if (yyjson_arr_size(wakes)) {
+        strbuf_puts(term->out, "\nWhat may wake it:\n");
+        show_wakes(wakes, term);
+    }
 }
 
 static yyjson_val *first_pod(yyjson_doc *doc)
@@ -212,18 +308,15 @@ static yyjson_val *first_pod(yyjson_doc *doc)
 static void show_pod(const struct shown *shown, struct term *term)
 {
     yyjson_val *queued = first_pod(shown->queue), *waiting = first_pod(shown->waiting);
-    struct grid grid = { .columns = 5 };
     if (!queued && !waiting) {
         strbuf_puts(term->out,
                     "It does not wait in this scheduler: it is bound, gone, or of another scheduler.\n");
         return;
     }
     if (waiting)
-        add_waiting(&grid, waiting);
+        show_page(&waiting_table, shown->waiting, NULL, false, term);
     else
-        add_pod(&grid, queued);
-    grid_print(&grid, term, 0);
-    grid_release(&grid);
+        show_page(&queue_table, shown->queue, NULL, false, term);
     if (queued)
         show_words(queued, term);
 }
@@ -243,19 +336,27 @@ static void show_json(const struct shown *shown, struct strbuf *out)
     yyjson_mut_doc_free(doc);
 }
 
+static void show_all(const struct queue_settings *settings, const struct shown *shown, struct term *term)
+{
+    bool wide = settings->output == QUEUE_WIDE;
+    bool filtered = settings->namespace || settings->queue || settings->plugin;
+    say_counts(term->out, shown);
+    size_t rows_shown = show_page(&queue_table, shown->queue, shown->waiting, wide, term);
+    rows_shown += show_page(&waiting_table, shown->waiting, NULL, wide, term);
+    if (filtered && !rows_shown)
+        strbuf_puts(term->out, "\nNone of them is meant by -n, --queue and --plugin.\n");
+}
+
 static int show(const struct queue_settings *settings, const char *pod, const struct shown *shown)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
-    if (settings->output == OUTPUT_JSON) {
+    if (settings->output == QUEUE_JSON)
         show_json(shown, &out);
-    } else if (pod) {
+    else if (pod)
         show_pod(shown, &term);
-    } else {
-        say_counts(&out, shown);
-        show_page(&queue_table, shown->queue, &term);
-        show_page(&waiting_table, shown->waiting, &term);
-    }
+    else
+        show_all(settings, shown, &term);
     return finish(&term);
 }
 
@@ -264,32 +365,45 @@ static int run(int argc, char **argv)
     struct queue_settings settings = { .top = 100 };
     _cleanup_(texts_release) struct texts words = { 0 };
     _cleanup_(shown_release) struct shown shown = { 0 };
+    _cleanup_(strbuf_release) struct strbuf pod = { 0 };
     struct error err;
     int r = options_start(&command_queue, argc, argv, &settings, &words);
     if (r >= 0)
         return r;
-    const char *pod = words.list.len ? words.list.items[0] : NULL;
-    if (words.list.len > 1 || (pod && !strchr(pod, '/'))) {
-        fputs("berth: queue wants no more than one pod, as NAMESPACE/POD\nTry `berth queue --help`.\n",
-              stderr);
+    if (words.list.len > 1) {
+        fprintf(stderr,
+                "berth: queue shows all pods, or one, as NAMESPACE/POD; it got %zu\n"
+                "Try `berth queue --help`.\n",
+                words.list.len);
         return EXIT_INPUT;
     }
-    if (ask(&settings, pod, &shown, &err) < 0)
+    if (words.list.len) {
+        const char *name = words.list.items[0];
+        bool whole = strchr(name, '/');
+        strbuf_printf(&pod, "%s%s%s",
+                      whole                ? ""
+                      : settings.namespace ? settings.namespace
+                                           : "default",
+                      whole ? "" : "/", name);
+    }
+    if (ask(&settings, pod.text, &shown, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return show(&settings, pod, &shown);
+    return show(&settings, pod.text, &shown);
 }
 
 const struct command command_queue = {
     .name = "queue",
     .summary = "Shows who waits in the running scheduler, and why.",
-    .usage = "[--server URL] [--top N] [-o table|json] [NAMESPACE/POD]",
+    .usage = "[--server URL] [-n NAMESPACE] [--queue NAME] [--plugin NAME] [-o table|wide|json]\n"
+             "                   [NAMESPACE/POD]",
     .purpose =
         "Asks a running `berth scheduler` for its queues: which pods wait, where, for how long, after\n"
         "how many tries, and which plugins rejected them; and which are decided and not bound yet: where\n"
         "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the\n"
-        "last attempt, and the events that would wake it. The asker needs the right to get\n" VIEW_QUEUE_PATH
-        " and " VIEW_WAITING_PATH ".",
+        "last attempt, and the events that would wake it; POD alone means default/POD, or that of -n.\n"
+        "The asker needs the right to get " VIEW_QUEUE_PATH " and " VIEW_WAITING_PATH ".",
     .examples = "  berth queue --insecure-skip-tls-verify\n"
+                "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"
                 "  berth queue shop/cart-0\n",
     .options = rows,

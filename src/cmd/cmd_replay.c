@@ -5,6 +5,8 @@
  * Exit codes: 0 all decisions came out as recorded (or another configuration was tried), 1 one did not, 2 the command
  * line, the recording or the configuration is wrong. */
 #include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "api/timestamp.h"
 #include "cmd/common.h"
@@ -24,7 +26,9 @@ static const struct option_row rows[] = {
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct replay_settings, config),
       "Another KubeSchedulerConfiguration: what would it have decided\ninstead?" },
     { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
-      "Stop there: a time such as 2026-11-15T10:30:00Z. Of several\nrecordings, the one that went on then." },
+      "Stop there: a time such as 2026-11-15T10:30:00Z, or less of it,\nin UTC: \"2026-11-15 10:30\". Of "
+      "several "
+      "recordings, the one that\nwent on then." },
     { 0, "from", "TIME", OPTION_TEXT, offsetof(struct replay_settings, from),
       "Of several recordings, the one that went on then; --decisions\nand --explain begin there." },
     { 0, "list", NULL, OPTION_FLAG, offsetof(struct replay_settings, list),
@@ -61,6 +65,7 @@ struct telling {
     struct json_writer json;
     const struct replay_settings *settings;
     uint64_t explained;
+    double begun, progress_shown; /* seconds; the latter is 0: never */
 };
 
 static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
@@ -136,6 +141,34 @@ static void on_explanation(void *user, struct str body, const struct explanation
         strbuf_putc(&telling->out, '\n');
     }
     write_some(&telling->out);
+}
+
+/* ---- progress ---- */
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A line that is written over, on a terminal that shows nothing else meanwhile. */
+static void show_progress(void *user, uint64_t decisions, int64_t now_ns)
+{
+    struct telling *telling = user;
+    double now = now_seconds();
+    if (now - telling->begun < 1 || now - telling->progress_shown < 0.2)
+        return;
+    _cleanup_(strbuf_release) struct strbuf time = { 0 };
+    add_time(&time, now_ns);
+    telling->progress_shown = now;
+    fprintf(stderr, "\rberth: %s decisions so far, at %s \033[K", grouped((int64_t)decisions), time.text);
+}
+
+static void clear_progress(const struct telling *telling)
+{
+    if (telling->progress_shown > 0)
+        fputs("\r\033[K", stderr);
 }
 
 static void warn(const struct replay *replay)
@@ -284,8 +317,15 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     struct grid grid = { .columns = 3 };
     uint64_t both = sum.same + sum.moved;
     add_origin(replay, term->out);
-    strbuf_printf(term->out, "%s pods waited for a node. With %s:\n", grouped((int64_t)sum.pods),
-                  replay->options.config);
+    if (sum.left_out) {
+        add_count(term->out, sum.left_out, "pod");
+        strbuf_printf(term->out, " that %s decided are left out: %s has no profile ",
+                      sum.left_out == 1 ? "was" : "were", replay->options.config);
+        strbuf_printf(term->out, "for their scheduler, " STR_FMT "\n",
+                      STR_ARG(sum.scheduler.len ? sum.scheduler : STR("whose name is not known")));
+    }
+    add_count(term->out, sum.pods, "pod");
+    strbuf_printf(term->out, " waited for a node. With %s:\n", replay->options.config);
     strbuf_printf(term->out, "  %s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
                   grouped((int64_t)sum.moved));
     strbuf_printf(term->out, "%s that had a node wait, %s that waited have one, %s wait in both\n\n",
@@ -335,6 +375,7 @@ static void json_sum(struct json_writer *json, const struct versus_sum *sum)
     json_member_int(json, "onlyRecorded", (int64_t)sum->only_recorded);
     json_member_int(json, "onlyHere", (int64_t)sum->only_here);
     json_member_int(json, "neither", (int64_t)sum->neither);
+    json_member_int(json, "leftOut", (int64_t)sum->left_out);
     json_pair(json, "nodes", sum->nodes);
     json_pair(json, "tries", sum->tries);
     json_pair(json, "evictions", sum->evictions);
@@ -383,8 +424,9 @@ static void list_table(const struct recording_summary *all, size_t len, struct t
         grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(all[i].name));
         for (int end = 0; end < 2; end++) {
             _cleanup_(strbuf_release) struct strbuf time = { 0 };
-            add_time(&time, end ? all[i].last_ns : all[i].first_ns);
-            grid_cell(&grid, false, PAINT_NONE, "%s", time.text);
+            if (all[i].first_ns)
+                add_time(&time, end ? all[i].last_ns : all[i].first_ns);
+            grid_cell(&grid, false, PAINT_NONE, "%s", time.len ? time.text : "-");
         }
         grid_cell(&grid, true, PAINT_NONE, "%s", grouped((int64_t)all[i].decisions));
         add_bytes(&grid, all[i].bytes);
@@ -484,6 +526,24 @@ static int end_telling(struct telling *telling, const struct replay *replay)
     return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
 }
 
+/* A time as it is printed here, or less of it: "2026-11-15 10:30", "2026-11-15". Without a zone it is UTC. */
+static bool parse_time(const char *text, struct opt_time *ret)
+{
+    enum { DATE_LEN = sizeof("2026-11-15") - 1, MINUTES_LEN = sizeof("T10:30") - 1 };
+    _cleanup_(strbuf_release) struct strbuf full = { 0 };
+    if (strlen(text) < DATE_LEN)
+        return false;
+    const char *clock = text + DATE_LEN;
+    size_t clock_len = strcspn(clock, "Zz+-");
+    strbuf_add(&full, text, DATE_LEN);
+    strbuf_puts(&full, "T");
+    if (clock_len)
+        strbuf_add(&full, clock + 1, clock_len - 1);
+    strbuf_puts(&full, !clock_len ? "00:00:00" : clock_len == MINUTES_LEN ? ":00" : "");
+    strbuf_puts(&full, clock[clock_len] ? clock + clock_len : "Z");
+    return (!clock_len || strchr(" Tt", *clock)) && timestamp_parse(strbuf_slice(&full), ret) == 0;
+}
+
 static int read_time(const char *option, const char *text, int64_t by_default, int64_t *ret,
                      struct error *err)
 {
@@ -491,9 +551,10 @@ static int read_time(const char *option, const char *text, int64_t by_default, i
     *ret = by_default;
     if (!text)
         return 0;
-    if (timestamp_parse(str_from(text), &time) < 0 || time.seconds > INT64_MAX / NS_PER_S - 1 ||
-        time.seconds < 0)
-        return error_set(err, -EINVAL, "--%s: \"%s\" is no time such as 2026-11-15T10:30:00Z", option, text);
+    if (!parse_time(text, &time) || time.seconds > INT64_MAX / NS_PER_S - 1 || time.seconds < 0)
+        return error_set(err, -EINVAL,
+                         "--%s: \"%s\" is no time such as 2026-11-15T10:30:00Z or \"2026-11-15 10:30\" (UTC)",
+                         option, text);
     *ret = time.seconds * NS_PER_S + time.nanos;
     return 0;
 }
@@ -523,19 +584,23 @@ static int read_options(const struct replay_settings *settings, struct replay_op
 
 static int with_replay(struct replay *replay, const struct replay_settings *settings, const char *path)
 {
-    struct telling telling = { .settings = settings };
+    struct telling telling = { .settings = settings, .begun = now_seconds() };
     struct replay_options options = { .path = path, .config = settings->config, .user = &telling };
     struct error err = { "" };
     if (read_options(settings, &options, &err) < 0 ||
         plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
     options.registry = plugins_registry();
+    if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
+        options.on_progress = show_progress;
     begin_telling(&telling);
     int r = replay_run(replay, &options, &err);
+    clear_progress(&telling);
     if (r == 0) {
         r = end_telling(&telling, replay);
     } else {
-        warn(replay);
+        if (!strstr(err.text, replay->recording.cut.text)) /* else it says so itself */
+            warn(replay);
         r = fail(EXIT_INPUT, &err);
     }
     strbuf_release(&telling.out);

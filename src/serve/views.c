@@ -14,8 +14,8 @@ struct question {
     struct views *views;
     view_writer write;
     uint64_t id;
-    struct str only; /* malloc'ed text */
-    size_t limit;
+    struct arena arena; /* of the filter's texts */
+    struct view_filter filter;
     const struct view_job *job; /* NULL: `write` does it all */
     void *gathered;
     struct question *next, **back;
@@ -33,22 +33,36 @@ struct views {
 /* ---- what is shown ---- */
 
 struct gathered {
-    struct str only;
+    const struct engine *engine;
+    const struct view_filter *filter;
     VEC(const struct queued_pod *) entries;
 };
+
+bool view_filter_names(const struct view_filter *filter, const struct meta *meta)
+{
+    return (!filter->namespace.len || str_eq(filter->namespace, meta->namespace)) &&
+           (!filter->name.len || str_eq(filter->name, meta->name));
+}
+
+static bool is_held_by(const struct profile *profile, const struct queued_pod *entry, struct str name)
+{
+    uint64_t mask = entry->unschedulable | entry->pending;
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if ((mask >> i & 1 || entry->gate == (int32_t)i) && str_is(name, profile->plugins[i].plugin->name))
+            return true;
+    return false;
+}
 
 static void gather(void *context, const struct queued_pod *entry)
 {
     struct gathered *all = context;
-    if (!entry->pod)
+    const struct view_filter *filter = all->filter;
+    if (!entry->pod || !view_filter_names(filter, &entry->pod->api->meta))
         return;
-    if (all->only.len) {
-        const struct meta *meta = &entry->pod->api->meta;
-        ptrdiff_t slash = str_find(all->only, '/');
-        if (slash < 0 || !str_eq(str_slice(all->only, 0, (size_t)slash), meta->namespace) ||
-            !str_eq(str_slice(all->only, (size_t)slash + 1, all->only.len), meta->name))
-            return;
-    }
+    if (filter->queue.len && !str_is(filter->queue, queue_place_names[entry->place]))
+        return;
+    if (filter->plugin.len && !is_held_by(&all->engine->profiles[entry->profile], entry, filter->plugin))
+        return;
     *vec_push(&all->entries) = entry;
 }
 
@@ -168,23 +182,23 @@ static void put_counts(struct json_writer *json, const struct queue *queue)
     json_end_object(json);
 }
 
-void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+void views_write_queue(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                        struct strbuf *out)
 {
-    struct gathered all = { .only = only };
+    struct gathered all = { .engine = engine, .filter = filter };
     char time_text[TIMESTAMP_LEN + 1];
     struct json_writer json = json_writer(out, JSON_COMPACT);
     queue_each(&engine->queue, gather, &all);
     if (all.entries.len)
         qsort(all.entries.items, all.entries.len, sizeof(*all.entries.items), by_place);
-    size_t len = MIN(all.entries.len, limit);
+    size_t len = MIN(all.entries.len, filter->limit);
     json_begin_object(&json);
     json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
     put_counts(&json, &engine->queue);
     json_key(&json, STR("pods"));
     json_begin_array(&json);
     for (size_t i = 0; i < len; i++)
-        views_put_entry(&json, engine, all.entries.items[i], only.len > 0, now_ns);
+        views_put_entry(&json, engine, all.entries.items[i], filter->name.len > 0, now_ns);
     json_end_array(&json);
     json_member_int(&json, "left", (int64_t)(all.entries.len - len));
     json_end_object(&json);
@@ -201,7 +215,7 @@ static void question_free(struct question *question)
     if (question->next)
         question->next->back = question->back;
     pthread_mutex_unlock(&question->views->lock);
-    free((char *)question->only.ptr);
+    arena_release(&question->arena);
     free(question);
 }
 
@@ -256,8 +270,8 @@ static void answer(void *context)
     }
     clock_gettime(CLOCK_REALTIME, &now);
     serve_reply_header(&reply, "Content-Type", STR("application/json"));
-    question->write(core_engine(views->core), question->only, question->limit,
-                    (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec, &reply.body);
+    question->write(core_engine(views->core), &question->filter, (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec,
+                    &reply.body);
     serve_answer(views->serve, question->id, &reply);
     question_free(question);
 }
@@ -293,26 +307,41 @@ void views_settle(struct views *views)
     pthread_mutex_unlock(&views->lock);
 }
 
+/* Texts go to the arena. False: it makes no sense. */
+static bool read_filter(struct str query, struct arena *arena, struct view_filter *ret)
+{
+    struct str text = { 0 };
+    int64_t limit = LIMIT_DEFAULT;
+    if (serve_query(query, "limit", arena, &text) &&
+        (!str_to_int64(text, &limit) || limit < 1 || limit > LIMIT_MAX))
+        return false;
+    ret->limit = (size_t)limit;
+    serve_query(query, "namespace", arena, &ret->namespace);
+    serve_query(query, "queue", arena, &ret->queue);
+    serve_query(query, "plugin", arena, &ret->plugin);
+    if (!serve_query(query, "pod", arena, &text))
+        return true;
+    ptrdiff_t slash = str_find(text, '/');
+    if (slash <= 0 || slash + 1 == (ptrdiff_t)text.len)
+        return false;
+    ret->namespace = str_slice(text, 0, (size_t)slash);
+    ret->name = str_slice(text, (size_t)slash + 1, text.len);
+    return true;
+}
+
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write)
 {
-    struct arena arena = { 0 };
-    struct str text = { 0 }, only = { 0 };
-    int64_t limit = LIMIT_DEFAULT;
-    bool wrong = serve_query(request->query, "limit", &arena, &text) &&
-                 (!str_to_int64(text, &limit) || limit < 1 || limit > LIMIT_MAX);
-    if (serve_query(request->query, "pod", &arena, &only))
-        wrong |= str_find(only, '/') < 0;
+    struct question question = { .views = views, .write = write, .id = request->id };
+    struct view_filter read = { 0 };
+    bool wrong = !read_filter(request->query, &question.arena, &read);
     if (!str_is(request->method, "GET") || wrong) {
         serve_reply_error(reply, wrong ? 400 : 405,
                           wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
-        arena_release(&arena);
+        arena_release(&question.arena);
         return 0;
     }
-    struct question question = { .views = views, .write = write, .id = request->id, .limit = (size_t)limit };
-    if (only.len)
-        question.only = (struct str){ strndup(only.ptr, only.len), only.len };
-    arena_release(&arena);
+    question.filter = read;
     return ask(question);
 }
 

@@ -24,14 +24,6 @@ static int by_age(const void *a, const void *b)
     return str_cmp(key_of(x), key_of(y));
 }
 
-static bool is_meant(const struct pod_binding *binding, struct str only)
-{
-    const struct meta *meta = &binding->pod->api->meta;
-    ptrdiff_t slash = str_find(only, '/');
-    return !only.len || (slash >= 0 && str_eq(str_slice(only, 0, (size_t)slash), meta->namespace) &&
-                         str_eq(str_slice(only, (size_t)slash + 1, only.len), meta->name));
-}
-
 static void put_seconds(struct json_writer *json, const char *key, int64_t ms)
 {
     json_member_double(json, key, (double)MAX(ms, 0) / MS_PER_S);
@@ -50,16 +42,41 @@ static void put_permits(struct json_writer *json, const struct pod_binding *bind
     }
 }
 
-static void put_worker(struct json_writer *json, const struct pod_binding *binding)
+/* The plugin that is at work, or NULL. */
+static const char *worker(const struct pod_binding *binding)
 {
     enum extension_point point = binding->stage == BINDING_PRE_BIND ? POINT_PRE_BIND : POINT_BIND;
     const struct plugin_order *order = &binding->cycle.profile->points[point];
     bool delegated = binding->delegated && !binding->undelegated; /* an extender has it, and no plugin */
-    if (delegated || binding->resume >= order->len)
+    return delegated || binding->resume >= order->len ? NULL : order->items[binding->resume]->plugin->name;
+}
+
+static void put_worker(struct json_writer *json, const struct pod_binding *binding)
+{
+    const char *plugin = worker(binding);
+    if (!plugin)
         return;
     json_begin_object(json);
-    json_member_str(json, "plugin", str_from(order->items[binding->resume]->plugin->name));
+    json_member_str(json, "plugin", str_from(plugin));
     json_end_object(json);
+}
+
+static bool waits_for(const struct pod_binding *binding, struct str plugin)
+{
+    const struct profile *profile = binding->cycle.profile;
+    if (binding->stage != BINDING_PERMIT)
+        return worker(binding) && str_is(plugin, worker(binding));
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (binding->waits_for >> i & 1 && str_is(plugin, profile->plugins[i].plugin->name))
+            return true;
+    return false;
+}
+
+static bool is_meant(const struct pod_binding *binding, const struct view_filter *filter)
+{
+    return view_filter_names(filter, &binding->pod->api->meta) &&
+           (!filter->queue.len || str_is(filter->queue, binding_stage_names[binding->stage])) &&
+           (!filter->plugin.len || waits_for(binding, filter->plugin));
 }
 
 static void put_pod(struct json_writer *json, const struct pod_binding *binding, int64_t now_ns)
@@ -94,19 +111,19 @@ static void put_counts(struct json_writer *json, const struct engine *engine)
     json_end_object(json);
 }
 
-void waiting_write(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+void waiting_write(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                    struct strbuf *out)
 {
     VEC(const struct pod_binding *) all = { 0 };
     char time_text[TIMESTAMP_LEN + 1];
     struct json_writer json = json_writer(out, JSON_COMPACT);
     map_for(&engine->bindings, slot) {
-        if (is_meant(slot->value, only))
+        if (is_meant(slot->value, filter))
             *vec_push(&all) = slot->value;
     }
     if (all.len)
         qsort(all.items, all.len, sizeof(*all.items), by_age);
-    size_t len = MIN(all.len, limit);
+    size_t len = MIN(all.len, filter->limit);
     json_begin_object(&json);
     json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
     put_counts(&json, engine);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "api/defaults.h"
+#include "api/fields.h"
 #include "api/object.h"
 #include "sim/owners.h"
 
@@ -167,14 +168,35 @@ static int load_items(struct load *load, const struct doc *doc, yyjson_val *item
     return 0;
 }
 
+/* A kind by its name alone; KIND_UNKNOWN: none that is read. */
+static enum api_kind kind_named(struct str kind)
+{
+    for (int i = KIND_UNKNOWN + 1; i < KIND_LIVE_FIRST; i++)
+        if (str_eq(api_kinds[i].kind, kind))
+            return (enum api_kind)i;
+    return KIND_UNKNOWN;
+}
+
+/* Of another group or version than those that are known, most likely: then it is told as well. */
+static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                  struct str version, struct error *err)
+{
+    enum api_kind meant = kind_named(kind);
+    if (meant != KIND_UNKNOWN && str_empty(version))
+        return doc_error(doc, val, -EINVAL, err, "apiVersion: a " STR_FMT " needs one, such as " STR_FMT,
+                         STR_ARG(kind), STR_ARG(api_kinds[meant].api_version));
+    count_ignored(load, meant == KIND_UNKNOWN ? kind
+                                              : arena_printf(&load->arena, STR_FMT " " STR_FMT,
+                                                             STR_ARG(version), STR_ARG(kind)));
+    return 0;
+}
+
 static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                        struct str version, struct error *err)
 {
     enum api_kind known = object_kind_from(version, kind);
-    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST) {
-        count_ignored(load, kind);
-        return 0;
-    }
+    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST)
+        return ignore(load, doc, val, kind, version, err);
     struct object object;
     int r = object_decode_as(doc, val, known, &load->arena, &object, err);
     if (r < 0)

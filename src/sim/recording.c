@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -147,6 +148,24 @@ static int map_file(struct recording_file *file, struct error *err)
     return r < 0 ? error_set(err, r, "can not read %s: %s", file->path.ptr, strerror(-r)) : 0;
 }
 
+/* A file that does not begin as ours do. */
+static void say_what_it_is(struct recording *recording, const struct recording_file *file)
+{
+    static const char magic[] = JOURNAL_MAGIC;
+    size_t words_len = strcspn(magic, "0123456789"), end = words_len;
+    char why[128] = "this is no file of a recording";
+    if (!file->len)
+        snprintf(why, sizeof(why), "the file is empty");
+    else if (file->len > words_len && memcmp(file->bytes, magic, words_len) == 0)
+        while (end < file->len && end < words_len + 9 && file->bytes[end] >= '0' && file->bytes[end] <= '9')
+            end++;
+    if (end > words_len)
+        snprintf(why, sizeof(why), "it is of format %.*s, and this berth reads format %.*s",
+                 (int)(end - words_len), &file->bytes[words_len],
+                 (int)strspn(&magic[words_len], "0123456789"), &magic[words_len]);
+    cut_here(recording, why);
+}
+
 /* The present file is mapped and its magic read. False: the recording ends here. */
 static bool open_file(struct recording *recording)
 {
@@ -159,7 +178,7 @@ static bool open_file(struct recording *recording)
     if (recording->at)
         return true;
     if (file->len < JOURNAL_MAGIC_LEN || memcmp(file->bytes, JOURNAL_MAGIC, JOURNAL_MAGIC_LEN) != 0) {
-        cut_here(recording, "this is no recording of this version");
+        say_what_it_is(recording, file);
         return false;
     }
     recording->at = JOURNAL_MAGIC_LEN;

@@ -10,6 +10,8 @@
 #include "plugins/registry.h"
 #include "sim/replayed_extender.h"
 
+enum { ENTRIES_BETWEEN_PROGRESS = 1024 };
+
 /* ---- the beginning ---- */
 
 static int read_features(struct replay *replay, struct str body, struct error *err)
@@ -312,7 +314,7 @@ static int apply_letter(struct replay *replay, const struct recording_entry *ent
     return 0;
 }
 
-static int apply_answer(struct replay *replay, const struct recording_entry *entry, struct error *err)
+int replay_answer(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     struct entry_fields fields;
     int r = entry_read(entry->body, &fields, err);
@@ -412,7 +414,7 @@ static int repeat(struct replay *replay, const struct recording_entry *entry, st
     case JOURNAL_ABSENT:
         return apply_letter(replay, entry, err);
     case JOURNAL_ANSWER:
-        return apply_answer(replay, entry, err);
+        return replay_answer(replay, entry, err);
     case JOURNAL_TICK:
         engine_tick(&replay->engine, entry->now_ns);
         return 0;
@@ -456,6 +458,8 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
             break;
         if (entry.now_ns)
             replay->last_ns = entry.now_ns;
+        if (options->on_progress && replay->recording.entries % ENTRIES_BETWEEN_PROGRESS == 0)
+            options->on_progress(options->user, replay->decisions, replay->last_ns);
         r = replay->versus ? versus_entry(replay->versus, &entry, err) : repeat(replay, &entry, err);
     }
     if (r == 0 && replay->versus)
@@ -502,8 +506,10 @@ void replay_say(struct str body, struct strbuf *out)
         strbuf_printf(out, "waits: " STR_FMT, STR_ARG(texts[DECISION_MESSAGE]));
     if (texts[DECISION_NOMINATED].len)
         strbuf_printf(out, "; nominated to " STR_FMT, STR_ARG(texts[DECISION_NOMINATED]));
-    strbuf_printf(out, " (examined %llu, feasible %llu, score %lld, equal %llu)",
-                  (unsigned long long)numbers[DECISION_EXAMINED],
-                  (unsigned long long)numbers[DECISION_FEASIBLE], (long long)numbers[DECISION_TOTAL],
-                  (unsigned long long)numbers[DECISION_TIES]);
+    strbuf_printf(out, " (examined %llu, feasible %llu", (unsigned long long)numbers[DECISION_EXAMINED],
+                  (unsigned long long)numbers[DECISION_FEASIBLE]);
+    if (texts[DECISION_NODE].len || numbers[DECISION_TOTAL] || numbers[DECISION_TIES])
+        strbuf_printf(out, ", score %lld, equal %llu", (long long)numbers[DECISION_TOTAL],
+                      (unsigned long long)numbers[DECISION_TIES]);
+    strbuf_putc(out, ')');
 }

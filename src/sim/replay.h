@@ -32,6 +32,8 @@ struct replay_options {
     struct str explain_namespace, explain_name;
     const char *(*file_of)(const struct plugin *plugin); /* as in struct explain_options */
     void (*on_explanation)(void *user, struct str body, const struct explanation *explanation);
+    /* Now and then: how many decisions there were, and when the last thing happened. May be NULL. */
+    void (*on_progress)(void *user, uint64_t decisions, int64_t now_ns);
     void *user;
 };
 
@@ -85,5 +87,7 @@ void replay_say(struct str body, struct strbuf *out);
 /* ---- for versus.c ---- */
 /* A letter about objects, from an entry; the caller frees it. NULL: err says why it can not be read. */
 struct letter *replay_letter(const struct recording_entry *entry, struct error *err);
+/* The engine hears the answer of an entry. */
+int replay_answer(struct replay *replay, const struct recording_entry *entry, struct error *err);
 
 #endif

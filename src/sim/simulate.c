@@ -10,7 +10,7 @@
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
-    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits stays where it is */
+    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits has no node */
     STEPS_BETWEEN_PROGRESS = 256,
     GRACE_SECONDS = 30, /* where a pod does not say */
     GRACE_SECONDS_MAX = 3600,
@@ -222,6 +222,18 @@ static void note_error(struct simulation *simulation, const struct decision *dec
     *round = (struct error_round){ true, simulation->scheduled + simulation->victims.len };
 }
 
+/* Who still waits for permission would not get it, however often it is tried. */
+static void stop_waiting(struct simulation *simulation)
+{
+    for (size_t left = simulation->engine.waiting.len; left > 0; left--) {
+        int64_t due = bindings_next_due(&simulation->engine);
+        if (due == INT64_MAX)
+            return;
+        simulation->now_ns = MAX(simulation->now_ns, due);
+        bindings_tick(&simulation->engine, simulation->now_ns);
+    }
+}
+
 static int run(struct simulation *simulation, const struct sim_options *options, struct error *err)
 {
     struct engine *engine = &simulation->engine;
@@ -243,6 +255,7 @@ static int run(struct simulation *simulation, const struct sim_options *options,
             options->progress(simulation, now_seconds() - start);
         simulation->cut_short = simulation->victims.len > bound;
     }
+    stop_waiting(simulation);
     simulation->decide_seconds = now_seconds() - start;
     idmap_release(&tries);
     return r;

@@ -2,7 +2,11 @@
  *
  * Nodes, pods and all else come, change and go as recorded, at the recorded times; where pods go is decided by the
  * other configuration, and stays so: a pod that the recorded scheduler placed is, from then on, where it was placed
- * here, or waits here. Binds, conditions and evictions succeed at once.
+ * here, or waits here. Binds, conditions and evictions succeed at once; a pod that the recorded decision evicted as
+ * well leaves when it did then. Chance decides among equals as it did then, where they are the same ones.
+ *
+ * As long as every decision is the recorded one, the engine is the recorded one too, and hears all that it heard: the
+ * same configuration decides the same. From the first decision on that differs, it lives its own life.
  *
  * What it can not know: pods that the recorded scheduler evicted leave here too, since their end is part of the
  * recording, and those that took their places come here too. Volumes are bound as they were. Where the recorded
@@ -26,15 +30,17 @@ struct versus_pod {
     int64_t seen_ns;
     struct versus_side recorded, here;
     /* while it goes on */
-    struct str bytes;     /* the newest version */
-    struct str nominated; /* here */
-    bool foreign;         /* somebody else gave it a node */
+    struct str bytes;            /* the newest version */
+    struct str nominated, bound; /* here */
+    bool foreign;                /* somebody else gave it a node */
     bool gone;
 };
 
 struct versus_sum {
     uint64_t pods, same, moved, only_recorded, only_here, neither;
     uint64_t tries[2], evictions[2], nodes[2]; /* recorded, here */
+    uint64_t left_out;    /* pods that were decided and that the other configuration has no profile for */
+    struct str scheduler; /* of one of them */
 };
 
 struct replay;

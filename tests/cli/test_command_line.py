@@ -1,4 +1,9 @@
 """The command line itself: help that teaches, and mistakes that end in one sentence."""
+import re
+import shutil
+import subprocess
+import unittest
+
 import cli
 
 
@@ -86,6 +91,57 @@ class Mistakes(cli.Case):
             done = subprocess.run([cli.BERTH, "simulate", "-f", path], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"standard output", done.stderr)
+
+    def test_the_beginning_of_a_name_is_enough_for_a_hint(self):
+        self.refuse(self.berth("expl"), "did you mean explain?")
+        self.refuse(self.berth("help", "snap"), "did you mean snapshot?")
+        self.refuse(self.berth("s"), "unknown command \"s\"")
+
+    def test_times_of_replay(self):
+        for text in "yesterday", "10:30", "2026-11-15 1", "2026-11-15Tx", "2026-13-15":
+            self.refuse(self.berth("replay", "--until", text, "none"), "--until", text, "2026-11-15 10:30")
+        for text in "2026-11-15T10:30:00Z", "2026-11-15 10:30", "2026-11-15 10:30:01.5", "2026-11-15", \
+                "2026-11-15T10:30+02:00":
+            self.refuse(self.berth("replay", "--until", text, "none"), "can not read none")
+
+    def test_where_no_scheduler_runs(self):
+        for command in (["queue"], ["explain", "p"]):
+            result = self.berth(*command, "--server", "127.0.0.1:1")
+            self.assertEqual((result.code, result.out), (1, ""))
+            self.assertRegex(result.err, r"^berth: https://127\.0\.0\.1:1: .*; is a berth scheduler running there\?")
+
+
+class Completion(cli.Case):
+    def complete(self, *words):
+        """What bash would offer for the last of the words."""
+        script = self.berth("completion", "bash")
+        self.assertEqual(script.code, 0, script.err)
+        asked = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", asked, self.write("berth.bash", script.out), "berth", *words],
+                              capture_output=True, check=True)
+        self.assertEqual(done.stderr, b"")
+        return done.stdout.decode().split()
+
+    @unittest.skipUnless(shutil.which("bash"), "no bash")
+    def test_bash(self):
+        self.assertEqual(self.complete("ex"), ["explain"])
+        self.assertEqual(self.complete("help", "sim"), ["simulate"])
+        self.assertEqual(self.complete("explain", "--kube"), ["--kubeconfig"])
+        self.assertEqual(self.complete("queue", "-o", ""), ["table", "wide", "json"])
+        self.assertEqual(self.complete("scheduler", "--leader-elect-ret"), ["--leader-elect-retry-period"])
+        self.assertEqual(self.complete("simulate", "-f", "clu"), [])
+
+    def test_every_command_is_there(self):
+        names = re.findall(r"^  (\w+) +\w", self.berth("help").out.split("\n\n")[2], re.M)
+        self.assertIn("snapshot", names)
+        for shell in "bash", "zsh", "fish":
+            script = self.berth("completion", shell).out
+            for name in names:
+                self.assertIn(name, script)
+
+    def test_other_shells(self):
+        self.refuse(self.berth("completion"), "bash, zsh, fish")
+        self.refuse(self.berth("completion", "csh"), "bash, zsh, fish")
 
 
 if __name__ == "__main__":

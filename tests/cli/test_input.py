@@ -73,6 +73,12 @@ class Forms(cli.Case):
     def test_standard_input_twice(self):
         self.refuse(self.berth("simulate", "-f", "-", "-f", "-", stdin=YAML), "standard input", "only once")
 
+    def test_kinds_of_other_versions(self):
+        self.refuse(self.berth("simulate", "-f", self.write("a.yaml", "kind: Pod\nmetadata: {name: p}\n")),
+                    "a.yaml:1:1", "apiVersion: a Pod needs one, such as v1")
+        other = {**POD, "apiVersion": "v2", "metadata": {"name": "q"}}
+        self.assertIn("v2 Pod (1)", self.check("-f", self.write("b.json", [NODE, POD, other])).err)
+
     def test_folder(self):
         self.write("folder/deep/er/node.yml", json.dumps(NODE))
         self.write("folder/pod.yaml", YAML.split("---\n")[1])

@@ -200,6 +200,13 @@ func TestRecordingOfAKilledScheduler(t *testing.T) {
 		e.createAll(all)
 		total += 150
 		e.await("most are bound", func() bool { return e.o.Bound() >= total-100 })
+		e.eventually("decisions are on the disk", func() error { // the last moment is not
+			var list []listed
+			if e.berth(e.argv[0], &list, "replay", "--list", "-o", "json", e.record()); len(list) != i+1 || list[i].Decisions < 40 {
+				return fmt.Errorf("%+v", list)
+			}
+			return nil
+		})
 		p.Kill()
 	}
 	var list []listed

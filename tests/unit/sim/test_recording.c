@@ -1,6 +1,8 @@
 /* Recordings that follow each other in a bounded folder: the newest stay, each is whole, and a time finds its own. */
 #include "unit/sim/life.h"
 
+#include <sys/resource.h>
+
 struct folder {
     size_t files, bytes;
 };
@@ -203,6 +205,73 @@ static void a_bound_that_is_too_small_ends_it(void **state _unused_)
     life_forget(&life);
 }
 
+/* Two who write to one folder would take each other's files for old ones. */
+static void a_folder_belongs_to_one(void **state _unused_)
+{
+    struct life life;
+    struct journal *second;
+    struct error err;
+    life_open(&life, &(struct life_options){ 0 });
+    assert_int_equal(journal_open(&life.options.journal, &second, &err), -EBUSY);
+    assert_non_null(strstr(err.text, "another scheduler records in"));
+    life_stop(&life);
+    assert_int_equal(journal_open(&life.options.journal, &second, &err), 0);
+    journal_close(second);
+    life_forget(&life);
+}
+
+/* A limit on the size of files ends the recording as a full disk does, and not the process. */
+static void a_file_may_not_be_larger(void **state _unused_)
+{
+    struct life life;
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    life_open(&life, &(struct life_options){ 0 });
+    limit = (struct rlimit){ .rlim_cur = 64 << 10, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int round = 0; round < 400; round++)
+        life_round(&life);
+    for (int i = 0; i < 500 && !journal_stats(life.journal).ended; i++)
+        usleep(10000);
+    assert_true(journal_stats(life.journal).ended);
+    life_stop(&life);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(rest->difference.there);
+    life_drop(rest);
+    life_forget(&life);
+}
+
+static void other_files_are_called_what_they_are(void **state _unused_)
+{
+    static const struct {
+        const char *bytes, *words;
+    } cases[] = {
+        { "berth recording 2\nrest", "it is of format 2, and this berth reads format 1" },
+        { "berth recording 0\n", "it is of format 0, and" },
+        { "berth recording ", "this is no file of a recording" },
+        { "PK", "this is no file of a recording" },
+        { "", "the file is empty" },
+    };
+    char dir[] = "/tmp/berth-format-XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/20260101T000000.000Z-000001.berth", dir);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct recording recording;
+        struct recording_entry entry;
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        assert_true(write(fd, cases[i].bytes, strlen(cases[i].bytes)) == (ssize_t)strlen(cases[i].bytes));
+        close(fd);
+        assert_int_equal(recording_open(&recording, dir, INT64_MAX, NULL), 0);
+        assert_false(recording_next(&recording, &entry));
+        if (!strstr(recording.cut.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].words, recording.cut.text);
+        recording_close(&recording);
+    }
+    unlink(path);
+    rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +280,9 @@ int main(void)
         cmocka_unit_test(a_time_finds_its_recording),
         cmocka_unit_test(nothing_is_recorded_between_two_recordings),
         cmocka_unit_test(a_bound_that_is_too_small_ends_it),
+        cmocka_unit_test(a_folder_belongs_to_one),
+        cmocka_unit_test(a_file_may_not_be_larger),
+        cmocka_unit_test(other_files_are_called_what_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
