@@ -60,3 +60,10 @@ void error_prefix(struct error *err, const char *format, ...)
              old.text);
     error_clean(err);
 }
+
+void error_mask(struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    strbuf_masked(&text, str_from(err->text));
+    error_set(err, 0, "%s", text.len ? text.text : "");
+}

@@ -21,5 +21,7 @@ int error_at(struct error *err, int code, const char *path, size_t line, size_t 
              ...) _printf_(6, 7);
 /* Puts "text: " in front of the sentence that is there. */
 void error_prefix(struct error *err, const char *format, ...) _printf_(2, 3);
+/* Hides the passwords of URLs in the sentence, as strbuf_masked() does. */
+void error_mask(struct error *err);
 
 #endif

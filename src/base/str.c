@@ -152,6 +152,42 @@ void strbuf_printf(struct strbuf *buf, const char *format, ...)
     buf->len += (size_t)len;
 }
 
+/* Where in "user:password@host" the password begins and ends; false: there is none. */
+static bool find_password(struct str authority, size_t *ret_from, size_t *ret_to)
+{
+    ptrdiff_t at = str_rfind(authority, '@');
+    ptrdiff_t colon = at < 0 ? -1 : str_find(str_slice(authority, 0, (size_t)at), ':');
+    if (colon < 0)
+        return false;
+    *ret_from = (size_t)colon + 1;
+    *ret_to = (size_t)at;
+    return true;
+}
+
+void strbuf_masked(struct strbuf *buf, struct str text)
+{
+    if (!text.len)
+        return;
+    const char *rest = text.ptr, *end = text.ptr + text.len, *scheme;
+    while (rest < end && (scheme = memmem(rest, (size_t)(end - rest), "://", 3))) {
+        const char *host = scheme + 3, *host_end = host;
+        while (host_end < end && (unsigned char)*host_end > ' ' && !strchr("/?#\"\\", *host_end))
+            host_end++;
+        size_t from, to;
+        struct str authority = { host, (uint32_t)(host_end - host) };
+        strbuf_add(buf, rest, (size_t)(host - rest));
+        if (find_password(authority, &from, &to)) {
+            strbuf_add(buf, host, from);
+            strbuf_puts(buf, "***");
+            strbuf_add(buf, host + to, authority.len - to);
+        } else {
+            strbuf_add(buf, host, authority.len);
+        }
+        rest = host_end;
+    }
+    strbuf_add(buf, rest, (size_t)(end - rest));
+}
+
 void strbuf_release(struct strbuf *buf)
 {
     free(buf->text);

@@ -66,6 +66,8 @@ void strbuf_str(struct strbuf *buf, struct str text);
 void strbuf_puts(struct strbuf *buf, const char *text);
 void strbuf_putc(struct strbuf *buf, char c);
 void strbuf_printf(struct strbuf *buf, const char *format, ...) _printf_(2, 3);
+/* A text that may hold URLs, with "***" where one of them has a password: "http://user:***@host/path". */
+void strbuf_masked(struct strbuf *buf, struct str text);
 static inline void strbuf_clear(struct strbuf *buf)
 {
     buf->len = 0;

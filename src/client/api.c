@@ -156,7 +156,7 @@ static void sample(struct call *call, int status, size_t received_bytes, bool is
                                                   .status = status,
                                                   .is_stream = r->stream,
                                                   .is_retried = is_retried,
-                                                  .is_limited = !r->unlimited,
+                                                  .is_limited = api->options.qps >= 0,
                                                   .took_ns = MAX(http_now_ns() - call->begun_ns, 0),
                                                   .limited_ns = MAX(call->token_ns - call->begun_ns, 0),
                                                   .sent_bytes = r->body.len,
@@ -230,7 +230,7 @@ static void on_done(void *user, struct http_response *response)
             return;
         if (call->request.callbacks->on_start)
             call->request.callbacks->on_start(call->request.user, call->id, response->status);
-    } else if (response->outcome != HTTP_UNSENT) {
+    } else if (response->outcome != HTTP_UNSENT && response->failure != HTTP_FAILURE_CANCELLED) {
         bool answered = response->outcome == HTTP_ANSWERED;
         sample(call, answered ? response->status : 0, response->body ? response->body->len : 0, false);
     }

@@ -23,7 +23,7 @@ struct api_sample {
     int status;                        /* 0: no answer */
     bool is_stream;                    /* its answer has begun; the rest is not told */
     bool is_retried;                   /* with another credential: this answer is given to nobody */
-    bool is_limited;                   /* the rate had a say */
+    bool is_limited;                   /* there is a rate, which may have had a say */
     int64_t took_ns;                   /* all of it, with the wait for the rate */
     int64_t limited_ns;                /* that wait alone */
     size_t sent_bytes, received_bytes; /* of the bodies */

@@ -556,6 +556,7 @@ struct recorder_stats recorder_stats(struct recorder *recorder)
 {
     pthread_mutex_lock(&recorder->lock);
     struct recorder_stats stats = recorder->stats;
+    stats.in_flight = recorder->in_flight;
     pthread_mutex_unlock(&recorder->lock);
     return stats;
 }

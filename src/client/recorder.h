@@ -68,7 +68,8 @@ struct recorder_stats {
     uint64_t given_up;  /* tried for too long */
     uint64_t forgotten; /* before their time, to make room: another of its kind is a new event */
     size_t waiting, series;
-    size_t bytes; /* of all series, with the texts of those that wait */
+    size_t in_flight; /* requests under way or waiting to be repeated */
+    size_t bytes;     /* of all series, with the texts of those that wait */
 };
 struct recorder_stats recorder_stats(struct recorder *recorder);
 

@@ -205,12 +205,28 @@ static int check_rate(const struct client_connection_config *connection, struct 
     return 0;
 }
 
+static void warn(const struct warnings *warnings)
+{
+    vec_for(&warnings->list, sentence)
+        log_warning("Configuration", log_str("warning", *sentence));
+}
+
+/* Where the API server is, and who we are. */
+static int load_access(struct daemon *daemon, struct error *err)
+{
+    struct kube_source source = { .kubeconfig = daemon->first->config.client_connection.kubeconfig.ptr,
+                                  .master = daemon->flags.master.ptr };
+    struct warnings warnings = { 0 };
+    int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &warnings, err);
+    warn(&warnings);
+    warnings_release(&warnings);
+    return r;
+}
+
 static int make_client(struct daemon *daemon, struct error *err)
 {
     const struct client_connection_config *connection = &daemon->first->config.client_connection;
-    struct kube_source source = { .kubeconfig = connection->kubeconfig.ptr,
-                                  .master = daemon->flags.master.ptr };
-    int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
+    int r = load_access(daemon, err);
     if (r == 0)
         r = check_rate(connection, err);
     if (r < 0)
@@ -358,6 +374,7 @@ static int start_reload(struct daemon *daemon, struct error *err)
                                                   .extenders = extender_options(daemon),
                                                   .core = daemon->core,
                                                   .metrics = daemon->metrics,
+                                                  .argv = daemon->argv,
                                                   .on_event = on_reload_event,
                                                   .user = daemon },
                         err);
@@ -403,12 +420,6 @@ static void daemon_release(struct daemon *daemon)
     flags_release(&daemon->flags);
     if (daemon->metrics)
         metrics_free(daemon->metrics);
-}
-
-static void warn(const struct warnings *warnings)
-{
-    vec_for(&warnings->list, sentence)
-        log_warning("Configuration", log_str("warning", *sentence));
 }
 
 /* A write that was sent and not answered may still be done. Then nobody is let in at once: the lease passes by itself.
@@ -498,11 +509,9 @@ static int load_config(struct daemon *daemon, struct error *err)
  * only wants to see the settings. */
 static int check_files(struct daemon *daemon, struct error *err)
 {
-    struct kube_source source = { .kubeconfig = daemon->first->config.client_connection.kubeconfig.ptr,
-                                  .master = daemon->flags.master.ptr };
     int r = 0;
     if (daemon->first->config.client_connection.kubeconfig.len)
-        r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &daemon->warnings, err);
+        r = load_access(daemon, err);
     if (r == 0)
         r = check_rate(&daemon->first->config.client_connection, err);
     if (r == 0)
@@ -513,16 +522,33 @@ static int check_files(struct daemon *daemon, struct error *err)
     return daemon->metrics ? 0 : -EINVAL;
 }
 
+/* Where lines of the log are read by programs, and once there are any, the end is one of them. */
+static int fail_in_log(int code, const struct error *err)
+{
+    log_error(err, "command failed");
+    return code;
+}
+
+static bool logs_json(const struct daemon *daemon)
+{
+    return str_is(daemon->flags.logging_format, "json");
+}
+
+static int fail_early(const struct daemon *daemon, int code, const struct error *err)
+{
+    return logs_json(daemon) ? fail_in_log(code, err) : fail(code, err);
+}
+
 /* --write-config-to: says what it would run with, and ends. */
 static int write_config(struct daemon *daemon)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct error err;
     if (check_files(daemon, &err) < 0)
-        return fail(EXIT_INPUT, &err);
+        return fail_early(daemon, EXIT_INPUT, &err);
     config_write_yaml(&daemon->first->config, &text);
     if (file_write(daemon->flags.write_config_to.ptr, strbuf_slice(&text), &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
+        return fail_early(daemon, EXIT_TROUBLE, &err);
     log_info(0, "Wrote configuration", log_str("file", daemon->flags.write_config_to));
     return EXIT_DONE;
 }
@@ -535,9 +561,11 @@ static int run_daemon(struct daemon *daemon)
     if (daemon->flags.write_config_to.len)
         return write_config(daemon);
     log_info(0, "Starting Kubernetes Scheduler", log_str("version", flags_reported_version(&daemon->flags)));
-    if (start(daemon, &err) < 0)
-        return fail(EXIT_INPUT, &err);
-    return serve_until_told(daemon, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
+    int r = start(daemon, &err);
+    if (r < 0)
+        return fail_in_log(
+            r == -EADDRINUSE || r == -EADDRNOTAVAIL || r == -EACCES ? EXIT_TROUBLE : EXIT_INPUT, &err);
+    return serve_until_told(daemon, &err) < 0 ? fail_in_log(EXIT_TROUBLE, &err) : EXIT_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -545,20 +573,21 @@ static int run(int argc, char **argv)
     struct daemon *daemon = xcalloc(1, sizeof(*daemon));
     struct error err;
     hold_requests();
+    daemon->argv = argv;
     pthread_mutex_init(&daemon->about_lock, NULL);
     int code = read_flags(daemon, argc, argv);
     if (code < 0) {
-        const struct log_options log = { .format = str_is(daemon->flags.logging_format, "json") ? LOG_JSON
-                                                                                                : LOG_TEXT,
+        const struct log_options log = { .format = logs_json(daemon) ? LOG_JSON : LOG_TEXT,
                                          .verbosity = daemon->flags.v,
                                          .vmodule = daemon->flags.vmodule.ptr,
-                                         .split = str_is(daemon->flags.logging_format, "json")
-                                                      ? daemon->flags.log_json_split_stream
-                                                      : daemon->flags.log_text_split_stream };
+                                         .split = logs_json(daemon) ? daemon->flags.log_json_split_stream
+                                                                    : daemon->flags.log_text_split_stream };
         memory_for_daemon();
         block_signals(daemon);
-        if (log_init(&log, &err) < 0 || load_config(daemon, &err) < 0)
+        if (log_init(&log, &err) < 0)
             code = fail(EXIT_INPUT, &err);
+        else if (load_config(daemon, &err) < 0)
+            code = fail_early(daemon, EXIT_INPUT, &err);
         else
             code = run_daemon(daemon);
     }

@@ -1,8 +1,11 @@
 /* common.c: opening the input and ending a command; see common.h. */
 #include "cmd/common.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "client/listing.h"
 
 int fail(int code, const struct error *err)
@@ -22,14 +25,49 @@ static void warn_about_plugins(const struct world *world)
     arena_release(&arena);
 }
 
+/* ---- the cluster ---- */
+
+static double progress_shown; /* seconds after the beginning; 0: never */
+
+static void show_progress(size_t objects, double seconds)
+{
+    if (seconds < 1 || seconds - progress_shown < 0.2)
+        return;
+    progress_shown = seconds;
+    fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
+}
+
+/* Lines in the log are for those who run a scheduler: what goes wrong here is one sentence in the end. */
+static void silence_log(void)
+{
+    static int nowhere = -1;
+    if (nowhere < 0)
+        nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0)
+        log_init(&(struct log_options){ .fd = nowhere }, NULL);
+}
+
+int list_cluster(const char *kubeconfig, const char *context, struct listing *ret, struct error *err)
+{
+    silence_log();
+    int r =
+        listing_read(&(struct listing_options){ .kubeconfig = kubeconfig,
+                                                .context = context,
+                                                .on_progress = isatty(STDERR_FILENO) ? show_progress : NULL },
+                     ret, err);
+    if (progress_shown > 0)
+        fputs("\r\033[K", stderr);
+    return r;
+}
+
 /* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
-static int list_cluster(const struct command *command, const struct input_settings *input,
-                        struct listing *ret, struct error *err)
+static int list_if_meant(const struct command *command, const struct input_settings *input,
+                         struct listing *ret, struct error *err)
 {
     bool named = input->kubeconfig || input->context;
     if (input->files.list.len && !named)
         return 0;
-    int r = listing_read(input->kubeconfig, input->context, LISTING_MS, ret, err);
+    int r = list_cluster(input->kubeconfig, input->context, ret, err);
     if (r < 0 && !named)
         error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
                      command->name);
@@ -56,7 +94,7 @@ int open_world(struct world *world, const struct command *command, const struct 
     struct listing listing = { 0 };
     if (plugins_load(&input->plugins, input->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    if (list_cluster(command, input, &listing, &err) < 0)
+    if (list_if_meant(command, input, &listing, &err) < 0)
         return fail(EXIT_INPUT, &err);
     int r = open_with(world, input, &listing, &err);
     listing_release(&listing);

@@ -56,8 +56,9 @@ struct input_settings {
           "How to print the answer (default: table)." }, \
         PLUGIN_OPTIONS(settings, input.plugins)
 
-/* How long a cluster may take to list what it has. */
-enum { LISTING_MS = 60 * 1000 };
+struct listing;
+/* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. */
+int list_cluster(const char *kubeconfig, const char *context, struct listing *ret, struct error *err);
 /* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_world(struct world *world, const struct command *command, const struct input_settings *input);
 void input_settings_release(struct input_settings *input);

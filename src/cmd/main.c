@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "cmd/options.h"
+#include "cmd/reload_trial.h"
+#include "cmd/trial.h"
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "cmd/commands.def"
@@ -24,11 +26,12 @@ static void print_overview(FILE *to)
           to);
     for (size_t i = 0; i < commands_len; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`berth help COMMAND` teaches a command. A start:\n"
-          "  kubectl get nodes,pods,deployments -A -o json > cluster.json\n"
-          "  berth simulate -f cluster.json\n"
-          "  berth explain -f cluster.json NAMESPACE/POD\n",
-          to);
+    fputs(
+        "\n`berth help COMMAND` teaches a command. A start:\n"
+        "  berth snapshot > cluster.json                    # or: kubectl get nodes,pods,deploy -A -o json\n"
+        "  berth simulate -f cluster.json\n"
+        "  berth explain -f cluster.json NAMESPACE/POD\n",
+        to);
 }
 
 static int unknown_command(const char *name)
@@ -103,6 +106,8 @@ static bool called_kube_scheduler(const char *path)
 
 int main(int argc, char **argv)
 {
+    if (argc > 0 && trial_is_child(argv[0]))
+        return reload_rehearse(argc, argv);
     if (argc > 0 && called_kube_scheduler(argv[0]))
         return command_scheduler.run(argc, argv);
     if (argc < 2) {

@@ -50,7 +50,16 @@ static size_t distance(const char *a, const char *b)
 const char *nearest_name(const char *wanted, const char *const *names, size_t len)
 {
     const char *best = NULL;
-    size_t near = MAX(strlen(wanted) / 3, (size_t)1) + 1;
+    size_t near = MAX(strlen(wanted) / 3, (size_t)1) + 1, begins = 0;
+    for (size_t i = 0; i < len && strlen(wanted) > 1; i++) {
+        if (strncmp(names[i], wanted, strlen(wanted)) == 0) {
+            best = names[i];
+            begins++;
+        }
+    }
+    if (begins == 1)
+        return best;
+    best = NULL;
     for (size_t i = 0; i < len; i++) {
         size_t d = distance(wanted, names[i]);
         if (d < near) {

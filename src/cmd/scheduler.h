@@ -21,6 +21,7 @@
 #include "serve/why.h"
 
 struct daemon {
+    char *const *argv;
     struct scheduler_flags flags;
     struct features features;
     struct config_generation *first; /* of the start; once the core runs, ask `reload` */

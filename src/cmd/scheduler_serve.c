@@ -40,7 +40,9 @@ static void reset_metrics(void *user)
 
 static void write_configz(void *user, struct strbuf *out)
 {
-    reload_write_json(((struct daemon *)user)->reload, out);
+    _cleanup_(strbuf_release) struct strbuf json = { 0 };
+    reload_write_json(((struct daemon *)user)->reload, &json);
+    config_hide_secrets(strbuf_slice(&json), out);
 }
 
 static int write_resources(void *user, const struct serve_request *request, struct serve_reply *reply)
@@ -60,7 +62,8 @@ void scheduler_show_lead(struct daemon *daemon, bool leads)
 
 static const struct http_extenders *extenders_of(const void *owner)
 {
-    return ((const struct config_generation *)owner)->extenders;
+    const struct config_generation *generation = core_owner(owner);
+    return generation ? generation->extenders : NULL;
 }
 
 int scheduler_serve_start(struct daemon *daemon, struct error *err)
@@ -88,21 +91,24 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
         { VIEW_WAITING_PATH, waiting_view, daemon->views, .unlisted = true },
         { VIEW_EXPLAIN_PATH, why_view, daemon->why, .unlisted = true },
     };
-    int r =
-        serve_start(&(struct serve_options){ .flags = &daemon->flags,
-                                             .checks = checks + without,
-                                             .check_count = ARRAY_SIZE(checks) - without,
-                                             .metrics = write_metrics,
-                                             .metrics_reset = reset_metrics,
-                                             .configz = write_configz,
-                                             .user = daemon,
-                                             .metrics_resources = write_resources,
-                                             .views = views,
-                                             .view_count = ARRAY_SIZE(views),
-                                             .profiling = daemon->first->config.enable_profiling,
-                                             .flagz = daemon->features.enabled[FEATURE_ComponentFlagz],
-                                             .statusz = daemon->features.enabled[FEATURE_ComponentStatusz] },
-                    &daemon->serve, err);
+    int r = serve_start(
+        &(struct serve_options){ .flags = &daemon->flags,
+                                 .checks = checks + without,
+                                 .check_count = ARRAY_SIZE(checks) - without,
+                                 .metrics = write_metrics,
+                                 .metrics_reset = reset_metrics,
+                                 .configz = write_configz,
+                                 .user = daemon,
+                                 .metrics_resources = write_resources,
+                                 .views = views,
+                                 .view_count = ARRAY_SIZE(views),
+                                 .profiling = daemon->first->config.enable_profiling,
+                                 .flagz = daemon->features.enabled[FEATURE_ComponentFlagz],
+                                 .statusz = daemon->features.enabled[FEATURE_ComponentStatusz],
+                                 .dismisses_strangers =
+                                     daemon->features.enabled[FEATURE_UnauthenticatedHTTP2DOSMitigation],
+                                 .counts = daemon->metrics },
+        &daemon->serve, err);
     views_serve(daemon->views, daemon->serve);
     why_serve(daemon->why, daemon->serve);
     return r;

@@ -162,7 +162,8 @@ static void print_usage(const struct simulation *simulation, const struct simula
                           name_width, group_width, i == 0);
         }
     if (groups.len > shown)
-        term_paint(term, PAINT_DIM, "  and %s more groups\n", grouped((int64_t)(groups.len - shown)));
+        term_paint(term, PAINT_DIM, "  and %s more groups; --top shows more of them\n",
+                   grouped((int64_t)(groups.len - shown)));
     vec_release(&groups);
     arena_release(&scratch);
 }

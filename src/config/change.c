@@ -93,6 +93,14 @@ static void add_words(struct strbuf *out, const char *format, ...)
     arena_release(&arena);
 }
 
+/* The password of an extender's URL is nobody's business. */
+static void add_one(struct strbuf *out, const struct named_list *list, const char *name, const char *what)
+{
+    _cleanup_(strbuf_release) struct strbuf shown = { 0 };
+    strbuf_masked(&shown, str_from(name));
+    add_words(out, "%s %s %s", list->one, shown.len ? shown.text : "", what);
+}
+
 static const char *name_of(yyjson_val *entry, const struct named_list *list)
 {
     const char *name = yyjson_get_str(yyjson_obj_get(entry, list->key));
@@ -128,14 +136,14 @@ static void compare_list(const struct named_list *list, yyjson_val *before, yyjs
         const char *name = name_of(entry, list);
         yyjson_val *was = find_entry(before, list, name, number_of(after, list, entry));
         if (!was)
-            add_words(out, "%s %s added", list->one, name);
+            add_one(out, list, name, "added");
         else if (!yyjson_equals(was, entry))
-            add_words(out, "%s %s changed", list->one, name);
+            add_one(out, list, name, "changed");
     }
     iter = yyjson_arr_iter_with(before);
     while ((entry = yyjson_arr_iter_next(&iter)))
         if (!find_entry(after, list, name_of(entry, list), number_of(before, list, entry)))
-            add_words(out, "%s %s removed", list->one, name_of(entry, list));
+            add_one(out, list, name_of(entry, list), "removed");
     if (out->len == len)
         add_words(out, "order of %s", list->field);
 }

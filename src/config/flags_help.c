@@ -173,7 +173,10 @@ bool flags_version(const struct scheduler_flags *flags, struct strbuf *out)
     uname(&system);
     strbuf_printf(out,
                   "version.Info{Major:\"" KUBERNETES_MAJOR "\", Minor:\"" KUBERNETES_MINOR
-                  "\", GitVersion:\"" STR_FMT "\", Compiler:\"%s\", Platform:\"linux/%s\"}\n",
+                  "\", EmulationMajor:\"\", EmulationMinor:\"\", MinCompatibilityMajor:\"\", "
+                  "MinCompatibilityMinor:\"\", GitVersion:\"" STR_FMT
+                  "\", GitCommit:\"\", GitTreeState:\"\", BuildDate:\"\", GoVersion:\"\", Compiler:\"%s\", "
+                  "Platform:\"linux/%s\"}\n",
                   STR_ARG(version), __VERSION__,
                   strcmp(system.machine, "x86_64") == 0    ? "amd64"
                   : strcmp(system.machine, "aarch64") == 0 ? "arm64"

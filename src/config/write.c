@@ -169,3 +169,20 @@ void config_write_json(const struct scheduler_config *config, struct strbuf *out
     put_json(&json, config_tree(doc, config, &arena));
     yyjson_mut_doc_free(doc);
 }
+
+/* Within a text of JSON a quote has a backslash in front, so what is found here is the field. */
+void config_hide_secrets(struct str json, struct strbuf *out)
+{
+    static const char field[] = "\"keyData\":\"";
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    const char *rest = json.ptr, *end = json.ptr + json.len, *found;
+    while ((found = memmem(rest, (size_t)(end - rest), field, sizeof(field) - 1))) {
+        const char *value = found + sizeof(field) - 1;
+        const char *quote = memchr(value, '"', (size_t)(end - value)); /* behind base64, which has none */
+        strbuf_add(&text, rest, (size_t)(value - rest));
+        strbuf_puts(&text, "REDACTED");
+        rest = quote ? quote : end;
+    }
+    strbuf_add(&text, rest, (size_t)(end - rest));
+    strbuf_masked(out, strbuf_slice(&text));
+}

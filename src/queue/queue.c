@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bitmap.h"
+#include "base/log.h"
 #include "framework/probe.h"
 #include "queue/rooms.h"
 #include "queue/worth.h"
@@ -240,6 +241,8 @@ static bool gate_holds(struct queue *queue, struct queued_pod *entry, const stru
     *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
     if (status_ok(*ret))
         return false;
+    if (!ret->reasons) /* a plugin of somebody else may say that there are some */
+        ret->len = 0;
     ret->plugin = instance->plugin;
     entry->unschedulable |= (uint64_t)1 << instance->index;
     entry->gate = (int32_t)instance->index;
@@ -273,9 +276,31 @@ static bool is_gated(struct queue *queue, struct queued_pod *entry, struct statu
 }
 
 /* ---- into a place ---- */
+/* For those who ask why a pod waits: the reference's lines. */
+static void tell_entered(const struct queued_pod *entry, enum queue_name name, enum event_label why)
+{
+    static const char *const names[] = { "Active", "Backoff", "Unschedulable" };
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    const struct meta *meta = &entry->pod->api->meta;
+    log_info(why == LABEL_ATTEMPT_FAILURE ? 3 : 5,
+             name == QUEUE_NAME_UNSCHEDULABLE && entry->gate != GATE_NONE
+                 ? "Pod moved to an internal scheduling queue, because the pod is gated"
+                 : "Pod moved to an internal scheduling queue",
+             log_ref("pod", meta->namespace, meta->name), log_str("event", event_label_text(why, &arena)),
+             log_str("queue", str_from(names[name])));
+}
+
+static void entered(struct queue *queue, const struct queued_pod *entry, enum queue_name name,
+                    enum event_label why)
+{
+    queue->incoming[name][why]++;
+    if (__atomic_load_n(&log_highest_verbosity, __ATOMIC_RELAXED) >= 3)
+        tell_entered(entry, name, why);
+}
+
 static void enter_room(struct queue *queue, struct queued_pod *entry, enum event_label why)
 {
-    queue->incoming[QUEUE_NAME_UNSCHEDULABLE][why]++;
+    entered(queue, entry, QUEUE_NAME_UNSCHEDULABLE, why);
     rooms_enter(queue, entry);
     set_place(queue, entry, entry->gate == GATE_NONE ? QUEUE_UNSCHEDULABLE : QUEUE_GATED);
 }
@@ -284,7 +309,7 @@ static void enter_active(struct queue *queue, struct queued_pod *entry, enum eve
 {
     if (entry->first_attempt_ns == QUEUE_NEVER)
         entry->first_attempt_ns = now_ns;
-    queue->incoming[QUEUE_NAME_ACTIVE][why]++;
+    entered(queue, entry, QUEUE_NAME_ACTIVE, why);
     set_place(queue, entry, QUEUE_ACTIVE);
     heap_push(&queue->active, entry);
 }
@@ -293,7 +318,7 @@ static void enter_active(struct queue *queue, struct queued_pod *entry, enum eve
 static void enter_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why)
 {
     bool failed = !(entry->unschedulable | entry->pending) && entry->errors_in_a_row;
-    queue->incoming[QUEUE_NAME_BACKOFF][why]++;
+    entered(queue, entry, QUEUE_NAME_BACKOFF, why);
     set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
     heap_push(failed ? &queue->error_backoff : &queue->backoff, entry);
 }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "net/server_parse.h"
+#include "serve/auth_metrics.h"
 
 #define CREDENTIAL_ID "authentication.kubernetes.io/credential-id"
 
@@ -160,12 +161,13 @@ static enum verdict by_proxy(struct attempt *attempt, const struct server_reques
 }
 
 static enum verdict by_certificate(struct attempt *attempt, const struct server_request *request,
-                                   const struct trust_now *now)
+                                   const struct trust_now *now, struct metrics *metrics)
 {
     struct error err;
     struct peer_subject subject;
     if (!request->peer || !now->client)
         return NO_OPINION;
+    auth_metrics_certificate(metrics, peer_seconds_left(request->peer));
     if (peer_verify(request->peer, now->client, &err) < 0 ||
         peer_subject(request->peer, attempt->arena, &subject, &err) < 0) {
         add_error(attempt, err.text);
@@ -225,7 +227,7 @@ void authn_run(const struct authn *authn, const struct server_request *request, 
         const struct trust_now *now = trust_get(authn->trust);
         verdict = by_proxy(attempt, request, now);
         if (verdict != KNOWN)
-            verdict = by_certificate(attempt, request, now);
+            verdict = by_certificate(attempt, request, now, authn->metrics);
         trust_put(now);
     }
     if (verdict == KNOWN) {

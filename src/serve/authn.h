@@ -14,6 +14,7 @@
 struct authn {
     struct trust *trust;     /* NULL: certificates mean nothing */
     struct reviews *reviews; /* NULL: tokens mean nothing */
+    struct metrics *metrics; /* may be NULL */
 };
 
 /* Exactly once. False: err says why the caller is not believed. */

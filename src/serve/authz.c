@@ -52,7 +52,9 @@ static void on_review(void *context, const struct review *review)
     } else if (review->denied && review->yes) {
         decision = AUTHZ_FAILED;
         why = STR("webhook subject access review returned both allow and deny response");
-    } else if (review->yes && !review->denied) {
+    } else if (review->denied) {
+        decision = AUTHZ_DENIED;
+    } else if (review->yes) {
         decision = AUTHZ_ALLOWED;
     }
     question->done(question->context, decision, why);

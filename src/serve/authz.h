@@ -13,7 +13,8 @@ struct authz {
     struct reviews *reviews; /* NULL: nobody can be asked */
 };
 
-enum authz_decision { AUTHZ_ALLOWED, AUTHZ_FORBIDDEN, AUTHZ_FAILED };
+/* FORBIDDEN: nobody allows it; DENIED: somebody says so. */
+enum authz_decision { AUTHZ_ALLOWED, AUTHZ_FORBIDDEN, AUTHZ_DENIED, AUTHZ_FAILED };
 
 /* Exactly once. `why`: the reason, or the failure; may be empty. */
 typedef void (*authz_done)(void *context, enum authz_decision decision, struct str why);

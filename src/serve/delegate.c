@@ -4,13 +4,22 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "serve/rest_metrics.h"
 
 enum { QPS = 200, BURST = 400 };
 
 static void on_problem(void *user, const char *sentence)
 {
-    log_warning("Trouble with the API server that is asked about callers", log_str("for", str_from(user)),
-                log_str("problem", str_from(sentence)));
+    const struct delegate *delegate = user;
+    log_warning("Trouble with the API server that is asked about callers",
+                log_str("for", str_from(delegate->what)), log_str("problem", str_from(sentence)));
+}
+
+static void on_sample(void *user, const struct api_sample *sample)
+{
+    const struct delegate *delegate = user;
+    if (delegate->metrics)
+        rest_metrics_count(delegate->metrics, sample);
 }
 
 static bool is_in_pod(void)
@@ -19,9 +28,10 @@ static bool is_in_pod(void)
     return host && *host && port && *port;
 }
 
-int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct error *err)
+int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct metrics *metrics,
+                  struct error *err)
 {
-    *delegate = (struct delegate){ 0 };
+    *delegate = (struct delegate){ .what = what, .metrics = metrics };
     if (!kubeconfig.len && !is_in_pod())
         return 0;
     struct kube_source source = { .kubeconfig = kubeconfig.len ? kubeconfig.ptr : NULL };
@@ -37,7 +47,8 @@ int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *
                                        .qps = QPS,
                                        .burst = BURST,
                                        .on_problem = on_problem,
-                                       .user = (void *)what };
+                                       .on_sample = on_sample,
+                                       .user = delegate };
         r = api_new(&options, &delegate->api, &why);
     }
     if (r == 0)

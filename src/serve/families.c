@@ -11,6 +11,8 @@
 /* Computed as the reference computes them, one factor at a time: the last digits matter in labels. */
 #define EXPONENTIAL_BUCKETS(X) \
     /* name, first bound, factor, count */ \
+    X(TEN_NS_TO_10S, 0.00000001, 10, 10) \
+    X(FIVE_US_TO_41MS, 0.000005, 2, 14) \
     X(TEN_US_TO_20MS, 0.00001, 2, 12) \
     X(TEN_US_TO_22MS, 0.00001, 1.5, 20) \
     X(TENTH_MS_TO_200MS, 0.0001, 2, 12) \
@@ -30,6 +32,13 @@ static const double buckets_BYTES[] = { 64,    256,    512,     1024,    4096,  
 /* From ten minutes to four years. */
 static const double buckets_CERTIFICATE_AGE[] = { 600,     1800,    3600,     14400,    86400,    604800,
                                                   2592000, 7776000, 15552000, 31104000, 124416000 };
+/* From nothing to a year. */
+static const double buckets_CERTIFICATE_LEFT[] = { 0,       1800,    3600,     7200,    21600,
+                                                   43200,   86400,   172800,   345600,  604800,
+                                                   2592000, 7776000, 15552000, 31104000 };
+static const double buckets_REVIEW_SECONDS[] = { 0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10 };
+/* What a histogram has where nobody chose. */
+static const double buckets_STANDARD[] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10 };
 static const double buckets_NONE[1];
 
 /* ---- the table ---- */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "serve/families.h"
 #include "serve/flag_text.h"
 
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
@@ -53,6 +54,8 @@ static int page_slis(struct visit *visit)
     }
     metrics_headers(visit->pages, visit->reply);
     health_metrics(visit->pages->health, &visit->reply->body);
+    if (visit->pages->options.counts)
+        process_put_start(visit->pages->options.counts, &visit->reply->body);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
+#include "serve/auth_metrics.h"
 
 enum {
     REMEMBERED_MAX = 8192,
@@ -40,6 +41,7 @@ static const struct {
 struct waiter {
     review_done done;
     void *context;
+    int64_t since_ns;
 };
 
 /* A question: under way, or answered and remembered. */
@@ -55,6 +57,7 @@ struct entry {
     struct strbuf body;
     int tries;
     int64_t deadline_ns, pause_ms;
+    int64_t sent_ns; /* this try */
 };
 
 /* An answer on its way from the I/O thread to the server's. */
@@ -202,25 +205,52 @@ static bool decode(enum review_kind kind, struct str json, struct arena *arena, 
     return ok;
 }
 
-/* Keeps the answer if it is worth it. A token that could not be checked is answered with an error, which is not. */
+/* A token that could not be checked is answered with an error. */
+static bool is_error(const struct entry *entry)
+{
+    const struct review *review = &entry->review;
+    return !review->answered ||
+           (entry->reviews->options.kind == REVIEW_TOKEN && !review->yes && review->reason.len);
+}
+
+/* Keeps the answer if it is worth it; an error is not. */
 static void remember(struct entry *entry)
 {
     struct reviews *reviews = entry->reviews;
     const struct review *review = &entry->review;
     int64_t ttl = review->yes ? reviews->options.yes_ns : reviews->options.no_ns;
-    bool is_error = reviews->options.kind == REVIEW_TOKEN && !review->yes && review->reason.len;
     entry->pending = false;
     link_newest(reviews, entry);
     entry->until_ns = http_now_ns() + ttl;
-    if (!entry->remember || !review->answered || is_error || ttl <= 0 ||
-        entry->arena.total_bytes > KEPT_BYTES_MAX)
+    if (!entry->remember || is_error(entry) || ttl <= 0 || entry->arena.total_bytes > KEPT_BYTES_MAX)
         forget(reviews, entry);
     else if (reviews->remembered > REMEMBERED_MAX)
         forget(reviews, reviews->oldest);
 }
 
+/* Only tokens are looked up in memory with numbers kept of it. */
+static struct metrics *token_metrics(const struct reviews *reviews)
+{
+    return reviews->options.kind == REVIEW_TOKEN ? reviews->options.metrics : NULL;
+}
+
+static void add_waiter(struct entry *entry, review_done done, void *context, int64_t since_ns)
+{
+    *vec_push(&entry->waiters) = (struct waiter){ done, context, since_ns };
+    auth_metrics_tokens_blocked(token_metrics(entry->reviews), 1);
+}
+
+static void tell(const struct entry *entry, const struct waiter *waiter)
+{
+    struct metrics *metrics = token_metrics(entry->reviews);
+    auth_metrics_tokens_blocked(metrics, -1);
+    auth_metrics_token(metrics, false, http_now_ns() - waiter->since_ns);
+    waiter->done(waiter->context, &entry->review);
+}
+
 static void finish(struct entry *entry)
 {
+    auth_metrics_token_answered(token_metrics(entry->reviews), !is_error(entry));
     /* While it is not pending any more and not among the remembered yet, nobody who asks may find it half done. */
     if (entry->remember)
         strmap_remove(&entry->reviews->entries, key_of(entry));
@@ -228,7 +258,7 @@ static void finish(struct entry *entry)
     entry->remember = false;
     strbuf_release(&entry->body);
     for (size_t i = 0; i < entry->waiters.len; i++)
-        entry->waiters.items[i].done(entry->waiters.items[i].context, &entry->review);
+        tell(entry, &entry->waiters.items[i]);
     vec_release(&entry->waiters);
     entry->remember = kept;
     if (kept) {
@@ -278,6 +308,8 @@ static void on_letter(void *context)
     struct letter *letter = context;
     struct entry *entry = letter->entry;
     bool yes = letter->failure == HTTP_FAILURE_NONE && letter->status >= 200 && letter->status < 300;
+    auth_metrics_review(entry->reviews->options.metrics, entry->reviews->options.kind, letter->status,
+                        http_now_ns() - entry->sent_ns);
     if (yes &&
         decode(entry->reviews->options.kind, strbuf_slice(&letter->body), &entry->arena, &entry->review))
         finish(entry);
@@ -330,6 +362,7 @@ static void send_question(struct entry *entry, int64_t delay_ms)
     };
     struct error err;
     entry->tries++;
+    entry->sent_ns = http_now_ns() + delay_ms * NS_PER_MS;
     int r = entry->reviews->stopped ? error_set(&err, -ESHUTDOWN, "the server is shutting down")
                                     : api_send(options->api, &request, NULL, &err);
     if (r < 0)
@@ -349,20 +382,22 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
                  review_done done, void *context)
 {
     char key[KEY_BYTES];
+    int64_t now_ns = http_now_ns();
     make_key(reviews, question, key);
     struct entry *known = remember_it ? strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES }) : NULL;
-    if (known && !known->pending && http_now_ns() >= known->until_ns) {
+    if (known && !known->pending && now_ns >= known->until_ns) {
         forget(reviews, known);
         known = NULL;
     }
     if (known && !known->pending) {
         unlink_used(reviews, known);
         link_newest(reviews, known);
+        auth_metrics_token(token_metrics(reviews), true, http_now_ns() - now_ns);
         done(context, &known->review);
         return;
     }
     if (known) {
-        *vec_push(&known->waiters) = (struct waiter){ done, context };
+        add_waiter(known, done, context, now_ns);
         return;
     }
     int64_t total_ms = kinds[reviews->options.kind].total_ms;
@@ -372,9 +407,10 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     entry->remember = remember_it;
     entry->pending = true;
     entry->pause_ms = FIRST_PAUSE_MS;
-    entry->deadline_ns = total_ms ? http_now_ns() + total_ms * NS_PER_MS : 0;
+    entry->deadline_ns = total_ms ? now_ns + total_ms * NS_PER_MS : 0;
     strbuf_str(&entry->body, body);
-    *vec_push(&entry->waiters) = (struct waiter){ done, context };
+    add_waiter(entry, done, context, now_ns);
+    auth_metrics_token_asked(token_metrics(reviews));
     if (remember_it)
         strmap_put(&reviews->entries, key_of(entry), entry);
     send_question(entry, 0);

@@ -15,6 +15,7 @@
 #include "net/server.h"
 #include "serve/user.h"
 
+struct metrics;
 struct reviews;
 
 struct review {
@@ -30,7 +31,8 @@ struct reviews_options {
     enum review_kind kind;
     struct api *api;
     struct server *server;
-    int64_t yes_ns, no_ns; /* how long answers are remembered; 0: not at all */
+    int64_t yes_ns, no_ns;   /* how long answers are remembered; 0: not at all */
+    struct metrics *metrics; /* may be NULL */
 };
 
 /* Called exactly once for each reviews_ask() that was not refused; the review lives until it returns. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "net/server_parse.h"
+#include "serve/auth_metrics.h"
 #include "serve/authn.h"
 #include "serve/authz.h"
 #include "serve/delegate.h"
@@ -31,8 +32,10 @@ struct serve {
     struct delegate for_authn, for_authz;
     bool one_delegate; /* for_authz is for_authn's */
     struct trust *trust;
+    struct metrics *metrics; /* may be NULL */
     struct authn authn;
     struct authz authz;
+    bool dismisses_strangers;
     /* Of the server's thread. */
     bool stopping;
     size_t call_count;
@@ -46,6 +49,8 @@ struct call {
     struct peer *peer;
     struct asker asker;
     struct user user;
+    struct auth_outcome outcome;
+    int64_t since_ns; /* the present question, of who it is or what they may */
 };
 
 void serve_reply_header(struct serve_reply *reply, const char *name, struct str value)
@@ -92,6 +97,13 @@ bool serve_query(struct str query, const char *key, struct arena *arena, struct 
     return false;
 }
 
+/* Somebody who has not said who they are, or not so that it is believed. */
+static bool is_stranger(const struct user *user)
+{
+    return !user->name.len || str_is(user->name, USER_ANONYMOUS) ||
+           user_in_group(user, GROUP_UNAUTHENTICATED);
+}
+
 static void finish(struct call *call, struct serve_reply *reply)
 {
     struct serve *serve = call->serve;
@@ -103,12 +115,15 @@ static void finish(struct call *call, struct serve_reply *reply)
     struct server_response response = { .status = status,
                                         .headers = headers,
                                         .header_count = reply->header_count + 1,
-                                        .body = strbuf_slice(&reply->body) };
+                                        .body = strbuf_slice(&reply->body),
+                                        .close = call->request.http2 && serve->dismisses_strangers &&
+                                                 is_stranger(&call->user) };
     server_respond(serve->server, call->request.id, &response);
     log_info(3, "HTTP", log_str("verb", call->request.method), log_str("URI", call->request.target),
              log_duration("latency", server_now_ns() - call->request.received_ns),
              log_str("userAgent", call->asker.user_agent), log_str("srcIP", call->request.remote),
              log_int("resp", status));
+    auth_metrics_request(serve->metrics, &call->outcome, call->user.name);
     strbuf_release(&reply->body);
     peer_unref(call->peer);
     arena_release(&call->arena);
@@ -217,24 +232,33 @@ static void show_page(struct call *call)
 
 static void on_decided(void *context, enum authz_decision decision, struct str why)
 {
+    static const char *const results[] = { [AUTHZ_ALLOWED] = "allowed",
+                                           [AUTHZ_FORBIDDEN] = "no-opinion",
+                                           [AUTHZ_DENIED] = "denied",
+                                           [AUTHZ_FAILED] = "error" };
     struct call *call = context;
+    call->outcome.allowed = results[decision];
+    call->outcome.allowed_ns = server_now_ns() - call->since_ns;
     if (decision == AUTHZ_ALLOWED)
         show_page(call);
-    else if (decision == AUTHZ_FORBIDDEN)
-        finish_forbidden(call, why);
-    else
+    else if (decision == AUTHZ_FAILED)
         finish_failed(call, why);
+    else
+        finish_forbidden(call, why);
 }
 
 static void on_known(void *context, bool known, const struct error *err)
 {
     struct call *call = context;
+    call->outcome.known = known ? "success" : "error";
+    call->outcome.known_ns = server_now_ns() - call->since_ns;
     if (!known) {
         log_error(err, "Unable to authenticate the request");
         finish_status(call, 401, "Unauthorized", STR("Unauthorized"), false, false);
     } else if (call->serve->stopping) {
         finish_unavailable(call);
     } else {
+        call->since_ns = server_now_ns();
         authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena,
                   on_decided, call);
     }
@@ -260,6 +284,7 @@ static void copy_request(struct call *call, const struct server_request *request
         .remote = arena_str(arena, request->remote),
         .peer = call->peer,
         .received_ns = request->received_ns,
+        .http2 = request->http2,
     };
     call->asker = (struct asker){ server_header_value(&call->request, "accept"), call->request.query,
                                   server_header_value(&call->request, "user-agent") };
@@ -268,9 +293,15 @@ static void copy_request(struct call *call, const struct server_request *request
 static void on_request(void *user, const struct server_request *request)
 {
     struct serve *serve = user;
+    /* What the server can do at all, which Go's answers before anybody is asked who they are. */
+    if (str_is(request->method, "OPTIONS") && str_is(request->target, "*")) {
+        server_respond(serve->server, request->id, &(struct server_response){ .status = 200 });
+        return;
+    }
     struct call *call = xcalloc(1, sizeof(*call));
     call->serve = serve;
     copy_request(call, request);
+    call->since_ns = server_now_ns();
     serve->call_count++;
     if (serve->stopping || serve->call_count > CALLS_MAX)
         finish_unavailable(call);
@@ -285,8 +316,9 @@ static void on_problem(void *user _unused_, const char *sentence)
     log_error(&err, "Cannot reload the serving certificate; the one before stays in use");
 }
 
-static void on_reload(void *user _unused_)
+static void on_reload(void *user)
 {
+    auth_metrics_work(((struct serve *)user)->metrics, QUEUE_CERTIFICATE, 0);
     log_info(2, "Loaded a new serving certificate");
 }
 
@@ -345,12 +377,14 @@ void serve_call(struct serve *serve, void (*call)(void *context), void *context)
 /* Who is asked about callers. */
 static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct error *err)
 {
-    int r = delegate_open(&serve->for_authn, flags->authentication_kubeconfig, "authentication", err);
+    int r = delegate_open(&serve->for_authn, flags->authentication_kubeconfig, "authentication",
+                          serve->metrics, err);
     if (r < 0)
         return r;
     serve->one_delegate = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
     if (!serve->one_delegate)
-        r = delegate_open(&serve->for_authz, flags->authorization_kubeconfig, "authorization", err);
+        r = delegate_open(&serve->for_authz, flags->authorization_kubeconfig, "authorization", serve->metrics,
+                          err);
     if (!serve->for_authn.api && !flags->authentication_skip_lookup)
         log_warning("No authentication-kubeconfig provided in order to lookup "
                     "configmap/extension-apiserver-authentication in kube-system, so client certificate "
@@ -371,6 +405,7 @@ static void make_reviews(struct serve *serve, const struct scheduler_flags *flag
             .server = serve->server,
             .yes_ns = flags->authentication_token_webhook_cache_ttl,
             .no_ns = flags->authentication_token_webhook_cache_ttl,
+            .metrics = serve->metrics,
         });
     if (asked)
         serve->authz.reviews = reviews_new(&(struct reviews_options){
@@ -379,6 +414,7 @@ static void make_reviews(struct serve *serve, const struct scheduler_flags *flag
             .server = serve->server,
             .yes_ns = flags->authorization_webhook_cache_authorized_ttl,
             .no_ns = flags->authorization_webhook_cache_unauthorized_ttl,
+            .metrics = serve->metrics,
         });
 }
 
@@ -417,6 +453,7 @@ static struct server_tls_options tls_options(struct arena *arena, const struct s
         .snis = snis,
         .sni_count = flags->tls_sni_cert_key.len,
         .request_client_certificate = ask,
+        .http1_only = flags->disable_http2_serving,
     };
 }
 
@@ -424,12 +461,17 @@ static int open_server(struct serve *serve, const struct serve_options *options,
 {
     const struct scheduler_flags *flags = options->flags;
     struct server_tls_options tls = tls_options(&serve->arena, flags, trust_is_possible(serve->trust));
+    struct server_limits limits = options->limits;
+    if (flags->http2_max_streams_per_connection > 0)
+        limits.streams_max = (uint32_t)MIN(flags->http2_max_streams_per_connection, (int64_t)UINT32_MAX);
+    if (flags->disable_http2_serving)
+        log_info(0, "Forcing use of http/1.1 only");
     struct server_options server = {
         .address = flags->bind_address.ptr,
         .port = options->any_port ? 0 : (uint16_t)flags->secure_port,
         .reuse_port = flags->permit_port_sharing,
         .tls = options->plain ? NULL : &tls,
-        .limits = options->limits,
+        .limits = limits,
         .reload_ms = CERTIFICATE_LOOK_MS,
         .on_request = on_request,
         .on_problem = on_problem,
@@ -457,26 +499,39 @@ static void make_pages(struct serve *serve, const struct serve_options *options)
     pages_init(&serve->pages, &all);
 }
 
+/* In one sentence, as there; all addresses are those of both families. */
+static void log_where(struct str address, uint16_t port)
+{
+    char sentence[128];
+    bool all = str_is(address, "0.0.0.0") || str_is(address, "::");
+    bool wide = !all && str_find(address, ':') >= 0;
+    snprintf(sentence, sizeof(sentence), "Serving securely on %s" STR_FMT "%s:%u", wide ? "[" : "",
+             STR_ARG(all ? STR("[::]") : address), wide ? "]" : "", port);
+    log_info(0, sentence);
+}
+
 static int start(struct serve *serve, const struct serve_options *options, struct error *err)
 {
     const struct scheduler_flags *flags = options->flags;
+    serve->metrics = serve->authn.metrics = options->counts;
+    serve->dismisses_strangers = options->dismisses_strangers;
     make_pages(serve, options);
     int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
     if (r == 0)
         r = open_delegates(serve, flags, err);
     if (r == 0)
-        r = trust_new(flags, serve->for_authn.api, &serve->trust, err);
+        r = trust_new(flags, serve->for_authn.api, serve->metrics, &serve->trust, err);
     if (r < 0)
         return r;
     serve->authn.trust = trust_is_possible(serve->trust) ? serve->trust : NULL;
     r = open_server(serve, options, err);
     if (r < 0)
         return r;
+    auth_metrics_work(serve->metrics, QUEUE_CERTIFICATE, 0);
     make_reviews(serve, flags);
     r = server_start(serve->server, err);
     if (r == 0)
-        log_info(0, "Serving securely", log_str("address", flags->bind_address),
-                 log_int("port", server_port(serve->server)));
+        log_where(flags->bind_address, server_port(serve->server));
     return r;
 }
 
@@ -503,7 +558,7 @@ int serve_check(const struct scheduler_flags *flags, struct error *err)
         r = server_tls_new(&options, &tls, err);
     }
     if (r == 0)
-        r = trust_new(flags, NULL, &trust, err);
+        r = trust_new(flags, NULL, NULL, &trust, err);
     if (r == 0 && flags->authentication_kubeconfig.len)
         r = check_kubeconfig(&arena, flags->authentication_kubeconfig, "authentication", err);
     if (r == 0 && flags->authorization_kubeconfig.len)

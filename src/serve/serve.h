@@ -23,6 +23,7 @@
 #include "net/server.h"
 
 struct api;
+struct metrics;
 struct serve;
 
 /* Where a check counts. */
@@ -80,6 +81,9 @@ struct serve_options {
     const struct serve_view *views;     /* more pages */
     size_t view_count;
     bool profiling, flagz, statusz; /* enableProfiling; gates ComponentFlagz, ComponentStatusz */
+    /* Gate UnauthenticatedHTTP2DOSMitigation: who is nobody gets one answer from a connection of HTTP/2. */
+    bool dismisses_strangers;
+    struct metrics *counts; /* of families.h: who asks is counted there; outlives all; may be NULL */
 
     /* For tests. */
     bool plain;    /* HTTP without TLS */

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "client/rest.h"
 #include "net/file.h"
+#include "serve/auth_metrics.h"
 
 #define MAP_NAME "extension-apiserver-authentication"
 #define MAP_NAMESPACE "kube-system"
@@ -41,6 +42,7 @@ struct snapshot {
 
 struct trust {
     struct api *api; /* NULL: nothing is looked up in the cluster */
+    struct metrics *metrics;
     struct arena arena;
     const char *client_file, *proxy_file; /* NULL: from the cluster */
     struct trust_now by_flags;            /* the lists that go with proxy_file */
@@ -193,7 +195,13 @@ static void on_fetched(void *user, struct http_response *response)
     int r = 0;
     trust->fetching = false;
     if (rest_is_yes(response)) {
+        int64_t begun_ns = http_now_ns();
         r = apply_map(trust, strbuf_slice(response->body), &err);
+        int64_t took_ns = http_now_ns() - begun_ns;
+        if (!trust->client_file)
+            auth_metrics_work(trust->metrics, QUEUE_CLIENT_CA, took_ns);
+        if (!trust->proxy_file)
+            auth_metrics_work(trust->metrics, QUEUE_PROXY_CA, took_ns);
     } else if (response->status != 404) { /* a cluster without it is one without such clients */
         struct arena arena = { 0 };
         struct api_status status = { 0 };
@@ -375,9 +383,11 @@ static void init(struct trust *trust, const struct scheduler_flags *flags)
     copy_lists(&trust->arena, &by_flags, &trust->by_flags);
 }
 
-int trust_new(const struct scheduler_flags *flags, struct api *api, struct trust **ret, struct error *err)
+int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
+              struct trust **ret, struct error *err)
 {
     struct trust *trust = xcalloc(1, sizeof(*trust));
+    trust->metrics = metrics;
     init(trust, flags);
     int r = read_files(trust, err);
     trust->files_ns = http_now_ns() + FILE_LOOK_MS * INT64_C(1000000);

@@ -4,8 +4,9 @@
  *
  * {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue","seconds","attempts",
  * "rejectedBy":[...], "gate", "message", "wakes":[...]}, ...], "left":0}; times are RFC 3339 and ages are seconds.
- * ?limit=N (1000) says how many pods, ?pod=NAMESPACE/NAME asks for one. As every page but health it needs the right to
- * get its path. */
+ * ?limit=N (1000) says how many pods; ?pod=NAMESPACE/NAME asks for one, ?namespace, ?queue and ?plugin for those of a
+ * namespace, in a queue, or that a plugin rejected. `counts` are of all of them. As every page but health it needs the
+ * right to get its path. */
 #ifndef SERVE_VIEWS_H
 #define SERVE_VIEWS_H
 
@@ -23,10 +24,20 @@ void views_free(struct views *views);
 /* Where answers go; before the core runs. */
 void views_serve(struct views *views, struct serve *serve);
 
-/* Writes a view as JSON; on the core thread, between two decisions. `only` NAMESPACE/NAME, or empty: everybody. */
-typedef void (*view_writer)(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+/* Who is asked about; an empty text is no condition. */
+struct view_filter {
+    struct str namespace, name;
+    struct str queue;  /* as in the answer; of those on their way, the stage */
+    struct str plugin; /* that rejected the pod, or holds it back, or that it waits for */
+    size_t limit;
+};
+
+bool view_filter_names(const struct view_filter *filter, const struct meta *meta);
+
+/* Writes a view as JSON; on the core thread, between two decisions. */
+typedef void (*view_writer)(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                             struct strbuf *out);
-/* Has ?limit and ?pod of the request answered by the writer. */
+/* Has the filter that is in the request answered by the writer. */
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write);
 
@@ -50,8 +61,8 @@ void views_put_entry(struct json_writer *json, const struct engine *engine, cons
 void views_each_wake(const struct profile *profile, uint64_t mask,
                      void (*visit)(void *context, const char *plugin, struct str event), void *context);
 
-/* The same without a server; on the core thread. `only` empty: everybody, up to `limit`. */
-void views_write_queue(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+/* The same without a server: a view_writer. */
+void views_write_queue(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                        struct strbuf *out);
 
 #endif

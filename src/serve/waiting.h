@@ -3,7 +3,8 @@
  * {"time":..., "counts":{"waiting for permission":1,...}, "pods":[{"namespace","name","scheduler","node","stage",
  * "since","seconds","waitsFor":[{"plugin","secondsLeft"},...]}, ...], "left":0}. `waitsFor` are the Permit plugins that
  * have not allowed the pod yet, each with the time until it is refused for that; later it is the PreBind or Bind plugin
- * that is at work, which has all the time it wants. ?limit and ?pod as of /debug/berth/queue; see views.h. */
+ * that is at work, which has all the time it wants. ?limit, ?pod and the others as of /debug/berth/queue, where ?queue
+ * is a stage; see views.h. */
 #ifndef SERVE_WAITING_H
 #define SERVE_WAITING_H
 
@@ -15,7 +16,7 @@
 int waiting_view(void *views, const struct serve_request *request, struct serve_reply *reply);
 
 /* The same without a server: a view_writer. */
-void waiting_write(const struct engine *engine, struct str only, size_t limit, int64_t now_ns,
+void waiting_write(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                    struct strbuf *out);
 
 #endif

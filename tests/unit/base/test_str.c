@@ -150,12 +150,42 @@ static void test_buffer(void **state)
     assert_memory_equal(buf.text + 3992, "998,999,", 9);
 }
 
+static void test_passwords_are_masked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        { "", "" },
+        { "no address", "no address" },
+        { "http://host/path", "http://host/path" },
+        { "http://user@host/", "http://user@host/" },
+        { "http://user:secret@host:80/path?q", "http://user:***@host:80/path?q" },
+        { "http://user:@host", "http://user:***@host" },
+        { "http://:s:e@c@[::1]:80", "http://:***@[::1]:80" },
+        { "Post \"https://a:b@c/d\": then http://e:f@g", "Post \"https://a:***@c/d\": then http://e:***@g" },
+        { "{\"u\":\"http://a:b@c\",\"at\":\"x:y@z\"}", "{\"u\":\"http://a:***@c\",\"at\":\"x:y@z\"}" },
+        { "http://host/a:b@c", "http://host/a:b@c" },
+        { "http://host http://", "http://host http://" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(strbuf_release) struct strbuf got = { 0 };
+        strbuf_masked(&got, str_from(cases[i].text));
+        assert_string_equal(got.text ? got.text : "", cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_and_order), cmocka_unit_test(test_sort), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_slice),           cmocka_unit_test(test_hash), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_equal_and_order),
+        cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_buffer),
+        cmocka_unit_test(test_passwords_are_masked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,9 @@ static void changes_are_told(void **state _unused_)
           "extender http://a added" },
         { "extenders: [" EXTENDER("a", "filter") ", " EXTENDER("b", "filter") "]",
           "extenders: [" EXTENDER("b", "filter") ", " EXTENDER("a", "filter") "]", "order of extenders" },
+        { "extenders: [" EXTENDER("me:old@a", "filter") "]",
+          "extenders: [" EXTENDER("me:new@a", "filter") "]",
+          "extender http://me:***@a added; extender http://me:***@a removed" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(strbuf_release) struct strbuf before = { 0 }, after = { 0 }, got = { 0 };

@@ -407,7 +407,7 @@ static void version_is_one_that_scripts_can_read(void **state _unused_)
         const char *reported;
     } cases[] = {
         { "--version", "Kubernetes v1.36.4+berth.", "v1.36.4+berth." },
-        { "--version=raw", "version.Info{Major:\"1\", Minor:\"36\", GitVersion:\"v1.36.4+berth.",
+        { "--version=raw", "version.Info{Major:\"1\", Minor:\"36\", EmulationMajor:\"\", ",
           "v1.36.4+berth." },
         { "--version=false", NULL, "v1.36.4+berth." },
         { "--version=v1.36.4-gke.1", NULL, "v1.36.4-gke.1" },

@@ -103,6 +103,19 @@ static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
     loaded_release(&loaded);
 }
 
+static void secrets_are_hidden(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf got = { 0 };
+    config_hide_secrets(
+        STR("{\"a\":\"\\\"keyData\\\":\\\"x\",\"e\":[{\"urlPrefix\":\"http://u:p@h/a\",\"tlsConfig\":"
+            "{\"certData\":\"Yw==\",\"keyData\":\"aw==\"}},{\"tlsConfig\":{\"keyData\":\"aw==\"}}]}"),
+        &got);
+    assert_string_equal(got.text,
+                        "{\"a\":\"\\\"keyData\\\":\\\"x\",\"e\":[{\"urlPrefix\":\"http://u:***@h/a\","
+                        "\"tlsConfig\":{\"certData\":\"Yw==\",\"keyData\":\"REDACTED\"}},"
+                        "{\"tlsConfig\":{\"keyData\":\"REDACTED\"}}]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +124,7 @@ int main(void)
         cmocka_unit_test(json_is_the_same_configuration),
         cmocka_unit_test(default_of_the_program_is_that_of_an_empty_file),
         cmocka_unit_test(bytes_that_are_no_text_are_written_as_such),
+        cmocka_unit_test(secrets_are_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

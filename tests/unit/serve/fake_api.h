@@ -20,7 +20,9 @@ struct fake_api {
     atomic_int tokens, accesses, maps, watches;
     atomic_int fail; /* so many reviews are answered with `fail_status` */
     atomic_int fail_status;
-    atomic_int delay_ms;  /* of reviews */
+    atomic_int delay_ms; /* of reviews, until it stops */
+    atomic_int waiting;  /* reviews that are delayed */
+    atomic_bool stopping;
     atomic_bool hide_map; /* 403 */
     pthread_mutex_t lock;
     struct strbuf map; /* the ConfigMap's JSON */
@@ -70,9 +72,12 @@ struct fake_later {
 static inline void *fake_wait(void *user)
 {
     struct fake_later *later = user;
-    sleep_ms(later->delay_ms);
-    fake_reply(later->api, later->id, 201, later->text);
+    struct fake_api *api = later->api;
+    for (int64_t until = now_ms() + later->delay_ms; now_ms() < until && !atomic_load(&api->stopping);)
+        sleep_ms(5);
+    fake_reply(api, later->id, 201, later->text);
     free(later);
+    atomic_fetch_sub(&api->waiting, 1);
     return NULL;
 }
 
@@ -94,6 +99,7 @@ static inline void fake_review(struct fake_api *api, uint64_t id, const char *te
     struct fake_later *later = xcalloc(1, sizeof(*later));
     *later = (struct fake_later){ api, id, text, atomic_load(&api->delay_ms) };
     pthread_t thread;
+    atomic_fetch_add(&api->waiting, 1);
     pthread_create(&thread, NULL, fake_wait, later);
     pthread_detach(thread);
 }
@@ -148,6 +154,9 @@ static inline void fake_api_start(struct fake_api *api)
 
 static inline void fake_api_stop(struct fake_api *api)
 {
+    atomic_store(&api->stopping, true);
+    while (atomic_load(&api->waiting))
+        sleep_ms(1);
     server_free(api->server);
     api->server = NULL;
     strbuf_release(&api->map);

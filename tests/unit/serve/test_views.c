@@ -8,7 +8,13 @@
 static yyjson_doc *look(const struct engine_fixture *e, const char *only, size_t limit, int64_t now_ns)
 {
     struct strbuf out = { 0 };
-    views_write_queue(&e->engine, str_from(only), limit, now_ns, &out);
+    struct view_filter filter = { .limit = limit };
+    const char *slash = strchr(only, '/');
+    if (slash) {
+        filter.namespace = (struct str){ only, (uint32_t)(slash - only) };
+        filter.name = str_from(slash + 1);
+    }
+    views_write_queue(&e->engine, &filter, now_ns, &out);
     yyjson_doc *doc = yyjson_read(out.text, out.len, 0);
     assert_non_null(doc);
     strbuf_release(&out);
@@ -50,6 +56,29 @@ static void everybody_is_shown_with_reasons(void **state)
     assert_string_equal(yyjson_get_str(at(doc, "/pods/2/gate")), "SchedulingGates");
     assert_int_equal(yyjson_get_int(at(doc, "/left")), 0);
     yyjson_doc_free(doc);
+
+    static const struct {
+        struct view_filter filter;
+        const char *pod; /* the only one, or NULL: none */
+    } filters[] = {
+        { { .queue = STR("gated"), .limit = 9 }, "held" },
+        { { .plugin = STR("NodeResourcesFit"), .limit = 9 }, "big" },
+        { { .plugin = STR("SchedulingGates"), .limit = 9 }, "held" },
+        { { .queue = STR("active"), .namespace = STR("default"), .limit = 9 }, "fresh" },
+        { { .namespace = STR("elsewhere"), .limit = 9 }, NULL },
+        { { .queue = STR("gated"), .plugin = STR("NodeResourcesFit"), .limit = 9 }, NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+        struct strbuf out = { 0 };
+        views_write_queue(&e.engine, &filters[i].filter, 1060 * SECOND, &out);
+        doc = yyjson_read(out.text, out.len, 0);
+        assert_int_equal(yyjson_arr_size(at(doc, "/pods")), filters[i].pod ? 1 : 0);
+        if (filters[i].pod)
+            assert_string_equal(yyjson_get_str(at(doc, "/pods/0/name")), filters[i].pod);
+        assert_int_equal(yyjson_get_int(at(doc, "/counts/gated")), 1);
+        yyjson_doc_free(doc);
+        strbuf_release(&out);
+    }
 
     doc = look(&e, "", 1, 1060 * SECOND);
     assert_int_equal(yyjson_arr_size(at(doc, "/pods")), 1);

@@ -79,7 +79,13 @@ static void begin(struct fake_host *h)
 static yyjson_doc *look(const struct fake_host *h, const char *only, size_t limit)
 {
     struct strbuf out = { 0 };
-    waiting_write(&h->e.engine, str_from(only), limit, h->e.now_ns, &out);
+    struct view_filter filter = { .limit = limit };
+    const char *slash = strchr(only, '/');
+    if (slash) {
+        filter.namespace = (struct str){ only, (uint32_t)(slash - only) };
+        filter.name = str_from(slash + 1);
+    }
+    waiting_write(&h->e.engine, &filter, h->e.now_ns, &out);
     yyjson_doc *doc = yyjson_read(out.text, out.len, 0);
     assert_non_null(doc);
     strbuf_release(&out);
@@ -171,7 +177,7 @@ static void some_of_many_are_shown(void **state)
     static const struct {
         const char *only;
         size_t found;
-    } cases[] = { { "default/q3", 1 }, { "default/q9", 0 }, { "other/q3", 0 }, { "q3", 0 } };
+    } cases[] = { { "default/q3", 1 }, { "default/q9", 0 }, { "other/q3", 0 }, { "other/", 0 } };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         doc = look(&h, cases[i].only, 3);
         assert_int_equal(yyjson_arr_size(at(doc, "/pods")), cases[i].found);
