@@ -150,7 +150,8 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     struct pod_binding *binding = binding_find(engine, pod->api);
     int64_t begun_ns = probe_now(engine->probe);
     log_info(3,
-             pod->api->spec.node_name.len ? "Delete event for scheduled pod" : "Delete event for unscheduled pod",
+             pod->api->spec.node_name.len ? "Delete event for scheduled pod"
+                                          : "Delete event for unscheduled pod",
              log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
     if (profile)
         preemption_end(profile, pod->api);

@@ -125,7 +125,7 @@ func TestTerminates(t *testing.T) {
 	p := e.start(fast...)
 	l := e.load(200, 100)
 	e.progress(20)
-	took, err := p.Terminate(5 * time.Second)
+	took, err := p.Terminate(patience)
 	e.must(err)
 	t.Logf("ended %v after SIGTERM, %s", took.Round(time.Millisecond), p.Exit())
 	e.start(fast...)
@@ -140,7 +140,7 @@ func TestBerthTerminatesWithStatusZero(t *testing.T) {
 	e.create(NewNode("node-0"), NewPod("web"))
 	p := e.start()
 	e.bound("web")
-	_, err := p.Terminate(5 * time.Second)
+	_, err := p.Terminate(patience)
 	e.must(err)
 	if p.Exit() != "exit status 0" {
 		t.Errorf("ended with %s", p.Exit())

@@ -21,14 +21,18 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -124,6 +128,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.Admin, err = kubernetes.NewForConfig(c.Rest); err != nil {
 		return err
 	}
+	if err := c.awaitRoles(ctx); err != nil {
+		return err
+	}
 	if err := c.WriteKubeconfig("admin.conf", c.Addr(), Credentials{"token": adminToken}); err != nil {
 		return err
 	}
@@ -138,18 +145,39 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// freePorts finds n ports of the loopback interface that nobody listens on.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+// Ports that servers are given. The kernel has others for outgoing connections, which come and go all the time: one of those
+// could be taken again before its server listens, or while the server is restarted.
+const lowestPort, highestPort = 20000, 29999
+
+var portsGiven struct {
+	sync.Mutex
+	next int
+}
+
+// freePorts finds n ports of the loopback interface that nobody listens on; none is found twice.
+func freePorts(n int) (found []int, err error) {
+	portsGiven.Lock()
+	defer portsGiven.Unlock()
+	if portsGiven.next == 0 { // who runs beside us begins elsewhere
+		portsGiven.next = lowestPort + mathrand.IntN(highestPort-lowestPort)
 	}
-	return ports, nil
+	for tries := lowestPort; tries <= highestPort && len(found) < n; tries++ {
+		port := portsGiven.next
+		if portsGiven.next++; portsGiven.next > highestPort {
+			portsGiven.next = lowestPort
+		}
+		l, taken := net.Listen("tcp", fmt.Sprintf(":%d", port))
+		if taken != nil {
+			err = taken
+			continue
+		}
+		l.Close()
+		found = append(found, port)
+	}
+	if len(found) < n {
+		return nil, fmt.Errorf("no port from %d to %d is free: %w", lowestPort, highestPort, err)
+	}
+	return found, nil
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
@@ -273,6 +301,42 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	return fmt.Errorf("kube-apiserver is not ready: %w\n%s", ctx.Err(), c.apiProc.Tail(10))
+}
+
+// A right of each of the roles that the scheduler's user has from the beginning.
+var stockRights = []authorizationv1.ResourceAttributes{
+	{Verb: "create", Resource: "pods", Subresource: "binding", Namespace: "default"},
+	{Verb: "update", Resource: "persistentvolumes"},
+	{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"},
+	{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"},
+}
+
+// awaitRoles returns when the scheduler may do all that it may. A new API server is ready once it has written its roles; it
+// reads them a moment later.
+func (c *Cluster) awaitRoles(ctx context.Context) error {
+	for _, right := range stockRights {
+		err := c.awaitRight(ctx, authorizationv1.SubjectAccessReviewSpec{User: schedulerUser, ResourceAttributes: &right})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitRight returns when somebody may do something, which takes a moment from the writing of a role on.
+func (c *Cluster) awaitRight(ctx context.Context, right authorizationv1.SubjectAccessReviewSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		answer, err := c.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx,
+			&authorizationv1.SubjectAccessReview{Spec: right}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("the rights of %s: %w", right.User, err)
+		}
+		if answer.Status.Allowed {
+			return nil
+		}
+	}
 }
 
 func (c *Cluster) startControllers() error {

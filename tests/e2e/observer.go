@@ -301,13 +301,14 @@ func (o *Observer) Pods(keep func(*Seen) bool) []Seen {
 	return all
 }
 
-// Events is every event about a pod, oldest first.
+// Events is every event about the newest pod of a name, oldest first. What a scheduler wrote just before it was killed may
+// arrive when the next test has begun, with a pod of the same name.
 func (o *Observer) Events(key string) []*eventsv1.Event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var all []*eventsv1.Event
 	for _, e := range o.events {
-		if e.Regarding.Kind == "Pod" && e.Regarding.Namespace+"/"+e.Regarding.Name == key {
+		if e.Regarding.Kind == "Pod" && e.Regarding.Namespace+"/"+e.Regarding.Name == key && e.Regarding.UID == o.names[key] {
 			all = append(all, e)
 		}
 	}

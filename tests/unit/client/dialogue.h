@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "net/http.h"
 
-enum { DIALOGUE_WAIT_MS = 20000, DIALOGUE_PATH_MAX = 2048 };
+enum { DIALOGUE_WAIT_MS = 60000, DIALOGUE_PATH_MAX = 2048 };
 
 struct dialogue;
 

@@ -23,7 +23,7 @@
 #include "client/api.h"
 #include "net/http.h"
 
-enum { SCRIPT_MAX = 64, CONNECTIONS_MAX = 64, ASKED_MAX = 4096, WAIT_MS_MAX = 20000 };
+enum { SCRIPT_MAX = 64, CONNECTIONS_MAX = 64, ASKED_MAX = 4096, WAIT_MS_MAX = 60000 };
 
 struct asked {
     char method[8], path[512], content_type[128], accept[128];

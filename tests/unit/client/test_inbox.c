@@ -57,6 +57,32 @@ static void test_order_of_many_threads(void **state _unused_)
     inbox_free(inbox);
 }
 
+static void count(void *context)
+{
+    ++*(int *)context;
+}
+
+/* A context goes with a letter that is never called, and with no other. */
+static void test_contexts_of_calls(void **state _unused_)
+{
+    struct inbox *inbox = inbox_new();
+    int dropped = 0;
+    for (int i = 0; i < 3; i++) {
+        struct letter *letter = letter_new(LETTER_CALL);
+        letter->drop = count;
+        letter->context = &dropped;
+        inbox_post(inbox, letter);
+    }
+    struct letter *taken = inbox_take(inbox, 0), *second = taken->next, *third = second->next;
+    second->drop = NULL; /* as who calls does it */
+    letter_free(taken);
+    letter_free(second);
+    assert_int_equal(dropped, 1);
+    inbox_post(inbox, third);
+    inbox_free(inbox);
+    assert_int_equal(dropped, 2);
+}
+
 static void test_waiting(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
@@ -108,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_many_threads),
+        cmocka_unit_test(test_contexts_of_calls),
         cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_letters_own_what_they_carry),
     };

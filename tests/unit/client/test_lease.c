@@ -492,7 +492,7 @@ static void real_lost(void *user)
 }
 
 static struct leader_lease *start_real(struct api *api, const char *name, const char *identity,
-                                       struct real *real)
+                                       struct real *real, int64_t deadline_ms)
 {
     struct leader_lease *lease;
     struct error err;
@@ -501,8 +501,8 @@ static struct leader_lease *start_real(struct api *api, const char *name, const 
         .namespace = STR("kube-system"),
         .name = str_from(name),
         .identity = str_from(identity),
-        .lease_duration_ms = 3000,
-        .renew_deadline_ms = 2000,
+        .lease_duration_ms = deadline_ms + 1000,
+        .renew_deadline_ms = deadline_ms,
         .retry_period_ms = 50,
         .on_started = real_started,
         .on_lost = real_lost,
@@ -516,7 +516,7 @@ static struct leader_lease *start_real(struct api *api, const char *name, const 
 
 static void wait_for(const atomic_int *counter)
 {
-    for (int i = 0; i < 3000 && !atomic_load(counter); i++)
+    for (int i = 0; i < 6000 && !atomic_load(counter); i++)
         sleep_ms(10);
     assert_int_equal(atomic_load(counter), 1);
 }
@@ -528,17 +528,19 @@ static void test_with_threads(void **state _unused_)
     struct api *api;
     struct error err;
     struct real a, b, c;
+    /* Only the second is to lose its lease, and no sooner than it has been looked at. */
+    enum { LONG_MS = 120000, SHORT_MS = 6000 };
     server_start_args(&server, (const char *const[]){ NULL }); /* plain HTTP */
     snprintf(url, sizeof(url), "http://127.0.0.1:%d", server.port);
     struct kube_access access = { .cluster.server = str_from(url) };
     struct api_options options = { .access = &access, .qps = -1 };
     if (api_new(&options, &api, &err) < 0)
         fail_msg("%s", err.text);
-    struct leader_lease *first = start_real(api, "berth", "a", &a);
+    struct leader_lease *first = start_real(api, "berth", "a", &a, LONG_MS);
     wait_for(&a.started);
     assert_true(lease_valid(first));
-    struct leader_lease *second = start_real(api, "berth", "b", &b);
-    struct leader_lease *stalled = start_real(api, "stalled", "c", &c);
+    struct leader_lease *second = start_real(api, "berth", "b", &b, SHORT_MS);
+    struct leader_lease *stalled = start_real(api, "stalled", "c", &c, LONG_MS);
     sleep_ms(400);
     assert_true(lease_valid(first));
     assert_false(lease_valid(second));
@@ -548,7 +550,7 @@ static void test_with_threads(void **state _unused_)
     assert_true(lease_valid(second));
     int64_t before_ns = http_now_ns();
     lease_free(stalled); /* in the middle of a request */
-    assert_true(http_now_ns() - before_ns < SECOND);
+    assert_true(http_now_ns() - before_ns < LONG_MS / 2 * (SECOND / 1000));
     server_stop(&server);
     wait_for(&b.lost);
     assert_false(lease_valid(second));

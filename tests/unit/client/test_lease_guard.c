@@ -1,5 +1,5 @@
 /* The guard of a lease: a process that writes all the time, and that is stopped and continued from outside. */
-#include "support/test.h"
+#include "support/pace.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #define MS INT64_C(1000000)
 
-enum { ENDS_MS = 700, LIFE_MS = 1500, STOP_MS = 1000, EXIT_LATER = 7 };
+enum { EXIT_LATER = 7 };
 
 static int64_t boot_ns(void)
 {
@@ -45,6 +45,7 @@ static void move(struct lease_guard *guard, int64_t ms)
 struct child {
     bool at_risk;
     bool renews; /* the end moves on, every 50 ms */
+    int64_t ends_ms;
     int out;
 };
 
@@ -56,11 +57,11 @@ static void *scribble(void *user)
     struct error err;
     if (lease_guard_begin(&guard, answer, &child->at_risk, &err) < 0)
         _exit(99);
-    move(&guard, ENDS_MS);
-    int64_t end_ns = boot_ns() + LIFE_MS * MS;
+    move(&guard, child->ends_ms);
+    int64_t end_ns = boot_ns() + 2 * child->ends_ms * MS;
     for (int64_t next_ns = 0; boot_ns() < end_ns;) {
         if (child->renews && boot_ns() >= next_ns) {
-            move(&guard, ENDS_MS);
+            move(&guard, child->ends_ms);
             next_ns = boot_ns() + 50 * MS;
         }
         if (write(child->out, "x", 1) != 1)
@@ -92,7 +93,8 @@ static size_t drain(int fd)
     return sum;
 }
 
-/* Returns the exit status; `ret_written` is what was written after the stop, if there was one. */
+/* Returns the exit status; `ret_written` is what was written after the stop, if there was one. -1: it ended before it could
+ * be stopped. */
 static int try(struct child child, int64_t stop_ms, size_t *ret_written)
 {
     int ends[2], status;
@@ -103,50 +105,78 @@ static int try(struct child child, int64_t stop_ms, size_t *ret_written)
     if (pid == 0)
         run_child(&child);
     close(ends[1]);
-    assert_int_equal(poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 10000), 1);
+    assert_int_equal(poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 60000), 1);
+    bool stopped = true;
     if (stop_ms) {
         kill(pid, SIGSTOP);
         assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-        assert_true(WIFSTOPPED(status));
+        stopped = WIFSTOPPED(status);
         drain(ends[0]);
         sleep_ms(stop_ms);
-        kill(pid, SIGCONT);
+        if (stopped)
+            kill(pid, SIGCONT);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (stopped)
+        assert_int_equal(waitpid(pid, &status, 0), pid);
     *ret_written = drain(ends[0]);
     close(ends[0]);
     assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return stopped ? WEXITSTATUS(status) : -1;
+}
+
+/* A machine that does not let the child run for a while has stopped it as well: hence the paces. */
+static bool check_stopped_past_the_end(int64_t ms)
+{
+    for (int i = 0; i < 3; i++) {
+        size_t written;
+        int status =
+            try((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, ms + 300, &written);
+        if (status < 0)
+            return false;
+        assert_int_equal(status, EXIT_FAILURE);
+        assert_int_equal(written, 0);
+    }
+    return true;
 }
 
 static void test_stopped_past_the_end_writes_nothing_more(void **state _unused_)
 {
-    for (int i = 0; i < 3; i++) {
-        size_t written;
-        assert_int_equal(try((struct child){ .at_risk = true, .renews = true }, STOP_MS, &written),
-                         EXIT_FAILURE);
-        assert_int_equal(written, 0);
-    }
+    assert_at_some_pace(check_stopped_past_the_end, 700);
+}
+
+static bool check_stopped_for_a_moment(int64_t ms)
+{
+    size_t written;
+    return try((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, 50, &written) ==
+               EXIT_LATER &&
+           written > 0;
 }
 
 static void test_stopped_for_a_moment_goes_on(void **state _unused_)
 {
+    assert_at_some_pace(check_stopped_for_a_moment, 700);
+}
+
+static bool check_without_writes_on_their_way(int64_t ms)
+{
     size_t written;
-    assert_int_equal(try((struct child){ .at_risk = true, .renews = true }, 50, &written), EXIT_LATER);
-    assert_true(written > 0);
+    return try((struct child){ .renews = true, .ends_ms = ms }, ms + 300, &written) == EXIT_LATER;
 }
 
 static void test_without_writes_on_their_way_it_goes_on(void **state _unused_)
 {
+    assert_at_some_pace(check_without_writes_on_their_way, 700);
+}
+
+static bool check_one_that_runs(int64_t ms)
+{
     size_t written;
-    assert_int_equal(try((struct child){ .renews = true }, STOP_MS, &written), EXIT_LATER);
+    return try((struct child){ .at_risk = true, .ends_ms = ms }, 0, &written) == EXIT_LATER && written > 0;
 }
 
 static void test_one_that_runs_is_left_alone(void **state _unused_)
 {
-    size_t written;
-    assert_int_equal(try((struct child){ .at_risk = true }, 0, &written), EXIT_LATER);
-    assert_true(written > 0);
+    assert_at_some_pace(check_one_that_runs, 700);
 }
 
 static void test_never(void **state _unused_)
