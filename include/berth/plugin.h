@@ -319,8 +319,8 @@ struct berth_plugin {
      * does not end in post_bind. There is no reserve without unreserve, which may stand alone. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
-    /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it says nothing, 15 minutes at most) until berth_allow_uid() or
-     * berth_refuse_uid(), from any thread. */
+    /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it says nothing, 15 minutes at most) until berth_allow_uid()
+     * or berth_refuse_uid(), from any thread. */
     struct berth_status (*permit)(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
 
     /* PreBind and Bind run off the deciding thread and may block; the cluster cannot be looked at there. What does not
@@ -366,8 +366,8 @@ struct berth_metric_info {
  * F(return type, name, parameters, arguments), V for functions that return nothing. Append only. */
 #define BERTH_FUNCTIONS(F, V) \
     /* the cycle. PreBind and Bind may use these down to reason; cycle_cluster and cycle_info are NULL there. */ \
-    /* NULL may be given in place of an object, a pod or a cluster, and a row that is none: the answer is absent, 0 or */ \
-    /* nothing. */ \
+    /* NULL may be given in place of an object, a pod or a cluster, and a row that is none: the answer is absent, */ \
+    /* 0 or nothing. */ \
     F(const struct berth_pod *, cycle_pod, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_cluster *, cycle_cluster, (const struct berth_cycle *cycle), (cycle)) \
@@ -412,7 +412,7 @@ struct berth_metric_info {
     F(const struct berth_pod_info *, find_pod, \
       (const struct berth_cluster *cluster, struct berth_str namespace_, struct berth_str name), \
       (cluster, namespace_, name)) \
-    /* any object, pods and nodes too: kind is "Pod", "Node", "PersistentVolumeClaim" ...; docs/PLUGINS.md lists them */ \
+    /* any object, pods and nodes too: kind is "Pod", "Node", "PersistentVolumeClaim" ... (docs/PLUGINS.md) */ \
     F(struct berth_str, object_name, (const void *object), (object)) \
     F(struct berth_str, object_namespace, (const void *object), (object)) \
     F(struct berth_str, object_uid, (const void *object), (object)) \
@@ -450,8 +450,9 @@ struct berth_metric_info {
       (const struct berth_handle *handle, bool (*visit)(void *context, const struct berth_pod_info *pod), \
        void *context), \
       (handle, visit, context)) \
-    /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL, and a warning in the log: the */ \
-    /* name is none, is one of berth's, or means something else to another plugin; NULL is fine for the other three. */ \
+    /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL, and a warning in the log: */ \
+    /* the name is none, is one of berth's, or means something else to another plugin; NULL is fine for the other */ \
+    /* three. */ \
     F(struct berth_metric *, metric_get, \
       (const struct berth_metric_info *info, const struct berth_str *labels), (info, labels)) \
     V(metric_add, (struct berth_metric * metric, double value), (metric, value)) \

@@ -2,10 +2,11 @@
  *
  *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ three rings ──▶ attempts_of(): of one pod
  *
- * Who found a node takes a note (notes.h) with the scores of the best nodes when it is decided, and one record in a ring
- * of fixed records when it is bound. Who found none takes a note with the words, and two bytes per node at most; pods
- * that are refused for the same reasons share them. In all rings the oldest go, so memory has a limit: 16 MiB. No pointers are kept: pods are known
- * by a hash of their names, nodes by row and order of arrival, plugins by name. Everything on the core thread. */
+ * Who found a node takes a note (notes.h) with the scores of the best nodes when it is decided, and one record in a
+ * ring of fixed records when it is bound. Who found none takes a note with the words, and two bytes per node at most;
+ * pods that are refused for the same reasons share them. In all rings the oldest go, so memory has a limit: 16 MiB. No
+ * pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by name.
+ * Everything on the core thread. */
 #ifndef SERVE_ATTEMPTS_H
 #define SERVE_ATTEMPTS_H
 

@@ -23,8 +23,9 @@ struct trust_now {
     struct str_list username_headers, uid_headers, group_headers, extra_prefixes, allowed_names;
 };
 
-/* `api` NULL: files only; `metrics` may be NULL. Waits for the first look-up in the cluster only where a failure of it would be fatal. When it
- * fails and *ret is set nevertheless, the look-up has begun: api_free() first, then trust_free(). */
+/* `api` NULL: files only; `metrics` may be NULL. Waits for the first look-up in the cluster only where a failure of it
+ * would be fatal. When it fails and *ret is set nevertheless, the look-up has begun: api_free() first, then
+ * trust_free(). */
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
               struct trust **ret, struct error *err);
 /* After api_free(). */

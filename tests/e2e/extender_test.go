@@ -392,7 +392,7 @@ func TestExtenderLies(t *testing.T) {
 	script, err := filepath.Abs("../extender/liar.py")
 	e.must(err)
 	log := e.c.path(e.file("liar") + ".log")
-	liar, err := launch(e.c.Dir, log, "sh", "-c", "sleep 100000 | exec python3 -u "+script)
+	liar, err := launch(e.c.Dir, log, "sh", "-c", `sleep 100000 | exec python3 -u "$1"`, "sh", script)
 	e.must(err)
 	e.procs = append(e.procs, liar)
 	var port int

@@ -4,8 +4,8 @@
  *
  * The plain path is the judge (golden cases hold it to the reference). The others must give the same row, number of
  * feasible, equal and examined nodes, total, next start and random state; and where no node is feasible the same
- * message, the same status per node and the same plugins to blame; where several are, the same ranking of the best. Where the pod has claims, Reserve after each of them
- * holds the same volumes.
+ * message, the same status per node and the same plugins to blame; where several are, the same ranking of the best.
+ * Where the pod has claims, Reserve after each of them holds the same volumes.
  *
  *     test_paths [--seed N] [--seeds COUNT] [--steps COUNT]
  */

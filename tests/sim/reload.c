@@ -8,8 +8,8 @@
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-/* The last one has an order of its own. What preemption cannot help comes first in it, as in the default: a pod that lacks
- * room is not woken when a label changes that kept it from making room, there as here. */
+/* The last one has an order of its own. What preemption cannot help comes first in it, as in the default: a pod that
+ * lacks room is not woken when a label changes that kept it from making room, there as here. */
 static const char *const texts[] = {
     HEAD,
     HEAD "profiles:\n"

@@ -153,23 +153,13 @@ static const char *header(const struct got *got, const char *name)
 
 enum { NEVER_MS = 3600 * 1000 };
 
-/* Waits until somebody has heard of it; whoever asks, makes it look. */
-static void wait_for_problem(struct credentials *credentials, const char *part)
+/* Asks until it gets this, or somebody has heard of that problem. */
+static void wait_for(struct credentials *credentials, const char *want, const char *problem)
 {
-    struct got got;
-    while (!problem_was(part)) {
-        get(credentials, &got);
-        got_release(&got);
-        sleep_ms(1);
-    }
-}
-
-static void wait_for_authorization(struct credentials *credentials, const char *want)
-{
-    for (bool same = false; !same; sleep_ms(1)) {
+    for (bool found = false; !found; sleep_ms(1)) {
         struct got got;
         get(credentials, &got);
-        same = strcmp(header(&got, "Authorization"), want) == 0;
+        found = want ? strcmp(header(&got, "Authorization"), want) == 0 : problem_was(problem);
         got_release(&got);
     }
 }
@@ -247,22 +237,22 @@ static void test_token_file_is_read_again(void **state _unused_)
     struct credentials *credentials = make(&access, (struct credentials_options){ .reload_ms = 20 });
     assert_authorization(credentials, "Bearer first");
     write_text("token", "  second \n");
-    wait_for_authorization(credentials, "Bearer second");
+    wait_for(credentials, "Bearer second", NULL);
     assert_authorization(patient, "Bearer first"); /* not yet */
     credentials_free(patient);
     /* Gone, or empty: the old one stays, and somebody hears of it. */
     unlink(path);
-    wait_for_problem(credentials, "token: No such file");
+    wait_for(credentials, NULL, "token: No such file");
     assert_authorization(credentials, "Bearer second");
     write_text("token", "\n");
-    wait_for_problem(credentials, "the token file is empty");
+    wait_for(credentials, NULL, "the token file is empty");
     assert_authorization(credentials, "Bearer second");
     write_text("token", "bad\nsecret");
-    wait_for_problem(credentials, "characters that no header can hold");
+    wait_for(credentials, NULL, "characters that no header can hold");
     assert_authorization(credentials, "Bearer second");
     assert_false(problem_was("secret"));
     write_text("token", "third");
-    wait_for_authorization(credentials, "Bearer third");
+    wait_for(credentials, "Bearer third", NULL);
     assert_int_equal(atomic_load(&new_identities), 0);
     credentials_free(credentials);
 }

@@ -93,8 +93,8 @@ static size_t drain(int fd)
     return sum;
 }
 
-/* Returns the exit status; `ret_written` is what was written after the stop, if there was one. -1: it ended before it could
- * be stopped. */
+/* Returns the exit status; `ret_written` is what was written after the stop, if there was one. -1: it ended before it
+ * could be stopped. */
 static int try(struct child child, int64_t stop_ms, size_t *ret_written)
 {
     int ends[2], status;

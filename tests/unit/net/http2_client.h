@@ -47,7 +47,9 @@ static inline int h2_on_header(nghttp2_session *session _unused_, const nghttp2_
     struct h2_reply *reply = h2_of(user, frame->hd.stream_id);
     if (reply && name_len == 7 && memcmp(name, ":status", 7) == 0) {
         reply->early = reply->status;
-        reply->status = atoi((const char *)value);
+        int64_t status = 0;
+        str_to_int64((struct str){ (const char *)value, (uint32_t)value_len }, &status);
+        reply->status = (int)status;
     } else if (reply) {
         strbuf_printf(&reply->headers, "%.*s: %.*s\n", (int)name_len, name, (int)value_len, value);
     }

@@ -188,8 +188,8 @@ static void test_quiet_is_not_dead(void **state _unused_)
     reply_release(&stream);
 }
 
-/* The server freezes with five streams open and a write on its way, of which nobody can say what became of it. False: the
- * connection was given up before that, or what came afterwards was, because the machine is slow. */
+/* The server freezes with five streams open and a write on its way, of which nobody can say what became of it. False:
+ * the connection was given up before that, or what came afterwards was, because the machine is slow. */
 static bool check_frozen(int64_t ms)
 {
     struct http_client *client =
