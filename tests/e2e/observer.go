@@ -44,7 +44,9 @@ type Seen struct {
 	Node    string    // where it was bound, "" as long as it is not
 	BoundAt time.Time // when the binding was seen here
 	Gone    bool
-	held    v1.ResourceList // what it was last counted with on its node
+	// The version of it that was the last with a nomination, which may be gone in a moment.
+	Promised *v1.Pod
+	held     v1.ResourceList // what it was last counted with on its node
 }
 
 // Wrong is something that a scheduler must not do.
@@ -210,6 +212,9 @@ func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
 		o.pods[pod.UID] = s
 	}
 	s.Pod, s.Gone = pod, gone
+	if pod.Status.NominatedNodeName != "" {
+		s.Promised = pod
+	}
 	o.names[pod.Namespace+"/"+pod.Name] = pod.UID
 	if node := pod.Spec.NodeName; node != s.Node {
 		if s.Node != "" {

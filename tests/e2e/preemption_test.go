@@ -45,10 +45,22 @@ func (e *env) leaving(name string, preemptor *v1.Pod, node string) {
 	}
 }
 
-// nominated waits until the pod is promised a node.
-func (e *env) nominated(name, node string) *v1.Pod {
+// nominated waits until the pod is promised a node, and returns it as it was then: it may be bound by now.
+func (e *env) nominated(name, node string) (pod *v1.Pod) {
 	e.Helper()
-	return e.pod(name, "is promised "+node, func(p *v1.Pod) bool { return p.Status.NominatedNodeName == node })
+	e.await(name+" is promised "+node, func() bool {
+		if s := e.o.Pod(key(name)); s != nil && s.Promised != nil {
+			pod = s.Promised
+		}
+		return pod != nil && pod.Status.NominatedNodeName == node
+	}, name)
+	return pod
+}
+
+// unpromised waits until the pod is promised no node any more.
+func (e *env) unpromised(name string) {
+	e.Helper()
+	e.pod(name, "has no promise any more", func(p *v1.Pod) bool { return p.Status.NominatedNodeName == "" })
 }
 
 // The whole course: promise, victim asked to go with its grace, room kept for the preemptor, binding.
@@ -69,7 +81,7 @@ func TestPreemption(t *testing.T) {
 	if s := e.o.Pod(key("thief")); s.Node != "" {
 		t.Errorf("the less important pod was bound to %s", s.Node)
 	}
-	e.pod("vip", "has no promise any more", func(p *v1.Pod) bool { return p.Status.NominatedNodeName == "" })
+	e.unpromised("vip")
 	e.blameless()
 }
 
@@ -159,7 +171,7 @@ func TestLowerPromisesAreCleared(t *testing.T) {
 	e.pod("middle", "waits", func(p *v1.Pod) bool { return scheduled(p) != nil })
 	e.create(NewPod("high", Requests("cpu", "4"), priority("high")))
 	e.nominated("high", "node-0")
-	e.nominated("middle", "")
+	e.unpromised("middle")
 	for _, name := range []string{"a", "b"} {
 		e.pod(name, "is being deleted", func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
 		e.remove(name)
