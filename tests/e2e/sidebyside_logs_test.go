@@ -185,12 +185,14 @@ func logsOf(t *testing.T, name string, argv []string, flags ...string) (text, st
 		e.must(err)
 		p.Name = name
 		e.procs = append(e.procs, p)
-		e.create(NewPod("web"))
+		e.create(NewPod("web", hostPort(8080)))
 		e.bound("web")
 		e.create(NewPod("big", Requests("cpu", "100")))
 		e.pod("big", "is refused", func(p *v1.Pod) bool { return scheduled(p) != nil })
 		e.remove("web")
 		e.gone("web")
+		e.create(NewPod("next", hostPort(8080))) // who is bound when the scheduler, too, knows that the first is gone
+		e.bound("next")
 		e.event("big", "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu. "+notHelpful(1))
 		if _, err := p.Terminate(patience); err != nil {
 			t.Error(err)
