@@ -327,7 +327,9 @@ int why_write(const struct why_source *source, const struct why_question *questi
             attempts_of(source->attempts, question->namespace, question->name,
                         facts.pod ? facts.pod->api->meta.uid : STR(""), &facts.arena, facts.attempts);
     if (!facts.pod && !facts.attempts_len) {
-        strbuf_printf(out, "the scheduler knows no pod " STR_FMT "/" STR_FMT "\n",
+        strbuf_printf(out,
+                      "the scheduler knows no pod " STR_FMT "/" STR_FMT
+                      ": there is none, or it waits for another scheduler\n",
                       STR_ARG(question->namespace), STR_ARG(question->name));
         arena_release(&facts.arena);
         return -ENOENT;

@@ -209,7 +209,9 @@ static void others(void **state)
     struct error err;
     begin(&a, TWO_NODES);
     assert_int_equal(ask(&a, "nobody", false), -ENOENT);
-    assert_string_equal(a.out.text, "the scheduler knows no pod default/nobody\n");
+    assert_string_equal(
+        a.out.text,
+        "the scheduler knows no pod default/nobody: there is none, or it waits for another scheduler\n");
 
     fixture_load(&a.e.f, "{kind: Pod, metadata: {name: held}, spec: {schedulingGates: [{name: x}]}}");
     assert_int_equal(engine_add_pod(&a.e.engine, a.e.f.last_pod, a.e.now_ns, &gate, &err), 0);
