@@ -13,7 +13,7 @@
 
 #define OPT_MS(value, fallback) ((value) > 0 ? (value) : (value) < 0 ? NEVER : (fallback))
 
-enum { RETRY_AFTER_MS_MAX = 24 * 3600 * 1000, GET_BUFFER_BYTES = 64 * 1024, SPARE_MAX = 64 };
+enum { RETRY_AFTER_MS_MAX = 24 * 3600 * 1000, GET_BUFFER_BYTES = 64 * 1024, SPARE_MAX = 24 };
 
 /* Visible characters, spaces and bytes beyond ASCII: nothing that could end a header. */
 static bool header_safe(const char *text, bool name)

@@ -544,9 +544,9 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("not every kind was answered: %v", all.byStatus)
 	}
 
-	// As much more memory as the same pods took without the attack, with some for what is remembered of callers, for what
-	// asking about them left ready for the next questions, and for fragments.
-	limit, usedLimit := calm+max(calm-before, 0)+16, used+max(used-usedBefore, 0)+12
+	// As much more memory as the same pods took without the attack, with some for what is remembered of callers, and for
+	// fragments.
+	limit, usedLimit := calm+max(calm-before, 0)+16, used+max(used-usedBefore, 0)+4
 	usedAfter, free := e.heap(port)
 	for deadline := time.Now().Add(patience); p.open() > open || p.resident() > limit || usedAfter > usedLimit; time.Sleep(200 * time.Millisecond) {
 		if usedAfter, free = e.heap(port); time.Now().After(deadline) {
