@@ -7,6 +7,7 @@ Listens on a free port of 127.0.0.1, prints the port, and ends when its standard
 """
 import argparse
 import json
+import select
 import socket
 import socketserver
 import ssl
@@ -190,24 +191,30 @@ class Handler(BaseHTTPRequestHandler):
         if server.password and self.headers.get("Proxy-Authorization") != server.password:
             return self.answer(b"", 407, [("Proxy-Authenticate", "Basic")])
         host, port = self.path.rsplit(":", 1)
-        target = socket.create_connection(("127.0.0.1", int(port)))
-        self.send_response(200)
-        self.end_headers()
-        with lock:
-            print("tunnel", self.path, flush=True)
-        other = threading.Thread(target=pump, args=(target, self.connection), daemon=True)
-        other.start()
-        pump(self.connection, target)
+        with socket.create_connection(("127.0.0.1", int(port))) as target:
+            self.send_response(200)
+            self.end_headers()
+            with lock:
+                print("tunnel", self.path, flush=True)
+            try:
+                tunnel(self.connection, target)
+            except OSError:
+                pass
         self.close_connection = True
 
 
-def pump(source, sink):
-    try:
-        while data := source.recv(65536):
-            sink.sendall(data)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
+def tunnel(client, target):
+    """Hands on what comes from either side, until one has ended. One thread for both directions: a TLS
+    connection is not to be read and written at the same time."""
+    other = {client: target, target: client}
+    while True:
+        # What the TLS layer has taken in already, the descriptor does not show.
+        pending = isinstance(client, ssl.SSLSocket) and client.pending()
+        for source in [client] if pending else select.select(other, [], [])[0]:
+            data = source.recv(65536)
+            if not data:
+                return
+            other[source].sendall(data)
 
 
 def subject(connection):
