@@ -13,7 +13,12 @@
 
 #define OPT_MS(value, fallback) ((value) > 0 ? (value) : (value) < 0 ? NEVER : (fallback))
 
-enum { RETRY_AFTER_MS_MAX = 24 * 3600 * 1000, GET_BUFFER_BYTES = 64 * 1024, SPARE_MAX = 24 };
+enum {
+    RETRY_AFTER_MS_MAX = 24 * 3600 * 1000,
+    GET_BUFFER_BYTES = 64 * 1024,    /* lists and watches */
+    UPLOAD_BUFFER_BYTES = 16 * 1024, /* the least that libcurl takes; by itself it takes four times as much */
+    SPARE_MAX = 24,
+};
 
 /* Visible characters, spaces and bytes beyond ASCII: nothing that could end a header. */
 static bool header_safe(const char *text, bool name)
@@ -389,9 +394,20 @@ static CURLcode set_tls(CURL *easy, const struct tls_option_set *set, const stru
     return code;
 }
 
+/* A handle keeps its buffer for as long as it lives. */
+static bool reads_much(const struct transfer *t)
+{
+    return strcmp(t->method, "GET") == 0;
+}
+
 static CURLcode set_request(CURL *easy, struct transfer *t)
 {
     CURLcode code = CURLE_OK;
+    SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_BYTES);
+    /* Only for a new handle, and never less than libcurl's own: curl_easy_reset() goes back to that size and keeps the
+     * buffer. */
+    if (reads_much(t))
+        SET(CURLOPT_BUFFERSIZE, (long)GET_BUFFER_BYTES);
     SET(CURLOPT_URL, t->url);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_HTTPHEADER, t->headers);
@@ -405,9 +421,6 @@ static CURLcode set_request(CURL *easy, struct transfer *t)
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
     } else if (strcmp(t->method, "HEAD") == 0) {
         SET(CURLOPT_NOBODY, 1L);
-    } else {
-        /* A handle that was used before may have kept its old buffer, and refuses. It works as well. */
-        (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)GET_BUFFER_BYTES);
     }
     if (strcmp(t->method, "GET") != 0 && strcmp(t->method, "HEAD") != 0)
         SET(CURLOPT_CUSTOMREQUEST, t->method);
@@ -453,7 +466,8 @@ static CURLcode set_callbacks(CURL *easy, struct transfer *t)
 int transfer_start(struct transfer *t, struct error *err)
 {
     struct http_client *client = t->client;
-    t->easy = client->spare.len ? client->spare.items[--client->spare.len] : curl_easy_init();
+    bool spare = client->spare.len && !reads_much(t);
+    t->easy = spare ? client->spare.items[--client->spare.len] : curl_easy_init();
     if (!t->easy)
         return error_set(err, -ENOMEM, "libcurl has no room for a request");
     CURLcode code = set_request(t->easy, t);
@@ -476,9 +490,11 @@ void transfer_detach(struct transfer *t)
     if (t->added)
         curl_multi_remove_handle(client->multi, t->easy);
     health_done(t);
-    /* Not one that failed: who knows what it still holds on to. */
-    if (t->response.failure == HTTP_FAILURE_NONE && client->spare.len < SPARE_MAX) {
+    /* Not one that failed: who knows what it still holds on to. Nor one with a large buffer. */
+    if (t->response.failure == HTTP_FAILURE_NONE && !reads_much(t) && client->spare.len < SPARE_MAX) {
         curl_easy_reset(t->easy);
+        /* Gives the buffer of what was sent back, which a reset does not. */
+        (void)curl_easy_setopt(t->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_BYTES);
         *vec_push(&client->spare) = t->easy;
     } else {
         curl_easy_cleanup(t->easy);

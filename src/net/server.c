@@ -88,18 +88,15 @@ static void welcome(struct server *server, int fd, const struct sockaddr_storage
     socket_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
     socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS);
-    SSL *ssl = server->tls ? server_tls_accept(server->tls, fd) : NULL;
     struct conn *conn = xcalloc(1, sizeof(*conn));
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
-    if ((server->tls && !ssl) || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        SSL_free(ssl);
+    if (epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
         free(conn);
         close(fd);
         return;
     }
     conn->server = server;
     conn->fd = fd;
-    conn->ssl = ssl;
     conn->interest = EPOLLIN;
     conn->active_ns = server_now_ns();
     conn->slot = server->free_slots.items[--server->free_slots.len];
@@ -107,9 +104,9 @@ static void welcome(struct server *server, int fd, const struct sockaddr_storage
     socket_describe(address, conn->remote, sizeof(conn->remote));
     atomic_fetch_add(&server->accepted, 1);
     atomic_fetch_add(&server->connections, 1);
-    conn->state = ssl ? CONN_HANDSHAKE : CONN_HEAD;
+    conn->state = server->tls ? CONN_HANDSHAKE : CONN_HEAD;
     conn->head_begun = true;
-    conn_deadline(conn, ssl ? server->limits.handshake_ms : server->limits.header_ms);
+    conn_deadline(conn, server->tls ? server->limits.handshake_ms : server->limits.header_ms);
 }
 
 static void listen_for(struct server *server, bool on)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 #include "net/server_peer_impl.h"
 
 enum { STEPS_MAX = 32, READ_BYTES = 16 << 10, DISCARD_BYTES_MAX = 256 << 10, KEPT_BYTES_MAX = 4 << 10 };
+
+/* Of TLS: what a record begins with, and how much may follow. */
+enum { RECORD_HANDSHAKE = 22, RECORD_HEAD_BYTES = 5, RECORD_BYTES_MAX = 16 << 10 };
 
 enum step { STEP_ON, STEP_WAIT };
 
@@ -332,8 +336,49 @@ static void enter_protocol(struct conn *conn)
         http2_refuse(conn, HTTP2_INADEQUATE_SECURITY);
 }
 
+/* A session of TLS is made once the client's first record is there as a whole: who sends nothing, or a byte now and
+ * then, costs a place and nothing else. Positive: it is there. */
+static int await_hello(struct conn *conn)
+{
+    unsigned char head[RECORD_HEAD_BYTES];
+    ssize_t len = recv(conn->fd, head, sizeof(head), MSG_PEEK);
+    if (len < 0)
+        return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
+    if (len == 0)
+        return IO_END;
+    /* libssl says what is wrong with another kind. */
+    if (head[0] != RECORD_HANDSHAKE)
+        return 1;
+    uint32_t wanted = RECORD_HEAD_BYTES;
+    if (len == RECORD_HEAD_BYTES)
+        wanted += (uint32_t)MIN(head[3] << 8 | head[4], RECORD_BYTES_MAX);
+    int waiting = 0;
+    /* Awaited already: the kernel says that it is there, or that nothing more will come. */
+    if (wanted <= conn->hello_bytes || (ioctl(conn->fd, FIONREAD, &waiting) == 0 && waiting >= (int)wanted))
+        return 1;
+    conn->hello_bytes = wanted;
+    socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, (int)wanted);
+    return IO_WANT_READ;
+}
+
+static enum step begin_handshake(struct conn *conn)
+{
+    int outcome = await_hello(conn);
+    if (outcome > 0) {
+        if (conn->hello_bytes)
+            socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+        conn->ssl = server_tls_accept(conn->server->tls, conn->fd);
+        outcome = conn->ssl ? outcome : IO_FAILED;
+    }
+    if (outcome == IO_END || outcome == IO_FAILED)
+        atomic_fetch_add(&conn->server->handshakes_failed, 1);
+    return outcome > 0 ? STEP_ON : wait_for(conn, outcome);
+}
+
 static enum step step_handshake(struct conn *conn)
 {
+    if (!conn->ssl)
+        return begin_handshake(conn);
     ERR_clear_error();
     int r = SSL_do_handshake(conn->ssl);
     if (r == 1) {

@@ -37,9 +37,10 @@ struct conn {
     struct server *server;
     int fd;
     uint32_t slot;
-    SSL *ssl; /* NULL: plain */
+    SSL *ssl; /* NULL: plain, or its first record is not there yet */
     enum conn_state state;
     uint32_t interest;              /* of epoll */
+    uint32_t hello_bytes;           /* so much of the first record is awaited; 0: any byte */
     int64_t deadline_ns, active_ns; /* active: when bytes moved last */
     uint64_t request_id;            /* of HTTP/1.1; 0: none is with the host */
     struct http2 *http2;            /* NULL: HTTP/1.1 */

@@ -49,6 +49,7 @@ struct entry {
     struct reviews *reviews;
     char key[KEY_BYTES];
     bool remember, pending;
+    bool preferred;     /* the answer was yes the last time, a while ago */
     struct arena arena; /* the answer, once there is one */
     struct review review;
     int64_t until_ns;
@@ -354,6 +355,8 @@ static void send_question(struct entry *entry, int64_t delay_ms)
         .content_type = API_JSON,
         .accept = API_JSON,
         .body = strbuf_slice(&entry->body),
+        .urgent = entry->preferred,
+        .unlimited = entry->preferred,
         .timeout_ms = MAX(left_ms, 1),
         .delay_ms = delay_ms,
         .body_bytes_max = ANSWER_BYTES_MAX,
@@ -385,7 +388,9 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     int64_t now_ns = http_now_ns();
     make_key(reviews, question, key);
     struct entry *known = remember_it ? strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES }) : NULL;
+    bool preferred = false;
     if (known && !known->pending && now_ns >= known->until_ns) {
+        preferred = known->review.yes;
         forget(reviews, known);
         known = NULL;
     }
@@ -406,6 +411,7 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     memcpy(entry->key, key, KEY_BYTES);
     entry->remember = remember_it;
     entry->pending = true;
+    entry->preferred = preferred;
     entry->pause_ms = FIRST_PAUSE_MS;
     entry->deadline_ns = total_ms ? now_ns + total_ms * NS_PER_MS : 0;
     strbuf_str(&entry->body, body);

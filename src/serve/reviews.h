@@ -5,6 +5,9 @@
  *                          ▼
  *                 asked already? wait with the others : api_send() ──▶ done(review), to all who wait
  *
+ * A question whose answer was yes goes before the others when it is asked again: strangers who ask about tokens that
+ * nobody has given out wait for each other, and not those who may for them.
+ *
  * All of it on the server's thread. What is remembered is bounded in number (the one that was not used for the longest
  * time goes) and in time; keys are kept as a keyed hash, so that no token stays in memory and nobody can choose keys
  * that collide. A failure is not remembered. */

@@ -351,6 +351,18 @@ static void test_bodies_are_bounded(void **state _unused_)
     reply_release(&reply);
 }
 
+/* The handles of writes are used again: with buffers that hold what comes. */
+static void test_large_answers_to_writes(void **state _unused_)
+{
+    static const char *const methods[] = { "POST", "PATCH", "GET", "PATCH", "DELETE", "POST" };
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        struct reply reply = fetch((struct http_request){ .method = methods[i] }, "/big/500000");
+        assert_int_equal(reply.response.status, 200);
+        assert_int_equal(reply.text.len, 500000);
+        reply_release(&reply);
+    }
+}
+
 static void test_reset_in_the_body(void **state _unused_)
 {
     struct reply reply = fetch((struct http_request){ 0 }, "/short/5000");
@@ -639,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_stream_reset),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_bodies_are_bounded),
+        cmocka_unit_test(test_large_answers_to_writes),
         cmocka_unit_test(test_reset_in_the_body),
         cmocka_unit_test(test_writes_are_sent_once),
         cmocka_unit_test(test_nobody_there),

@@ -71,7 +71,7 @@ static void no_request(void *user, const struct server_request *request _unused_
     (void)user;
 }
 
-static void desk_open(struct desk *desk, int64_t yes_ms, int64_t no_ms)
+static void desk_open_slow(struct desk *desk, int64_t yes_ms, int64_t no_ms, double qps)
 {
     static char url[64];
     struct error err;
@@ -81,13 +81,19 @@ static void desk_open(struct desk *desk, int64_t yes_ms, int64_t no_ms)
     desk->access = (struct kube_access){ .cluster.server = str_from(url) };
     struct server_options options = { .address = "127.0.0.1", .on_request = no_request };
     if (server_new(&options, &desk->server, &err) < 0 || server_start(desk->server, &err) < 0 ||
-        api_new(&(struct api_options){ .access = &desk->access, .qps = -1 }, &desk->api, &err) < 0)
+        api_new(&(struct api_options){ .access = &desk->access, .qps = qps, .burst = 1 }, &desk->api, &err) <
+            0)
         fail_msg("%s", err.text);
     desk->reviews = reviews_new(&(struct reviews_options){ .kind = REVIEW_ACCESS,
                                                            .api = desk->api,
                                                            .server = desk->server,
                                                            .yes_ns = yes_ms * 1000000,
                                                            .no_ns = no_ms * 1000000 });
+}
+
+static void desk_open(struct desk *desk, int64_t yes_ms, int64_t no_ms)
+{
+    desk_open_slow(desk, yes_ms, no_ms, -1);
 }
 
 static void desk_close(struct desk *desk)
@@ -146,6 +152,21 @@ static void test_times(void **state _unused_)
     assert_at_some_pace(check_times, 200);
 }
 
+/* One question in ten minutes for strangers. Who was allowed before is asked about at once. */
+static void test_preferred(void **state _unused_)
+{
+    struct desk desk;
+    desk_open_slow(&desk, 1, 3600000, 1.0 / 600);
+    int64_t begin = now_ms();
+    for (int i = 0; i < 3; i++) {
+        assert_true(ask(&desk, "mon", 0, true).yes);
+        sleep_ms(5);
+    }
+    assert_int_equal(atomic_load(&desk.fake.accesses), 3);
+    assert_true(now_ms() - begin < 300000);
+    desk_close(&desk);
+}
+
 static void test_failures(void **state _unused_)
 {
     struct desk desk;
@@ -182,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_preferred),
         cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
