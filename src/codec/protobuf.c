@@ -1,7 +1,12 @@
 /* protobuf.c: the rarer half of reading, writing, and frames; see protobuf.h. */
 #include "codec/protobuf.h"
 
-enum { VARINT_BYTES_MAX = 10, FRAME_HEAD_BYTES = 4, FRAMES_KEPT_BYTES_MAX = 1 << 20 };
+enum {
+    VARINT_BYTES_MAX = 10,
+    FIELD_HEAD_BYTES_MAX = 2 * VARINT_BYTES_MAX,
+    FRAME_HEAD_BYTES = 4,
+    FRAMES_KEPT_BYTES_MAX = 1 << 20
+};
 
 /* ---- reading ---- */
 
@@ -53,37 +58,54 @@ const char *protobuf_problem(int code)
 
 /* ---- writing ---- */
 
-static size_t add_varint(char *to, uint64_t value)
+/* Fields are short, and there are hundreds of them in an object: they are written where they belong, without a call
+ * for every other byte. */
+static char *room(struct strbuf *out, size_t len)
 {
-    size_t len = 0;
-    for (; value >= 0x80; value >>= 7)
-        to[len++] = (char)(value | 0x80);
-    to[len++] = (char)value;
-    return len;
+    if (out->cap - out->len <= len)
+        strbuf_reserve(out, len);
+    return out->text + out->len;
 }
 
-/* The key of a field, and the number behind it. */
-static void put_key_and(struct strbuf *out, uint32_t tag, enum protobuf_wire wire, uint64_t value)
+static void wrote(struct strbuf *out, char *end)
 {
-    char bytes[2 * VARINT_BYTES_MAX];
-    size_t len = add_varint(bytes, (uint64_t)tag << 3 | wire);
-    strbuf_add(out, bytes, len + add_varint(bytes + len, value));
+    *end = '\0';
+    out->len = (size_t)(end - out->text);
+}
+
+static char *add_varint(char *to, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (char)(value | 0x80);
+    *to++ = (char)value;
+    return to;
+}
+
+static char *add_key(char *to, uint32_t tag, enum protobuf_wire wire)
+{
+    return add_varint(to, (uint64_t)tag << 3 | wire);
 }
 
 void protobuf_put_number(struct strbuf *out, uint32_t tag, uint64_t value)
 {
-    put_key_and(out, tag, WIRE_VARINT, value);
+    char *at = room(out, FIELD_HEAD_BYTES_MAX);
+    wrote(out, add_varint(add_key(at, tag, WIRE_VARINT), value));
 }
 
 void protobuf_put_bytes(struct strbuf *out, uint32_t tag, struct str bytes)
 {
-    put_key_and(out, tag, WIRE_BYTES, bytes.len);
-    strbuf_str(out, bytes);
+    char *at = room(out, FIELD_HEAD_BYTES_MAX + (size_t)bytes.len);
+    at = add_varint(add_key(at, tag, WIRE_BYTES), bytes.len);
+    if (bytes.len)
+        memcpy(at, bytes.ptr, bytes.len);
+    wrote(out, at + bytes.len);
 }
 
 size_t protobuf_begin(struct strbuf *out, uint32_t tag)
 {
-    put_key_and(out, tag, WIRE_BYTES, 0); /* room for the length, of which one byte is mostly enough */
+    char *at = add_key(room(out, FIELD_HEAD_BYTES_MAX), tag, WIRE_BYTES);
+    *at++ = 0; /* room for the length, of which one byte is mostly enough */
+    wrote(out, at);
     return out->len;
 }
 
@@ -93,9 +115,9 @@ void protobuf_end(struct strbuf *out, size_t begun)
     for (size_t rest = len >> 7; rest; rest >>= 7)
         more++;
     if (more) {
-        static const char zeros[VARINT_BYTES_MAX];
-        strbuf_add(out, zeros, more);
+        char *end = room(out, more);
         memmove(out->text + begun + more, out->text + begun, len);
+        wrote(out, end + more);
     }
     char *at = out->text + begun - 1;
     for (; len >= 0x80; len >>= 7)

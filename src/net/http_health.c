@@ -153,7 +153,7 @@ static struct str origin_of(const char *url)
 
 /* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes
  * there. */
-static void send_probe(struct http_client *client, struct wire *wire, int64_t now_ns)
+static void send_probe(struct http_client *client, struct wire *wire)
 {
     const struct transfer *model = NULL;
     map_for(&client->transfers, slot) {
@@ -177,8 +177,8 @@ static void send_probe(struct http_client *client, struct wire *wire, int64_t no
         return;
     wire->probe_id = id;
     wire->probe_landed = false;
-    wire->probe_ns = now_ns;
     wire->silent_at_probe_ms = silence_of(wire);
+    wire->probe_ns = http_now_ns();
     atomic_fetch_add(&client->probes, 1);
 }
 
@@ -198,10 +198,14 @@ static void check_wire(struct http_client *client, struct wire *wire, int64_t no
         /* One that was idle was silent for good reason: its first answer gets a moment. */
         int64_t moment_ms = MIN(client->options.idle_ms, 1000);
         if (silent_ms >= client->options.idle_ms && now_ns - wire->used_ns >= moment_ms * NS_PER_MS)
-            send_probe(client, wire, now_ns);
-    } else if (silent_ms < wire->silent_at_probe_ms) {
+            send_probe(client, wire);
+        return;
+    }
+    /* Without a byte, the silence of then has grown by just that time. This may be looked at long after the answer. */
+    int64_t since_ms = (now_ns - wire->probe_ns) / NS_PER_MS;
+    if (silent_ms < since_ms + wire->silent_at_probe_ms / 2) {
         wire->probe_id = 0; /* something came: it lives */
-    } else if (now_ns - wire->probe_ns >= client->options.probe_ms * NS_PER_MS) {
+    } else if (since_ms >= client->options.probe_ms) {
         wire->probe_id = 0;
         if (wire->probe_landed)
             give_up(client, wire);

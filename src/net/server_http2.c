@@ -18,7 +18,9 @@ enum {
     KEPT_BYTES_MAX = 4 << 10,
     ANSWERS_BYTES_MAX = 1 << 20,
     ASKED_MIN = 4,
-    GOAWAY_BYTES = 17,
+    FRAME_HEAD_BYTES = 9,
+    GOAWAY_BYTES = 8,
+    SETTING_BYTES = 6,
     EMPTY_BYTES_MAX = 64, /* a frame with less data is as good as empty */
 
     CREDIT_MAX = 2000,
@@ -103,13 +105,24 @@ static int end_head(struct http2 *http2, struct stream *stream)
     return invite_body(http2, stream, &parsed);
 }
 
+/* More streams than a client may have: those that it has go on. Whether it could know is in the code. */
+static int refuse_stream(struct http2 *http2, int32_t id)
+{
+    uint32_t code = http2->agreed ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_REFUSED_STREAM;
+    int r = nghttp2_submit_rst_stream(http2->session, NGHTTP2_FLAG_NONE, id, code);
+    return r != 0 ? r : pay(http2, COST_VAIN);
+}
+
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct http2 *http2 = user;
-    if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-        nghttp2_session_set_stream_user_data(session, frame->hd.stream_id,
-                                             http2_stream_new(http2, frame->hd.stream_id));
-    return 0;
+    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    if (http2->open >= http2->conn->server->limits.streams_max)
+        return refuse_stream(http2, frame->hd.stream_id);
+    http2->open++;
+    return nghttp2_session_set_stream_user_data(session, frame->hd.stream_id,
+                                                http2_stream_new(http2, frame->hd.stream_id));
 }
 
 static int on_header(nghttp2_session *session _unused_, const nghttp2_frame *frame, const uint8_t *name,
@@ -160,8 +173,10 @@ static int on_begin_frame(nghttp2_session *session _unused_, const nghttp2_frame
 static int on_frame(nghttp2_session *session _unused_, const nghttp2_frame *frame, void *user)
 {
     struct http2 *http2 = user;
-    if (frame->hd.type == NGHTTP2_SETTINGS)
+    if (frame->hd.type == NGHTTP2_SETTINGS) {
         http2->greeted = true;
+        http2->agreed = http2->agreed || frame->hd.flags & NGHTTP2_FLAG_ACK;
+    }
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     struct stream *stream = stream_of(http2, frame->hd.stream_id);
@@ -198,6 +213,7 @@ static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32
     if (!stream)
         return 0;
     bool in_vain = stream->phase != STREAM_ANSWERED;
+    http2->open--;
     if (stream->phase == STREAM_ASKED)
         stream->id = 0;
     else
@@ -234,16 +250,40 @@ static int new_session(struct http2 *http2)
     return r;
 }
 
+/* One of the connection, without flags. */
+static void put_frame(struct strbuf *out, uint8_t type, const uint8_t *payload, size_t len)
+{
+    const char head[FRAME_HEAD_BYTES] = { (char)(len >> 16), (char)(len >> 8), (char)len, (char)type };
+    strbuf_add(out, head, sizeof(head));
+    strbuf_add(out, (const char *)payload, len);
+}
+
+/* nghttp2 would end the connection of a client that has too many streams. So it knows no limit, and what it would say
+ * of that is not sent: the client gets a frame with the limit in its place. */
 static int greet(struct http2 *http2)
 {
     const struct server_limits *limits = &http2->conn->server->limits;
-    const nghttp2_settings_entry settings[] = {
-        { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits->streams_max },
+    nghttp2_settings_entry settings[] = {
+        { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UINT32_MAX },
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
           (uint32_t)MIN(http2_head_size_max(limits), (size_t)UINT32_MAX) },
         { NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
     };
-    return nghttp2_submit_settings(http2->session, NGHTTP2_FLAG_NONE, settings, ARRAY_SIZE(settings));
+    uint8_t payload[ARRAY_SIZE(settings) * SETTING_BYTES];
+    const uint8_t *unsent;
+    int r = nghttp2_submit_settings(http2->session, NGHTTP2_FLAG_NONE, settings, ARRAY_SIZE(settings));
+    if (r != 0)
+        return r;
+    ssize_t n = nghttp2_session_mem_send(http2->session, &unsent);
+    if (n < 0)
+        return (int)n;
+    assert(n == FRAME_HEAD_BYTES + (ssize_t)sizeof(payload));
+    settings[0].value = limits->streams_max;
+    n = nghttp2_pack_settings_payload(payload, sizeof(payload), settings, ARRAY_SIZE(settings));
+    if (n < 0)
+        return (int)n;
+    put_frame(&http2->conn->out, NGHTTP2_SETTINGS, payload, (size_t)n);
+    return 0;
 }
 
 void http2_begin(struct conn *conn)
@@ -280,13 +320,12 @@ void http2_refuse(struct conn *conn, uint32_t code)
     uint32_t last = 0;
     if (conn->http2)
         last = (uint32_t)nghttp2_session_get_last_proc_stream_id(conn->http2->session);
-    /* Length 8, type GOAWAY, no flags, stream 0; then the last stream and the code. */
-    char frame[GOAWAY_BYTES] = { 0, 0, 8, NGHTTP2_GOAWAY };
+    uint8_t payload[GOAWAY_BYTES];
     for (int i = 0; i < 4; i++) {
-        frame[9 + i] = (char)(last >> (24 - 8 * i));
-        frame[13 + i] = (char)(code >> (24 - 8 * i));
+        payload[i] = (uint8_t)(last >> (24 - 8 * i));
+        payload[4 + i] = (uint8_t)(code >> (24 - 8 * i));
     }
-    strbuf_add(&conn->out, frame, sizeof(frame));
+    put_frame(&conn->out, NGHTTP2_GOAWAY, payload, sizeof(payload));
     atomic_fetch_add(&conn->server->refused, 1);
     conn_finish(conn);
 }

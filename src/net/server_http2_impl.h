@@ -34,7 +34,9 @@ struct http2 {
     struct streams all, ready;
     struct idmap asked; /* by request id */
     uint32_t asked_max; /* requests at the host at once */
+    uint32_t open;      /* streams that the client has not reset */
     bool greeted;       /* the client's settings are there */
+    bool agreed;        /* and it has ours */
     bool leaves;        /* takes no more requests */
     bool failed;        /* nothing more can be done but to end it */
     uint32_t code;      /* why, of RFC 9113 */

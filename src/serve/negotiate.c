@@ -6,13 +6,6 @@
 
 #include "codec/yaml_writer.h"
 
-enum { CLAUSES_MAX = 32 };
-
-struct clause {
-    struct str type, subtype, params;
-    double q;
-};
-
 static struct str trim(struct str text)
 {
     while (text.len && text.ptr[0] == ' ')
@@ -31,38 +24,59 @@ static struct str next_part(struct str *rest, char separator)
     return part;
 }
 
+/* Passes over what is not "name=value". */
+static bool next_param(struct str *params, struct str *ret_name, struct str *ret_value)
+{
+    while (params->len) {
+        struct str value = next_part(params, ';'), name = next_part(&value, '=');
+        if (!value.len || str_find(value, '=') >= 0)
+            continue;
+        *ret_name = trim(name);
+        *ret_value = value;
+        return true;
+    }
+    return false;
+}
+
+struct str accept_param(struct str params, const char *name)
+{
+    struct str key, value, found = { 0 };
+    while (next_param(&params, &key, &value))
+        if (str_is(key, name))
+            found = trim(value);
+    return found;
+}
+
 static double quality(struct str params)
 {
+    struct str name, value;
     double q = 1;
-    while (params.len) {
-        struct str value = next_part(&params, ';'), name = next_part(&value, '=');
-        char number[16];
-        if (!str_is(trim(name), "q") || !value.len)
+    while (next_param(&params, &name, &value)) {
+        char number[32], *end;
+        if (!str_is(name, "q"))
             continue;
         snprintf(number, sizeof(number), STR_FMT, STR_ARG(value));
-        q = strtod(number, NULL);
+        q = strtod(number, &end);
+        if (number[0] == ' ' || *end)
+            q = 0;
     }
     return q;
 }
 
-/* Before the others: better quality; then what is said more exactly. */
-static bool comes_before(const struct clause *a, const struct clause *b)
+/* Before the others: better quality, or what is said more exactly, whatever its quality. */
+static bool comes_before(const struct accept_clause *a, const struct accept_clause *b)
 {
     bool star_a = str_is(a->type, "*"), star_b = str_is(b->type, "*");
     bool sub_a = str_is(a->subtype, "*"), sub_b = str_is(b->subtype, "*");
-    if (a->q != b->q)
-        return a->q > b->q;
-    if (star_a != star_b)
-        return star_b;
-    return !sub_a && sub_b;
+    return a->q > b->q || (!star_a && star_b) || (!sub_a && sub_b);
 }
 
-static size_t parse_accept(struct str accept, struct clause clauses[CLAUSES_MAX])
+size_t accept_parse(struct str accept, struct accept_clause clauses[ACCEPT_CLAUSES_MAX])
 {
     size_t count = 0;
-    while (accept.len && count < CLAUSES_MAX) {
-        struct str params = next_part(&accept, ','), type = next_part(&params, ';');
-        struct clause clause = { .params = params, .q = quality(params) };
+    while (accept.len && count < ACCEPT_CLAUSES_MAX) {
+        struct str params = trim(next_part(&accept, ',')), type = next_part(&params, ';');
+        struct accept_clause clause = { .params = params, .q = quality(params) };
         struct str subtype = trim(type);
         clause.type = trim(next_part(&subtype, '/'));
         clause.subtype = trim(subtype);
@@ -87,7 +101,7 @@ static const struct {
     [MEDIA_TEXT] = { "text", "plain", "text/plain" },
 };
 
-static bool matches(const struct clause *clause, enum media media)
+static bool matches(const struct accept_clause *clause, enum media media)
 {
     if (str_is(clause->type, "*"))
         return str_is(clause->subtype, "*");
@@ -98,8 +112,8 @@ static bool matches(const struct clause *clause, enum media media)
 /* False: it asks for something that nobody has. */
 static bool read_params(struct str params, struct negotiated *ret)
 {
-    while (params.len) {
-        struct str value = next_part(&params, ';'), name = trim(next_part(&value, '='));
+    struct str name, value;
+    while (next_param(&params, &name, &value)) {
         value = trim(value);
         if (str_is(name, "as"))
             ret->convert.kind = value;
@@ -141,8 +155,8 @@ struct negotiated negotiate(struct str accept, struct str query, struct str user
     bool pretty = is_for_people(query, user_agent);
     if (!accept.len)
         return (struct negotiated){ .media = offered[0], .pretty = pretty };
-    struct clause clauses[CLAUSES_MAX];
-    size_t clause_count = parse_accept(accept, clauses);
+    struct accept_clause clauses[ACCEPT_CLAUSES_MAX];
+    size_t clause_count = accept_parse(accept, clauses);
     for (size_t i = 0; i < clause_count; i++)
         for (size_t j = 0; j < count; j++) {
             struct negotiated found = { .media = offered[j], .pretty = pretty };

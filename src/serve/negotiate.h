@@ -6,6 +6,19 @@
 
 #include "serve/serve.h"
 
+enum { ACCEPT_CLAUSES_MAX = 32 };
+
+/* A clause of Accept: "text/plain;version=0.0.4;q=0.5". */
+struct accept_clause {
+    struct str type, subtype, params;
+    double q;
+};
+
+/* Best first; those beyond the maximum are dropped. Returns how many there are. */
+size_t accept_parse(struct str accept, struct accept_clause clauses[ACCEPT_CLAUSES_MAX]);
+/* The value of a parameter, or nothing. */
+struct str accept_param(struct str params, const char *name);
+
 enum media { MEDIA_NONE, MEDIA_JSON, MEDIA_YAML, MEDIA_TEXT };
 
 /* What a clause of Accept asks an object to be: "as=Table;g=meta.k8s.io;v=v1". All empty: what it is. */

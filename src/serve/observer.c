@@ -457,11 +457,12 @@ static void publish_plugins(struct observer *observer, const struct engine *engi
         }
 }
 
-/* A pod counts as assumed until the watch says that it is bound, also when its binding is done. */
+/* A pod counts as assumed until the watch says that it is bound, also when its binding is done; a node as long as pods
+ * are on it, also when it is gone. */
 static void publish_cache(struct observer *observer, const struct engine *engine)
 {
-    size_t counts[ARRAY_SIZE(cache_types)] = { engine->cluster->live_nodes, engine->cluster->placed_pods,
-                                               engine->cluster->assumed_pods };
+    size_t counts[ARRAY_SIZE(cache_types)] = { engine->cluster->rows_by_name.len,
+                                               engine->cluster->placed_pods, engine->cluster->assumed_pods };
     for (size_t i = 0; i < ARRAY_SIZE(cache_types); i++)
         gauge_set(observer->cache[i], (double)counts[i]);
     gauge_set(observer->binding, (double)engine_bindings(engine));

@@ -7,8 +7,7 @@
 #include "base/log.h"
 #include "serve/families.h"
 #include "serve/flag_text.h"
-
-#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+#include "serve/metrics_form.h"
 
 /* A request on its page. */
 struct visit {
@@ -19,10 +18,19 @@ struct visit {
     struct serve_reply *reply;
 };
 
-static void metrics_headers(const struct pages *pages, struct serve_reply *reply)
+static void metrics_headers(const struct pages *pages, const struct asker *asker, struct serve_reply *reply)
 {
-    serve_reply_header(reply, "Content-Type", STR(METRICS_TYPE));
+    serve_reply_header(reply, "Content-Type", metrics_form_type(asker->accept));
     serve_reply_header(reply, "Process-Start-Time-Unix", pages->started);
+}
+
+/* The body is there. */
+static int finish_metrics(struct visit *visit)
+{
+    metrics_headers(visit->pages, visit->asker, visit->reply);
+    if (visit->request->takes_gzip)
+        serve_reply_gzip(visit->reply);
+    return 0;
 }
 
 static int say(struct serve_reply *reply, const char *text)
@@ -40,10 +48,9 @@ static int page_metrics(struct visit *visit)
             options->metrics_reset(options->user);
         return say(visit->reply, "metrics reset\n");
     }
-    metrics_headers(visit->pages, visit->reply);
     if (options->metrics)
         options->metrics(options->user, &visit->reply->body);
-    return 0;
+    return finish_metrics(visit);
 }
 
 static int page_slis(struct visit *visit)
@@ -52,11 +59,10 @@ static int page_slis(struct visit *visit)
         health_reset(visit->pages->health);
         return say(visit->reply, "metrics reset\n");
     }
-    metrics_headers(visit->pages, visit->reply);
     health_metrics(visit->pages->health, &visit->reply->body);
     if (visit->pages->options.counts)
         process_put_start(visit->pages->options.counts, &visit->reply->body);
-    return 0;
+    return finish_metrics(visit);
 }
 
 /* Who does not lead knows nothing worth showing: an empty page, without even a type. */
@@ -67,7 +73,7 @@ static int page_resources(struct visit *visit)
         return 0;
     int r = options->metrics_resources(options->user, visit->request, visit->reply);
     if (r == 0 && !visit->reply->header_count)
-        metrics_headers(visit->pages, visit->reply);
+        finish_metrics(visit);
     return r == -EAGAIN ? 0 : r;
 }
 
@@ -218,7 +224,7 @@ int pages_reply(struct pages *pages, const struct serve_request *request, const 
     if (view) {
         int r = view->write(view->user, request, reply);
         if (r == 0)
-            pages_complete(pages, request->path, reply);
+            pages_complete(pages, request->path, asker, reply);
         return r;
     }
     if (page)
@@ -227,12 +233,13 @@ int pages_reply(struct pages *pages, const struct serve_request *request, const 
     return 0;
 }
 
-void pages_complete(const struct pages *pages, struct str path, struct serve_reply *reply)
+void pages_complete(const struct pages *pages, struct str path, const struct asker *asker,
+                    struct serve_reply *reply)
 {
     if (reply->header_count)
         return;
     if (str_is(path, "/metrics/resources"))
-        metrics_headers(pages, reply);
+        metrics_headers(pages, asker, reply);
     else if (reply->body.len)
         serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
 }

@@ -20,6 +20,7 @@ void pages_release(struct pages *pages);
 int pages_reply(struct pages *pages, const struct serve_request *request, const struct asker *asker,
                 struct arena *arena, struct serve_reply *reply);
 /* What a reply of a view lacks. */
-void pages_complete(const struct pages *pages, struct str path, struct serve_reply *reply);
+void pages_complete(const struct pages *pages, struct str path, const struct asker *asker,
+                    struct serve_reply *reply);
 
 #endif

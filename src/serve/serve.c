@@ -11,11 +11,13 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "codec/gzip.h"
 #include "net/server_parse.h"
 #include "serve/auth_metrics.h"
 #include "serve/authn.h"
 #include "serve/authz.h"
 #include "serve/delegate.h"
+#include "serve/metrics_form.h"
 #include "serve/pages.h"
 #include "serve/pprof.h"
 
@@ -57,6 +59,16 @@ void serve_reply_header(struct serve_reply *reply, const char *name, struct str 
 {
     assert(reply->header_count < SERVE_REPLY_HEADERS_MAX);
     reply->headers[reply->header_count++] = (struct server_header){ str_from(name), value };
+}
+
+void serve_reply_gzip(struct serve_reply *reply)
+{
+    struct strbuf body = { 0 };
+    if (gzip_encode(reply->body.text, reply->body.len, &body) < 0)
+        return;
+    strbuf_release(&reply->body);
+    reply->body = body;
+    reply->gzipped = true;
 }
 
 void serve_reply_error(struct serve_reply *reply, int status, const char *text)
@@ -107,14 +119,17 @@ static bool is_stranger(const struct user *user)
 static void finish(struct call *call, struct serve_reply *reply)
 {
     struct serve *serve = call->serve;
-    struct server_header headers[SERVE_REPLY_HEADERS_MAX + 1] = { { STR("Cache-Control"),
+    struct server_header headers[SERVE_REPLY_HEADERS_MAX + 2] = { { STR("Cache-Control"),
                                                                     STR("no-cache, private") } };
+    size_t header_count = 1;
     for (size_t i = 0; i < reply->header_count; i++)
-        headers[i + 1] = reply->headers[i];
+        headers[header_count++] = reply->headers[i];
+    if (reply->gzipped)
+        headers[header_count++] = (struct server_header){ STR("Content-Encoding"), STR("gzip") };
     int status = reply->status ? reply->status : 200;
     struct server_response response = { .status = status,
                                         .headers = headers,
-                                        .header_count = reply->header_count + 1,
+                                        .header_count = header_count,
                                         .body = strbuf_slice(&reply->body),
                                         .close = call->request.http2 && serve->dismisses_strangers &&
                                                  is_stranger(&call->user) };
@@ -211,6 +226,7 @@ static void show_page(struct call *call)
         .query = call->request.query,
         .accept = call->asker.accept,
         .body = call->request.body,
+        .takes_gzip = metrics_form_takes_gzip(call->request.headers, call->request.header_count),
         .user = call->user.name,
         .groups = call->user.groups,
     };
@@ -335,7 +351,7 @@ static void on_answer(void *context)
     struct answer *answer = context;
     struct call *call = idmap_remove(&answer->serve->awaited, answer->id);
     if (call) {
-        pages_complete(&answer->serve->pages, call->request.path, &answer->reply);
+        pages_complete(&answer->serve->pages, call->request.path, &call->asker, &answer->reply);
         finish(call, &answer->reply);
     } else {
         strbuf_release(&answer->reply.body);

@@ -43,6 +43,7 @@ struct serve_check {
 struct serve_request {
     uint64_t id; /* for serve_answer() */
     struct str method, path, query, accept, body;
+    bool takes_gzip; /* for pages of metrics, see metrics_form.h */
     struct str user;
     struct str_list groups;
 };
@@ -55,6 +56,7 @@ struct serve_reply {
     struct server_header headers[SERVE_REPLY_HEADERS_MAX];
     size_t header_count;
     struct strbuf body; /* taken over */
+    bool gzipped;       /* the body: a header says so then */
 };
 
 /* 0: the reply is complete; -EINPROGRESS: it comes with serve_answer(); any other errno: 500. */
@@ -110,6 +112,8 @@ bool serve_is_awaited(struct serve *serve, uint64_t id);
 void serve_call(struct serve *serve, void (*call)(void *context), void *context);
 
 /* For views. */
+/* Compresses the body, if there is memory for it. */
+void serve_reply_gzip(struct serve_reply *reply);
 void serve_reply_header(struct serve_reply *reply, const char *name, struct str value);
 /* A text with its status, as Go's http.Error() writes it: with a line break behind. */
 void serve_reply_error(struct serve_reply *reply, int status, const char *text);

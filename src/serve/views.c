@@ -18,6 +18,7 @@ struct question {
     struct view_filter filter;
     const struct view_job *job; /* NULL: `write` does it all */
     void *gathered;
+    bool gzips;
     struct question *next, **back;
 };
 
@@ -225,6 +226,8 @@ static void *write_job(void *context)
     struct views *views = question->views;
     struct serve_reply reply = { 0 };
     question->job->write(question->gathered, &reply.body);
+    if (question->gzips)
+        serve_reply_gzip(&reply);
     serve_answer(views->serve, question->id, &reply);
     question_free(question);
     pthread_mutex_lock(&views->lock);
@@ -294,7 +297,8 @@ static int ask(struct question settled)
 
 int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job)
 {
-    return ask((struct question){ .views = views, .job = job, .id = request->id });
+    return ask(
+        (struct question){ .views = views, .job = job, .id = request->id, .gzips = request->takes_gzip });
 }
 
 void views_settle(struct views *views)

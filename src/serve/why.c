@@ -7,7 +7,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 enum { WAITING_MAX = 64, REST = 4 /* times as long as the answer took */ };
-enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_DEFAULT = 120, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
+enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
 struct waiting {
     struct waiting *next;
@@ -79,7 +79,7 @@ static const char *read_question(struct str query, struct arena *arena, struct w
 {
     struct str pod, output = STR("json");
     uint32_t colours = 0;
-    *ret = (struct why_question){ .top = TOP_DEFAULT, .width = WIDTH_DEFAULT };
+    *ret = (struct why_question){ .top = TOP_DEFAULT };
     ptrdiff_t slash = serve_query(query, "pod", arena, &pod) ? str_find(pod, '/') : -1;
     if (slash < 1 || (size_t)slash + 1 == pod.len)
         return "pod is NAMESPACE/NAME";

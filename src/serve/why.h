@@ -38,7 +38,7 @@ struct why_source {
 struct why_question {
     struct str namespace, name;
     bool table, colours;
-    uint32_t top, width; /* of the table */
+    uint32_t top, width; /* of the table; width 0: of no screen */
 };
 
 /* On the core thread, between two decisions. -ENOENT: nobody knows the pod, and a sentence is in `out`. */

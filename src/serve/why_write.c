@@ -338,7 +338,10 @@ int why_write(const struct why_source *source, const struct why_question *questi
     if (!facts.not_now.len)
         evaluate(&facts, source);
     list_rows(&facts);
-    struct term term = { .out = out, .width = question->width, .colours = question->colours };
+    struct term term = { .out = out,
+                         .width = question->width ? question->width : TERM_WIDTH_FILE,
+                         .colours = question->colours,
+                         .folds = question->width > 0 };
     if (question->table)
         why_write_table(&facts, &term);
     else

@@ -1,21 +1,23 @@
 /* Any bytes as what a client of HTTP/2 sends after its greeting, whole or in pieces: nothing of it may leave memory
  * behind, and what comes back is frames. The first byte says how much arrives at once, and whether every deadline has
  * passed at the end of each piece. The connection is the server's own, over a pair of sockets, without its thread. */
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "net/server_http2_impl.h"
 
-#include "fuzz/fuzz.h"
+#include "fuzz/connection.h"
 
 #define GREETING "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
 
-enum { HEADER_BYTES_MAX = 2048, BODY_BYTES_MAX = 1024, LATER_MAX = 64, BIG_BYTES = 100000, EXPIRES = 0x80 };
+enum {
+    HEADER_BYTES_MAX = 2048,
+    BODY_BYTES_MAX = 1024,
+    STREAMS_MAX = 5,
+    LATER_MAX = 64,
+    BIG_BYTES = 100000,
+    EXPIRES = 0x80
+};
 
 struct seen {
-    struct conn *conn;
+    struct connection connection;
     uint64_t later[LATER_MAX]; /* requests that are answered after the next piece */
     size_t later_count;
     struct strbuf out; /* frames of the server that are not looked at yet */
@@ -41,12 +43,14 @@ static void on_request(void *user, const struct server_request *request)
     if (str_is(request->path, "/later") && seen->later_count < LATER_MAX)
         seen->later[seen->later_count++] = request->id;
     else
-        must(conn_answer(seen->conn, request->id, &reply));
+        must(conn_answer(seen->connection.conn, request->id, &reply));
 }
 
 /* What the client gets are frames, the settings first. */
-static void drain(struct seen *seen, int fd)
+static void drain(void *user, int fd)
 {
+    struct seen *seen = user;
+    const struct http2 *http2 = seen->connection.conn->http2;
     char buf[4096];
     ssize_t n;
     while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
@@ -65,95 +69,61 @@ static void drain(struct seen *seen, int fd)
     if (at)
         memmove(seen->out.text, seen->out.text + at, seen->out.len - at);
     seen->out.len -= at;
-}
-
-/* Goes on until the connection waits for more bytes, or is over. */
-static void run(struct seen *seen, struct server *server, int client)
-{
-    struct conn *conn = seen->conn;
-    do {
-        conn->waits_again = false;
-        server->again.len = 0;
-        conn_run(conn);
-        drain(seen, client);
-        must(!conn->http2 ||
-             conn->http2->held <= 4 * (HEADER_BYTES_MAX + BODY_BYTES_MAX) + sizeof(struct stream) * 200);
-    } while (conn->state != CONN_CLOSED && (server->again.len || conn->interest == EPOLLOUT));
+    must(!http2 || http2->held <= 4 * (HEADER_BYTES_MAX + BODY_BYTES_MAX) + sizeof(struct stream) * 200);
+    must(!http2 || http2->open <= STREAMS_MAX);
 }
 
 static void answer_later(struct seen *seen)
 {
     struct reply reply = { 404, STR(""), STR("later"), false };
     for (size_t i = 0; i < seen->later_count; i++)
-        conn_answer(seen->conn, seen->later[i], &reply);
+        conn_answer(seen->connection.conn, seen->later[i], &reply);
     seen->later_count = 0;
 }
 
-static void play(struct seen *seen, struct server *server, struct str bytes, size_t step, bool expires,
-                 int client)
+static void play(struct seen *seen, struct str bytes, size_t step, bool expires)
 {
-    struct conn *conn = seen->conn;
-    http2_begin(conn);
-    must(send(client, GREETING, sizeof(GREETING) - 1, MSG_NOSIGNAL) == sizeof(GREETING) - 1);
-    run(seen, server, client);
-    for (size_t at = 0; at < bytes.len && conn->state != CONN_CLOSED; at += step) {
-        struct str piece = str_slice(bytes, at, MIN(at + step, (size_t)bytes.len));
+    struct connection *connection = &seen->connection;
+    http2_begin(connection->conn);
+    must(connection_send(connection, STR(GREETING)));
+    connection_run(connection, drain, seen);
+    for (size_t at = 0; at < bytes.len && !connection_is_over(connection); at += step) {
         /* The other side may have ended it. */
-        if (send(client, piece.ptr, piece.len, MSG_NOSIGNAL) != (ssize_t)piece.len)
+        if (!connection_send(connection, str_slice(bytes, at, MIN(at + step, (size_t)bytes.len))))
             break;
-        run(seen, server, client);
-        if (expires && conn->state != CONN_CLOSED)
-            conn_expire(conn);
+        connection_run(connection, drain, seen);
+        if (expires && !connection_is_over(connection))
+            conn_expire(connection->conn);
         answer_later(seen);
     }
-    if (conn->state != CONN_CLOSED)
-        conn_drain(conn);
-    run(seen, server, client);
-    shutdown(client, SHUT_WR);
-    run(seen, server, client);
+    if (!connection_is_over(connection))
+        conn_drain(connection->conn);
+    connection_run(connection, drain, seen);
+    shutdown(connection->client, SHUT_WR);
+    connection_run(connection, drain, seen);
 }
 
 static void feed(struct str bytes, size_t step, bool expires)
 {
     static struct seen seen;
-    struct conn *slots[1];
-    int pair[2];
     int64_t ms = expires ? 0 : 1000;
+    const struct server_limits limits = { .connections_max = 1,
+                                          .header_bytes_max = HEADER_BYTES_MAX,
+                                          .body_bytes_max = BODY_BYTES_MAX,
+                                          .streams_max = STREAMS_MAX,
+                                          .response_bytes_max = 1 << 20,
+                                          .handshake_ms = 1000,
+                                          .header_ms = ms,
+                                          .body_ms = ms,
+                                          .answer_ms = ms,
+                                          .write_ms = ms,
+                                          .idle_ms = 1000,
+                                          .linger_ms = 1000 };
     seen = (struct seen){ 0 };
-    struct server server = {
-        .options = { .on_request = on_request, .user = &seen },
-        .limits = { .connections_max = 1,
-                    .header_bytes_max = HEADER_BYTES_MAX,
-                    .body_bytes_max = BODY_BYTES_MAX,
-                    .streams_max = 5,
-                    .response_bytes_max = 1 << 20,
-                    .handshake_ms = 1000,
-                    .header_ms = ms,
-                    .body_ms = ms,
-                    .answer_ms = ms,
-                    .write_ms = ms,
-                    .idle_ms = 1000,
-                    .linger_ms = 1000 },
-        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-        .slots = slots,
-        .wake_ns = INT64_MAX,
-    };
-    must(server.epoll_fd >= 0 &&
-         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
-    struct conn *conn = seen.conn = slots[0] = xcalloc(1, sizeof(*conn));
-    *conn = (struct conn){ .server = &server, .fd = pair[0], .interest = EPOLLIN };
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
-    must(epoll_ctl(server.epoll_fd, EPOLL_CTL_ADD, pair[0], &event) == 0);
-    atomic_store(&server.connections, 1);
-    play(&seen, &server, bytes, step, expires, pair[1]);
-    conn_close(conn);
-    must(atomic_load(&server.response_bytes) == 0 && atomic_load(&server.connections) == 0);
-    conn_free(conn);
+    connection_open(&seen.connection, limits, on_request, &seen);
+    play(&seen, bytes, step, expires);
+    connection_close(&seen.connection);
     strbuf_release(&seen.out);
-    vec_release(&server.free_slots);
-    vec_release(&server.again);
-    close(pair[1]);
-    close(server.epoll_fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,19 +1,15 @@
 /* Any bytes as what a client sends to the HTTP server, whole or in pieces: requests come out or refusals do, the same
  * requests however the bytes were cut, and every answer is one. The first byte says how much arrives at once. The
  * connection is the server's own, over a pair of sockets, without its thread. */
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "fuzz/connection.h"
 
-#include "net/server_impl.h"
-
-#include "fuzz/fuzz.h"
+enum { HEADER_BYTES_MAX = 2048, BODY_BYTES_MAX = 1024 };
 
 /* What was seen, for comparison. */
 struct seen {
     uint64_t hash;
     size_t requests;
+    bool begun; /* the answers */
     struct conn *conn;
 };
 
@@ -44,72 +40,42 @@ static void on_request(void *user, const struct server_request *request)
 }
 
 /* What the client gets begins as an answer does. */
-static void drain(int fd, bool *begun)
+static void drain(void *user, int fd)
 {
+    struct seen *seen = user;
     char buf[4096];
     ssize_t n;
     while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
-        must(*begun || (n >= 9 && memcmp(buf, "HTTP/1.1 ", 9) == 0));
-        *begun = true;
+        must(seen->begun || (n >= 9 && memcmp(buf, "HTTP/1.1 ", 9) == 0));
+        seen->begun = true;
     }
-}
-
-/* Goes on until the connection waits for more bytes, or is over. */
-static void run(struct server *server, struct conn *conn, int client, bool *begun)
-{
-    do {
-        conn->waits_again = false;
-        server->again.len = 0;
-        conn_run(conn);
-        drain(client, begun);
-    } while (conn->state != CONN_CLOSED && (server->again.len || conn->interest == EPOLLOUT));
 }
 
 static struct seen feed(struct str bytes, size_t step)
 {
+    static const struct server_limits limits = { .connections_max = 1,
+                                                 .header_bytes_max = HEADER_BYTES_MAX,
+                                                 .body_bytes_max = BODY_BYTES_MAX,
+                                                 .response_bytes_max = 1 << 20,
+                                                 .header_ms = 1000,
+                                                 .body_ms = 1000,
+                                                 .answer_ms = 1000,
+                                                 .write_ms = 1000,
+                                                 .idle_ms = 1000,
+                                                 .linger_ms = 1000 };
     struct seen seen = { 0 };
-    struct conn *slots[1];
-    int pair[2];
-    bool begun = false;
-    struct server server = {
-        .options = { .on_request = on_request, .user = &seen },
-        .limits = { .connections_max = 1,
-                    .header_bytes_max = 2048,
-                    .body_bytes_max = 1024,
-                    .response_bytes_max = 1 << 20,
-                    .header_ms = 1000,
-                    .body_ms = 1000,
-                    .answer_ms = 1000,
-                    .write_ms = 1000,
-                    .idle_ms = 1000,
-                    .linger_ms = 1000 },
-        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-        .slots = slots,
-        .wake_ns = INT64_MAX,
-    };
-    must(server.epoll_fd >= 0 &&
-         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
-    struct conn *conn = seen.conn = slots[0] = xcalloc(1, sizeof(*conn));
-    *conn = (struct conn){ .server = &server, .fd = pair[0], .state = CONN_HEAD, .interest = EPOLLIN };
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
-    must(epoll_ctl(server.epoll_fd, EPOLL_CTL_ADD, pair[0], &event) == 0);
-    atomic_store(&server.connections, 1);
-    for (size_t at = 0; at < bytes.len && conn->state != CONN_CLOSED; at += step) {
-        struct str piece = str_slice(bytes, at, MIN(at + step, (size_t)bytes.len));
-        must(send(pair[1], piece.ptr, piece.len, MSG_NOSIGNAL) == (ssize_t)piece.len);
-        run(&server, conn, pair[1], &begun);
-        must(conn->in.len <= 2048 + 2 * 1024 + 65536);
+    struct connection connection;
+    connection_open(&connection, limits, on_request, &seen);
+    seen.conn = connection.conn;
+    for (size_t at = 0; at < bytes.len && !connection_is_over(&connection); at += step) {
+        must(connection_send(&connection, str_slice(bytes, at, MIN(at + step, (size_t)bytes.len))));
+        connection_run(&connection, drain, &seen);
+        must(seen.conn->in.len <= HEADER_BYTES_MAX + 2 * BODY_BYTES_MAX + 65536);
     }
-    shutdown(pair[1], SHUT_WR);
-    run(&server, conn, pair[1], &begun);
-    must(begun || !seen.requests);
-    conn_close(conn);
-    must(atomic_load(&server.response_bytes) == 0 && atomic_load(&server.connections) == 0);
-    conn_free(conn);
-    vec_release(&server.free_slots);
-    vec_release(&server.again);
-    close(pair[1]);
-    close(server.epoll_fd);
+    shutdown(connection.client, SHUT_WR);
+    connection_run(&connection, drain, &seen);
+    must(seen.begun || !seen.requests);
+    connection_close(&connection);
     return seen;
 }
 

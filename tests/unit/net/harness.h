@@ -286,21 +286,36 @@ static inline void reply_on_done(void *user, struct http_response *response)
 
 static const struct http_callbacks reply_callbacks = { reply_on_start, reply_on_chunk, reply_on_done };
 
-/* Waits until the counter has reached the value; a test that hangs fails instead. */
-static inline void reply_wait_for(struct reply *reply, const int *counter, int value)
+/* Waits until one of the counters has reached the value; a test that hangs fails instead. */
+static inline void reply_wait_for_either(struct reply *reply, const int *one, const int *other, int value)
 {
-    enum { PATIENCE_S = 60 };
+    enum { PATIENCE_S = 240 };
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_S;
     pthread_mutex_lock(&reply->lock);
     int r = 0;
-    while (*counter < value && r == 0)
+    while (*one < value && *other < value && r == 0)
         r = pthread_cond_timedwait(&reply->changed, &reply->lock, &until);
-    int got = *counter;
+    bool got = *one >= value || *other >= value;
     pthread_mutex_unlock(&reply->lock);
-    if (got < value)
+    if (!got)
         fail_msg("waited for %d s", PATIENCE_S);
+}
+
+static inline void reply_wait_for(struct reply *reply, const int *counter, int value)
+{
+    reply_wait_for_either(reply, counter, counter, value);
+}
+
+/* Waits until the answer has begun. False: it never will. */
+static inline bool reply_wait_for_start(struct reply *reply)
+{
+    reply_wait_for_either(reply, &reply->starts, &reply->done, 1);
+    pthread_mutex_lock(&reply->lock);
+    bool begun = reply->starts > 0;
+    pthread_mutex_unlock(&reply->lock);
+    return begun;
 }
 
 /* Waits until all of this has come. */

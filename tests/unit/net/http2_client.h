@@ -28,6 +28,7 @@ struct h2_reply {
 struct h2 {
     struct raw raw;
     nghttp2_session *session;
+    bool unheard;   /* the server takes nothing any more; what it said before is still to be read */
     bool ended;     /* by the server */
     int64_t goaway; /* the code, or -1 */
     bool greeted;   /* the server's settings are there */
@@ -127,8 +128,8 @@ static inline void h2_push(struct h2 *h2)
 {
     const uint8_t *bytes;
     ssize_t n;
-    while (!h2->ended && (n = nghttp2_session_mem_send(h2->session, &bytes)) > 0)
-        h2->ended = !raw_send_bytes(&h2->raw, (const char *)bytes, (size_t)n);
+    while (!h2->unheard && (n = nghttp2_session_mem_send(h2->session, &bytes)) > 0)
+        h2->unheard = !raw_send_bytes(&h2->raw, (const char *)bytes, (size_t)n);
 }
 
 /* Sends what there is, and takes what comes once. */
@@ -136,7 +137,7 @@ static inline void h2_pump(struct h2 *h2)
 {
     h2_push(h2);
     strbuf_clear(&h2->raw.unread);
-    if (h2->ended || !raw_read(&h2->raw)) {
+    if (!raw_read(&h2->raw)) {
         h2->ended = true;
         return;
     }

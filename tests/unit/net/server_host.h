@@ -23,6 +23,8 @@ struct host {
     struct strbuf big;
     pthread_mutex_t lock;
     VEC(uint64_t) kept;
+    VEC(pthread_t) threads; /* that answer; ended before the server is */
+    bool stopping;          /* no more threads */
     atomic_int problems, reloads;
 };
 
@@ -60,6 +62,7 @@ static inline void *respond_at_the_end(void *user)
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         open = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
         close(fd);
+        sleep_ms(1);
     }
     return respond_later(later);
 }
@@ -87,18 +90,24 @@ static inline void echo(struct host *host, const struct server_request *request)
     strbuf_release(&out);
 }
 
+/* Once the host stops, a request that nobody waits for any more stays without its answer. */
+static inline void answer_on_thread(struct host *host, uint64_t id, void *(*answer)(void *user))
+{
+    pthread_mutex_lock(&host->lock);
+    if (!host->stopping) {
+        struct later *later = xcalloc(1, sizeof(*later));
+        *later = (struct later){ host, id };
+        assert_int_equal(pthread_create(vec_push(&host->threads), NULL, answer, later), 0);
+    }
+    pthread_mutex_unlock(&host->lock);
+}
+
 static inline void on_request(void *user, const struct server_request *request)
 {
     struct host *host = user;
     if (str_is(request->path, "/later") || str_is(request->path, "/end")) {
-        struct later *later = xcalloc(1, sizeof(*later));
-        *later = (struct later){ host, request->id };
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL,
-                                        str_is(request->path, "/end") ? respond_at_the_end : respond_later,
-                                        later),
-                         0);
-        pthread_detach(thread);
+        answer_on_thread(host, request->id,
+                         str_is(request->path, "/end") ? respond_at_the_end : respond_later);
     } else if (str_is(request->path, "/keep")) {
         pthread_mutex_lock(&host->lock);
         *vec_push(&host->kept) = request->id;
@@ -138,9 +147,15 @@ static inline void host_start(struct host *host, struct server_options options)
 
 static inline void host_stop(struct host *host)
 {
+    pthread_mutex_lock(&host->lock);
+    host->stopping = true;
+    pthread_mutex_unlock(&host->lock);
+    vec_for(&host->threads, thread)
+        pthread_join(*thread, NULL);
     server_free(host->server);
     strbuf_release(&host->big);
     vec_release(&host->kept);
+    vec_release(&host->threads);
     pthread_mutex_destroy(&host->lock);
 }
 

@@ -112,20 +112,24 @@ static void test_big_bodies(void **state _unused_)
     NEEDS_NGHTTPX;
     enum { COUNT = 4, UPLOAD = 900 * 1000 };
     struct http_client *client = client_of((struct http_options){ 0 });
-    struct reply replies[COUNT];
+    struct reply stream, replies[COUNT];
+    /* A connection that nobody uses may be replaced at any time; one with a stream may not. */
+    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    reply_wait_for(&stream, &stream.chunks, 1);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ 0 }, "/big/20000000", &replies[i]);
+        ask(client, (struct http_request){ .timeout_ms = -1 }, "/big/20000000", &replies[i]);
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
-        assert_int_equal(replies[i].response.outcome, HTTP_ANSWERED);
+        if (replies[i].response.outcome != HTTP_ANSWERED)
+            fail_msg("%s", replies[i].response.error.text);
         assert_int_equal(replies[i].text.len, 20000000);
         reply_release(&replies[i]);
     }
     char *upload = xmalloc(UPLOAD);
     memset(upload, 'u', UPLOAD);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD } }, "/echo",
-            &replies[i]);
+        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD }, .timeout_ms = -1 },
+            "/echo", &replies[i]);
     free(upload); /* it was copied */
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
@@ -133,12 +137,15 @@ static void test_big_bodies(void **state _unused_)
         assert_true(replies[i].text.len > UPLOAD);
         reply_release(&replies[i]);
     }
-    ask(client, (struct http_request){ .body_bytes_max = 100000 }, "/bottomless", &replies[0]);
+    ask(client, (struct http_request){ .body_bytes_max = 100000, .timeout_ms = -1 }, "/bottomless",
+        &replies[0]);
     reply_wait(&replies[0]);
     assert_failure(&replies[0], HTTP_LOST, HTTP_FAILURE_TOO_LARGE);
     reply_release(&replies[0]);
     assert_int_equal(http_client_stats(client).connections_opened, 1);
+    assert_int_equal(stream.done, 0);
     http_client_free(client);
+    reply_release(&stream);
 }
 
 static void test_cancel_leaves_the_others(void **state _unused_)
@@ -197,9 +204,16 @@ static bool check_frozen(int64_t ms)
     struct reply streams[5], reply;
     for (int i = 0; i < 5; i++)
         ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
+    bool ok = true;
     for (int i = 0; i < 5; i++)
-        reply_wait_for(&streams[i], &streams[i].starts, 1);
-    bool ok = http_client_stats(client).connections_given_up == 0;
+        ok &= reply_wait_for_start(&streams[i]);
+    ok &= http_client_stats(client).connections_given_up == 0;
+    if (!ok) {
+        http_client_free(client);
+        for (int i = 0; i < 5; i++)
+            reply_release(&streams[i]);
+        return false;
+    }
     assert_int_equal(kill(front.pid, SIGSTOP), 0);
     int64_t before = http_now_ns();
     ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);

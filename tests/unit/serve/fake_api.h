@@ -96,10 +96,16 @@ static inline void fake_review(struct fake_api *api, uint64_t id, const char *te
         fake_reply(api, id, 201, text);
         return;
     }
+    /* First counted, then looked: who stops looks the other way round. */
+    atomic_fetch_add(&api->waiting, 1);
+    if (atomic_load(&api->stopping)) {
+        fake_reply(api, id, 201, text);
+        atomic_fetch_sub(&api->waiting, 1);
+        return;
+    }
     struct fake_later *later = xcalloc(1, sizeof(*later));
     *later = (struct fake_later){ api, id, text, atomic_load(&api->delay_ms) };
     pthread_t thread;
-    atomic_fetch_add(&api->waiting, 1);
     pthread_create(&thread, NULL, fake_wait, later);
     pthread_detach(thread);
 }

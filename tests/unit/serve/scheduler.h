@@ -28,6 +28,7 @@ struct scheduler {
     atomic_int resets;
     atomic_bool slow_view; /* leaves requests unanswered */
     atomic_int asked;
+    atomic_int answering; /* threads that still use `serve` */
 };
 
 static inline int check_leader(void *user, struct error *err)
@@ -70,6 +71,7 @@ static inline void *answer_later(void *user)
     strbuf_puts(&reply.body, "late");
     serve_answer(later->scheduler->serve, later->id, &reply);
     memset(type, 0, sizeof(type));
+    atomic_fetch_sub(&later->scheduler->answering, 1);
     free(later);
     return NULL;
 }
@@ -84,6 +86,7 @@ static inline int view_later(void *user, const struct serve_request *request,
     struct view_later *later = xcalloc(1, sizeof(*later));
     *later = (struct view_later){ scheduler, request->id };
     pthread_t thread;
+    atomic_fetch_add(&scheduler->answering, 1);
     pthread_create(&thread, NULL, answer_later, later);
     pthread_detach(thread);
     return -EINPROGRESS;
@@ -170,12 +173,19 @@ static inline void scheduler_start(struct scheduler *scheduler, bool plain, cons
         fail_msg("%s", err.text);
 }
 
-static inline void scheduler_stop(struct scheduler *scheduler)
+static inline void scheduler_stop_within(struct scheduler *scheduler, int64_t grace_ms)
 {
-    serve_stop(scheduler->serve, 2000);
+    while (atomic_load(&scheduler->answering))
+        sleep_ms(1);
+    serve_stop(scheduler->serve, grace_ms);
     flags_release(&scheduler->flags);
     if (scheduler->api.server)
         fake_api_stop(&scheduler->api);
+}
+
+static inline void scheduler_stop(struct scheduler *scheduler)
+{
+    scheduler_stop_within(scheduler, 2000);
 }
 
 static inline struct reply_text ask_with(struct scheduler *scheduler, const struct raw_tls *tls,

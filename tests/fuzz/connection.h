@@ -1,0 +1,89 @@
+/* connection.h: one connection of the HTTP server, over a pair of sockets and without the server's thread.
+ *
+ *     struct connection connection;
+ *     connection_open(&connection, limits, on_request, user);
+ *     connection_send(&connection, bytes);
+ *     connection_run(&connection, drain, user);
+ *     connection_close(&connection); */
+#ifndef FUZZ_CONNECTION_H
+#define FUZZ_CONNECTION_H
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/server_impl.h"
+
+#include "fuzz/fuzz.h"
+
+struct connection {
+    struct server server;
+    struct conn *conn, *slots[1];
+    int client; /* the other end */
+};
+
+/* The connection awaits the head of a request in HTTP/1.1. */
+static inline void connection_open(struct connection *connection, struct server_limits limits,
+                                   void (*on_request)(void *user, const struct server_request *request),
+                                   void *user)
+{
+    int pair[2];
+    struct conn *conn = xcalloc(1, sizeof(*conn));
+    *connection = (struct connection){
+        .server = { .options = { .on_request = on_request, .user = user },
+                    .limits = limits,
+                    .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+                    .slots = connection->slots,
+                    .wake_ns = INT64_MAX },
+        .conn = conn,
+        .slots = { conn },
+    };
+    must(connection->server.epoll_fd >= 0 &&
+         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+    connection->client = pair[1];
+    *conn = (struct conn){
+        .server = &connection->server, .fd = pair[0], .state = CONN_HEAD, .interest = EPOLLIN
+    };
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+    must(epoll_ctl(connection->server.epoll_fd, EPOLL_CTL_ADD, pair[0], &event) == 0);
+    atomic_store(&connection->server.connections, 1);
+}
+
+static inline bool connection_is_over(const struct connection *connection)
+{
+    return connection->conn->state == CONN_CLOSED;
+}
+
+/* False: the server does not take it any more. */
+static inline bool connection_send(struct connection *connection, struct str bytes)
+{
+    return send(connection->client, bytes.ptr, bytes.len, MSG_NOSIGNAL) == (ssize_t)bytes.len;
+}
+
+/* Goes on until the server waits for more bytes, or is done with it; drain() takes what it sends. */
+static inline void connection_run(struct connection *connection, void (*drain)(void *user, int client),
+                                  void *user)
+{
+    struct conn *conn = connection->conn;
+    do {
+        conn->waits_again = false;
+        connection->server.again.len = 0;
+        conn_run(conn);
+        drain(user, connection->client);
+    } while (!connection_is_over(connection) && (connection->server.again.len || conn->interest == EPOLLOUT));
+}
+
+/* Nothing may be left of it. */
+static inline void connection_close(struct connection *connection)
+{
+    struct server *server = &connection->server;
+    conn_close(connection->conn);
+    must(atomic_load(&server->response_bytes) == 0 && atomic_load(&server->connections) == 0);
+    conn_free(connection->conn);
+    vec_release(&server->free_slots);
+    vec_release(&server->again);
+    close(connection->client);
+    close(server->epoll_fd);
+}
+
+#endif
