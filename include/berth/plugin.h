@@ -284,7 +284,8 @@ struct berth_plugin {
     /* Makes the plugin's own data for a profile. 0, or negative and a sentence (berth_fail()). NULL: none needed. It
      * is called in a trial process first, so that a crash is no more than a message. */
     int (*init)(const struct berth_env *env, void **ret_self, struct berth_error *err);
-    /* Frees what init() made outside the arena; threads have ended when it returns. */
+    /* Frees what init() made outside the arena; threads have ended when it returns. It follows every init() that did
+     * not fail, one that made nothing too: then self is NULL. */
     void (*release)(void *self);
     /* Frees what the plugin's state of a cycle holds outside the cycle's arena; not called where it is NULL. */
     void (*forget)(void *state);
@@ -316,7 +317,8 @@ struct berth_plugin {
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
 
     /* Reserve. The node is taken in the model; unreserve gives back what reserve took, and follows every reserve that
-     * does not end in post_bind. There is no reserve without unreserve, which may stand alone. */
+     * does not end in post_bind, but for the end of the process. It follows a reserve that failed, too, of whichever
+     * plugin: it may find nothing to give back. There is no reserve without unreserve, which may stand alone. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
     /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it says nothing, 15 minutes at most) until berth_allow_uid()

@@ -49,6 +49,9 @@ static int64_t core_now(const struct core *core)
 }
 
 /* ---- what the log says ---- */
+/* Errors that nobody gets to see but the log have this name there. */
+#define UNHANDLED log_str("logger", STR("UnhandledError"))
+
 static struct log_value pod_ref(const struct pod *pod)
 {
     return log_ref("pod", pod->meta.namespace, pod->meta.name);
@@ -67,10 +70,26 @@ static void on_notice(void *context, const struct notice *notice)
     else {
         struct error err;
         error_set(&err, 0, STR_FMT, STR_ARG(notice->message));
-        log_error(&err, "Error scheduling pod; retrying", pod_ref(notice->pod));
+        log_error(&err, "Error scheduling pod; retrying", UNHANDLED, pod_ref(notice->pod));
     }
     if (core->options.on_notice)
         core->options.on_notice(core->options.user, notice);
+}
+
+static void log_preemption(const struct core *core, const struct decision *decision)
+{
+    const struct pod *pod = decision->pod->api;
+    if (decision->post_filter_error.len)
+        log_error(NULL, "Status after running PostFilter plugins for pod", UNHANDLED, pod_ref(pod),
+                  log_str("status", decision->post_filter_error));
+    if (!decision->preemption_tried)
+        return;
+    if (decision->nomination == NOMINATION_SET)
+        log_info(2, "the target node for the preemption is determined", pod_ref(pod),
+                 log_str("node", cluster_node_name(&core->cluster, decision->nominated_row)));
+    else if (decision->nomination == NOMINATION_CLEAR)
+        log_info(2, "No preemption candidate is found; preemption is not helpful for scheduling",
+                 pod_ref(pod));
 }
 
 static void log_decision(const struct core *core, const struct decision *decision)
@@ -87,10 +106,11 @@ static void log_decision(const struct core *core, const struct decision *decisio
     } else if (decision->is_error) {
         struct error err;
         error_set(&err, 0, STR_FMT, STR_ARG(decision->message));
-        log_error(&err, "Error scheduling pod; retrying", pod_ref(pod));
+        log_error(&err, "Error scheduling pod; retrying", UNHANDLED, pod_ref(pod));
     } else if (!core->cluster.live_nodes) {
         log_info(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod_ref(pod));
     } else {
+        log_preemption(core, decision);
         log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(pod),
                  log_str("err", decision->message));
     }
@@ -199,6 +219,8 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
 static void end(struct core *core)
 {
     engine_release(&core->engine);
+    if (core->engine.is_stuck)
+        return; /* with the objects that its work looks at; the process is about to end */
     if (core->mirror.engine)
         mirror_release(&core->mirror);
     cluster_release(&core->cluster);
@@ -230,8 +252,13 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
+    static struct core *volatile abandoned _unused_; /* else who looks for lost memory would find it */
     reflectors_stop(core->reflectors);
     end(core);
+    if (core->engine.is_stuck) {
+        abandoned = core;
+        return;
+    }
     free(core->kinds);
     free(core);
 }

@@ -73,6 +73,7 @@ struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t
         cycle->current = asked->filters[i].instance;
         struct status status = cycle->current->plugin->filter(cycle, node);
         if (!status_ok(status)) {
+            status = status_without_gaps(status); /* what else is wrong with it is the plain path's to say */
             status.plugin = cycle->current->plugin;
             return status;
         }

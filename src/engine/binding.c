@@ -451,9 +451,11 @@ static bool bind_at_once(struct engine *engine, struct cycle *cycle, struct queu
                          struct decision *ret)
 {
     uint32_t resume = 0;
-    struct status status = run_pre_bind(cycle, row, &resume);
-    resume = 0;
+    struct status status = run_pre_bind_pre_flights(cycle, row);
     if (status_ok(status))
+        status = run_pre_bind(cycle, row, &resume);
+    resume = 0;
+    if (status_ok(status) || status.code == STATUS_SKIP)
         status = run_bind(cycle, row, &resume);
     if (status.code == STATUS_WAIT)
         return false;
@@ -700,7 +702,7 @@ void bindings_release(struct engine *engine)
     }
     wait_for_work(engine);
     free_ended(engine);
+    engine->is_stuck = engine->ended.len != 0;
     strmap_release(&engine->bindings);
-    vec_release(&engine->ended);
     vec_release(&engine->waiting);
 }

@@ -242,9 +242,11 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
             cycle->probe = engine->probe;
         }
         result.clear_nomination = false;
-        ret->preemption_tried = true;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
+        ret->preemption_tried = preemption_asked(cycle->profile, status);
+        if (!status_ok(status) && !status_rejected(status))
+            ret->post_filter_error = diagnosis->post_filter_message;
     }
     ret->message = diagnosis_message(diagnosis, engine->cluster->live_nodes);
     ret->unschedulable_plugins = diagnosis->unschedulable_plugins;

@@ -116,8 +116,9 @@ struct decision {
     const struct ranking
         *ranking; /* the best nodes, where nodes were compared; NULL: not, or nobody wants it */
     enum decision_path path;
-    bool preemption_tried; /* PostFilter ran */
-    bool retry;            /* it has a nomination, and is tried again when its victims have left */
+    bool preemption_tried;        /* DefaultPreemption was asked */
+    struct str post_filter_error; /* why PostFilter failed, where it did */
+    bool retry;                   /* it has a nomination, and is tried again when its victims have left */
 };
 
 struct engine_stats {
@@ -165,6 +166,8 @@ struct engine {
     struct strmap bindings;            /* pod_key() to struct pod_binding */
     VEC(struct pod_binding *) waiting; /* those that are asked again from time to time */
     VEC(struct pod_binding *) ended;   /* to be freed */
+    bool
+        is_stuck; /* after engine_release(): a plugin's work does not end, and its pod and profile must stay */
     VEC(struct eviction *) evictions;
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
     uint64_t polled_version;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "engine/report.h"
 #include "framework/probe.h"
 #include "preempt/default_preemption.h"
@@ -16,6 +17,7 @@ struct victim {
     struct wanted_condition condition;
     bool needs_condition;
     struct write *write; /* under way */
+    bool deleting;       /* that is what the write does */
     bool asked;          /* or gone */
 };
 
@@ -46,6 +48,18 @@ static struct pod_info *find_pod(const struct engine *engine, const struct event
     return pod && str_eq(pod->api->meta.uid, subject->uid) ? pod : NULL;
 }
 
+static struct log_value subject_ref(const char *key, const struct event_subject *subject)
+{
+    return log_ref(key, subject->namespace, subject->name);
+}
+
+static void log_victim(const struct victim *victim, const char *what)
+{
+    const struct eviction *eviction = victim->eviction;
+    log_info(2, what, subject_ref("preemptor", &eviction->preemptor), subject_ref("victim", &victim->subject),
+             log_str("node", eviction->node));
+}
+
 static void eviction_free(struct eviction *eviction)
 {
     arena_release(&eviction->arena);
@@ -63,6 +77,9 @@ static void finish(struct eviction *eviction, int64_t now_ns)
     if (engine->probe)
         engine->probe->preemption(engine->probe->context, eviction->failed,
                                   probe_now(engine->probe) - eviction->begun_ns);
+    log_info(2, "Async Preemption finished completely", subject_ref("preemptor", &eviction->preemptor),
+             log_str("node", eviction->node),
+             log_str("result", eviction->failed ? STR("error") : STR("success")));
     struct pod_info *pod = find_pod(engine, &eviction->preemptor);
     if (pod)
         engine_preemption_done(engine, pod, eviction->failed, now_ns);
@@ -102,9 +119,13 @@ static void deleted(void *context, const struct write *write, const struct answe
     struct eviction *eviction = victim->eviction;
     (void)write;
     victim->write = NULL;
-    if (answer->kind == ANSWER_DONE)
+    if (answer->kind == ANSWER_DONE) {
+        log_victim(victim, "Preemptor Pod preempted victim Pod");
         report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
                          eviction->node, false);
+    } else if (answer->kind == ANSWER_GONE) {
+        log_victim(victim, "Victim Pod is already deleted");
+    }
     settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE, now_ns);
 }
 
@@ -119,6 +140,7 @@ static struct effect effect_on(const struct victim *victim, enum effect_kind kin
 static void delete(struct victim *victim, int64_t now_ns)
 {
     struct effect effect = effect_on(victim, EFFECT_DELETE_POD);
+    victim->deleting = true;
     victim->write = writes_send(&victim->eviction->engine->writes, &effect, deleted, victim, now_ns);
 }
 
@@ -199,6 +221,9 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
         return;
     }
     *vec_push(&engine->evictions) = eviction;
+    log_info(2, "Start the preemption asynchronously", subject_ref("preemptor", &eviction->preemptor),
+             log_str("node", eviction->node), log_int("numVictims", decision->victims_len),
+             log_int("numVictimsToDelete", eviction->len));
     clear_lower_nominations(engine, decision, now_ns);
     eviction->last_turn = eviction->len == 1;
     eviction->open = eviction->last_turn ? 1 : eviction->len - 1;
@@ -216,6 +241,8 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
             struct victim *victim = &eviction->victims[v];
             if (!victim->write || !str_eq(victim->subject.uid, pod->meta.uid))
                 continue;
+            if (victim->deleting && victim->write->in_flight)
+                break; /* the answer, which is late, says whether it was us: only then is it an event */
             writes_cancel(&engine->writes, victim->write);
             victim->write = NULL;
             settled(victim, false, now_ns);

@@ -17,6 +17,12 @@
 #define LOOK_EVERY_NS (100 * (int64_t)1000000)
 
 /* ---- one generation ---- */
+static void give_back(const struct engine *engine, const struct generation *generation)
+{
+    if (generation->owner && engine->host.retired)
+        engine->host.retired(engine->host.context, generation->owner);
+}
+
 static void generation_release(struct engine *engine, struct generation *generation)
 {
     const struct probe *probe = engine->probe;
@@ -26,8 +32,7 @@ static void generation_release(struct engine *engine, struct generation *generat
         profile_release(&generation->profiles[i]);
     }
     free(generation->profiles);
-    if (generation->owner && engine->host.retired)
-        engine->host.retired(engine->host.context, generation->owner);
+    give_back(engine, generation);
 }
 
 int generation_make(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
@@ -120,13 +125,30 @@ void generations_tick(struct engine *engine, int64_t now_ns)
     engine->retired.len = kept;
 }
 
+/* Somebody is at work there who does not come back: it stays as it is, and what is said there is heard by nobody. */
+static void generation_abandon(const struct engine *engine, const struct generation *generation)
+{
+    for (uint32_t i = 0; i < generation->len; i++)
+        atomic_store(&generation->profiles[i].mailbox.reader, NULL);
+    give_back(engine, generation);
+}
+
+static void generation_end(struct engine *engine, struct generation *generation)
+{
+    if (is_needed(engine, generation))
+        generation_abandon(engine, generation);
+    else
+        generation_release(engine, generation);
+}
+
 void generations_release(struct engine *engine)
 {
     vec_for(&engine->retired, generation)
-        generation_release(engine, generation);
+        generation_end(engine, generation);
     vec_release(&engine->retired);
-    generation_release(engine, &engine->now);
+    generation_end(engine, &engine->now);
     engine->now = (struct generation){ 0 };
+    vec_release(&engine->ended);
 }
 
 /* ---- from one to the next ---- */

@@ -180,6 +180,17 @@ struct pod_info *engine_set_pod(struct engine *engine, const struct pod *pod, in
 }
 
 /* ---- nodes ---- */
+static sym zone_of(const struct engine *engine, uint32_t row)
+{
+    return row == ROW_NONE ? SYM_NONE : cluster_node(engine->cluster, row)->zone;
+}
+
+static void log_zone(const struct engine *engine, const char *what, struct str node, sym zone)
+{
+    log_info(2, what, log_ref("node", STR(""), node),
+             log_str("zone", intern_text(&engine->cluster->syms, zone)));
+}
+
 void engine_set_node(struct engine *engine, const struct node *node, int64_t now_ns)
 {
     uint32_t row = cluster_row(engine->cluster, node->meta.name);
@@ -192,7 +203,11 @@ void engine_set_node(struct engine *engine, const struct node *node, int64_t now
     } else {
         log_info(3, "Add event for node", log_ref("node", STR(""), node->meta.name));
     }
+    sym old_zone = zone_of(engine, row);
     cluster_set_node(engine->cluster, node);
+    sym zone = zone_of(engine, cluster_row(engine->cluster, node->meta.name));
+    if (!before || zone != old_zone)
+        log_zone(engine, "Added node to NodeTree", node->meta.name, zone);
     for (uint32_t i = 0; i < actions.len; i++) {
         engine_event(
             engine,
@@ -213,6 +228,7 @@ void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
                                    .before = cluster_node(engine->cluster, row)->api };
     int64_t begun_ns = probe_now(engine->probe);
     log_info(3, "Delete event for node", log_ref("node", STR(""), name));
+    log_zone(engine, "Removed node from NodeTree", name, zone_of(engine, row));
     cluster_remove_node(engine->cluster, name);
     engine_event(engine, &event, now_ns);
     handled(engine, EVENT_NODE, ACTION_DELETE, begun_ns);

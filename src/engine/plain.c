@@ -59,7 +59,7 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
         ret->error = evaluation->error;
     } else if (evaluation->own_nomination != ROW_NONE) {
         ret->row = evaluation->own_nomination;
-        ret->feasible = ret->ties = 1;
+        ret->examined = ret->feasible = ret->ties = 1;
     } else if (evaluation->feasible_len == 1) {
         ret->row = evaluation->feasible[0];
         ret->ties = 1;

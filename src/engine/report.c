@@ -1,8 +1,44 @@
 /* report.c: texts to the letter of the reference's. */
 #include "engine/report.h"
 
-/* Longer notes are refused by the API server. */
-enum { NOTE_LEN_MAX = 1024 };
+#include "codec/json_writer.h"
+
+/* Longer notes are refused by the API server, and so is a pod with a message that etcd has no room for. */
+enum { NOTE_LEN_MAX = 1024, MESSAGE_LEN_MAX = 512 << 10 };
+
+static const struct str more = STR(" ...");
+
+static bool is_presentable(struct str text, uint32_t max)
+{
+    for (uint32_t at = 0; at < text.len && text.len <= max;) {
+        size_t len = json_utf8_len(str_slice(text, at, text.len));
+        if (!len)
+            return false;
+        at += (uint32_t)len;
+    }
+    return text.len <= max;
+}
+
+/* What plugins and extenders say may be of any bytes and any length: what is sent is UTF-8, whole characters of it, and
+ * no longer than this. */
+static struct str presentable(struct str text, uint32_t max, struct arena *arena)
+{
+    static const struct str unknown = STR("\xef\xbf\xbd"); /* U+FFFD, as the API server has it */
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    size_t fits_with_more = 0;
+    if (is_presentable(text, max))
+        return text;
+    for (uint32_t at = 0; at < text.len && out.len <= max;) {
+        size_t len = json_utf8_len(str_slice(text, at, text.len));
+        strbuf_str(&out, len ? str_slice(text, at, at + len) : unknown);
+        at += len ? (uint32_t)len : 1;
+        if (out.len + more.len <= max)
+            fits_with_more = out.len;
+    }
+    if (out.len <= max)
+        return arena_str(arena, strbuf_slice(&out));
+    return arena_printf(arena, STR_FMT STR_FMT, (int)fits_with_more, out.text, STR_ARG(more));
+}
 
 static struct event_subject subject_of(const struct pod *pod)
 {
@@ -43,10 +79,7 @@ static void emit_text(struct engine *engine, const struct event_line *line, cons
                       const struct event_subject *about, struct str text)
 {
     struct arena arena = { 0 };
-    static const struct str more = STR(" ...");
-    if (text.len > NOTE_LEN_MAX)
-        text = arena_printf(&arena, STR_FMT STR_FMT, (int)(NOTE_LEN_MAX - more.len), text.ptr, STR_ARG(more));
-    emit(engine, line, profile, about, NULL, text);
+    emit(engine, line, profile, about, NULL, presentable(text, NOTE_LEN_MAX, &arena));
     arena_release(&arena);
 }
 
@@ -57,15 +90,17 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
     if (!engine->host.emit)
         return;
     struct event_subject about = subject_of(pod);
+    struct arena arena = { 0 };
     emit_text(engine, &failed_line, profile, &about, message);
     pod_status_set(&engine->statuses, pod,
                    &(struct status_change){ .type = STR("PodScheduled"),
                                             .status = STR("False"),
                                             .reason = is_error ? STR("SchedulerError") : STR("Unschedulable"),
-                                            .message = message,
+                                            .message = presentable(message, MESSAGE_LEN_MAX, &arena),
                                             .nomination = nomination,
                                             .node = node },
                    now_ns);
+    arena_release(&arena);
 }
 
 void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod,

@@ -6,6 +6,8 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/bitmap.h"
 #include "codec/json_writer.h"
@@ -245,14 +247,45 @@ int syntax_check(struct str text, struct error *err)
 }
 
 /* ---- repair ---- */
+enum { ESCAPE_LEN = 6, SURROGATES = 0xd800, LOW_SURROGATES = 0xdc00, SURROGATES_END = 0xe000 };
+
+/* The number of \uXXXX at the start of the text; 0: it is something else. */
+static uint32_t escaped_unit(struct str text)
+{
+    char digits[5] = "";
+    char *end;
+    if (text.len < ESCAPE_LEN || text.ptr[0] != '\\' || text.ptr[1] != 'u')
+        return 0;
+    memcpy(digits, text.ptr + 2, 4);
+    unsigned long unit = strtoul(digits, &end, 16);
+    return *end ? 0 : (uint32_t)unit;
+}
+
+/* How long is the escape at the start of the text? 0: it is half a character, of which there is no other half. */
+static size_t escape_len(struct str text)
+{
+    uint32_t unit = escaped_unit(text);
+    if (!unit)
+        return MIN((size_t)text.len, 2);
+    if (unit < SURROGATES || unit >= SURROGATES_END)
+        return ESCAPE_LEN;
+    uint32_t next = escaped_unit(str_slice(text, ESCAPE_LEN, text.len));
+    bool whole = unit < LOW_SURROGATES && next >= LOW_SURROGATES && next < SURROGATES_END;
+    return whole ? (size_t)2 * ESCAPE_LEN : 0;
+}
+
 void syntax_repair(struct str text, struct strbuf *out)
 {
     size_t len;
-    for (size_t i = 0; i < text.len; i += len ? len : 1) {
-        len = json_utf8_len(str_slice(text, i, text.len));
-        if (len)
-            strbuf_add(out, text.ptr + i, len);
-        else
-            strbuf_add(out, "\xef\xbf\xbd", 3);
+    for (size_t i = 0; i < text.len; i += len) {
+        struct str rest = str_slice(text, i, text.len);
+        bool is_escape = rest.ptr[0] == '\\';
+        len = is_escape ? escape_len(rest) : json_utf8_len(rest);
+        if (len) {
+            strbuf_add(out, rest.ptr, len);
+            continue;
+        }
+        strbuf_add(out, "\xef\xbf\xbd", 3);
+        len = is_escape ? ESCAPE_LEN : 1;
     }
 }

@@ -10,7 +10,8 @@
 
 /* 0: the text begins with a whole value. Otherwise negative and the sentence. */
 int syntax_check(struct str text, struct error *err);
-/* The text with U+FFFD in place of each byte that is not UTF-8, as Go reads it. */
+/* The text with U+FFFD in place of each byte that is not UTF-8, and of each half of a character that stands alone, as
+ * Go reads it. */
 void syntax_repair(struct str text, struct strbuf *out);
 
 #endif

@@ -94,6 +94,14 @@ struct histogram {
     struct strmap numbers; /* of the items by reason, from 1 */
 };
 
+struct status diagnosis_explained(struct status status, struct arena *arena)
+{
+    if (status.len || !status.plugin)
+        return status;
+    return status_printf(arena, status.code, "refused by plugin %s, which does not say why",
+                         status.plugin->name);
+}
+
 static void count_reasons(struct histogram *counts, struct status status, uint32_t nodes)
 {
     for (uint32_t i = 0; i < status.len && nodes; i++) {
@@ -112,9 +120,11 @@ static void add_histogram(const struct diagnosis *diagnosis, uint32_t all_nodes,
 {
     struct histogram counts = { 0 };
     for (size_t i = 1; i < diagnosis->verdicts.len; i++)
-        count_reasons(&counts, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
+        count_reasons(&counts, diagnosis_explained(diagnosis->verdicts.items[i].status, diagnosis->arena),
+                      diagnosis->verdicts.items[i].nodes);
     if (diagnosis->explicit_nodes < all_nodes)
-        count_reasons(&counts, diagnosis->absent, all_nodes - diagnosis->explicit_nodes);
+        count_reasons(&counts, diagnosis_explained(diagnosis->absent, diagnosis->arena),
+                      all_nodes - diagnosis->explicit_nodes);
     size_t len = counts.items.len;
     struct str *lines = arena_array(diagnosis->arena, struct str, len);
     for (size_t i = 0; i < len; i++)

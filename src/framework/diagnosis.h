@@ -42,5 +42,7 @@ void diagnosis_blame(struct diagnosis *diagnosis, const struct profile *profile,
 struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nodes);
 /* The same for a pod whose only node was refused at Reserve or Permit. */
 struct str diagnosis_of_one(struct status status, struct arena *arena);
+/* A plugin that refuses, and does not say why, has its name there at least. */
+struct status diagnosis_explained(struct status status, struct arena *arena);
 
 #endif

@@ -174,7 +174,15 @@ static void narrow(struct berth_cycle *cycle, struct berth_node_names *names, co
     *names = (struct berth_node_names){ .items = (struct berth_str *)kept, .len = count };
 }
 
-/* Everything is as before when it returns. */
+static bool is_on(const struct node_overlay *overlay, const struct pod_info *pod)
+{
+    vec_for(&overlay->pods, there)
+        if (*there == pod)
+            return true;
+    return false;
+}
+
+/* Everything is as before when it returns. Who is not on the node, or is named twice, makes no room there. */
 static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
                                         const struct berth_pod_info *const *gone, uint32_t len)
 {
@@ -183,18 +191,23 @@ static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
     const struct plugin_instance *current = cycle->current;
     struct node_overlay overlay;
     struct node_view view = { cycle->cluster, row, &overlay };
+    VEC(const struct pod_info *) left = { 0 };
     if (!exists((struct berth_node_view){ (const struct berth_cluster *)cycle->cluster, row, NULL }))
         return (struct berth_status){ .code = BERTH_UNRESOLVABLE };
     overlay_init(&overlay, cycle->cluster, row, cycle->arena);
-    for (uint32_t i = 0; i < len; i++) {
+    for (uint32_t i = 0; pods && i < len; i++) {
+        if (!is_on(&overlay, pods[i]))
+            continue;
+        *vec_push(&left) = pods[i];
         overlay_remove(&overlay, pods[i]);
         run_remove_pod(cycle, pods[i], view);
     }
     struct status status = run_filters(cycle, view);
-    for (uint32_t i = len; i-- > 0;) {
-        overlay_add(&overlay, pods[i]);
-        run_add_pod(cycle, pods[i], view);
+    for (size_t i = left.len; i-- > 0;) {
+        overlay_add(&overlay, left.items[i]);
+        run_add_pod(cycle, left.items[i], view);
     }
+    vec_release(&left);
     overlay_release(&overlay);
     cycle->current = current;
     return out_status(status);

@@ -18,6 +18,7 @@ struct cycle_work {
     struct str node;
     uint64_t number;
     bool binds;
+    const void *state; /* the plugin's of the cycle, when it began */
     struct status status;
     bool done; /* core thread only: the mail was read */
     atomic_bool cancelled;
@@ -34,7 +35,7 @@ static void work(struct worker_job *job)
 {
     struct cycle_work *work = container_of(job, struct cycle_work, job);
     working = true;
-    work->status = work->call(&work->cycle, work->node);
+    work->status = status_without_gaps(work->call(&work->cycle, work->node));
     working = false;
     mailbox_post(work->mailbox, &work->mail);
 }
@@ -75,6 +76,7 @@ static void start(struct cycle *cycle, struct str node, bool binds, work_call ca
         (struct mail){ .kind = MAIL_WORK_DONE, .plugin = cycle->current->plugin, .work = started };
     started->cycle = detached(cycle, &started->arena);
     started->cycle.work = started;
+    started->state = *cycle_state(cycle);
     started->origin = cycle;
     started->mailbox = mailbox;
     started->call = call;
@@ -98,12 +100,19 @@ static struct status copy_status(struct arena *arena, struct status status)
     return status;
 }
 
+/* The plugin may have another state now, or have given it up. The cycle may be at another plugin by now. */
+static void take_state(struct cycle *cycle)
+{
+    const struct cycle_work *work = cycle->work;
+    uint32_t index = work->cycle.current->index;
+    if (work->cycle.states[index] != work->state)
+        cycle->states[index] = work->cycle.states[index];
+}
+
 /* The verdict, with its texts where the cycle lives. */
 static struct status finish(struct cycle *cycle)
 {
-    struct cycle_work *work = cycle->work;
-    struct status status = copy_status(cycle->arena, work->status);
-    *cycle_state(cycle) = *cycle_state(&work->cycle);
+    struct status status = copy_status(cycle->arena, cycle->work->status);
     work_release(cycle);
     return never_waits(cycle, status);
 }
@@ -182,6 +191,7 @@ void work_release(struct cycle *cycle)
 {
     if (!cycle->work)
         return;
+    take_state(cycle);
     arena_release(&cycle->work->arena);
     free(cycle->work);
     cycle->work = NULL;

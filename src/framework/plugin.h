@@ -118,6 +118,7 @@ struct plugin_instance {
     void *self;
     uint32_t index; /* in profile->plugins */
     int32_t weight; /* at Score */
+    bool is_made;   /* init() was called, and content: release() is to be */
 };
 
 /* Where the writes of a cycle go. */

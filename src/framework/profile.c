@@ -70,6 +70,7 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
     int r = plugin->init(&env, &instance->self, err);
     if (r < 0)
         error_prefix(err, "initializing plugin \"%s\"", plugin->name);
+    instance->is_made = r >= 0;
     return r;
 }
 
@@ -110,7 +111,7 @@ int profile_init(struct profile *profile, const struct registry *registry,
 void profile_release(struct profile *profile)
 {
     for (uint32_t i = 0; i < profile->plugins_len; i++)
-        if (profile->plugins[i].plugin->release && profile->plugins[i].self)
+        if (profile->plugins[i].plugin->release && profile->plugins[i].is_made)
             profile->plugins[i].plugin->release(profile->plugins[i].self);
     mailbox_release(&profile->mailbox);
     arena_release(&profile->arena);

@@ -20,13 +20,13 @@ void cycle_init(struct cycle *cycle, const struct profile *profile, struct clust
 
 void cycle_release(struct cycle *cycle)
 {
+    work_release(cycle); /* what it leaves behind is to be forgotten */
     for (uint32_t i = 0; i < cycle->profile->plugins_len; i++) {
         const struct plugin *plugin = cycle->profile->plugins[i].plugin;
         if (cycle->states[i] && plugin->forget)
             plugin->forget(cycle->states[i]);
         cycle->states[i] = NULL;
     }
-    work_release(cycle);
 }
 
 void cycle_reset(struct cycle *cycle)
@@ -46,21 +46,9 @@ static uint64_t bit_of(const struct plugin_instance *instance)
     return (uint64_t)1 << instance->index;
 }
 
-/* What a plugin says, as far as it makes sense: one of somebody else may say anything. */
-static struct status mended(struct cycle *cycle, struct status status)
-{
-    if (!status.reasons)
-        status.len = 0;
-    if ((uint32_t)status.code >= STATUS_CODES_LEN)
-        return status_printf(cycle->arena, STATUS_ERROR, "%d is no verdict", (int)status.code);
-    if (status.code == STATUS_ERROR && !status.len)
-        return status_printf(cycle->arena, STATUS_ERROR, "failed, and does not say why");
-    return status;
-}
-
 static inline struct status heard(struct cycle *cycle, struct status status)
 {
-    return status_ok(status) ? status : mended(cycle, status);
+    return status_ok(status) ? status : status_mended(status, cycle->arena);
 }
 
 /* Why a verdict is an error: it says so, or it is none at this point. */
@@ -76,6 +64,7 @@ struct status run_pre_enqueue(const struct profile *profile, const struct pod *p
     for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
         struct status status = instance->plugin->pre_enqueue(instance->self, pod, arena);
         if (!status_ok(status)) {
+            status = status_mended(status, arena);
             status.plugin = instance->plugin;
             return status;
         }
@@ -250,20 +239,46 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
-/* A nomination must name a node, and its victims must be there to be asked to leave; or there is none. */
+/* Each once, who was named twice too. NULL: not one of them can be asked to leave, and the sentence says why. */
+static const char *check_victims(struct cycle *cycle, struct post_filter_result *result)
+{
+    struct pod_info **once = arena_array(cycle->arena, struct pod_info *, result->victims_len);
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < result->victims_len; i++) {
+        if (!result->victims || !result->victims[i])
+            return "names victims that are not there";
+        if (result->victims[i] == cycle->info)
+            return "names the pod itself as a victim";
+        uint32_t at = 0;
+        while (at < len && once[at] != result->victims[i])
+            at++;
+        once[at] = result->victims[i];
+        len += at == len;
+    }
+    result->victims = once;
+    result->victims_len = len;
+    return NULL;
+}
+
+/* A nomination must name a node, and its victims must be there to be asked to leave; or there is none. Nor is there one
+ * of a plugin that failed. */
 static struct status believed(struct cycle *cycle, struct status status, struct post_filter_result *result)
 {
     const struct cluster *cluster = cycle->cluster;
+    const struct post_filter_result none = { .nominated_row = ROW_NONE };
     uint32_t row = result->nominated_row;
     const char *wrong = NULL;
+    if (!status_ok(status) && !status_rejected(status)) {
+        *result = none;
+        return status;
+    }
     if (row != ROW_NONE && (row >= cluster->nodes.len || !cluster->nodes.items[row].api))
         wrong = "nominates a node that is not there";
-    for (uint32_t i = 0; i < result->victims_len && !wrong; i++)
-        if (!result->victims || !result->victims[i])
-            wrong = "names victims that are not there";
+    else if (result->victims_len)
+        wrong = check_victims(cycle, result);
     if (!wrong)
         return status;
-    *result = (struct post_filter_result){ .nominated_row = ROW_NONE };
+    *result = none;
     return status_printf(cycle->arena, STATUS_ERROR, "%s", wrong);
 }
 
@@ -422,7 +437,7 @@ static struct status verdict_of(struct cycle *cycle, struct status status, const
                                plugin->name, STR_ARG(text));
     }
     status.plugin = plugin;
-    return status;
+    return diagnosis_explained(status, cycle->arena);
 }
 
 static struct status ask_reserve(struct cycle *cycle, uint32_t row)
@@ -571,7 +586,8 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
         if (status.code != STATUS_SKIP)
             return verdict_of(cycle, status, "Bind");
     }
-    return STATUS_SKIPPED;
+    return status_printf(cycle->arena, STATUS_ERROR,
+                         "every Bind plugin left it to the next, and nobody bound the pod");
 }
 
 void run_post_bind(struct cycle *cycle, uint32_t row)

@@ -21,6 +21,16 @@ struct status status_printf(struct arena *arena, enum status_code code, const ch
     return (struct status){ .code = code, .len = 1, .reasons = reason };
 }
 
+struct status status_mended(struct status status, struct arena *arena)
+{
+    status = status_without_gaps(status);
+    if ((uint32_t)status.code >= STATUS_CODES_LEN)
+        return status_printf(arena, STATUS_ERROR, "%d is no verdict", (int)status.code);
+    if (status.code == STATUS_ERROR && !status.len)
+        return status_printf(arena, STATUS_ERROR, "failed, and does not say why");
+    return status;
+}
+
 struct str status_message(struct status status, struct arena *arena)
 {
     if (status.len == 1)

@@ -46,8 +46,19 @@ const char *status_code_name(enum status_code code);
 /* A verdict with one reason made by printf in the arena. */
 struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...)
     _printf_(3, 4);
+/* What a plugin says, as far as it makes sense: one of somebody else may say anything. What it does not explain, or is
+ * no verdict at all, is an error that says so. */
+struct status status_mended(struct status status, struct arena *arena);
 /* The reasons joined with ", " as the reference's Message() does. */
 struct str status_message(struct status status, struct arena *arena);
+
+/* Reasons that are said to be there, and are not. */
+static inline struct status status_without_gaps(struct status status)
+{
+    if (!status.reasons)
+        status.len = 0;
+    return status;
+}
 
 static inline bool status_ok(struct status status)
 {

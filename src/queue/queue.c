@@ -235,15 +235,26 @@ static bool is_backing_off(struct queue *queue, struct queued_pod *entry, int64_
 }
 
 /* ---- gates ---- */
+/* The pod has no condition that could say so. */
+static void tell_gate_failed(const struct queued_pod *entry, struct status status, struct arena *arena)
+{
+    const struct meta *meta = &entry->pod->api->meta;
+    struct error err;
+    error_set(&err, -EINVAL, STR_FMT, STR_ARG(status_message(status, arena)));
+    log_error(&err, "Unexpected error running PreEnqueue plugin", log_ref("pod", meta->namespace, meta->name),
+              log_str("plugin", str_from(status.plugin->name)));
+}
+
 static bool gate_holds(struct queue *queue, struct queued_pod *entry, const struct plugin_instance *instance,
                        struct status *ret)
 {
     *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
     if (status_ok(*ret))
         return false;
-    if (!ret->reasons) /* a plugin of somebody else may say that there are some */
-        ret->len = 0;
+    *ret = status_mended(*ret, &queue->scratch);
     ret->plugin = instance->plugin;
+    if (ret->code == STATUS_ERROR)
+        tell_gate_failed(entry, *ret, &queue->scratch);
     entry->unschedulable |= (uint64_t)1 << instance->index;
     entry->gate = (int32_t)instance->index;
     return true;

@@ -9,6 +9,7 @@
  *     test/victims: all             PostFilter nominates a node that would fit without its pods
  *     test/reserve: fail            Reserve fails
  *     test/permit: wait, refuse     Permit makes it wait; a thread allows or refuses it a little later
+ *                  file             likewise; the thread allows it when there is a file NAME.go
  *                  hold, timeout    nobody says anything, for a minute or for 200 ms
  *                  no               Permit refuses it on the spot
  *     test/pre-bind: slow           PreBind takes its time off the core thread
@@ -344,9 +345,19 @@ static void unreserve(struct berth_cycle *cycle, uint32_t row)
     berth_log(0, "unreserve %.*s", BERTH_ARG(name_of(cycle)));
 }
 
+/* The file NAME.ending of the folder. */
+static const char *file_of(struct berth_cycle *cycle, const char *ending, char path[512])
+{
+    struct self *self = berth_cycle_self(cycle);
+    snprintf(path, 512, BERTH_FMT "/" BERTH_FMT ".%s", BERTH_ARG(self->args->folder),
+             BERTH_ARG(name_of(cycle)), ending);
+    return path;
+}
+
 /* ---- Permit: a thread answers ---- */
 struct answer {
     const struct berth_handle *handle;
+    char until[512]; /* a file; "": it is not waited for */
     char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN], uid[NAME_MAX_LEN]; /* no uid: whoever has the name */
     bool refuse;
 };
@@ -354,7 +365,9 @@ struct answer {
 static void *answer(void *context)
 {
     struct answer *own = context;
-    usleep(30000);
+    do
+        usleep(30000);
+    while (own->until[0] && access(own->until, F_OK) < 0);
     if (own->refuse)
         berth_refuse_uid(own->handle, berth_text(own->namespace_), berth_text(own->name),
                          berth_text(own->uid), berth_text("thread says no"));
@@ -366,13 +379,15 @@ static void *answer(void *context)
     return NULL;
 }
 
-static void answer_later(struct berth_cycle *cycle, struct berth_str name, bool refuse)
+static void answer_later(struct berth_cycle *cycle, struct berth_str name, struct berth_str told)
 {
     struct self *self = berth_cycle_self(cycle);
     struct answer *own = calloc(1, sizeof(*own));
     pthread_t thread;
     own->handle = self->handle;
-    own->refuse = refuse;
+    own->refuse = berth_is(told, "refuse");
+    if (berth_is(told, "file"))
+        file_of(cycle, "go", own->until);
     snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT,
              BERTH_ARG(berth_object_namespace(berth_cycle_pod(cycle))));
     snprintf(own->name, sizeof(own->name), BERTH_FMT, BERTH_ARG(name));
@@ -402,21 +417,12 @@ static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64
     if (berth_is(told, "no"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "not today");
     *ret_timeout_ms = berth_is(told, "timeout") ? 200 : 60000;
-    if (berth_is(told, "wait") || berth_is(told, "refuse"))
-        answer_later(cycle, name_of(cycle), berth_is(told, "refuse"));
+    if (berth_is(told, "wait") || berth_is(told, "refuse") || berth_is(told, "file"))
+        answer_later(cycle, name_of(cycle), told);
     return berth_verdict(BERTH_WAIT);
 }
 
 /* ---- PreBind and Bind ---- */
-/* The file NAME.ending of the folder. */
-static const char *file_of(struct berth_cycle *cycle, const char *ending, char path[512])
-{
-    struct self *self = berth_cycle_self(cycle);
-    snprintf(path, 512, BERTH_FMT "/" BERTH_FMT ".%s", BERTH_ARG(self->args->folder),
-             BERTH_ARG(name_of(cycle)), ending);
-    return path;
-}
-
 static void touch(struct berth_cycle *cycle, const char *ending)
 {
     char path[512];
@@ -483,9 +489,9 @@ static void post_bind(struct berth_cycle *cycle, uint32_t row)
     if (other.ptr)
         berth_activate(self->handle, berth_object_namespace(berth_cycle_pod(cycle)), other);
     if ((other = order(cycle, "test/allow")).ptr)
-        answer_later(cycle, other, false);
+        answer_later(cycle, other, berth_text("wait"));
     if ((other = order(cycle, "test/refuse")).ptr)
-        answer_later(cycle, other, true);
+        answer_later(cycle, other, berth_text("refuse"));
 }
 
 static enum berth_hint_answer node_opened(const struct berth_hint *hint, const struct berth_pod *pod,

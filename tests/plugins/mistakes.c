@@ -16,6 +16,30 @@ static struct berth_status strange(void)
     return berth_verdict((enum berth_code)42);
 }
 
+/* Says that there are reasons. */
+static struct berth_status silent(enum berth_code code)
+{
+    struct berth_status status = { code, 3, NULL, NULL };
+    return status;
+}
+
+/* A reason of so many bytes, none of which is a character by itself. */
+static struct berth_status lengthy(struct berth_cycle *cycle, uint32_t len)
+{
+    struct berth_str text = { berth_alloc(berth_cycle_arena(cycle), len), len };
+    for (uint32_t i = 0; i < len; i++)
+        ((char *)text.ptr)[i] = i % 2 ? '\xa9' : '\xc3';
+    return berth_reason(berth_cycle_arena(cycle), BERTH_UNSCHEDULABLE, text);
+}
+
+static struct berth_status pre_enqueue(const void *self, const struct berth_pod *pod,
+                                       struct berth_arena *arena)
+{
+    (void)self, (void)arena;
+    return berth_is(berth_object_label(pod, "mistake"), "pre-enqueue-silent") ? silent(BERTH_ERROR)
+                                                                              : BERTH_OK;
+}
+
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
     (void)ret_self, (void)err;
@@ -56,13 +80,12 @@ static bool finds_nothing(struct berth_cycle *cycle)
 static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
 {
     struct berth_str nowhere = berth_text("nowhere");
-    struct berth_status without_reasons = { BERTH_ERROR, 3, NULL, NULL };
     if (is(cycle, "pre-filter-strange"))
         return strange();
     if (is(cycle, "pre-filter-wait"))
         return berth_verdict(BERTH_WAIT);
     if (is(cycle, "pre-filter-silent"))
-        return without_reasons;
+        return silent(BERTH_ERROR);
     if (is(cycle, "narrow"))
         berth_narrow(cycle, narrow, &nowhere, 1);
     if (is(cycle, "nothing") && !finds_nothing(cycle))
@@ -80,14 +103,24 @@ static int overflow(int depth)
 static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
 {
     char *volatile null = NULL;
-    (void)node;
     if (is(cycle, "filter-strange"))
         return strange();
+    if (is(cycle, "filter-silent"))
+        return silent(BERTH_UNSCHEDULABLE);
+    if (is(cycle, "filter-long"))
+        return lengthy(cycle, 3000000);
+    if (is(cycle, "filter-cut"))
+        return lengthy(cycle, 2000);
+    if (is(cycle, "filter-latin"))
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "the caf\xe9 is closed");
+    if (is(cycle, "post-filter-twice") && berth_node_pods(node).len)
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "somebody sits there");
     if (is(cycle, "filter-skip"))
         return berth_verdict(BERTH_SKIP);
     if (is(cycle, "filter-full"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
-    if (is(cycle, "post-filter-row") || is(cycle, "post-filter-victims"))
+    if (is(cycle, "post-filter-row") || is(cycle, "post-filter-victims") || is(cycle, "post-filter-self") ||
+        is(cycle, "post-filter-failed") || is(cycle, "post-filter-fits"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
     if (is(cycle, "crash"))
         *null = 1;
@@ -100,10 +133,34 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     return BERTH_OK;
 }
 
+/* The node where somebody is, and whom it takes for a victim. */
+static struct berth_status takes(struct berth_cycle *cycle, struct berth_post_filter_result *ret)
+{
+    struct berth_rows rows = berth_nodes(berth_cycle_cluster(cycle));
+    for (uint32_t i = 0; i < rows.len; i++) {
+        struct berth_pod_infos pods = berth_node_pods(berth_node(berth_cycle_cluster(cycle), rows.items[i]));
+        if (!pods.len)
+            continue;
+        ret->nominated_row = rows.items[i];
+        ret->victims = berth_alloc(berth_cycle_arena(cycle), 2 * sizeof(*ret->victims));
+        ret->victims[0] = ret->victims[1] =
+            is(cycle, "post-filter-self") ? berth_cycle_info(cycle) : pods.items[0];
+        ret->victims_len = 2;
+    }
+    return is(cycle, "post-filter-failed") ? BERTH_REJECT(BERTH_ERROR, "out of order") : BERTH_OK;
+}
+
 static struct berth_status post_filter(struct berth_cycle *cycle, struct berth_diagnosis *diagnosis,
                                        struct berth_post_filter_result *ret)
 {
+    const struct berth_pod_info *nobody[] = { NULL, berth_cycle_info(cycle) };
     (void)diagnosis;
+    if (is(cycle, "post-filter-fits"))
+        return berth_fits_without(cycle, 0, nobody, 2).code == BERTH_UNSCHEDULABLE
+                   ? BERTH_REJECT(BERTH_UNSCHEDULABLE, "nobody made room")
+                   : BERTH_REJECT(BERTH_UNSCHEDULABLE, "nobody left, and there is room");
+    if (is(cycle, "post-filter-self") || is(cycle, "post-filter-failed") || is(cycle, "post-filter-twice"))
+        return takes(cycle, ret);
     ret->nominated_row = is(cycle, "post-filter-row") ? 12345 : 0;
     ret->victims_len = is(cycle, "post-filter-victims") ? 3 : 0;
     return berth_verdict(ret->nominated_row || ret->victims_len ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE);
@@ -143,9 +200,21 @@ static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64
                                                                                       : BERTH_SUCCESS);
 }
 
+static struct berth_status pre_bind_pre_flight(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)row;
+    return is(cycle, "pre-flight-skip") ? berth_verdict(BERTH_SKIP) : BERTH_OK;
+}
+
 static struct berth_status pre_bind(struct berth_cycle *cycle, struct berth_str node)
 {
     (void)node;
+    if (is(cycle, "pre-flight-skip"))
+        return BERTH_REJECT(BERTH_ERROR, "it said that there is nothing to do");
+    if (is(cycle, "pre-bind-silent"))
+        return silent(BERTH_ERROR);
+    if (is(cycle, "pre-bind-refuses"))
+        return silent(BERTH_UNSCHEDULABLE);
     if (is(cycle, "pre-bind-looks") &&
         (berth_cycle_cluster(cycle) || berth_pod_request(berth_cycle_info(cycle), 0)))
         return BERTH_REJECT(BERTH_ERROR, "there is a cluster");
@@ -159,6 +228,7 @@ static const struct berth_event_rule events[] = { { BERTH_EVENT_NODE, BERTH_ADD,
 static const struct berth_plugin mistakes = {
     .name = "Mistakes",
     .init = init,
+    .pre_enqueue = pre_enqueue,
     .pre_filter = pre_filter,
     .filter = filter,
     .post_filter = post_filter,
@@ -167,6 +237,7 @@ static const struct berth_plugin mistakes = {
     .reserve = reserve,
     .unreserve = unreserve,
     .permit = permit,
+    .pre_bind_pre_flight = pre_bind_pre_flight,
     .pre_bind = pre_bind,
     .events = events,
 };

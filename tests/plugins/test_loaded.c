@@ -76,6 +76,26 @@ static void scene_open(struct scene *scene, const char *config)
                                   .host = { .emit = emit, .notice = notice, .context = scene } });
 }
 
+static char folder[] = "/tmp/berth-loaded-XXXXXX";
+
+/* "test/permit: file" and "test/pre-bind: file" of a pod last until let_go(). */
+static void scene_open_held(struct scene *scene)
+{
+    char config[1024];
+    snprintf(config, sizeof(config), CONFIG(", pluginConfig: [{name: Everything, args: {folder: %s}}]"),
+             folder);
+    scene_open(scene, config);
+}
+
+static void let_go(const char *pod)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s.go", folder, pod);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
 static void scene_close(struct scene *scene)
 {
     engine_fixture_release(&scene->e);
@@ -98,6 +118,9 @@ static const char *log_so_far(void)
         if (!strstr(log_so_far(), (part))) \
             fail_msg("not in the log: %s\n%s", (part), log_so_far()); \
     } while (0)
+
+/* As long as a test waits for what is to come, and less than a permit lasts. */
+enum { PATIENT = 4000 };
 
 /* Answers everything, and hears what plugins have to say, for a while or until nothing is on its way. */
 static void settle(struct scene *scene, int rounds)
@@ -125,7 +148,7 @@ static void every_slot_is_asked(void **state _unused_)
     struct decision decision = engine_fixture_step(&s.e);
     assert_true(decision.path != PATH_PLAIN);
     assert_int_equal(decision.feasible, 2);
-    settle(&s, 100);
+    settle(&s, PATIENT);
     assert_int_equal(engine_bindings(&s.e.engine), 0);
     assert_true(str_is(cluster_node_name(&s.e.f.cluster, pod->row), "large"));
     assert_logged("init hello number=7");
@@ -175,19 +198,21 @@ static void pre_enqueue_holds_back(void **state _unused_)
 static void a_thread_allows(void **state _unused_)
 {
     struct scene s;
-    scene_open(&s, CONFIG(""));
+    scene_open_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
-    engine_fixture_add(&s.e, POD("b", "test/permit: wait"));
-    engine_fixture_add(&s.e, POD("a", "test/permit: wait"));
+    engine_fixture_add(&s.e, POD("c", "test/permit: file"));
+    engine_fixture_add(&s.e, POD("b", "test/permit: file"));
     engine_fixture_step(&s.e);
     engine_fixture_step(&s.e);
     assert_int_equal(s.e.engine.bindings_at[BINDING_PERMIT], 2);
-    assert_logged("permit b, 0 wait");
-    assert_logged("permit a, 1 wait");
-    settle(&s, 400);
+    assert_logged("permit c, 0 wait");
+    assert_logged("permit b, 1 wait");
+    let_go("b");
+    let_go("c");
+    settle(&s, PATIENT);
     assert_int_equal(engine_bindings(&s.e.engine), 0);
-    assert_logged("post_bind a");
     assert_logged("post_bind b");
+    assert_logged("post_bind c");
     scene_close(&s);
 }
 
@@ -226,7 +251,7 @@ static void a_thread_refuses(void **state _unused_)
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/permit: refuse"));
     engine_fixture_step(&s.e);
-    settle(&s, 400);
+    settle(&s, PATIENT);
     assert_int_equal(pod->row, ROW_NONE);
     assert_non_null(strstr(s.failures.text, "thread says no"));
     assert_logged("unreserve a");
@@ -255,9 +280,9 @@ static void permission_that_does_not_come_runs_out(void **state _unused_)
 static void others_are_decided_while_pre_bind_blocks(void **state _unused_)
 {
     struct scene s;
-    scene_open(&s, CONFIG(""));
+    scene_open_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
-    engine_fixture_add(&s.e, POD("z", "test/pre-bind: slow"));
+    engine_fixture_add(&s.e, POD("z", "test/pre-bind: file"));
     engine_fixture_add(&s.e, POD("a", ""));
     engine_fixture_step(&s.e);
     assert_int_equal(s.e.engine.bindings_at[BINDING_PRE_BIND], 1);
@@ -265,7 +290,8 @@ static void others_are_decided_while_pre_bind_blocks(void **state _unused_)
     settle(&s, 5);
     assert_logged("post_bind a");
     assert_null(strstr(log_so_far(), "post_bind z"));
-    settle(&s, 400);
+    let_go("z");
+    settle(&s, PATIENT);
     assert_logged("post_bind z");
     scene_close(&s);
 }
@@ -277,7 +303,7 @@ static void a_failure_of_pre_bind_gives_the_pod_back(void **state _unused_)
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/pre-bind: fail"));
     engine_fixture_step(&s.e);
-    settle(&s, 400);
+    settle(&s, PATIENT);
     assert_int_equal(pod->row, ROW_NONE);
     assert_non_null(strstr(s.failures.text, "running PreBind plugin \"Everything\": disk 3 is on fire"));
     assert_logged("unreserve a");
@@ -288,14 +314,14 @@ static void a_failure_of_pre_bind_gives_the_pod_back(void **state _unused_)
 static void work_outlives_its_pod(void **state _unused_)
 {
     struct scene s;
-    scene_open(&s, CONFIG(""));
+    scene_open_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
-    struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/pre-bind: slow"));
+    struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/pre-bind: file"));
     engine_fixture_step(&s.e);
     engine_remove_pod(&s.e.engine, pod, 2);
     assert_int_equal(engine_bindings(&s.e.engine), 0);
     engine_tick(&s.e.engine, 3);
-    assert_true(workers_wait(5000));
+    assert_true(workers_wait(60000));
     engine_tick(&s.e.engine, 4);
     assert_logged("pre_bind a on one, core thread: 0, cluster: 0, state: 1, cancelled: 1");
     assert_null(strstr(log_so_far(), "post_bind"));
@@ -305,9 +331,9 @@ static void work_outlives_its_pod(void **state _unused_)
 static void the_engine_ends_while_work_is_under_way(void **state _unused_)
 {
     struct scene s;
-    scene_open(&s, CONFIG(""));
+    scene_open_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
-    engine_fixture_add(&s.e, POD("a", "test/pre-bind: slow"));
+    engine_fixture_add(&s.e, POD("a", "test/pre-bind: file"));
     engine_fixture_step(&s.e);
     scene_close(&s);
     assert_logged("cancelled: 1");
@@ -576,6 +602,22 @@ static void an_older_plugin_is_taken(void **state _unused_)
     loaded_release(&loaded);
 }
 
+static int make_folder(void **state _unused_)
+{
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state _unused_)
+{
+    static const char *const names[] = { "a.begun", "b.go", "c.go", "z.begun", "z.go" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
 int main(void)
 {
     static char name[] = "/tmp/berth-plugin-log-XXXXXX";
@@ -606,5 +648,5 @@ int main(void)
         cmocka_unit_test(bad_modules_are_one_sentence),
         cmocka_unit_test(an_older_plugin_is_taken),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -282,7 +282,11 @@ class Mistakes(Plugins):
         "narrow": "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [Mistakes].",
         "filter-strange": 'running "Mistakes" filter plugin: 42 is no verdict',
         "filter-skip": 'running "Mistakes" filter plugin: Skip is no answer here',
+        "filter-silent": "0/2 nodes are available: 2 refused by plugin Mistakes, which does not say why.",
         "post-filter-row": "nominates a node that is not there",
+        "post-filter-self": "names the pod itself as a victim",
+        "post-filter-fits": "nobody made room",
+        "post-filter-failed": "out of order",
         "post-filter-victims": "names victims that are not there",
         "pre-score-wait": 'running PreScore plugin "Mistakes": Wait is no answer here',
         "score-high": 'plugin "Mistakes" returns an invalid score 101, it should in the range of [0, 100]',
@@ -293,8 +297,10 @@ class Mistakes(Plugins):
         "permit-backwards": "rejected due to timeout after waiting 1ms at plugin Mistakes",
         "permit-at-once": "rejected due to timeout after waiting 1ms at plugin Mistakes",
         "pre-bind-wait": 'running PreBind plugin "Mistakes": Wait is no answer here',
+        "pre-bind-silent": 'running PreBind plugin "Mistakes": failed, and does not say why',
+        "pre-bind-refuses": "0/1 nodes are available: 1 refused by plugin Mistakes, which does not say why.",
     }
-    HARMLESS = ("nothing", "pre-bind-looks", "none")
+    HARMLESS = ("nothing", "pre-bind-looks", "pre-flight-skip", "none")
     CONFIG = ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
               "- plugins: {multiPoint: {enabled: [{name: %s}]}, postFilter: {disabled: [{name: '*'}], enabled: [%s]}}\n")
 
@@ -302,7 +308,7 @@ class Mistakes(Plugins):
         config = self.write("c.yaml", self.CONFIG % ("Mistakes", "{name: Mistakes}"))
         for mistake in (*self.SAID, *self.HARMLESS):
             with self.subTest(mistake=mistake):
-                objects = [node("a"), node("b"), pod("p", labels={"mistake": mistake}), pod("q")]
+                objects = [node("a"), node("b"), *self.sitting(mistake), pod("p", labels={"mistake": mistake}), pod("q")]
                 report = self.run_with(build(self.PLUGIN), config, objects)
                 last = {row["pod"]: row for row in report["placements"]}
                 self.assertTrue(last["default/q"]["node"], last)
@@ -310,6 +316,27 @@ class Mistakes(Plugins):
                     self.assertIn(self.SAID[mistake], last["default/p"]["message"])
                 else:
                     self.assertTrue(last["default/p"]["node"], last)
+                if mistake == "post-filter-failed":
+                    self.assertNotIn("nominated", last["default/p"])
+
+    @staticmethod
+    def sitting(mistake):
+        """Those whom PostFilter may take for victims."""
+        if not mistake.startswith("post-filter"):
+            return []
+        return [pod("on-a", on="a"), pod("on-b", on="b")]
+
+    def test_a_victim_that_is_named_twice_leaves_once(self):
+        config = self.write("c.yaml", self.CONFIG % ("Mistakes", "{name: Mistakes}"))
+        objects = [node("a"), pod("on-a", on="a"), pod("p", labels={"mistake": "post-filter-twice"})]
+        rows = self.run_with(build(self.PLUGIN), config, objects)["placements"]
+        self.assertEqual([row["victims"] for row in rows if row.get("victims")], [["default/on-a"]])
+
+    def test_a_gate_that_fails_in_silence(self):
+        objects = self.write("o.json", [node("a"), pod("p", labels={"mistake": "pre-enqueue-silent"})])
+        config = self.write("c.yaml", self.CONFIG % ("Mistakes", ""))
+        result = self.berth("explain", "-f", objects, "--config", config, "--plugin", build(self.PLUGIN), "default/p")
+        self.assertIn("failed, and does not say why", result.out)
 
     def end_of(self, plugin, name, mistake):
         objects = self.write("o.json", [node("a"), pod("p", labels={"mistake": mistake})])
@@ -423,6 +450,7 @@ class Loading(Plugins):
             for flags in (("--plugin", self.bad()), ("--plugin-dir", self.path("plugins"))):
                 result = self.berth(*command, "--config", config, *flags)
                 self.assertEqual((result.code, result.err), (0, ""))
+                self.assertNotRegex(result.out, r"(?m) +$")  # built-in plugins have nothing in the column FROM
 
     def test_a_configuration_from_standard_input(self):
         result = self.berth("simulate", "-f", self.write("o.json", [node("a"), pod("p")]), "--config", "-", "--plugin",

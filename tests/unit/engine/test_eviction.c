@@ -171,6 +171,34 @@ static void test_victims_leave_early(void **state)
     }
 }
 
+/* A pod without grace is gone at once, and that may be heard of before the answer to the request. The room is free
+ * then; the answer says whose doing it was. */
+static void test_gone_before_the_answer(void **state)
+{
+    (void)state;
+    static const struct {
+        enum answer_kind answer;
+        bool by_us;
+    } cases[] = { { ANSWER_DONE, true }, { ANSWER_GONE, false } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_host h;
+        begin(&h, 2);
+        answer_nomination(&h);
+        ask(&h, "low0");
+        leave(&h, "low0");
+        host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low1"), ANSWER_DONE);
+        struct wanted *deletion = host_wants_of(&h, EFFECT_DELETE_POD, "low1");
+        h.e.now_ns += 20 * SECOND; /* no backoff is left */
+        leave(&h, "low1");
+        host_settle(&h);
+        assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high"); /* nobody waits for the answer */
+        host_answer(&h, deletion, cases[i].answer);
+        assert_int_equal(host_has_event(&h, "Preempted", "low1"), cases[i].by_us);
+        assert_int_equal(h.e.engine.evictions.len, 0);
+        host_end(&h);
+    }
+}
+
 static void test_preemptor_goes(void **state)
 {
     (void)state;
@@ -292,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_victims_leave_early),
+        cmocka_unit_test(test_gone_before_the_answer),
         cmocka_unit_test(test_preemptor_goes),
         cmocka_unit_test(test_lower_nominations),
         cmocka_unit_test(test_turned_back),

@@ -297,18 +297,41 @@ static const struct {
     { "garbage", "", false },
 };
 
+enum { STALL_MS = 1500, ANSWER_MS = 20000 };
+
 /* What the configuration says of one. Who answers at all has time to do so, however busy the machine is. */
-static const char *manner_config(size_t i, const char *more)
+static const char *manner_config(size_t i, int64_t stall_ms, const char *more)
 {
     static char text[256];
-    snprintf(text, sizeof(text), "nodeCacheCapable: true, httpTimeout: %s, %s",
-             manners[i].stalls ? "1500ms" : "20s", more);
+    snprintf(text, sizeof(text), "nodeCacheCapable: true, httpTimeout: %lldms, %s",
+             (long long)(manners[i].stalls ? stall_ms : ANSWER_MS), more);
     return text;
 }
 
 static int64_t now_ms(void)
 {
     return http_now_ns() / 1000000;
+}
+
+/* Is the decision with this one what it should be? */
+static bool filter_is_right(size_t i, int port, int64_t stall_ms)
+{
+    const char *filter = manners[i].filter;
+    struct stage stage = { .server = { .port = port } };
+    int64_t start_ms = now_ms();
+    stage_one(&stage, "http", manners[i].manner, manner_config(i, stall_ms, "filterVerb: filter"));
+    engine_fixture_add(&stage.e, POD("p", "1", "", ""));
+    struct decision decision = engine_fixture_step(&stage.e);
+    bool right = decision.is_error == (filter != NULL);
+    if (filter)
+        right &= filter[0] ? str_ends_with(decision.message, str_from(filter))
+                           : str_starts_with(decision.message, STR("Post \"http://127.0.0.1:"));
+    if (!right)
+        print_message("%s: \"" STR_FMT "\"\n", manners[i].manner, STR_ARG(decision.message));
+    if (now_ms() - start_ms > 2 * MAX(stall_ms, (int64_t)ANSWER_MS))
+        fail_msg("%s: took %lld ms", manners[i].manner, (long long)(now_ms() - start_ms));
+    stage_release(&stage);
+    return right;
 }
 
 /* Filtering fails as an error of the scheduler, in time. */
@@ -318,20 +341,13 @@ static void test_bad_filter(void **state)
     (void)state;
     start(&server, LIAR, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
-        struct stage stage = { .server = { .port = server.port } };
-        int64_t start_ms = now_ms();
-        stage_one(&stage, "http", manners[i].manner, manner_config(i, "filterVerb: filter"));
-        engine_fixture_add(&stage.e, POD("p", "1", "", ""));
-        struct decision decision = engine_fixture_step(&stage.e);
-        if (decision.is_error != (manners[i].filter != NULL) ||
-            (manners[i].filter && !str_ends_with(decision.message, str_from(manners[i].filter))))
-            fail_msg("%s: \"" STR_FMT "\"", manners[i].manner, STR_ARG(decision.message));
-        if (manners[i].filter && !manners[i].filter[0] &&
-            !str_starts_with(decision.message, STR("Post \"http://127.0.0.1:")))
-            fail_msg("%s: \"" STR_FMT "\"", manners[i].manner, STR_ARG(decision.message));
-        if (now_ms() - start_ms > 40000)
-            fail_msg("%s: took %lld ms", manners[i].manner, (long long)(now_ms() - start_ms));
-        stage_release(&stage);
+        /* Who stalls in the middle of an answer has not begun it in time where the machine is busy. */
+        int64_t stall_ms = STALL_MS;
+        while (!filter_is_right(i, server.port, stall_ms)) {
+            stall_ms *= 2;
+            if (!manners[i].stalls || stall_ms > ANSWER_MS)
+                fail_msg("%s: it is another one", manners[i].manner);
+        }
     }
     server_stop(&server);
 }
@@ -344,7 +360,8 @@ static void test_bad_ignorable(void **state)
     start(&server, LIAR, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
-        stage_one(&stage, "http", manners[i].manner, manner_config(i, "filterVerb: filter, ignorable: true"));
+        stage_one(&stage, "http", manners[i].manner,
+                  manner_config(i, STALL_MS, "filterVerb: filter, ignorable: true"));
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         assert_int_not_equal(engine_fixture_step(&stage.e).row, ROW_NONE);
         stage_release(&stage);
@@ -361,7 +378,7 @@ static void test_bad_scores(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(manners); i++) {
         struct stage stage = { .server = { .port = server.port } };
         stage_one(&stage, "http", manners[i].manner,
-                  manner_config(i, "prioritizeVerb: prioritize, weight: 1"));
+                  manner_config(i, STALL_MS, "prioritizeVerb: prioritize, weight: 1"));
         engine_fixture_add(&stage.e, POD("p", "1", "", ""));
         struct decision decision = engine_fixture_step(&stage.e);
         if (decision.row == ROW_NONE || (decision.ties == 1) != manners[i].scores)

@@ -72,6 +72,10 @@ static void test_repair(void **state)
         const char *text, *want;
     } texts[] = {
         { "caf\xe9!", "caf\xef\xbf\xbd!" },
+        { "caf\\udce9!", "caf\xef\xbf\xbd!" },
+        { "\\ud800\\ud83d\\ude00\\ud83d", "\xef\xbf\xbd\\ud83d\\ude00\xef\xbf\xbd" },
+        { "\\\\ud800 \\u00e9 \\n\\", "\\\\ud800 \\u00e9 \\n\\" },
+        { "\\ud8", "\\ud8" },
         { "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80" },
         { "\xc3", "\xef\xbf\xbd" },
         { "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
