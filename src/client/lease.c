@@ -358,15 +358,12 @@ static int clear_holder(struct leader_lease *lease, struct error *err)
 static void give_back(struct leader_lease *lease)
 {
     struct error err;
-    bool led = lease->state == LEASE_LEADING;
     if (lease->state == LEASE_OVER)
         return;
     lease->state = LEASE_OVER;
     atomic_store(&lease->leading, false);
     if (lease->wrote && clear_holder(lease, &err) < 0)
         log_error(&err, "Failed to release lease", log_str("lock", lease->lock_name));
-    if (led)
-        event(lease, "stopped leading");
 }
 
 /* The thread */

@@ -9,6 +9,7 @@
 
 #include "api/protobuf.h"
 #include "api/timestamp.h"
+#include "base/log.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
 
@@ -24,7 +25,7 @@ struct call {
     struct writer *writer;
     enum effect_kind kind;
     uint64_t ticket;
-    struct str uid; /* behind the struct */
+    struct str namespace, name, uid; /* behind the struct */
 };
 
 /* ---- bodies ---- */
@@ -135,8 +136,7 @@ static void put_claim_ref(struct strbuf *out, const struct effect *effect)
     struct json_writer json = json_writer(out, JSON_COMPACT);
     begin_with_preconditions(&json, effect);
     if (!effect->prebound)
-        if (!effect->prebound)
-            put_annotation(&json, "pv.kubernetes.io/bound-by-controller", STR("yes"));
+        put_annotation(&json, "pv.kubernetes.io/bound-by-controller", STR("yes"));
     json_end_object(&json);
     json_key(&json, STR("spec"));
     json_begin_object(&json);
@@ -296,6 +296,23 @@ static void post(struct call *call, struct letter *letter)
     free(call);
 }
 
+/* Bindings that fail are told of by whoever decided on them; of these nobody would hear. */
+static void log_refusal(const struct call *call, const struct answer *answer)
+{
+    static const char *const lines[EFFECT_KIND_COUNT] = {
+        [EFFECT_POD_STATUS] = "Error updating pod", [EFFECT_DELETE_POD] = "Tried to preempted pod"
+    };
+    struct error err;
+    if (answer->kind != ANSWER_REFUSED || !lines[call->kind])
+        return;
+    error_set(&err, 0, STR_FMT, STR_ARG(answer->message));
+    if (call->kind == EFFECT_POD_STATUS)
+        log_error(&err, lines[call->kind], log_str("logger", STR("UnhandledError")),
+                  log_ref("pod", call->namespace, call->name));
+    else
+        log_error(&err, lines[call->kind], log_ref("pod", call->namespace, call->name));
+}
+
 static void on_done(void *user, struct http_response *response)
 {
     struct call *call = user;
@@ -304,17 +321,24 @@ static void on_done(void *user, struct http_response *response)
     atomic_fetch_add_explicit(&call->writer->codes[call->kind][code], 1, memory_order_relaxed);
     struct letter *letter = letter_new(LETTER_ANSWER);
     letter->answer = sort_response(call, response, &letter->texts);
+    log_refusal(call, &letter->answer);
     post(call, letter);
 }
 
 /* ---- sending ---- */
 static struct call *call_new(struct writer *writer, const struct effect *effect)
 {
-    struct call *call = xmalloc(sizeof(*call) + effect->uid.len);
-    char *uid = (char *)(call + 1);
-    if (effect->uid.len)
-        memcpy(uid, effect->uid.ptr, effect->uid.len);
-    *call = (struct call){ writer, effect->kind, effect->ticket, { uid, effect->uid.len } };
+    const struct str from[] = { effect->namespace, effect->name, effect->uid };
+    struct call *call = xmalloc(sizeof(*call) + from[0].len + from[1].len + from[2].len);
+    *call = (struct call){ .writer = writer, .kind = effect->kind, .ticket = effect->ticket };
+    struct str *const to[] = { &call->namespace, &call->name, &call->uid };
+    char *at = (char *)(call + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
+        if (from[i].len)
+            memcpy(at, from[i].ptr, from[i].len);
+        *to[i] = (struct str){ at, from[i].len };
+        at += from[i].len;
+    }
     return call;
 }
 

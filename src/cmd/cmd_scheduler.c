@@ -85,9 +85,23 @@ static void on_started(void *user)
     core_lead(((struct daemon *)user)->core);
 }
 
+/* That the lead is lost is an event, which goes out first, unless the API server is away. Nothing else is written
+ * meanwhile: the lease is no longer valid. */
+static void await_events(struct recorder *recorder)
+{
+    static const struct timespec step = { .tv_nsec = 5000000 };
+    for (int steps = 1000; steps; steps--) {
+        struct recorder_stats stats = recorder_stats(recorder);
+        if (!stats.waiting && !stats.in_flight)
+            return;
+        nanosleep(&step, NULL);
+    }
+}
+
 static void on_lost(void *user)
 {
-    (void)user;
+    struct daemon *daemon = user;
+    await_events(daemon->recorder);
     log_error(NULL, "Leaderelection lost");
     log_flush();
     _exit(EXIT_TROUBLE);

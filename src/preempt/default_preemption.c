@@ -181,3 +181,17 @@ const struct plugin plugin_default_preemption = {
     .post_filter = post_filter,
     .events = events,
 };
+
+/* A plain no leaves it to the next one; whatever else is said is the last word, and whose word is known. */
+bool preemption_asked(const struct profile *profile, struct status status)
+{
+    const struct plugin_order *order = &profile->points[POINT_POST_FILTER];
+    for (uint32_t i = 0; i < order->len; i++) {
+        const struct plugin *plugin = order->items[i]->plugin;
+        if (plugin == &plugin_default_preemption)
+            return true;
+        if (plugin == status.plugin && status.code != STATUS_UNSCHEDULABLE)
+            return false;
+    }
+    return false;
+}
