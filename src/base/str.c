@@ -103,7 +103,7 @@ bool str_to_int64(struct str a, int64_t *ret)
     return true;
 }
 
-static void strbuf_room(struct strbuf *buf, size_t more)
+void strbuf_reserve(struct strbuf *buf, size_t more)
 {
     size_t need = buf->len + more + 1;
     if (need <= buf->cap)
@@ -115,7 +115,7 @@ static void strbuf_room(struct strbuf *buf, size_t more)
 
 void strbuf_add(struct strbuf *buf, const char *text, size_t len)
 {
-    strbuf_room(buf, len);
+    strbuf_reserve(buf, len);
     if (len)
         memcpy(buf->text + buf->len, text, len);
     buf->len += len;
@@ -145,7 +145,7 @@ void strbuf_printf(struct strbuf *buf, const char *format, ...)
     va_end(args);
     if (len <= 0)
         return;
-    strbuf_room(buf, (size_t)len);
+    strbuf_reserve(buf, (size_t)len);
     va_start(args, format);
     vsnprintf(buf->text + buf->len, (size_t)len + 1, format, args);
     va_end(args);

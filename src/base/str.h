@@ -61,6 +61,8 @@ struct strbuf {
     size_t len, cap;
 };
 
+/* Room for so many bytes behind the text and its end, for who writes there by hand. */
+void strbuf_reserve(struct strbuf *buf, size_t more);
 void strbuf_add(struct strbuf *buf, const char *text, size_t len);
 void strbuf_str(struct strbuf *buf, struct str text);
 void strbuf_puts(struct strbuf *buf, const char *text);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,16 +158,18 @@ static bool make_room(struct journal *journal, size_t bytes)
 
 /* ---- files ---- */
 
-static int write_all(int fd, const char *bytes, size_t len)
+/* Two pieces, one call: a block is small when little happens. */
+static int write_all(int fd, struct str first, struct str second)
 {
-    while (len) {
-        ssize_t r = write(fd, bytes, len);
+    while (first.len || second.len) {
+        const struct iovec pieces[] = { { (void *)first.ptr, first.len },
+                                        { (void *)second.ptr, second.len } };
+        ssize_t r = writev(fd, pieces, ARRAY_SIZE(pieces));
         if (r < 0 && errno != EINTR)
             return -errno;
-        if (r > 0) {
-            bytes += r;
-            len -= (size_t)r;
-        }
+        size_t len = r > 0 ? (size_t)r : 0, of_first = MIN(len, (size_t)first.len);
+        first = str_slice(first, of_first, first.len);
+        second = str_slice(second, len - of_first, second.len);
     }
     return 0;
 }
@@ -191,7 +194,7 @@ static int next_file(struct journal *journal, struct error *err)
         return error_set(err, -errno, "can not make %s: %s", path, strerror(errno));
     *vec_push(&journal->own) = (struct journal_file){ strdup(name), JOURNAL_MAGIC_LEN };
     journal->total_bytes += JOURNAL_MAGIC_LEN;
-    int r = write_all(journal->fd, JOURNAL_MAGIC, JOURNAL_MAGIC_LEN);
+    int r = write_all(journal->fd, STR(JOURNAL_MAGIC), (struct str){ 0 });
     return r < 0 ? error_set(err, r, "can not write to %s: %s", path, strerror(-r)) : 0;
 }
 
@@ -253,9 +256,7 @@ static int write_block(struct journal *journal, const struct block *block, struc
     put_fixed(head + 4, journal->blocks, 8);
     put_fixed(head + 12, journal_checksum(payload, journal->blocks), 8);
     journal->blocks++;
-    r = write_all(journal->fd, head, sizeof(head));
-    if (r == 0)
-        r = write_all(journal->fd, payload.ptr, payload.len);
+    r = write_all(journal->fd, (struct str){ head, sizeof(head) }, payload);
     if (r < 0)
         return error_set(err, r, "can not write: %s", strerror(-r));
     journal->own.items[journal->own.len - 1].bytes += bytes;
@@ -568,6 +569,7 @@ int journal_open(const struct journal_options *options, struct journal **ret, st
         journal_free(journal);
         return r;
     }
+    pthread_setname_np(journal->thread, "journal");
     *ret = journal;
     return 0;
 }

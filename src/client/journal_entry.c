@@ -9,7 +9,7 @@
 #include "config/write.h"
 #include "framework/host_work.h"
 
-enum { RECORD_BYTES = 640 };
+enum { RECORD_BYTES = 1000 }; /* what malloc still has at hand for each thread */
 
 static void put_number(struct strbuf *out, uint32_t tag, uint64_t number)
 {

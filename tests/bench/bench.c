@@ -1,7 +1,7 @@
 /* bench.c: how many decisions per second, by kind of pod and number of nodes?
  *
  *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--load MB] [--file PATH]
- *           [--plugins 0|1]
+ *           [--plugins 0|1] [--recording 0|1] [--recorded DIR]
  *
  * Each row is a process of its own, so that its peak of memory is its own. It builds a cluster in memory and decides
  * pods in rounds: a thousand pods come, are decided one after another and placed, and leave again together. Only
@@ -18,22 +18,26 @@
 #include "bench/load_bench.h"
 #include "bench/measure.h"
 #include "bench/plugin_bench.h"
+#include "bench/recording_bench.h"
 #include "bench/setting.h"
 #include "plugins/registry.h"
 #include "sim/world.h"
 
-enum { ROUND_PODS = 1000, DECISIONS_MIN = 20, SIZES_MAX = 8 };
+enum { ROUND_PODS = 1000, DECISIONS_MIN = 20, SIZES_MAX = 8, RECORDING_ROWS = 15 };
 
 static struct options {
     uint32_t nodes[SIZES_MAX], nodes_len;
-    const char *workload, *pods, *file;
+    const char *workload, *pods, *file, *recorded;
     double seconds;
     int64_t load_mb;
     bool has_load;
-    int64_t plugins; /* 1: only them; 0: not them; -1: with all else */
-} options = {
-    .plugins = -1, .nodes = { 1000, 5000, 20000, 100000 }, .nodes_len = 4, .seconds = 0.7, .load_mb = 100
-};
+    int64_t plugins, recording; /* 1: only them; 0: not them; -1: with all else */
+} options = { .plugins = -1,
+              .recording = -1,
+              .nodes = { 1000, 5000, 20000, 100000 },
+              .nodes_len = 4,
+              .seconds = 0.7,
+              .load_mb = 100 };
 
 static void die(const char *what)
 {
@@ -298,6 +302,12 @@ static bool parse_option(const char *name, const char *value)
     }
     if (strcmp(name, "--plugins") == 0)
         return str_to_int64(str_from(value), &options.plugins) && (options.plugins & ~1) == 0;
+    if (strcmp(name, "--recording") == 0)
+        return str_to_int64(str_from(value), &options.recording) && (options.recording & ~1) == 0;
+    if (strcmp(name, "--recorded") == 0) {
+        options.recorded = value;
+        return true;
+    }
     if (strcmp(name, "--file") == 0) {
         options.file = value;
         return true;
@@ -309,7 +319,8 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S]\n"
-            "             [--load MB] [--file PATH] [--plugins 0|1]\nworkloads:\n");
+            "             [--load MB] [--file PATH] [--plugins 0|1] [--recording 0|1] [--recorded "
+            "DIR]\nworkloads:\n");
     for (uint32_t i = 0; i < settings_len; i++)
         fprintf(stderr, "  %-16s %s\n", settings[i].name, settings[i].doc);
     return 2;
@@ -322,6 +333,8 @@ static int measure_all(void)
     int failed = 0;
     if (options.plugins == 1)
         return plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
+    if (options.recording == 1)
+        return recording_bench(options.nodes[0], RECORDING_ROWS * options.seconds);
     if (!options.has_load || options.workload) {
         printf("All nodes scored, one thread. x ref: against kube-scheduler v1.36.4 (parallelism 16) "
                "measured on 2 cores at "
@@ -340,6 +353,8 @@ static int measure_all(void)
         failed |= load_bench((unsigned)options.load_mb);
     if (options.plugins && !options.has_load && !options.workload)
         failed |= plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
+    if (options.recording && !options.has_load && !options.workload)
+        failed |= recording_bench(options.nodes[0], RECORDING_ROWS * options.seconds);
     return failed;
 }
 
@@ -348,6 +363,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i += 2)
         if (i + 1 == argc || !parse_option(argv[i], argv[i + 1]))
             return usage();
+    if (options.recorded)
+        return recorded_bench(options.recorded);
     if (!options.file)
         return measure_all();
     struct figures row;

@@ -78,6 +78,25 @@ bool measure_step(struct measure *measure, struct engine *engine, struct decisio
     return true;
 }
 
+int64_t cpu_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double quantile(double *values, size_t len, double share)
+{
+    qsort(values, len, sizeof(*values), by_value);
+    return values[(size_t)(share * (double)(len - 1) + 0.5)];
+}
+
 static int by_size(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

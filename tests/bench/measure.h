@@ -2,6 +2,8 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include <time.h>
+
 #include "engine/engine.h"
 
 /* ---- bytes asked of malloc, calloc and realloc while counting is on ---- */
@@ -33,6 +35,10 @@ bool measure_step(struct measure *measure, struct engine *engine, struct decisio
 void measure_end(struct measure *measure, const struct engine *engine, struct figures *ret);
 
 double seconds_now(void);
+/* CPU time, of CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID. */
+int64_t cpu_ns(clockid_t clock);
+/* The value that a share of all are below; sorts them. */
+double quantile(double *values, size_t len, double share);
 double peak_megabytes(void);
 
 #endif

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +96,67 @@ func (e *env) otherBuilds() []string {
 		builds = append(builds, other)
 	}
 	return builds
+}
+
+// place is what another machine may have that this one has not.
+type place struct {
+	name string
+	env  []string
+	wrap []string // a command that runs the program
+	user uint32   // 0: the one of this process
+}
+
+// places are as many different machines as can be had here.
+func places() []place {
+	all := []place{
+		{name: "here", env: os.Environ()},
+		{name: "with no environment"},
+		{name: "in another time zone and language", env: []string{"TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8"}},
+		{name: "with other bytes in memory that nobody has written", env: []string{"MALLOC_PERTURB_=165", "TZ=America/St_Johns"}},
+	}
+	if exec.Command("setarch", "-R", "true").Run() == nil {
+		all = append(all, place{name: "at the same addresses each time", wrap: []string{"setarch", "-R"}})
+	}
+	if os.Geteuid() == 0 {
+		all = append(all, place{name: "as another user", user: 65534})
+	}
+	return all
+}
+
+// sameEverywhere repeats a recording in each place, carried there together with the program, and fails unless all that
+// is printed, each decision on a line, is the same to the byte.
+func (e *env) sameEverywhere(binary, dir string) {
+	e.Helper()
+	var first []byte
+	for _, p := range places() {
+		to, err := os.MkdirTemp("", "berth-e2e-place-")
+		e.must(err)
+		e.Cleanup(func() { os.RemoveAll(to) })
+		e.must(os.CopyFS(filepath.Join(to, "record"), os.DirFS(dir)))
+		program, err := os.ReadFile(binary)
+		e.must(err)
+		e.must(os.WriteFile(filepath.Join(to, "berth"), program, 0o755))
+		argv := append(slices.Clone(p.wrap), filepath.Join(to, "berth"), "replay", "--decisions", "record")
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env, cmd.Dir = append([]string{}, p.env...), to
+		if p.user != 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: p.user, Gid: p.user}}
+			e.must(filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+				return errors.Join(err, os.Chown(path, int(p.user), int(p.user)))
+			}))
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			e.Fatalf("%s: %v\n%s", p.name, err, out[max(0, len(out)-2000):])
+		}
+		if first == nil {
+			first = out
+		}
+		if !bytes.Equal(out, first) {
+			e.Errorf("%s it prints something else: %d bytes, not %d", p.name, len(out), len(first))
+		}
+	}
+	fmt.Printf("repeated in %d places with the same %d bytes\n", len(places()), len(first))
 }
 
 // churn creates pods in waves and deletes the older ones that are bound; some can not be placed for a while, or at all.
@@ -179,6 +243,7 @@ func TestRecordingIsRepeated(t *testing.T) {
 		fmt.Printf("%d decisions (%d placed) in %v with %v of CPU; repeated by %s in %v, digest %s\n", r.Decisions, r.Placements,
 			took.Round(time.Second), u.CPU.Round(10*time.Millisecond), binary, time.Since(began).Round(10*time.Millisecond), r.Digest)
 	}
+	e.sameEverywhere(e.argv[0], elsewhere)
 	if first.Decisions < pods || first.Placements == first.Decisions {
 		t.Errorf("%d decisions for %d pods, %d with a node", first.Decisions, pods, first.Placements)
 	}

@@ -231,7 +231,7 @@ static void a_file_may_not_be_larger(void **state _unused_)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (int round = 0; round < 400; round++)
         life_round(&life);
-    for (int i = 0; i < 500 && !journal_stats(life.journal).ended; i++)
+    for (int i = 0; i < 6000 && !journal_stats(life.journal).ended; i++)
         usleep(10000);
     assert_true(journal_stats(life.journal).ended);
     life_stop(&life);

@@ -36,7 +36,9 @@ type result struct {
 	took     time.Duration // from there to the last
 	readyCPU time.Duration
 	e2e.Usage
-	whole     time.Duration // CPU time of the process from its start to its end
+	whole     time.Duration            // CPU time of the process from its start to its end
+	threads   map[string]time.Duration // CPU time by thread, when all pods were bound
+	again     time.Duration            // CPU time of recording the same once more, but for the thread that writes
 	wrongs    []e2e.Wrong
 	latencies map[string][]time.Duration // by waker, sorted
 }
@@ -159,6 +161,11 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 	r.took, r.Usage, r.wrongs = time.Since(began)-r.ready, p.Usage(), o.Wrongs()
 	if bound := o.Bound(); bound < pods {
 		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, todo.limit, p.Tail(5))
+	}
+	if todo.record > 0 {
+		if r.threads, err = threadTimes(who.argv[0]); err != nil {
+			return nil, err
+		}
 	}
 	if todo.rounds > 0 {
 		fmt.Printf("%s: waking pods ...\n", who.name)

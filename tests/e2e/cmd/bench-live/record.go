@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,12 +13,20 @@ import (
 	"berth.example/e2e"
 )
 
+// journal is the name of the thread that writes a recording to its files.
+const journal = "journal"
+
 // compareRecording lets berth do the work with and without --record, in turn and each as often the first, and prints what
-// recording costs: the CPU time of whole processes, all threads and the reading of the cluster included. A run that was
-// disturbed counts as one of many: the median decides.
+// recording costs: the CPU time of whole processes, all threads and the reading of the cluster included, and of each
+// thread. A run that was disturbed counts as one of many: the median decides. What whole processes differ by is mostly
+// chance; shares of one process are not: that of the thread that writes, and that of what recordAgain measures.
 func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo work) error {
 	todo.rounds = 0
-	var plain, recorded []time.Duration
+	bench := filepath.Join(filepath.Dir(who.argv[0]), "tests/bench/bench")
+	if _, err := os.Stat(bench); err != nil {
+		return fmt.Errorf("the program of make bench is needed beside berth, to measure what recording costs: %w", err)
+	}
+	var plain, recorded []result
 	var bytes int64
 	for round := range todo.record {
 		dir, err := os.MkdirTemp("", "bench-live-record-")
@@ -36,24 +46,84 @@ func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo w
 				return err
 			}
 			if flags == nil {
-				plain = append(plain, r.whole.Round(time.Millisecond))
+				plain = append(plain, *r)
 			} else {
-				recorded = append(recorded, r.whole.Round(time.Millisecond))
+				if r.threads[journal] == 0 {
+					return fmt.Errorf("no thread of berth is called %q", journal)
+				}
+				if r.again, err = recordAgain(bench, dir); err != nil {
+					return err
+				}
+				recorded = append(recorded, *r)
 				bytes = sizeOf(dir)
 			}
 		}
 	}
-	a, b := median(plain), median(recorded)
-	fmt.Printf("\n%d pods on %d nodes, the median of %d runs each\n", todo.pods, todo.nodes, todo.record)
-	row := "%-16s %14s %14s %14s   %s\n"
-	fmt.Printf(row, "", "CPU/pod", "CPU total", "recorded", "each run")
+	printRecording(plain, recorded, bytes, todo)
+	return nil
+}
+
+func printRecording(plain, recorded []result, bytes int64, todo work) {
 	each := func(d time.Duration) string {
 		return fmt.Sprintf("%.1f µs", float64(d.Nanoseconds())/1000/float64(todo.pods))
 	}
-	fmt.Printf(row, who.name, each(a), a.Round(time.Millisecond), "", fmt.Sprint(plain))
-	fmt.Printf(row, "with --record", each(b), b.Round(time.Millisecond), fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)), fmt.Sprint(recorded))
-	fmt.Printf("recording costs %.1f %% of the CPU time\n", 100*(b.Seconds()/a.Seconds()-1))
-	return nil
+	whole := func(r result) time.Duration { return r.whole.Round(time.Millisecond) }
+	a, b := all(plain, whole), all(recorded, whole)
+	fmt.Printf("\n%d pods on %d nodes, the median of %d runs each\n", todo.pods, todo.nodes, todo.record)
+	row := "%-16s %14s %14s %14s   %s\n"
+	fmt.Printf(row, "", "CPU/pod", "CPU total", "recorded", "each run")
+	fmt.Printf(row, plain[0].name, each(median(a)), median(a).Round(time.Millisecond), "", fmt.Sprint(a))
+	fmt.Printf(row, "with --record", each(median(b)), median(b).Round(time.Millisecond), fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)), fmt.Sprint(b))
+	fmt.Printf("the difference is %.1f %% of the CPU time\n", 100*(median(b).Seconds()/median(a).Seconds()-1))
+
+	fmt.Printf("\n%-16s %14s %14s   when all pods are bound\n", "thread", "CPU/pod", "with --record")
+	for _, name := range slices.Sorted(maps.Keys(recorded[0].threads)) {
+		of := func(r result) time.Duration { return r.threads[name] }
+		fmt.Printf("%-16s %14s %14s\n", name, each(median(all(plain, of))), each(median(all(recorded, of))))
+	}
+	shares("the thread that writes takes", recorded, func(r result) float64 {
+		var sum time.Duration
+		for _, d := range r.threads {
+			sum += d
+		}
+		return r.threads[journal].Seconds() / sum.Seconds()
+	})
+	shares("that, and recording the same once more on the other threads, takes", recorded, func(r result) float64 {
+		return (r.threads[journal] + r.again).Seconds() / r.whole.Seconds()
+	})
+}
+
+// shares prints the least and the most of the CPU time that something takes of its process.
+func shares(what string, results []result, of func(result) float64) {
+	var sorted []float64
+	for _, r := range results {
+		sorted = append(sorted, 100*of(r))
+	}
+	slices.Sort(sorted)
+	fmt.Printf("%s %.2f %% to %.2f %% of the CPU time of its process\n", what, sorted[0], sorted[len(sorted)-1])
+}
+
+// recordAgain is the CPU time that it takes to record what is in a folder once more, without all else that the scheduler
+// did, on the threads that it had anyway. Nothing is subtracted from anything, so there is no more noise in it than there
+// is work.
+func recordAgain(bench, dir string) (time.Duration, error) {
+	out, err := exec.Command(bench, "--recorded", dir).Output()
+	if err != nil {
+		return 0, fmt.Errorf("%s --recorded: %w", bench, err)
+	}
+	fmt.Print(string(out))
+	var entries, decisions, bytes int
+	var threads float64
+	_, err = fmt.Sscanf(string(out), "recording %d entries, %d decisions, %d bytes costs %f ms on threads that are there anyway",
+		&entries, &decisions, &bytes, &threads)
+	return time.Duration(threads * float64(time.Millisecond)), err
+}
+
+func all(results []result, of func(result) time.Duration) (times []time.Duration) {
+	for _, r := range results {
+		times = append(times, of(r))
+	}
+	return times
 }
 
 func median(all []time.Duration) time.Duration {

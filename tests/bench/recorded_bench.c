@@ -1,0 +1,193 @@
+/* recorded_bench.c: what did it cost to record a recording?
+ *
+ *     recording ──entries──▶ letters with objects ──▶ journal_prepare() ──▶ journal ──▶ its thread ──▶ files
+ *                                                     \_____________ this is what is timed _____________/
+ *
+ * The letters of a scheduler that ran somewhere are recorded once more, a few at a time, as often as it takes to be
+ * sure of the CPU time. Nothing is subtracted from anything: however noisy the machine that it ran on was, the share of
+ * recording is known as well as the CPU time of the whole. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "bench/live_core.h"
+#include "bench/measure.h"
+#include "bench/recording_bench.h"
+#include "client/journal_extender.h"
+#include "plugins/registry.h"
+#include "sim/replay.h"
+
+enum { TIMES = 11, LETTERS_AT_ONCE = 16 };
+
+/* An entry that is to be recorded again. */
+struct again {
+    struct recording_entry entry;
+    struct letter *letter; /* NULL: it is none */
+};
+
+struct pass {
+    struct journal *journal;
+    struct again some[LETTERS_AT_ONCE];
+    int len;
+    int64_t spent_ns; /* of this thread */
+};
+
+/* ---- what the threads do that are there anyway ---- */
+/* Field by field, as journal_put_decision() does. */
+static void put_again(struct journal *journal, const struct recording_entry *entry)
+{
+    struct strbuf *out = journal_write(journal);
+    struct protobuf_reader reader = protobuf_reader(entry->body);
+    struct protobuf_field field;
+    size_t begun = protobuf_begin(out, entry->kind);
+    while (protobuf_next(&reader, &field) > 0)
+        if (field.wire == WIRE_BYTES)
+            protobuf_put_bytes(out, field.tag, field.bytes);
+        else
+            protobuf_put_number(out, field.tag, field.number);
+    protobuf_end(out, begun);
+    journal_wrote(journal);
+}
+
+static void record(struct journal *journal, const struct again *again)
+{
+    int64_t now_ns = again->entry.now_ns;
+    if (again->letter)
+        journal_letter(journal, again->letter, now_ns);
+    else if (again->entry.kind == JOURNAL_TICK)
+        journal_tick(journal, now_ns);
+    else if (again->entry.kind == JOURNAL_IDLE)
+        journal_step(journal, NULL, NULL, now_ns);
+    else
+        put_again(journal, &again->entry);
+    if (again->entry.kind == JOURNAL_TICK)
+        journal_round(journal, now_ns);
+}
+
+static void record_some(struct pass *pass)
+{
+    int64_t begun_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < pass->len; i++)
+        if (pass->some[i].letter)
+            journal_prepare(pass->some[i].letter);
+    for (int i = 0; i < pass->len; i++) {
+        record(pass->journal, &pass->some[i]);
+        if (pass->some[i].letter)
+            strbuf_release(&pass->some[i].letter->record);
+    }
+    pass->spent_ns += cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+    while (pass->len)
+        letter_free(pass->some[--pass->len].letter);
+}
+
+/* ---- what there was ---- */
+static struct letter *answer_of(const struct recording_entry *entry)
+{
+    struct entry_fields fields;
+    struct error err;
+    if (entry_read(entry->body, &fields, &err) < 0)
+        live_die(&err);
+    struct letter *letter = letter_new(LETTER_ANSWER);
+    letter->ticket = fields.numbers[ANSWER_TICKET];
+    letter->answer = (struct answer){ .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
+                                      .message = fields.texts[ANSWER_MESSAGE],
+                                      .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
+                                      .resource_version = fields.texts[ANSWER_VERSION],
+                                      .node = fields.texts[ANSWER_NODE],
+                                      .uid = fields.texts[ANSWER_UID],
+                                      .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
+                                      .name = fields.texts[ANSWER_NAME] };
+    return letter;
+}
+
+static struct letter *letter_of(const struct recording_entry *entry)
+{
+    struct error err;
+    if (entry->kind == JOURNAL_ANSWER)
+        return answer_of(entry);
+    if (entry->kind < JOURNAL_SET || entry->kind > JOURNAL_ABSENT)
+        return NULL;
+    struct letter *letter = replay_letter(entry, &err);
+    if (!letter)
+        live_die(&err);
+    return letter;
+}
+
+/* With the default configuration: how long its text is does not matter. */
+static void put_head(struct journal *journal)
+{
+    struct arena arena = { 0 };
+    struct scheduler_config config;
+    struct error err;
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &arena);
+    if (config_default(&(struct config_env){ .catalog = &catalog }, &arena, &config, &err) < 0)
+        live_die(&err);
+    journal_head(journal, &(struct engine_options){ .config = &config });
+    config_release(&config);
+    arena_release(&arena);
+}
+
+/* Once through the recording. */
+static void go_through(const char *dir, struct recorded_cost *ret)
+{
+    struct recording recording;
+    struct recording_entry entry;
+    struct bench_recording made;
+    struct error err;
+    double others_before_ns = others_ns();
+    struct pass pass = { .journal = bench_recording_open(&made) };
+    put_head(pass.journal);
+    if (recording_open(&recording, dir, INT64_MAX, &err) < 0)
+        live_die(&err);
+    *ret = (struct recorded_cost){ 0 };
+    while (recording_next(&recording, &entry)) {
+        if (entry.kind == JOURNAL_NONE || entry.kind == JOURNAL_HEAD)
+            continue;
+        ret->decisions += entry.kind == JOURNAL_DECISION;
+        pass.some[pass.len++] = (struct again){ entry, letter_of(&entry) };
+        if (pass.len == LETTERS_AT_ONCE)
+            record_some(&pass);
+    }
+    record_some(&pass);
+    struct journal_stats stats = journal_stats(pass.journal);
+    ret->entries = stats.entries;
+    bench_recording_close(&made);
+    ret->bytes = bench_recording_remove(&made);
+    if (stats.ended || stats.entries != recording.entries)
+        live_die(&(struct error){ .text = "the recording is not the same" });
+    ret->threads_ns = (double)pass.spent_ns;
+    ret->journal_ns = others_ns() - others_before_ns;
+    recording_close(&recording);
+}
+
+void recorded_measure(const char *dir, int times, struct recorded_cost *ret)
+{
+    double threads_ns[RECORDED_TIMES_MAX], journal_ns[RECORDED_TIMES_MAX];
+    assert(times <= RECORDED_TIMES_MAX);
+    for (int i = 0; i < times; i++) {
+        go_through(dir, ret);
+        threads_ns[i] = ret->threads_ns;
+        journal_ns[i] = ret->journal_ns;
+    }
+    size_t len = (size_t)times;
+    ret->threads_ns = quantile(threads_ns, len, 0.5);
+    ret->journal_ns = quantile(journal_ns, len, 0.5);
+    ret->spread_ns[0] = quantile(threads_ns, len, 0.75) - quantile(threads_ns, len, 0.25);
+    ret->spread_ns[1] = quantile(journal_ns, len, 0.75) - quantile(journal_ns, len, 0.25);
+}
+
+int recorded_bench(const char *dir)
+{
+    struct recorded_cost cost;
+    memory_for_daemon();
+    recorded_measure(dir, TIMES, &cost);
+    /* bench-live reads this line. */
+    printf(
+        "recording %llu entries, %llu decisions, %llu bytes costs %.3f ms on threads that are there anyway "
+        "and %.3f ms on its own\n",
+        (unsigned long long)cost.entries, (unsigned long long)cost.decisions, (unsigned long long)cost.bytes,
+        cost.threads_ns / 1e6, cost.journal_ns / 1e6);
+    printf("medians of %d times; between the quartiles are %.3f and %.3f ms\n", TIMES,
+           cost.spread_ns[0] / 1e6, cost.spread_ns[1] / 1e6);
+    return 0;
+}
