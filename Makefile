@@ -36,7 +36,7 @@ build/.with-tests: | deps-test build/build.ninja
 	meson configure build -Dtests=true
 	@touch $@
 
-test: build/.with-tests ## Build, and run every test: units, golden cases, properties, faults, layers, command line, and (with Go) e2e-quick
+test: build/.with-tests ## Build, and run every test; with Go, e2e-quick as well
 	@ninja -C build
 	meson test -C build --no-rebuild --print-errorlogs
 	$(E2E) quick
@@ -44,14 +44,14 @@ test: build/.with-tests ## Build, and run every test: units, golden cases, prope
 demo: all ## Show the program at work on the example cluster
 	@examples/demo build/berth
 
-bench: build/.with-tests ## Measure decisions per second by cluster size and kind of pod (BENCH_ARGS="--nodes 5000")
+bench: build/.with-tests ## Measure decisions per second (BENCH_ARGS="--nodes 5000")
 	@ninja -C build tests/bench/bench tests/plugins/noop.so
 	build/tests/bench/bench $(BENCH_ARGS)
 
 # E2E_SCHEDULER=kube-scheduler runs the reference instead; E2E_FLAGS go to go test (-short, -run NAME) or the program.
 E2E = BERTH=build/berth E2E_SCHEDULER='$(E2E_SCHEDULER)' tests/e2e/run
 
-e2e: all ## Test the live scheduler against real Kubernetes parts (needs Go; minutes the first time)
+e2e: all ## Test the live scheduler against real Kubernetes (needs Go)
 	$(E2E) test $(E2E_FLAGS)
 
 e2e-quick: all ## The same without what takes long, and with two parts only
@@ -60,10 +60,10 @@ e2e-quick: all ## The same without what takes long, and with two parts only
 e2e-upstream: all ## Run Kubernetes' own scheduling tests with it
 	$(E2E) upstream $(E2E_FLAGS)
 
-bench-live: all ## Compare it with kube-scheduler on one API server: CPU time, memory, pods/s, latency
+bench-live: all ## Compare it with kube-scheduler on one API server
 	$(E2E) bench $(E2E_FLAGS)
 
-asan: | deps-test ## Run the tests under the address and undefined behaviour sanitizers
+asan: | deps-test ## Run the tests under the address and undefined sanitizers
 	@test -f build-asan/build.ninja || meson setup build-asan -Dtests=true -Db_sanitize=address,undefined -Doptimization=1
 	@ninja -C build-asan
 	meson test -C build-asan --no-rebuild --print-errorlogs $(SLOW) --no-suite house
@@ -89,13 +89,13 @@ tidy: | deps-dev ## Check layers, sizes, banned calls and format
 	$(FORMAT) --dry-run -Werror $(SOURCES) && echo 'format: all in order' || status=1; \
 	exit $$status
 
-lint: build/.with-tests | deps-dev ## Read src/ with clang-tidy: findings are questions, not a gate
+lint: build/.with-tests | deps-dev ## Read src/ with clang-tidy: findings are questions
 	@ninja -C build
 	run-clang-tidy-19 -quiet -p build '$(CURDIR)/src/.*'
 
 check: tidy test ## All that a change must pass before it is sent
 
-install: all ## Install program and plugin header under PREFIX (/usr/local), below DESTDIR if that is set
+install: all ## Install it under PREFIX (/usr/local), below DESTDIR if set
 	meson configure build -Dprefix=$(abspath $(PREFIX))
 	@ninja -C build berth
 	meson install -C build --no-rebuild --tags runtime,devel

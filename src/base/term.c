@@ -13,7 +13,8 @@ static const char *const paint_codes[] = {
     [PAINT_GOOD] = "\033[32m", [PAINT_BAD] = "\033[31m", [PAINT_WARN] = "\033[33m",
 };
 
-static unsigned stdout_width(void)
+/* 0: there is none to keep to. */
+static unsigned screen_width(void)
 {
     int64_t wanted = 0;
     struct winsize size = { 0 };
@@ -22,14 +23,18 @@ static unsigned stdout_width(void)
         return (unsigned)MIN(MAX(wanted, TERM_WIDTH_MIN), TERM_WIDTH_MAX);
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
         return MIN(MAX((unsigned)size.ws_col, (unsigned)TERM_WIDTH_MIN), (unsigned)TERM_WIDTH_MAX);
-    return TERM_WIDTH_FILE;
+    return 0;
 }
 
 struct term term_stdout(struct strbuf *out)
 {
     const char *off = getenv("NO_COLOR"), *name = getenv("TERM");
     bool plain = (off && *off) || (name && strcmp(name, "dumb") == 0);
-    return (struct term){ .out = out, .width = stdout_width(), .colours = !plain && isatty(STDOUT_FILENO) };
+    unsigned width = screen_width();
+    return (struct term){ .out = out,
+                          .width = width ? width : TERM_WIDTH_FILE,
+                          .colours = !plain && isatty(STDOUT_FILENO),
+                          .folds = width > 0 };
 }
 
 int term_flush(struct term *term, struct error *err)
@@ -129,6 +134,8 @@ void term_bar(struct term *term, double share, unsigned cells)
 
 /* ---- tables ---- */
 
+enum { GRID_COLUMNS_MAX = 64 };
+
 void grid_cell(struct grid *grid, bool right, enum paint paint, const char *format, ...)
 {
     va_list args;
@@ -138,34 +145,111 @@ void grid_cell(struct grid *grid, bool right, enum paint paint, const char *form
     *vec_push(&grid->cells) = (struct grid_cell){ text, paint, right };
 }
 
-static void print_cell(struct term *term, const struct grid_cell *cell, size_t width, bool last)
+/* The words at the beginning of *rest that fit, one at least; *rest is what is left. */
+static struct str take_line(struct str *rest, size_t width)
 {
-    size_t gap = width - text_width(cell->text);
+    struct str text = *rest;
+    uint32_t end = 0;
+    for (uint32_t at = 0; at < text.len; at++) {
+        bool ends = at + 1 == text.len || text.ptr[at + 1] == ' ';
+        if (!ends || text.ptr[at] == ' ')
+            continue;
+        if (end && text_width(str_slice(text, 0, at + 1)) > width)
+            break;
+        end = at + 1;
+    }
+    *rest = str_slice(text, end < text.len ? end + 1 : end, text.len);
+    return str_slice(text, 0, end);
+}
+
+static size_t longest_word(struct str text)
+{
+    size_t longest = 0;
+    while (text.len) {
+        size_t width = text_width(take_line(&text, 0));
+        longest = MAX(longest, width);
+    }
+    return longest;
+}
+
+/* No column gets narrower than this, nor than its longest word. */
+static size_t narrowest(const struct grid *grid, size_t column)
+{
+    size_t width = 16;
+    for (size_t i = column; i < grid->cells.len; i += grid->columns)
+        width = MAX(width, longest_word(grid->cells.items[i].text));
+    return width;
+}
+
+/* Takes what is too much from the widest columns, one after the other. */
+static void fold(const struct grid *grid, size_t room, size_t *widths)
+{
+    size_t total = 2 * (size_t)(grid->columns - 1);
+    uint64_t tried = 0;
+    for (size_t c = 0; c < grid->columns; c++)
+        total += widths[c];
+    for (size_t turn = 0; turn < grid->columns && total > room; turn++) {
+        size_t widest = grid->columns;
+        for (size_t c = 0; c < grid->columns; c++)
+            if (!(tried >> c & 1) && (widest == grid->columns || widths[c] > widths[widest]))
+                widest = c;
+        tried |= UINT64_C(1) << widest;
+        size_t least = MIN(narrowest(grid, widest), widths[widest]);
+        size_t less = MIN(total - room, widths[widest] - least);
+        widths[widest] -= less;
+        total -= less;
+    }
+}
+
+/* `gap`: the spaces before the cell, which are not written where nothing follows them. */
+static void print_cell(struct term *term, const struct grid_cell *cell, struct str line, size_t width,
+                       size_t *gap)
+{
+    size_t used = text_width(line), left = width > used ? width - used : 0;
     if (cell->right)
-        strbuf_printf(term->out, "%*s", (int)gap, "");
-    paint_begin(term, cell->paint);
-    add_safely(term->out, cell->text);
-    paint_end(term, cell->paint);
-    if (!cell->right && !last)
-        strbuf_printf(term->out, "%*s", (int)gap, "");
+        *gap += left;
+    if (line.len) {
+        strbuf_printf(term->out, "%*s", (int)*gap, "");
+        paint_begin(term, cell->paint);
+        add_safely(term->out, line);
+        paint_end(term, cell->paint);
+        *gap = 0;
+    }
+    *gap += cell->right ? 2 : left + 2;
+}
+
+static void print_row(const struct grid *grid, struct term *term, unsigned indent,
+                      const struct grid_cell *cells, const size_t *widths)
+{
+    struct str rest[GRID_COLUMNS_MAX];
+    for (size_t c = 0; c < grid->columns; c++)
+        rest[c] = cells[c].text;
+    for (bool more = true; more;) {
+        size_t gap = indent;
+        more = false;
+        for (size_t c = 0; c < grid->columns; c++) {
+            bool whole = text_width(rest[c]) <= widths[c];
+            struct str line = whole ? rest[c] : take_line(&rest[c], widths[c]);
+            rest[c] = whole ? (struct str){ 0 } : rest[c];
+            print_cell(term, &cells[c], line, widths[c], &gap);
+            more |= rest[c].len > 0;
+        }
+        strbuf_putc(term->out, '\n');
+    }
 }
 
 void grid_print(const struct grid *grid, struct term *term, unsigned indent)
 {
-    size_t widths[64] = { 0 };
-    assert(grid->columns && grid->columns <= ARRAY_SIZE(widths));
+    size_t widths[GRID_COLUMNS_MAX] = { 0 };
+    assert(grid->columns && grid->columns <= GRID_COLUMNS_MAX);
     for (size_t i = 0; i < grid->cells.len; i++) {
         size_t *width = &widths[i % grid->columns];
         *width = MAX(*width, text_width(grid->cells.items[i].text));
     }
-    for (size_t i = 0; i < grid->cells.len; i++) {
-        size_t column = i % grid->columns;
-        bool last = column + 1 == grid->columns;
-        strbuf_printf(term->out, "%*s", column ? 2 : (int)indent, "");
-        print_cell(term, &grid->cells.items[i], widths[column], last);
-        if (last)
-            strbuf_putc(term->out, '\n');
-    }
+    if (term->folds)
+        fold(grid, MAX(term->width, indent) - indent, widths);
+    for (size_t i = 0; i + grid->columns <= grid->cells.len; i += grid->columns)
+        print_row(grid, term, indent, &grid->cells.items[i], widths);
 }
 
 void grid_release(struct grid *grid)

@@ -16,6 +16,7 @@ struct term {
     struct strbuf *out;
     unsigned width; /* columns */
     bool colours;
+    bool folds; /* a screen: tables stay within the width as well */
 };
 
 /* Of standard output: its width (COLUMNS, the terminal's, or TERM_WIDTH_FILE) and whether colours are wanted. */
@@ -33,7 +34,8 @@ size_t text_width(struct str text);
 /* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
 const char *grouped(int64_t number);
 
-/* A table whose columns are as wide as their widest cell. The first row is the heading. */
+/* A table whose columns are as wide as their widest cell. The first row is the heading. Where it is wider than a
+ * screen, cells of several words go on below themselves; words stay whole. */
 struct grid_cell {
     struct str text;
     enum paint paint;

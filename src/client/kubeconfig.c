@@ -353,7 +353,7 @@ static int in_cluster(struct loader *loader, const struct kube_source *source, s
     const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");
     if (!host || !*host || !port || !*port)
         return error_set(loader->err, -ENOENT,
-                         "no cluster to talk to: give --kubeconfig or --master, or run in a pod "
+                         "no cluster to talk to: give --kubeconfig, or run in a pod "
                          "(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)");
     *ret = (struct kube_access){ .in_cluster = true, .https = true };
     ret->cluster.server =

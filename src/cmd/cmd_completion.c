@@ -188,7 +188,7 @@ const struct command command_completion = {
     .name = "completion",
     .summary = "Prints a script with which a shell completes commands and options.",
     .usage = "bash|zsh|fish",
-    .examples = "  source <(berth completion bash)                       # now; in ~/.bashrc: always\n"
+    .examples = "  source <(berth completion bash)                        # in ~/.bashrc\n"
                 "  source <(berth completion zsh)                        # in ~/.zshrc\n"
                 "  berth completion fish > ~/.config/fish/completions/berth.fish\n",
     .run = run,

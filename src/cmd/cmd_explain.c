@@ -19,18 +19,18 @@ struct explain_settings {
 static const struct option_row rows[] = {
     INPUT_OPTIONS(struct explain_settings),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
-      "How many nodes, reasons and candidates the table shows\n(default: 20).", 1, 1000000 },
+      "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
-      "Take a pod that runs already off its node first, and ask\nwhere it would go now." },
+      "Take a pod that runs already off its node first, and ask where it would go now." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
-      "Do not ask the extenders of the configuration. They are asked to\nfilter, score and preempt, and "
+      "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to "
       "bind." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, server),
-      "Ask this running scheduler instead of evaluating objects; without\na URL, the one at " RUNNING_SERVER
+      "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
     { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct explain_settings, insecure),
-      "With --server: do not check the scheduler's certificate, such\nas the one that it makes for itself." },
+      "With --server: do not check the scheduler's certificate, such as the one that it makes for itself." },
 };
 
 extern const struct command command_explain;
@@ -226,8 +226,9 @@ static void make_path(const struct explain_settings *settings, const char *name,
         path, "pod",
         arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name)));
     if (settings->input.output == OUTPUT_TABLE)
-        strbuf_printf(path, "&output=table&top=%lld&width=%u&colours=%d", (long long)settings->top,
-                      term->width, term->colours);
+        strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
+    if (settings->input.output == OUTPUT_TABLE && term->folds)
+        strbuf_printf(path, "&width=%u", term->width);
     arena_release(&scratch);
 }
 
@@ -296,15 +297,16 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH... | --server [URL]] [--config FILE] [-o table|json] NAMESPACE/POD",
-    .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole\n"
-               "thought: which nodes can take it and how each plugin scores them, which plugin\n"
-               "rejects the others and why, and whose place it could take. POD alone means\n"
-               "default/POD. Pods that a Deployment or another controller of the input would still\n"
+    .usage = "[-f PATH...] [--config FILE] [-o table|json] NAMESPACE/POD\n"
+             "       berth explain --server [URL] [-o table|json] NAMESPACE/POD",
+    .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole "
+               "thought: which nodes can take it and how each plugin scores them, which plugin "
+               "rejects the others and why, and whose place it could take. POD alone means "
+               "default/POD. Pods that a Deployment or another controller of the input would still "
                "create can be asked about too; `berth simulate` shows their names.\n\n"
-               "With --server the running `berth scheduler` answers from its own memory: in which\n"
-               "queue the pod waits and what may wake it, its last attempts with the verdict on every\n"
-               "node, and what would be decided now. That changes nothing there. The asker needs the\n"
+               "With --server the running `berth scheduler` answers from its own memory: in which "
+               "queue the pod waits and what may wake it, its last attempts with the verdict on every "
+               "node, and what would be decided now. That changes nothing there. The asker needs the "
                "right to get " VIEW_EXPLAIN_PATH ".\n\n"
                "Both say which plugins took the time, and from which files those are that were loaded.",
     .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"

@@ -26,19 +26,19 @@ static const struct option_row rows[] = {
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct queue_settings, running.context),
       "Another context than the current one of the kubeconfig." },
     { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct queue_settings, running.insecure),
-      "Do not check the scheduler's certificate, such as the one that it\nmakes for itself." },
+      "Do not check the scheduler's certificate, such as the one that it makes for itself." },
     { 'n', "namespace", "NAME", OPTION_TEXT, offsetof(struct queue_settings, namespace),
       "Only pods of this namespace." },
     { 0, "queue", "NAME", OPTION_TEXT, offsetof(struct queue_settings, queue),
-      "Only pods in this queue or at this stage, as the first column\nhas it: active, backoff, "
+      "Only pods in this queue or at this stage, as the first column has it: active, backoff, "
       "unschedulable, "
       "gated, ..." },
     { 0, "plugin", "NAME", OPTION_TEXT, offsetof(struct queue_settings, plugin),
-      "Only pods that this plugin rejected or holds back, or that wait\nfor it." },
+      "Only pods that this plugin rejected or holds back, or that wait for it." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct queue_settings, top),
       "How many pods to show (default: 100).", 1, 100000 },
     { 'o', "output", "table|wide|json", OPTION_CHOICE, offsetof(struct queue_settings, output),
-      "How to print the answer (default: table); wide adds what the\nlast attempt said." },
+      "How to print the answer (default: table); wide adds what the last attempt said." },
 };
 
 extern const struct command command_queue;
@@ -394,13 +394,13 @@ static int run(int argc, char **argv)
 const struct command command_queue = {
     .name = "queue",
     .summary = "Shows who waits in the running scheduler, and why.",
-    .usage = "[--server URL] [-n NAMESPACE] [--queue NAME] [--plugin NAME] [-o table|wide|json]\n"
-             "                   [NAMESPACE/POD]",
+    .usage = "[--server URL] [-n NAMESPACE] [--queue NAME] [--plugin NAME]\n"
+             "                   [-o table|wide|json] [NAMESPACE/POD]",
     .purpose =
-        "Asks a running `berth scheduler` for its queues: which pods wait, where, for how long, after\n"
-        "how many tries, and which plugins rejected them; and which are decided and not bound yet: where\n"
-        "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the\n"
-        "last attempt, and the events that would wake it; POD alone means default/POD, or that of -n.\n"
+        "Asks a running `berth scheduler` for its queues: which pods wait, where, for how long, after "
+        "how many tries, and which plugins rejected them; and which are decided and not bound yet: where "
+        "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the "
+        "last attempt, and the events that would wake it; POD alone means default/POD, or that of -n. "
         "The asker needs the right to get " VIEW_QUEUE_PATH " and " VIEW_WAITING_PATH ".",
     .examples = "  berth queue --insecure-skip-tls-verify\n"
                 "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"

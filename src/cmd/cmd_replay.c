@@ -24,21 +24,21 @@ struct replay_settings {
 
 static const struct option_row rows[] = {
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct replay_settings, config),
-      "Another KubeSchedulerConfiguration: what would it have decided\ninstead?" },
+      "Another KubeSchedulerConfiguration: what would it have decided instead?" },
     { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
-      "Stop there: a time such as 2026-11-15T10:30:00Z, or less of it,\nin UTC: \"2026-11-15 10:30\". Of "
+      "Stop there: a time such as 2026-11-15T10:30:00Z, or less of it, in UTC: \"2026-11-15 10:30\". Of "
       "several "
-      "recordings, the one that\nwent on then." },
+      "recordings, the one that went on then." },
     { 0, "from", "TIME", OPTION_TEXT, offsetof(struct replay_settings, from),
-      "Of several recordings, the one that went on then; --decisions\nand --explain begin there." },
+      "Of several recordings, the one that went on then; --decisions and --explain begin there." },
     { 0, "list", NULL, OPTION_FLAG, offsetof(struct replay_settings, list),
       "Say which recordings there are, and repeat none." },
     { 0, "explain", "NAMESPACE/POD", OPTION_TEXT, offsetof(struct replay_settings, explain),
-      "Before each decision of that pod: why, plugin by plugin and node\nby node." },
+      "Before each decision of that pod: why, plugin by plugin and node by node." },
     { 0, "decisions", NULL, OPTION_FLAG, offsetof(struct replay_settings, decisions),
       "Print each decision on a line, as it comes out here." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct replay_settings, top),
-      "How many pods, or nodes of --explain, a table shows (default:\n20).", 1, 1000000000 },
+      "How many pods, or nodes of --explain, a table shows (default: 20).", 1, 1000000000 },
     { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct replay_settings, output),
       "How to print the answer (default: table)." },
     PLUGIN_OPTIONS(struct replay_settings, plugins),
@@ -314,6 +314,7 @@ static void add_row(struct grid *grid, const char *name, const uint64_t numbers[
 static void say_versus(const struct replay *replay, struct term *term, size_t top)
 {
     struct versus_sum sum = versus_sum(replay->versus);
+    _cleanup_(strbuf_release) struct strbuf where = { 0 };
     struct grid grid = { .columns = 3 };
     uint64_t both = sum.same + sum.moved;
     add_origin(replay, term->out);
@@ -326,11 +327,13 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     }
     add_count(term->out, sum.pods, "pod");
     strbuf_printf(term->out, " waited for a node. With %s:\n", replay->options.config);
-    strbuf_printf(term->out, "  %s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
+    strbuf_printf(&where, "%s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
                   grouped((int64_t)sum.moved));
-    strbuf_printf(term->out, "%s that had a node wait, %s that waited have one, %s wait in both\n\n",
+    strbuf_printf(&where, "%s that had a node wait, %s that waited have one, %s wait in both",
                   grouped((int64_t)sum.only_recorded), grouped((int64_t)sum.only_here),
                   grouped((int64_t)sum.neither));
+    term_wrap(term, 2, strbuf_slice(&where));
+    strbuf_putc(term->out, '\n');
     grid_cell(&grid, false, PAINT_BOLD, "SUMMARY");
     grid_cell(&grid, true, PAINT_BOLD, "RECORDED");
     grid_cell(&grid, true, PAINT_BOLD, "HERE");
@@ -408,7 +411,9 @@ static void json_versus(const struct replay *replay, struct json_writer *json)
 
 static void add_bytes(struct grid *grid, uint64_t bytes)
 {
-    grid_cell(grid, true, PAINT_NONE, "%.1f MiB", (double)bytes / (1 << 20));
+    bool small = bytes < 1 << 20;
+    grid_cell(grid, true, PAINT_NONE, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20),
+              small ? "KiB" : "MiB");
 }
 
 static void list_table(const struct recording_summary *all, size_t len, struct term *term)
@@ -634,14 +639,17 @@ static int run(int argc, char **argv)
 const struct command command_replay = {
     .name = "replay",
     .summary = "Repeats recorded decisions, or tries another configuration on them.",
-    .usage = "[--until TIME] [--config FILE | --explain NAMESPACE/POD] [-o table|json] DIR",
-    .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says\n"
-               "whether all decisions are the same, to the byte, or which one is not. With --config it\n"
-               "shows what another configuration would have decided instead: nodes and pods come and\n"
-               "go as they did, and pods go where the other configuration sends them. What the\n"
-               "scheduler evicted leaves with --config too, since its end was recorded. --explain shows\n"
-               "why a pod went where it went, at the time. Of several recordings in DIR the newest is\n"
-               "read, or the one that went on at the time that --from or --until names; a file of a\n"
+    .usage = "[--decisions] [--from TIME] [--until TIME] [-o json] DIR\n"
+             "       berth replay --explain NAMESPACE/POD [--from TIME] [--until TIME] DIR\n"
+             "       berth replay --config FILE [--until TIME] [-o json] DIR\n"
+             "       berth replay --list [-o json] DIR",
+    .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says "
+               "whether all decisions are the same, to the byte, or which one is not. With --config it "
+               "shows what another configuration would have decided instead: nodes and pods come and "
+               "go as they did, and pods go where the other configuration sends them. What the "
+               "scheduler evicted leaves with --config too, since its end was recorded. --explain shows "
+               "why a pod went where it went, at the time. Of several recordings in DIR the newest is "
+               "read, or the one that went on at the time that --from or --until names; a file of a "
                "recording instead of DIR names that one.",
     .examples = "  berth replay /var/lib/berth/record\n"
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"

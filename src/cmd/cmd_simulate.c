@@ -15,17 +15,17 @@ struct simulate_settings {
 static const struct option_row rows[] = {
     INPUT_OPTIONS(struct simulate_settings),
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),
-      "Decides choices among equal nodes (default: 1). The same input\nand seed give the same output.", 0,
+      "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
       INT64_MAX },
     { 0, "percentage-of-nodes-to-score", "N", OPTION_NUMBER, offsetof(struct simulate_settings, percentage),
-      "Overrides the configuration: 100 looks at all nodes, 0 at as\nmany as kube-scheduler does by default.",
+      "Overrides the configuration: 100 looks at all nodes, 0 at as many as kube-scheduler does by default.",
       0, 100 },
     { 0, "group-by", "LABEL", OPTION_TEXT, offsetof(struct simulate_settings, group_by),
-      "Show utilisation per value of this node label (default: zone,\ninstance type, or all nodes as one)." },
+      "Show utilisation per value of this node label (default: zone, instance type, or all nodes as one)." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct simulate_settings, top),
-      "How many groups, reasons and preemptions the table shows\n(default: 20).", 1, 1000000 },
+      "How many groups, reasons and preemptions the table shows (default: 20).", 1, 1000000 },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
-      "Do not ask the extenders of the configuration. They are asked to\nfilter, score and preempt, and "
+      "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never "
       "to bind." },
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
@@ -155,12 +155,12 @@ static int run(int argc, char **argv)
 
 const struct command command_simulate = {
     .name = "simulate",
-    .summary = "Schedules every pending pod, and reports where they go and who waits.",
+    .summary = "Schedules all pending pods: where do they go, and who waits?",
     .usage = "[-f PATH...] [--config FILE] [--seed N] [-o table|json]",
-    .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as\n"
-               "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of\n"
-               "the input add the pods that their controllers would still create. Pods that are\n"
-               "preempted leave at once and come back where a controller would make them again.\n"
+    .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
+               "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "
+               "the input add the pods that their controllers would still create. Pods that are "
+               "preempted leave at once and come back where a controller would make them again. "
                "Nothing is changed anywhere, in no cluster: it is only looked at.",
     .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
                 "  berth simulate -f cluster.json\n"

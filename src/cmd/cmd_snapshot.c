@@ -15,14 +15,14 @@ struct snapshot_settings {
 
 static const struct option_row rows[] = {
     { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct snapshot_settings, kubeconfig),
-      "How to reach the cluster; without it, $KUBECONFIG or\n~/.kube/config." },
+      "How to reach the cluster; without it, $KUBECONFIG or ~/.kube/config." },
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct snapshot_settings, context),
       "Another context than the current one of the kubeconfig." },
     { 0, "anonymize", NULL, OPTION_FLAG, offsetof(struct snapshot_settings, anonymize),
-      "Replace names, labels and images by x1, x2, ..., and leave out\nannotations, messages and addresses. "
-      "What is decided stays the\nsame, up to the names." },
+      "Replace names, labels and images by x01, x02, ..., and leave out annotations, messages and addresses. "
+      "What is decided stays the same, up to the names." },
     { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct snapshot_settings, files),
-      "Objects of a file or folder instead of a cluster, as for\n`berth simulate`: to anonymize what was "
+      "Objects of a file or folder instead of a cluster, as for `berth simulate`: to anonymize what was "
       "saved before." },
 };
 
@@ -152,15 +152,16 @@ static int run(int argc, char **argv)
 const struct command command_snapshot = {
     .name = "snapshot",
     .summary = "Saves what a scheduler sees of a live cluster, for later.",
-    .usage = "[--kubeconfig FILE] [--context NAME] [-f PATH...] [--anonymize] > cluster.yaml",
-    .purpose = "Lists nodes, pods, volumes, claims and all else that decides where pods go, and prints it\n"
-               "as one List that `berth explain`, `berth simulate` and kubectl read. Secrets are not asked\n"
-               "for, and values of environment variables, commands and the like are not in it. The rights\n"
+    .usage = "[--kubeconfig FILE] [--anonymize] > cluster.json\n"
+             "       berth snapshot --anonymize -f PATH... > cluster.json",
+    .purpose = "Lists nodes, pods, volumes, claims and all else that decides where pods go, and prints it "
+               "as one List that `berth explain`, `berth simulate` and kubectl read. Secrets are not asked "
+               "for, and values of environment variables, commands and the like are not in it. The rights "
                "of kube-scheduler's stock role are enough; without one of them nothing is written.",
-    .examples = "  berth snapshot > cluster.yaml\n"
-                "  berth snapshot --anonymize > for-the-bug-report.yaml\n"
-                "  berth snapshot --anonymize -f cluster.yaml > for-the-bug-report.yaml\n"
-                "  berth simulate -f cluster.yaml -f new-deployment.yaml\n",
+    .examples = "  berth snapshot > cluster.json\n"
+                "  berth snapshot --anonymize > for-the-bug-report.json\n"
+                "  berth snapshot --anonymize -f cluster.json > for-the-bug-report.json\n"
+                "  berth simulate -f cluster.json -f new-deployment.yaml\n",
     .options = rows,
     .options_len = ARRAY_SIZE(rows),
     .run = run,

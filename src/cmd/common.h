@@ -26,8 +26,8 @@ struct input_settings {
       "PATH", \
       OPTION_TEXTS, \
       offsetof(settings, input.files), \
-      "Objects: a file (JSON, YAML, several documents, Lists, JSON\n" \
-      "lines), a folder with such files, or - for standard input.\nMay be given again. Without it, the " \
+      "Objects: a file (JSON, YAML, several documents, Lists, JSON " \
+      "lines), a folder with such files, or - for standard input. May be given again. Without it, the " \
       "cluster of the " \
       "kubeconfig." }, \
         { 0, \
@@ -35,7 +35,7 @@ struct input_settings {
           "FILE", \
           OPTION_TEXT, \
           offsetof(settings, input.kubeconfig), \
-          "How to reach the cluster; without it, $KUBECONFIG or\n~/.kube/config." }, \
+          "How to reach the cluster; without it, $KUBECONFIG or ~/.kube/config." }, \
         { 0, \
           "context", \
           "NAME", \
@@ -47,7 +47,7 @@ struct input_settings {
           "FILE", \
           OPTION_TEXT, \
           offsetof(settings, input.config), \
-          "A KubeSchedulerConfiguration; without it, what kube-scheduler\nruns with by default." }, \
+          "A KubeSchedulerConfiguration; without it, what kube-scheduler runs with by default." }, \
         { 'o', \
           "output", \
           "table|json", \

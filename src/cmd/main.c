@@ -1,6 +1,7 @@
 /* main.c: berth, the program: finds the command that argv names and runs it.
  *
  * Exit codes: 0 it was done, 1 it could not be finished (output, memory), 2 the command line or the input is wrong. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,12 +27,11 @@ static void print_overview(FILE *to)
           to);
     for (size_t i = 0; i < commands_len; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs(
-        "\n`berth help COMMAND` teaches a command. A start:\n"
-        "  berth snapshot > cluster.json                    # or: kubectl get nodes,pods,deploy -A -o json\n"
-        "  berth simulate -f cluster.json\n"
-        "  berth explain -f cluster.json NAMESPACE/POD\n",
-        to);
+    fputs("\n`berth help COMMAND` teaches a command. A start:\n"
+          "  berth snapshot > cluster.json   # or: kubectl get nodes,pods -A -o json\n"
+          "  berth simulate -f cluster.json\n"
+          "  berth explain -f cluster.json NAMESPACE/POD\n",
+          to);
 }
 
 static int unknown_command(const char *name)
@@ -47,6 +47,13 @@ static int unknown_command(const char *name)
     return 2;
 }
 
+static int surplus_word(const struct command *command, const char *word)
+{
+    fprintf(stderr, "berth: %s does not know what to do with \"%s\"\nTry `berth %s --help`.\n", command->name,
+            word, command->name);
+    return 2;
+}
+
 static int run_version(int argc, char **argv)
 {
     struct {
@@ -56,6 +63,8 @@ static int run_version(int argc, char **argv)
     int r = options_start(&command_version, argc, argv, &settings, &words);
     if (r >= 0)
         return r;
+    if (words.list.len)
+        return surplus_word(&command_version, words.list.items[0]);
     puts("berth " BERTH_VERSION " (decides as kube-scheduler v1.36)");
     return 0;
 }
@@ -77,6 +86,8 @@ static int run_help(int argc, char **argv)
     const struct command *command = command_find(words.list.items[0]);
     if (!command)
         return unknown_command(words.list.items[0]);
+    if (words.list.len > 1)
+        return surplus_word(&command_help, words.list.items[1]);
     options_help(command, &page);
     fputs(page.text, stdout);
     return 0;
@@ -123,7 +134,9 @@ int main(int argc, char **argv)
     if (!command)
         return unknown_command(name);
     int code = command->run(argc - 1, argv + 1);
-    if (fflush(stdout) != 0 && code == 0)
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
+        fprintf(stderr, "berth: standard output can not be written: %s\n", strerror(errno));
         return 1;
+    }
     return code;
 }

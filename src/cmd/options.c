@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS_MAX = 32, VALUE_HELP = 1000, VALUE_FIRST = 1001, HELP_COLUMN = 30 };
+#include "base/term.h"
+
+enum { ROWS_MAX = 32, VALUE_HELP = 1000, VALUE_FIRST = 1001 };
+/* Where the texts of options begin; how wide a page is where nobody says, and at most. */
+enum { HELP_COLUMN = 28, PAGE_WIDTH = 80, PAGE_WIDTH_MAX = 100 };
 
 const struct command *command_find(const char *name)
 {
@@ -201,8 +205,11 @@ enum parsed options_parse(const struct command *command, int argc, char **argv, 
 
 /* ---- help ---- */
 
-static void help_row(const struct option_row *row, struct strbuf *out)
+static void help_row(const struct option_row *row, const struct term *page)
 {
+    struct strbuf *out = page->out;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct term lines = { .out = &text, .width = page->width };
     size_t start = out->len;
     if (row->letter)
         strbuf_printf(out, "  -%c, --%s", row->letter, row->name);
@@ -215,12 +222,19 @@ static void help_row(const struct option_row *row, struct strbuf *out)
         strbuf_putc(out, '\n');
         used = 0;
     }
-    for (const char *line = row->help; line; used = 0) {
-        const char *end = strchr(line, '\n');
-        strbuf_printf(out, "%*s", (int)(HELP_COLUMN - used), "");
-        strbuf_add(out, line, end ? (size_t)(end - line) : strlen(line));
-        strbuf_putc(out, '\n');
-        line = end ? end + 1 : NULL;
+    term_wrap(&lines, HELP_COLUMN, str_from(row->help));
+    strbuf_puts(out, text.text + used); /* of the first line's indentation */
+}
+
+/* An empty line stands before each paragraph. */
+static void help_paragraphs(const char *text, struct term *page)
+{
+    while (text) {
+        const char *end = strstr(text, "\n\n");
+        struct str all = str_from(text);
+        strbuf_putc(page->out, '\n');
+        term_wrap(page, 0, end ? str_slice(all, 0, (size_t)(end - text)) : all);
+        text = end ? end + 2 : NULL;
     }
 }
 
@@ -231,14 +245,15 @@ void options_help(const struct command *command, struct strbuf *out)
         return;
     }
     static const struct option_row help = { 'h', "help", NULL, OPTION_FLAG, 0, "Show this page.", 0, 0 };
+    struct term page = term_stdout(out);
+    page.width = page.folds ? MIN(page.width, (unsigned)PAGE_WIDTH_MAX) : PAGE_WIDTH;
     strbuf_printf(out, "%s\n\nusage: berth %s%s%s\n", command->summary, command->name,
                   command->usage[0] ? " " : "", command->usage);
-    if (command->purpose)
-        strbuf_printf(out, "\n%s\n", command->purpose);
+    help_paragraphs(command->purpose, &page);
     strbuf_puts(out, "\noptions:\n");
     for (size_t i = 0; i < command->options_len; i++)
-        help_row(&command->options[i], out);
-    help_row(&help, out);
+        help_row(&command->options[i], &page);
+    help_row(&help, &page);
     if (command->examples)
         strbuf_printf(out, "\nexamples:\n%s", command->examples);
 }

@@ -26,7 +26,7 @@ struct option_row {
     const char *argument; /* how help calls it; OPTION_CHOICE: the words, with | between them */
     enum option_kind kind;
     size_t offset;
-    const char *help; /* lines after the first are indented by help */
+    const char *help; /* help breaks it into lines */
     int64_t min, max;
 };
 
@@ -38,7 +38,7 @@ struct command {
     const char *name;
     const char *summary; /* one line */
     const char *usage;   /* what stands behind "berth NAME " */
-    const char *purpose; /* a paragraph or two */
+    const char *purpose; /* a paragraph or two, an empty line between them; help breaks them into lines */
     const char *examples;
     const struct option_row *options;
     size_t options_len;

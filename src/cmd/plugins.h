@@ -25,7 +25,7 @@ struct plugin_settings {
       "FILE.so", \
       OPTION_TEXTS, \
       offsetof(settings, member.files), \
-      "Load the plugins of a shared object; the configuration enables\nthem. May be given again." }, \
+      "Load the plugins of a shared object; the configuration enables them. May be given again." }, \
         { 0, \
           "plugin-dir", \
           "DIR", \

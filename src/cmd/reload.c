@@ -134,12 +134,13 @@ static void discard(struct reload *reload, struct config_generation *generation)
 }
 
 /* ---- what came of it ---- */
+/* The counter is the last: who sees it change finds the others as they belong to it. */
 static void count(struct reload *reload, enum reload_result result)
 {
-    counter_add(reload->results[result], 1);
     gauge_set(reload->success, result != RELOAD_REFUSED);
     if (result == RELOAD_APPLIED)
         gauge_set(reload->success_at, (double)time(NULL));
+    counter_add(reload->results[result], 1);
 }
 
 static void refuse(struct reload *reload, const struct error *err)

@@ -14,9 +14,12 @@ static const char *advice(const struct error *err)
     } known[] = {
         { "certificate", "--insecure-skip-tls-verify does not check it" },
         { "connect to", "is a berth scheduler running there? --server URL names another one" },
-        { "system:anonymous", "--kubeconfig FILE says who asks" },
+        { "system:anonymous",
+          "--kubeconfig FILE says who asks, and the scheduler knows who that is if it was started with "
+          "--authentication-kubeconfig and --authorization-kubeconfig" },
         { "cannot get path",
-          "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\"] and verbs: [get] would allow it" },
+          "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\"] and verbs: [get] would allow it, if the "
+          "scheduler was started with --authorization-kubeconfig" },
         { "page not found", "that is no berth scheduler" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)

@@ -133,6 +133,21 @@ static uint32_t choose_resources(const struct cluster *cluster, const group_vec 
     return len;
 }
 
+/* What the groups are stands beside the headings, or above them where the screen is narrow. */
+static void print_usage_heading(struct term *term, const char *label, size_t group_width, size_t name_width)
+{
+    enum { BARS = sizeof("    BEFORE                  AFTER                     by ") - 1 };
+    bool beside = label && 2 + group_width + name_width + BARS + strlen(label) <= term->width;
+    strbuf_putc(term->out, '\n');
+    if (label && !beside)
+        term_paint(term, PAINT_DIM, "  by %s\n", label);
+    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s AFTER", (int)group_width, "NODES", (int)name_width,
+               "IN USE", "BEFORE");
+    if (beside)
+        term_paint(term, PAINT_DIM, "%20sby %s", "", label);
+    strbuf_putc(term->out, '\n');
+}
+
 static void print_usage(const struct simulation *simulation, const struct simulate_view *view,
                         struct term *term)
 {
@@ -148,12 +163,7 @@ static void print_usage(const struct simulation *simulation, const struct simula
         group_width = MAX(group_width, text_width(group->name));
     for (uint32_t i = 0; i < len; i++)
         name_width = MAX(name_width, (size_t)cluster->resource_names.items[resources[i]].len);
-    strbuf_putc(term->out, '\n');
-    term_paint(term, PAINT_BOLD, "  %-*s  %-*s  %-24s AFTER", (int)group_width, "NODES", (int)name_width,
-               "IN USE", "BEFORE");
-    if (label)
-        term_paint(term, PAINT_DIM, "%20sby %s", "", label);
-    strbuf_putc(term->out, '\n');
+    print_usage_heading(term, label, group_width, name_width);
     size_t shown = MIN(groups.len, (size_t)view->top);
     for (size_t g = 0; g < shown; g++)
         for (uint32_t i = 0; i < len; i++) {

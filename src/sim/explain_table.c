@@ -281,7 +281,7 @@ static void print_preemption(const struct explanation *explanation, struct term 
         term_wrap(term, 2, found->message);
         return;
     }
-    strbuf_printf(term->out, "Pods of lower priority can make room for it on %s node%s",
+    strbuf_printf(term->out, "Pods of lower priority can make room on %s node%s",
                   grouped(found->candidates_len), found->candidates_len == 1 ? "" : "s");
     strbuf_printf(term->out, "; %s would be chosen:\n",
                   found->candidates_len == 1 ? "it"

@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
             file.write(content)
         return self.path(name)
 
-    def berth(self, *args, stdin=b"", env=None, timeout=60):
+    def berth(self, *args, stdin=b"", env=None, timeout=240):
         if isinstance(stdin, str):
             stdin = stdin.encode()
         environment = {"PATH": os.environ.get("PATH", ""), **(env or {})}

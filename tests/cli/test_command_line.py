@@ -1,10 +1,42 @@
 """The command line itself: help that teaches, and mistakes that end in one sentence."""
+import contextlib
+import http.server
+import json
+import os
 import re
 import shutil
 import subprocess
+import threading
 import unittest
 
 import cli
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+@contextlib.contextmanager
+def scheduler_that_says(code, answer):
+    """A server that gives this answer to every question, and its address."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(answer).encode()
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield "http://127.0.0.1:%d" % server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class Help(cli.Case):
@@ -36,9 +68,20 @@ class Help(cli.Case):
             self.assertIn(option, page)
 
     def test_pages_fit_a_narrow_terminal(self):
-        for name in ("explain", "simulate"):
-            for line in self.berth("help", name).out.splitlines():
-                self.assertLessEqual(len(line), 100, line)
+        overview = self.berth("help").out
+        names = re.findall(r"^  (\w+) +\w", overview.split("\n\n")[2], re.M)
+        self.assertIn("replay", names)
+        pages = [overview] + [self.berth("help", name).out for name in names if name != "scheduler"]
+        for line in "\n".join(pages).splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_pages_are_as_wide_as_the_terminal(self):
+        for columns, widest in (60, 60), (90, 90), (200, 100):
+            page = self.berth("help", "explain", env={"COLUMNS": str(columns)}).out
+            texts = page[:page.index("examples:")].split("\n\n", 2)[2].splitlines()
+            self.assertLessEqual(max(map(len, texts)), widest)
+            self.assertGreater(max(map(len, texts)), widest - 10)
+        self.assertEqual(re.sub(r"\s+", " ", page), re.sub(r"\s+", " ", self.berth("help", "explain").out))
 
     def test_version(self):
         for args in (["version"], ["--version"]):
@@ -75,7 +118,8 @@ class Mistakes(cli.Case):
     def test_words(self):
         self.refuse(self.berth("explain", "-f", "x"), "one pod")
         self.refuse(self.berth("explain", "-f", "x", "a/b", "c/d"), "one pod")
-        self.refuse(self.berth("simulate", "-f", "x", "extra"), "extra")
+        for command in (["simulate", "-f", "x"], ["version"], ["help", "explain"]):
+            self.refuse(self.berth(*command, "extra"), command[0] + " does not know", "\"extra\"", "--help`")
 
     def test_options_after_words(self):
         path = self.write("c.json", [cli.node("n"), cli.pod("p")])
@@ -83,14 +127,14 @@ class Mistakes(cli.Case):
 
     def test_full_device(self):
         path = self.write("c.json", [cli.node("n"), cli.pod("p")])
-        import os
-        import subprocess
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([cli.BERTH, "simulate", "-f", path], stdout=full, stderr=subprocess.PIPE, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"standard output", done.stderr)
+        for args in (["simulate", "-f", path], ["snapshot", "-f", path], ["completion", "bash"], ["help"], ["version"],
+                     ["explain", "--help"], ["scheduler", "--help"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([cli.BERTH, *args], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual((args, done.returncode, done.stderr),
+                             (args, 1, b"berth: standard output can not be written: No space left on device\n"))
 
     def test_the_beginning_of_a_name_is_enough_for_a_hint(self):
         self.refuse(self.berth("expl"), "did you mean explain?")
@@ -104,11 +148,73 @@ class Mistakes(cli.Case):
                 "2026-11-15T10:30+02:00":
             self.refuse(self.berth("replay", "--until", text, "none"), "can not read none")
 
+    def test_what_a_scheduler_refuses(self):
+        """Who is not known, or may not ask, is told what would help."""
+        answers = {"system:anonymous": ["--kubeconfig FILE", "--authentication-kubeconfig", "--authorization-kubeconfig"],
+                   "jane": ["a ClusterRole with nonResourceURLs", "/debug/berth/*", "--authorization-kubeconfig"]}
+        for user, words in answers.items():
+            with scheduler_that_says(403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
+                                           "message": 'forbidden: User "%s" cannot get path "/x"' % user}) as url:
+                for command in (["queue"], ["explain", "p"]):
+                    result = self.berth(*command, "--server", url)
+                    self.assertEqual((result.code, result.out, result.err.count("\n")), (1, "", 1))
+                    for word in ["berth: " + url + ": the answer is 403", user, *words]:
+                        self.assertIn(word, result.err)
+
     def test_where_no_scheduler_runs(self):
         for command in (["queue"], ["explain", "p"]):
             result = self.berth(*command, "--server", "127.0.0.1:1")
             self.assertEqual((result.code, result.out), (1, ""))
             self.assertRegex(result.err, r"^berth: https://127\.0\.0\.1:1: .*; is a berth scheduler running there\?")
+
+
+class Documents(cli.Case):
+    def test_feature_gates_that_can_not_be_changed_are_named(self):
+        """docs/OPERATING.md names the gates that differ from kube-scheduler's, and no others."""
+        with open(os.path.join(ROOT, "src", "config", "features.def"), encoding="utf-8") as file:
+            fixed = re.findall(r"^FEATURE\((\w+), (true|false), \w+, false, FIXED\)", file.read(), re.M)
+        with open(os.path.join(ROOT, "docs", "OPERATING.md"), encoding="utf-8") as file:
+            said = file.read().split("- **Feature gates.**")[1].split("All others")[0]
+        off, on = said.split("These can not be turned off:")
+        for text, default in (off, "false"), (on, "true"):
+            self.assertEqual(re.findall(r"`(\w+)`", text), sorted(name for name, value in fixed if value == default))
+        for name, value in fixed:
+            other = "false" if value == "true" else "true"
+            result = self.berth("scheduler", "--feature-gates=%s=%s" % (name, other))
+            self.refuse(result, "cannot set feature gate %s to %s: berth does not support that" % (name, other))
+
+
+    def example(self, name):
+        with open(os.path.join(ROOT, "examples", "deploy", name), encoding="utf-8") as file:
+            return file.read()
+
+    def config_of(self, *flags):
+        """The configuration in effect with these flags."""
+        result = self.berth("scheduler", *flags, "--write-config-to", self.path("in-effect.yaml"))
+        self.assertEqual(result.code, 0, result.err)
+        with open(self.path("in-effect.yaml"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_static_pod(self):
+        kubeconfig = self.write("scheduler.conf", json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443"}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
+        flags = re.findall(r"^    - (--\S+)$", self.example("kube-scheduler.yaml"), re.M)
+        self.assertEqual(len(flags), 5)
+        config = self.config_of(*[flag.replace("/etc/kubernetes/scheduler.conf", kubeconfig) for flag in flags])
+        self.assertIn("leaderElect: true", config)
+        self.assertIn("kubeconfig: " + kubeconfig, config)
+
+    def test_deployment(self):
+        """Its configuration is a good one, and names the lease that its role allows."""
+        text = self.example("deployment.yaml")
+        written = text.split("scheduler.yaml: |\n")[1].split("---")[0].replace("\n    ", "\n").removeprefix("    ")
+        config = self.config_of("--config", self.write("scheduler.yaml", written))
+        self.assertIn("schedulerName: berth\n", config)
+        self.assertIn("resourceName: berth\n", config)
+        self.assertIn("resources: [leases], resourceNames: [berth]", text)
 
 
 class Completion(cli.Case):

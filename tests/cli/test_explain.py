@@ -234,8 +234,24 @@ class Table(cli.Case):
     def test_width_follows_columns(self):
         objects = [cli.node("n%d" % i, cpu="1", taints=[{"key": "k%d" % i, "effect": "NoSchedule"}] if i % 2 else None)
                    for i in range(4)] + [cli.pod("p", cpu="2")]
-        for line in self.table(objects, "p", env={"COLUMNS": "80"}).split("REJECTED")[0].splitlines():
+        for line in self.table(objects, "p", env={"COLUMNS": "80"}).splitlines():
             self.assertLessEqual(len(line), 80)
+
+    def test_wide_cells_go_on_below_themselves_on_a_screen(self):
+        wants = {"example.com/%s" % name: "1" for name in ("first", "second", "third", "fourth")}
+        pod = cli.pod("p")
+        pod["spec"]["containers"][0]["resources"] = {"requests": wants, "limits": wants}
+        objects = [cli.node("a"), cli.node("another-node"), pod]
+        reasons = ["Insufficient " + name for name in sorted(wants)]
+        screen = self.table(objects, "p", env={"COLUMNS": "80"}).split("REJECTED")[1].splitlines()
+        below = screen[0].index("WHY") + len("REJECTED")  # what stood before the heading was cut off
+        self.assertRegex(screen[1], r"^ +2  NodeResourcesFit  Insufficient \S+, .*  a$")
+        self.assertEqual(screen[2][:below].strip(), "")
+        column = " ".join(line[below + 2:].removesuffix("  a").strip() for line in screen[1:5] if line)
+        for reason in reasons:
+            self.assertIn(reason, column)
+        self.assertLessEqual(max(map(len, screen)), 80)
+        self.assertIn(", ".join(reasons) + "  a\n", self.table(objects, "p"))
 
     def test_no_terminal_codes_from_names(self):
         evil = cli.pod("p", cpu="2", nodeSelector={"a": "b"})

@@ -78,8 +78,8 @@ class Report(cli.Case):
 
 
 class Table(cli.Case):
-    def table(self, objects, *args):
-        result = self.berth("simulate", "-f", self.write("c.json", objects), "--no-timing", *args)
+    def table(self, objects, *args, env=None):
+        result = self.berth("simulate", "-f", self.write("c.json", objects), "--no-timing", *args, env=env)
         self.assertEqual(result.code, 0, result.err)
         return result.out
 
@@ -98,6 +98,15 @@ class Table(cli.Case):
         text = self.table(nodes, "--group-by", "pool")
         for words in ("by pool", "x  ", "y  ", "(none)"):
             self.assertIn(words, text)
+
+    def test_a_narrow_screen(self):
+        nodes = [cli.node("node-%d" % i, labels={"example.com/a-pool-with-a-long-name": "pool-%d" % (i % 3)})
+                 for i in range(6)]
+        arguments = [*nodes, cli.pod("huge", cpu="999")], "--group-by", "example.com/a-pool-with-a-long-name"
+        text = self.table(*arguments, env={"COLUMNS": "80"})
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertIn("\n  by example.com/a-pool-with-a-long-name\n  NODES   IN USE", text)
+        self.assertRegex(self.table(*arguments), r"\n  NODES   IN USE .* AFTER +by example.com/a-pool-with")
 
     def test_one_group(self):
         self.assertIn("all nodes", self.table([cli.node("a")]))

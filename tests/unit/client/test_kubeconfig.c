@@ -267,7 +267,7 @@ static void test_in_cluster(void **state _unused_)
     struct kube_source source = { .service_account_dir = sa };
     struct loaded l = load(&source);
     assert_true(l.r < 0);
-    assert_non_null(strstr(l.err.text, "no cluster to talk to: give --kubeconfig or --master"));
+    assert_non_null(strstr(l.err.text, "no cluster to talk to: give --kubeconfig, or run in a pod"));
     loaded_release(&l);
 
     setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);

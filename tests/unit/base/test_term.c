@@ -1,0 +1,102 @@
+/* Tables and wrapped text: as wide as a screen, no wider, and nothing torn apart. */
+#include "support/test.h"
+
+#include "base/term.h"
+
+struct table_case {
+    const char *name;
+    unsigned width; /* 0: no screen */
+    unsigned columns;
+    const char *cells[12]; /* "<" in front: at the right */
+    const char *want;
+};
+
+static const struct table_case table_cases[] = {
+    { "columns line up, and lines end with a letter",
+      0,
+      3,
+      { "NAME", "<N", "NOTE", "a", "<10", "", "bcdef", "<7", "x y" },
+      "  NAME    N  NOTE\n  a      10\n  bcdef   7  x y\n" },
+    { "no screen: nothing is folded",
+      0,
+      2,
+      { "WHO", "WHY", "somebody", "one two three four five six seven eight nine ten eleven twelve thirteen" },
+      "  WHO       WHY\n"
+      "  somebody  one two three four five six seven eight nine ten eleven twelve thirteen\n" },
+    { "it fits by one", 22, 2, { "A", "B", "a", "one two three fou" }, "  A  B\n  a  one two three fou\n" },
+    { "it does not fit by one",
+      21,
+      2,
+      { "A", "B", "a", "one two three fou" },
+      "  A  B\n  a  one two three\n     fou\n" },
+    { "the widest is folded, what stands behind it stays in its column",
+      40,
+      3,
+      { "N", "WHY", "SUCH AS", "<1", "some words that make up a cell", "node-1", "<2", "short", "node-2" },
+      "  N  WHY                         SUCH AS\n"
+      "  1  some words that make up a   node-1\n"
+      "     cell\n"
+      "  2  short                       node-2\n" },
+    { "two columns",
+      44,
+      2,
+      { "LEFT", "RIGHT", "aaa bbb ccc ddd eee fff ggg hhh", "aaa bbb ccc ddd eee fff ggg hhh iii jjj" },
+      "  LEFT                      RIGHT\n"
+      "  aaa bbb ccc ddd eee fff   aaa bbb ccc ddd\n"
+      "  ggg hhh                   eee fff ggg hhh\n"
+      "                            iii jjj\n" },
+    { "words stay whole, and the others aligned",
+      30,
+      3,
+      { "NAME", "<N", "AT", "a-name-that-is-longer-than-most", "<1", "one two three four", "b", "<2", "x" },
+      "  NAME                             N  AT\n"
+      "  a-name-that-is-longer-than-most  1  one two three\n"
+      "                                      four\n"
+      "  b                                2  x\n" },
+    { "letters are counted, not bytes",
+      24,
+      2,
+      { "A", "B", "µ", "µµµµµ µµµµµ µµµµµµ" },
+      "  A  B\n  µ  µµµµµ µµµµµ µµµµµµ\n" },
+};
+
+static void test_tables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(table_cases); i++) {
+        const struct table_case *c = &table_cases[i];
+        struct strbuf out = { 0 };
+        struct term term = { .out = &out, .width = c->width ? c->width : TERM_WIDTH_FILE, .folds = c->width };
+        struct grid grid = { .columns = c->columns };
+        for (size_t n = 0; n < ARRAY_SIZE(c->cells) && c->cells[n]; n++) {
+            bool right = c->cells[n][0] == '<';
+            grid_cell(&grid, right, PAINT_NONE, "%s", c->cells[n] + right);
+        }
+        grid_print(&grid, &term, 2);
+        if (strcmp(out.text, c->want) != 0)
+            fail_msg("%s:\n%swanted:\n%s", c->name, out.text, c->want);
+        grid_release(&grid);
+        strbuf_release(&out);
+    }
+}
+
+static void test_wrapped_text(void **state)
+{
+    (void)state;
+    struct strbuf out = { 0 };
+    struct term term = { .out = &out, .width = 30 };
+    term_wrap(&term, 4, STR("what would not fit on one line goes on below, at the indentation"));
+    assert_string_equal(out.text, "    what would not fit on one\n"
+                                  "    line goes on below, at the\n"
+                                  "    indentation\n");
+    strbuf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_wrapped_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
