@@ -124,12 +124,12 @@ func TestTerminates(t *testing.T) {
 	e.tight(200)
 	p := e.start(fast...)
 	l := e.load(200, 100)
-	e.progress(20)
+	l.progress(20)
 	took, err := p.Terminate(patience)
 	e.must(err)
 	t.Logf("ended %v after SIGTERM, %s", took.Round(time.Millisecond), p.Exit())
 	e.start(fast...)
-	e.finished(l)
+	l.finished()
 	e.blameless()
 }
 

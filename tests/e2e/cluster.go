@@ -262,9 +262,10 @@ func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	if c.opts.Controllers {
 		without = "TaintNodesByCondition"
 	}
+	// Which address others would reach it by is nobody's business here, and without one it looks for a network.
 	argv := []string{c.part("kube-apiserver"), "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", c.etcd),
-		"--secure-port", fmt.Sprint(c.api), "--bind-address", "127.0.0.1", "--cert-dir", c.path("certs"),
-		"--token-auth-file", "tokens.csv", "--client-ca-file", "ca.crt", "--authorization-mode", "RBAC",
+		"--secure-port", fmt.Sprint(c.api), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--cert-dir", c.path("certs"), "--token-auth-file", "tokens.csv", "--client-ca-file", "ca.crt", "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", "sa.key",
 		"--service-account-signing-key-file", "sa.key", "--service-cluster-ip-range", "10.0.0.0/16",
 		"--endpoint-reconciler-type", "none", "--allow-privileged", "--disable-admission-plugins", without}

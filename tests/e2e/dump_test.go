@@ -111,13 +111,20 @@ func (e *env) dump(p *Proc) dumped {
 	return e.readDump(nodes[0], queue[0])
 }
 
-// mismatches is what the comparison says, once it has ended.
+// mismatches is what the comparison says, once it has ended: the last one, should several dumps have been asked for.
 func (e *env) mismatches(p *Proc) (found []map[string]string) {
 	e.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		text, err := os.ReadFile(p.Log)
 		e.must(err)
-		if all := readDumpLines(string(text)); len(dumpLines(all, "Cache comparer finished")) > 0 {
+		all := readDumpLines(string(text))
+		for i, line := range slices.Backward(all) {
+			if line.message == "Cache comparer started" {
+				all = all[i:]
+				break
+			}
+		}
+		if len(dumpLines(all, "Cache comparer finished")) > 0 {
 			for _, line := range dumpLines(all, "Cache mismatch") {
 				found = append(found, line.values)
 			}

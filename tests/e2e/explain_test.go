@@ -130,10 +130,10 @@ func TestExplainServer(t *testing.T) {
 
 	t.Run("bound", func(t *testing.T) {
 		var small explained
-		e.await("the binding is remembered", func() bool {
+		e.becomes("the binding is remembered", func() bool {
 			small = admin.json("default/small")
 			return len(small.Attempts) == 1 && small.Attempts[0].Outcome == "bound"
-		}, "small")
+		})
 		if small.State != "bound" || small.Node != "node-0" || small.Attempts[0].Node != "node-0" {
 			t.Errorf("small: %+v", small)
 		}

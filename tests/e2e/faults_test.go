@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,25 +20,31 @@ import (
 // fast lifts the client's limits, so that a burst is bound as fast as it can be.
 var fast = []string{"--kube-api-qps", "1000", "--kube-api-burst", "1000"}
 
-// load creates pods in the background, so many per second, and goes on when the API server is away.
+// load creates pods in the background, so many per second, and goes on when the API server is away. It is ahead of what is
+// waited for by a few only: whenever the test gets on, however late, there is work left for the scheduler.
 type load struct {
+	*env
 	done  chan struct{}
 	count int
+	most  atomic.Int64 // how many may be there by now
 	err   error
 }
 
 func (e *env) load(count, perSecond int, mods ...PodMod) *load {
-	l := &load{done: make(chan struct{}), count: count}
+	l := &load{env: e, done: make(chan struct{}), count: count}
 	go func() {
 		defer close(l.done)
 		tick := time.NewTicker(time.Second / time.Duration(perSecond))
 		defer tick.Stop()
-		for i := range count {
-			<-tick.C
+		for i := 0; i < count && e.ctx.Err() == nil; {
+			if <-tick.C; int64(i) >= l.most.Load() {
+				continue
+			}
 			pod := NewPod(fmt.Sprintf("pod-%d", i), append([]PodMod{Requests("cpu", "100m", "memory", "64Mi")}, mods...)...)
 			if l.err = e.insist(pod); l.err != nil {
 				return
 			}
+			i++
 		}
 	}()
 	return l
@@ -66,8 +73,10 @@ func (e *env) insistOn(do func() error) error {
 }
 
 // finished waits until the load is created and bound to the last pod.
-func (e *env) finished(l *load) {
+func (l *load) finished() {
+	e := l.env
 	e.Helper()
+	l.most.Store(int64(l.count))
 	<-l.done
 	e.must(l.err)
 	if err := e.within(2*patience, func() bool { return e.o.Bound() >= l.count }); err != nil {
@@ -105,22 +114,31 @@ func (e *env) boundOnce(since int, l *load) {
 }
 
 // progress waits for so many more bindings.
-func (e *env) progress(more int) {
-	e.Helper()
-	goal := e.o.Bound() + more
-	e.await(fmt.Sprintf("%d more pods are bound", more), func() bool { return e.o.Bound() >= goal })
+func (l *load) progress(more int) {
+	l.Helper()
+	goal := min(l.o.Bound()+more, l.count)
+	l.most.Store(int64(goal + l.count/20))
+	l.await(fmt.Sprintf("%d more pods are bound", more), func() bool { return l.o.Bound() >= goal })
 }
 
-// recovery prints how long it takes from now until the next binding. berth promises to be back within a second; a busy
-// machine is granted three.
-func (e *env) recovery(what string) {
-	e.Helper()
-	began := time.Now()
-	e.progress(1)
-	took := time.Since(began)
-	fmt.Printf("%s: the next binding came after %v (%s)\n", what, took.Round(time.Millisecond), e.sched)
-	if e.sched == "berth" && took > 3*time.Second {
-		e.Errorf("%s: the next binding came after %v", what, took)
+// recovers lets something befall a scheduler at work, and prints how long it takes from then until the next binding. berth
+// promises to be back within a second; a busy machine is granted three, and two more attempts, as it may stand still.
+func (l *load) recovers(what string, strike func()) {
+	l.Helper()
+	for attempt := 1; ; attempt++ {
+		l.progress(50)
+		strike()
+		began := time.Now()
+		l.progress(1)
+		took := time.Since(began)
+		fmt.Printf("%s: the next binding came after %v (%s)\n", what, took.Round(time.Millisecond), l.sched)
+		if l.sched != "berth" || took <= 3*time.Second {
+			return
+		}
+		if attempt == 3 {
+			l.Errorf("%s: the next binding came after %v, and no sooner in two attempts before", what, took)
+			return
+		}
 	}
 }
 
@@ -164,11 +182,11 @@ func TestSchedulerIsKilledInABurst(t *testing.T) {
 	p := e.start(fast...)
 	l := e.load(600, 100)
 	for range 5 {
-		e.progress(60)
+		l.progress(60)
 		p.Kill()
 		p = e.start(fast...)
 	}
-	e.finished(l)
+	l.finished()
 	e.boundOnce(len(before), l)
 	e.faultless()
 	e.running(p)
@@ -179,12 +197,12 @@ func TestSchedulerIsPausedInABurst(t *testing.T) {
 	e.tight(300)
 	p := e.start(fast...)
 	l := e.load(300, 100)
-	e.progress(50)
-	p.Pause()
-	time.Sleep(3 * time.Second) // a fault needs its time; nothing is waited for here
-	p.Resume()
-	e.recovery("scheduler paused for 3 s")
-	e.finished(l)
+	l.recovers("scheduler paused for 3 s", func() {
+		p.Pause()
+		time.Sleep(3 * time.Second) // a fault needs its time; nothing is waited for here
+		p.Resume()
+	})
+	l.finished()
 	e.faultless()
 	e.running(p)
 }
@@ -195,12 +213,12 @@ func TestAPIServerIsRestarted(t *testing.T) {
 	p := e.start(fast...)
 	l := e.load(600, 100)
 	for range 2 {
-		e.progress(50)
-		e.c.KillAPI()
-		e.must(e.c.RestartAPI(e.ctx))
-		e.recovery("API server restarted")
+		l.recovers("API server restarted", func() {
+			e.c.KillAPI()
+			e.must(e.c.RestartAPI(e.ctx))
+		})
 	}
-	e.finished(l)
+	l.finished()
 	e.faultless()
 	e.running(p)
 }
@@ -215,13 +233,13 @@ func TestAPIServerIsPaused(t *testing.T) {
 		pauses = pauses[:1]
 	}
 	for _, pause := range pauses {
-		e.progress(50)
-		e.c.PauseAPI()
-		time.Sleep(pause)
-		e.c.ResumeAPI()
-		e.recovery(fmt.Sprintf("API server paused for %v", pause))
+		l.recovers(fmt.Sprintf("API server paused for %v", pause), func() {
+			e.c.PauseAPI()
+			time.Sleep(pause)
+			e.c.ResumeAPI()
+		})
 	}
-	e.finished(l)
+	l.finished()
 	e.faultless()
 	e.running(p)
 }
@@ -235,20 +253,22 @@ func TestPartition(t *testing.T) {
 	e.tight(600)
 	p := e.startAt("scheduler", relay.Addr, fast...)
 	l := e.load(600, 100)
-	e.progress(50)
-	relay.Cut()
-	e.recovery("connections cut")
-	e.progress(50)
-	relay.Hold()
-	time.Sleep(5 * time.Second)
-	relay.Heal()
-	e.recovery("connections held back for 5 s")
-	e.progress(50)
-	relay.Hold()
-	time.Sleep(5 * time.Second)
-	relay.Cut()
-	e.recovery("connections held back for 5 s, then cut")
-	e.finished(l)
+	pause := 5 * time.Second
+	if testing.Short() {
+		pause = 2 * time.Second
+	}
+	l.recovers("connections cut", relay.Cut)
+	l.recovers(fmt.Sprintf("connections held back for %v", pause), func() {
+		relay.Hold()
+		time.Sleep(pause)
+		relay.Heal()
+	})
+	l.recovers(fmt.Sprintf("connections held back for %v, then cut", pause), func() {
+		relay.Hold()
+		time.Sleep(pause)
+		relay.Cut()
+	})
+	l.finished()
 	e.faultless()
 	e.running(p)
 }
@@ -264,12 +284,12 @@ func TestBerthGivesNoRoomAwayTwice(t *testing.T) {
 	p := e.startAt("scheduler", relay.Addr, fast...)
 	l := e.load(400, 100)
 	for range 8 {
-		e.progress(20)
+		l.progress(20)
 		relay.HoldAnswers()
 		time.Sleep(200 * time.Millisecond) // a fault needs its time
 		relay.Cut()
 	}
-	e.finished(l)
+	l.finished()
 	e.blameless()
 	e.running(p)
 }

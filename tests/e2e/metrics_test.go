@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // family is one metric of a page of metrics, with all its labels.
@@ -128,7 +127,7 @@ func isOther(value string) bool {
 }
 
 var scraper = &http.Client{
-	Timeout:   10 * time.Second,
+	Timeout:   patience,
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 }
 

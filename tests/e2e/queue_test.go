@@ -135,8 +135,9 @@ var wakes = []wake{
 		trigger: func(e *env, round string) { e.patchPod("pod-"+round, `{"metadata":{"labels":{"app":"other"}}}`) }},
 }
 
-// run makes a pod, waits until it is refused, makes it fit, and says how long it took until the binding was seen.
-func (w *wake) run(e *env, round string) time.Duration {
+// run makes a pod, waits until it is refused, makes it fit, and says how long it took until the binding was seen, and how much
+// of that the API server needed for what makes it fit.
+func (w *wake) run(e *env, round string) (took, wrote time.Duration) {
 	e.Helper()
 	name := "pod-" + round
 	if w.arrange != nil {
@@ -150,12 +151,14 @@ func (w *wake) run(e *env, round string) time.Duration {
 	e.pod(name, "is refused", func(p *v1.Pod) bool { c := scheduled(p); return c != nil && c.Status == v1.ConditionFalse })
 	began := time.Now()
 	w.trigger(e, round)
+	wrote = time.Since(began)
 	e.boundTo(name, round)
-	return e.o.Pod(key(name)).BoundAt.Sub(began)
+	return e.o.Pod(key(name)).BoundAt.Sub(began), wrote
 }
 
 // Every kind of event that can help a pod wakes it, and soon. berth means to need 100 ms at the median, which bench-live
-// measures; here a busy machine is granted five times as much.
+// measures; here a busy machine is granted five times as much, and one on which the API server needs long for a single write
+// ten times that.
 func TestEventsWakePods(t *testing.T) {
 	const rounds = 3
 	e := shared(t)
@@ -168,13 +171,14 @@ func TestEventsWakePods(t *testing.T) {
 		}
 	}
 	e.start("--kube-api-qps", "500", "--kube-api-burst", "500")
-	var all []time.Duration
+	var all, writes []time.Duration
 	for _, w := range wakes {
 		t.Run(w.name, func(t *testing.T) {
 			sub := *e
 			sub.T = t
 			for i := range rounds {
-				all = append(all, w.run(&sub, fmt.Sprintf("%s-%d", w.name, i)))
+				took, wrote := w.run(&sub, fmt.Sprintf("%s-%d", w.name, i))
+				all, writes = append(all, took), append(writes, wrote)
 			}
 			t.Logf("bound after %s", milliseconds(all[len(all)-rounds:]))
 		})
@@ -184,11 +188,12 @@ func TestEventsWakePods(t *testing.T) {
 		t.Fatal("nothing was measured")
 	}
 	slices.Sort(all)
-	median := all[len(all)/2]
+	slices.Sort(writes)
+	median, write := all[len(all)/2], writes[len(writes)/2]
 	fmt.Printf("from an event to the binding: median %d ms, 90%% within %d ms, longest %d ms (%s, %d events of %d kinds)\n",
 		median.Milliseconds(), all[len(all)*9/10].Milliseconds(), all[len(all)-1].Milliseconds(), e.sched, len(all), len(wakes))
-	if e.sched == "berth" && median > 500*time.Millisecond {
-		t.Errorf("the median is %v", median)
+	if e.sched == "berth" && median > max(500*time.Millisecond, 10*write) {
+		t.Errorf("the median is %v, where a write takes %v", median, write)
 	}
 }
 

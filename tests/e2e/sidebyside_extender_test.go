@@ -125,7 +125,8 @@ func says(code int, text string) func(http.ResponseWriter, map[string]json.RawMe
 	}
 }
 
-func slowly(w http.ResponseWriter, _ map[string]json.RawMessage) { time.Sleep(1500 * time.Millisecond) }
+// slowly takes longer than an extender is waited for, which is long enough for a busy machine.
+func slowly(w http.ResponseWriter, _ map[string]json.RawMessage) { time.Sleep(6 * time.Second) }
 
 func packed(w http.ResponseWriter, asked map[string]json.RawMessage) {
 	w.Header().Set("Content-Encoding", "gzip")
@@ -211,8 +212,8 @@ var extenderCases = map[string]*extenderCase{
 	"failed-silently":     {config: filterNames, verbs: filters(200, `{"FailedNodes":{"@A":"","@B":""}}`)},
 	"failed-one-silently": {config: filterNames, verbs: filters(200, `{"FailedNodes":{"@A":"no license"}}`)},
 	"gzip":                {tie: true, config: filterNames, verbs: verbs{"filter": packed}},
-	"late":                {config: filterNames + ", httpTimeout: 1s", verbs: verbs{"filter": slowly}, long: true},
-	"late-ignored":        {tie: true, config: filterNames + ", httpTimeout: 1s" + ignored, verbs: verbs{"filter": slowly}, long: true},
+	"late":                {config: filterNames + ", httpTimeout: 5s", verbs: verbs{"filter": slowly}, long: true},
+	"late-ignored":        {tie: true, config: filterNames + ", httpTimeout: 5s" + ignored, verbs: verbs{"filter": slowly}, long: true},
 	"hangs-up":            {words: true, config: filterNames, raw: map[string]string{"filter": " "}},
 	"no-http":             {words: true, config: filterNames, raw: map[string]string{"filter": "hello there\r\n\r\n"}},
 	"short-body":          {config: filterNames, raw: map[string]string{"filter": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}"}},
@@ -282,14 +283,14 @@ var extenderCases = map[string]*extenderCase{
 	"evict-number":       {config: preemptNames, full: true, verbs: evicts(200, `{"NodeNameToMetaVictims":5}`)},
 	"evict-filter":       {config: preemptNames + ", filterVerb: filter", full: true, verbs: verbs{"preempt": spare("b")}},
 
-	"bind":               {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: binds(200, `{"Error":"not today"}`)},
-	"bind-500":           {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: binds(500, ``)},
-	"bind-html":          {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: binds(200, `<html>`)},
-	"bind-empty":         {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: binds(200, ``)},
-	"bind-list":          {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: binds(200, `[]`)},
-	"bind-late":          {config: "bindVerb: bind, httpTimeout: 1s", single: true, binds: true, verbs: verbs{"bind": slowly}, long: true},
-	"bind-ignored":       {config: "bindVerb: bind, httpTimeout: 1s" + ignored, single: true, binds: true, verbs: binds(500, ``)},
-	"bind-error-ignored": {config: "bindVerb: bind, httpTimeout: 1s" + ignored, single: true, binds: true, verbs: binds(200, `{"Error":"not today"}`)},
+	"bind":               {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: binds(200, `{"Error":"not today"}`)},
+	"bind-500":           {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: binds(500, ``)},
+	"bind-html":          {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: binds(200, `<html>`)},
+	"bind-empty":         {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: binds(200, ``)},
+	"bind-list":          {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: binds(200, `[]`)},
+	"bind-late":          {config: "bindVerb: bind, httpTimeout: 5s", single: true, binds: true, verbs: verbs{"bind": slowly}, long: true},
+	"bind-ignored":       {config: "bindVerb: bind, httpTimeout: 5s" + ignored, single: true, binds: true, verbs: binds(500, ``)},
+	"bind-error-ignored": {config: "bindVerb: bind, httpTimeout: 5s" + ignored, single: true, binds: true, verbs: binds(200, `{"Error":"not today"}`)},
 }
 
 // spare gives back all candidates but one.

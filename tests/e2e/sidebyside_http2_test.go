@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ func (f *frames) hello(settings ...http2.Setting) error {
 func (w *twins) connect(which int, config *tls.Config) *frames {
 	w.Helper()
 	config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", fmt.Sprintf("127.0.0.1:%d", w.ports[which]), config)
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", fmt.Sprintf("127.0.0.1:%d", w.ports[which]), config)
 	w.must(err)
 	w.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
@@ -219,6 +218,77 @@ func (w *twins) sameOutcomes() {
 	}
 }
 
+// crowd has as many requests under way as it may, and two more; then one of the first ends, and there is room for one. Nothing
+// is read of the answers before, so that all of them stay under way.
+func (f *frames) crowd(agrees bool, streams uint32) (string, error) {
+	if err := f.hello(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
+		return "", err
+	}
+	if agrees {
+		if err := f.framer.WriteSettingsAck(); err != nil {
+			return "", err
+		}
+	}
+	for range streams + 2 {
+		if err := f.send(true, h2requests[0].fields...); err != nil {
+			return "", err
+		}
+	}
+	became := map[uint32]string{}
+	read := func(count int) error {
+		for len(became) < count {
+			frame, err := f.framer.ReadFrame()
+			if err != nil {
+				return fmt.Errorf("%w, after %v", err, became)
+			}
+			switch frame := frame.(type) {
+			case *http2.GoAwayFrame:
+				return fmt.Errorf("GOAWAY %s, after %v", frame.ErrCode, became)
+			case *http2.RSTStreamFrame:
+				became[frame.StreamID] = frame.ErrCode.String()
+			case *http2.MetaHeadersFrame:
+				became[frame.StreamID] = frame.PseudoValue("status")
+			}
+		}
+		return nil
+	}
+	if err := read(int(streams) + 2); err != nil {
+		return "", err
+	}
+	if err := f.framer.WriteWindowUpdate(3, 1000); err != nil {
+		return "", err
+	}
+	for ended := false; !ended; {
+		frame, err := f.framer.ReadFrame()
+		if err != nil {
+			return "", err
+		}
+		data, ok := frame.(*http2.DataFrame)
+		ended = ok && data.StreamID == 3 && data.StreamEnded()
+	}
+	for range 2 {
+		if err := f.send(true, h2requests[0].fields...); err != nil {
+			return "", err
+		}
+	}
+	err := read(int(streams) + 4)
+	return fmt.Sprint(became), err
+}
+
+// sameCrowds: a request too many is refused, and the others do not notice. The code says whether the client could know the limit.
+func (w *twins) sameCrowds(streams uint32) {
+	w.Helper()
+	for _, agrees := range []bool{false, true} {
+		code := map[bool]string{false: "REFUSED_STREAM", true: "PROTOCOL_ERROR"}[agrees]
+		for i, name := range w.names {
+			became, err := w.connect(i, &tls.Config{}).crowd(agrees, streams)
+			if err != nil || strings.Count(became, ":200") != int(streams)+1 || strings.Count(became, code) != 3 {
+				w.Errorf("%s, with the settings agreed on: %v: %s (%v), want 3 streams with %s", name, agrees, became, err, code)
+			}
+		}
+	}
+}
+
 // HTTP/2 is offered, limited and switched off as in kube-scheduler, and brings the same pages.
 func TestHTTP2IsTheReference(t *testing.T) {
 	t.Run("as it is", func(t *testing.T) {
@@ -245,6 +315,7 @@ func TestHTTP2IsTheReference(t *testing.T) {
 		if streams := w.sameStreams(); streams != 7 {
 			t.Errorf("%d streams, want 7", streams)
 		}
+		w.sameCrowds(7)
 		w.sameOutcomes()
 	})
 	t.Run("without", func(t *testing.T) { startTwins(t, "--disable-http2-serving").sameProtocols() })
@@ -259,22 +330,9 @@ func TestHTTP2IsTheReference(t *testing.T) {
 
 // askHTTP2 is ask over HTTP/2, and nothing else.
 func (w *twins) askHTTP2(which int, who caller, method, path string) (page, error) {
-	transport := &http2.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	transport := &http2.Transport{TLSClientConfig: who.config(), DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequest(method, fmt.Sprintf("https://127.0.0.1:%d%s", w.ports[which], path), nil)
-	if err != nil {
-		return page{}, err
-	}
-	if who.token != "" {
-		request.Header.Set("Authorization", "Bearer "+who.token)
-	}
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return page{}, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return page{response.StatusCode, response.Header, w.plain(which, string(body))}, err
+	return w.askOver(transport, which, who, method, path)
 }
 
 // samePages compares over HTTP/2 what is the same over HTTP/1.1. Bodies of paths with a star are of the moment.

@@ -42,6 +42,9 @@ var klogHeader = regexp.MustCompile(`^([IWEF])(\d{2})(\d{2}) (\d{2}:\d{2}:\d{2}\
 func readText(text string) (all []parsedLine, err error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "Trace[") {
+			continue // of what took kube-scheduler long, which it tells in several lines
+		}
 		match := klogHeader.FindStringSubmatch(lines[i])
 		if match == nil {
 			return nil, fmt.Errorf("line %d has no header: %s", i+1, lines[i])

@@ -29,7 +29,9 @@ var callerCounts = []string{"authenticated_user_requests", "authentication_attem
 
 // Who asks, and how that is found out, is counted as there.
 func TestCallersAreCountedAsInTheReference(t *testing.T) {
-	w := startTwins(t)
+	// What is known of a caller is remembered for longer than this takes, so that a slow machine asks no oftener.
+	w := startTwins(t, "--authentication-token-webhook-cache-ttl=10m", "--authorization-webhook-cache-authorized-ttl=10m",
+		"--authorization-webhook-cache-unauthorized-ttl=10m")
 	callers := w.callers()
 	var before, after [2]map[string]*family
 	for i, name := range w.names {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"compress/gzip"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -101,21 +102,32 @@ type caller struct {
 	header      http.Header
 }
 
-// page is an answer.
+// page is an answer, with its body unpacked.
 type page struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func (w *twins) ask(which int, who caller, method, path string) (page, error) {
-	client := &http.Client{
-		Timeout:       10 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
-	}
+// config is what a connection of the caller needs.
+func (who caller) config() *tls.Config {
+	config := &tls.Config{InsecureSkipVerify: true}
 	if who.certificate != nil {
-		client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{*who.certificate}
+		config.Certificates = []tls.Certificate{*who.certificate}
+	}
+	return config
+}
+
+// ask asks one of the two over HTTP/1.1, on a connection of its own.
+func (w *twins) ask(which int, who caller, method, path string) (page, error) {
+	return w.askOver(&http.Transport{TLSClientConfig: who.config(), DisableKeepAlives: true, DisableCompression: true}, which, who, method, path)
+}
+
+func (w *twins) askOver(transport http.RoundTripper, which int, who caller, method, path string) (page, error) {
+	client := &http.Client{
+		Timeout:       patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     transport,
 	}
 	request, err := http.NewRequest(method, fmt.Sprintf("https://127.0.0.1:%d%s", w.ports[which], path), nil)
 	if err != nil {
@@ -132,7 +144,13 @@ func (w *twins) ask(which int, who caller, method, path string) (page, error) {
 		return page{}, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	var text io.Reader = response.Body
+	if response.Header.Get("Content-Encoding") == "gzip" && method != "HEAD" {
+		if text, err = gzip.NewReader(response.Body); err != nil {
+			return page{}, err
+		}
+	}
+	body, err := io.ReadAll(text)
 	return page{response.StatusCode, response.Header, w.plain(which, string(body))}, err
 }
 
@@ -408,7 +426,7 @@ func pemPair(t *testing.T, common string, names ...string) (certificate, key str
 // shake tries a handshake and says what came of it.
 func (w *twins) shake(which int, config *tls.Config) (tls.ConnectionState, error) {
 	config.InsecureSkipVerify = true
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", fmt.Sprintf("127.0.0.1:%d", w.ports[which]), config)
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", fmt.Sprintf("127.0.0.1:%d", w.ports[which]), config)
 	if err != nil {
 		return tls.ConnectionState{}, err
 	}

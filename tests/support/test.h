@@ -17,6 +17,16 @@
 #include "base/rng.h"
 #include "base/str.h"
 
+/* ThreadSanitizer keeps a signal back until the thread calls something: what the thread does until then happens before
+ * its handler, and who was interrupted is not seen. */
+#if defined(__SANITIZE_THREAD__)
+#define LATE_SIGNALS true
+#elif defined(__has_feature)
+#define LATE_SIGNALS __has_feature(thread_sanitizer)
+#else
+#define LATE_SIGNALS false
+#endif
+
 static inline uint64_t test_seed(void)
 {
     const char *text = getenv("BERTH_TEST_SEED");

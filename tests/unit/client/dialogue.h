@@ -44,6 +44,7 @@ struct dialogue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int listener, port;
+    int keeper; /* has the port, so that nobody else takes it while the server is down */
     pthread_t acceptor;
     bool stopping, mute; /* mute: who connects is hung up on */
     VEC(struct dialogue_line *) lines;
@@ -147,19 +148,23 @@ static inline void *dialogue_accept(void *argument)
     }
 }
 
-/* Listens, on the port of before if there was one. */
-static inline void dialogue_up(struct dialogue *server)
+/* A socket with this port, or with any if that is 0. */
+static inline int dialogue_bind(int port)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)server->port),
+                                   .sin_port = htons((uint16_t)port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(address);
-    server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-    assert_int_equal(bind(server->listener, (struct sockaddr *)&address, len), 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+/* Listens, on the same port every time. */
+static inline void dialogue_up(struct dialogue *server)
+{
+    server->listener = dialogue_bind(server->port);
     assert_int_equal(listen(server->listener, 64), 0);
-    assert_int_equal(getsockname(server->listener, (struct sockaddr *)&address, &len), 0);
-    server->port = ntohs(address.sin_port);
     server->stopping = false;
     pthread_create(&server->acceptor, NULL, dialogue_accept, server);
 }
@@ -195,12 +200,18 @@ static inline void dialogue_start(struct dialogue *server)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&server->changed, &attributes);
     pthread_condattr_destroy(&attributes);
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    server->keeper = dialogue_bind(0);
+    assert_int_equal(getsockname(server->keeper, (struct sockaddr *)&address, &len), 0);
+    server->port = ntohs(address.sin_port);
     dialogue_up(server);
 }
 
 static inline void dialogue_stop(struct dialogue *server)
 {
     dialogue_down(server);
+    close(server->keeper);
     vec_release(&server->lines);
     vec_release(&server->exchanges);
     pthread_cond_destroy(&server->changed);
