@@ -18,6 +18,7 @@ struct victim {
     bool needs_condition;
     struct write *write; /* under way */
     bool deleting;       /* that is what the write does */
+    bool gone;           /* and it has gone before the answer came */
     bool asked;          /* or gone */
 };
 
@@ -126,7 +127,7 @@ static void deleted(void *context, const struct write *write, const struct answe
     } else if (answer->kind == ANSWER_GONE) {
         log_victim(victim, "Victim Pod is already deleted");
     }
-    settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE, now_ns);
+    settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE && !victim->gone, now_ns);
 }
 
 static struct effect effect_on(const struct victim *victim, enum effect_kind kind)
@@ -241,8 +242,11 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
             struct victim *victim = &eviction->victims[v];
             if (!victim->write || !str_eq(victim->subject.uid, pod->meta.uid))
                 continue;
-            if (victim->deleting && victim->write->in_flight)
-                break; /* the answer, which is late, says whether it was us: only then is it an event */
+            if (victim->deleting && victim->write->in_flight) {
+                /* The answer, which is late, says whether it was us: only then is it an event. */
+                victim->gone = victim->write->is_last = true;
+                break;
+            }
             writes_cancel(&engine->writes, victim->write);
             victim->write = NULL;
             settled(victim, false, now_ns);

@@ -154,7 +154,7 @@ void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *
     struct write *write = ticket ? idmap_get(&writes->by_ticket, ticket) : NULL;
     if (!write || !write->in_flight)
         return;
-    if (says_something(write, answer)) {
+    if (says_something(write, answer) || write->is_last) {
         forget(writes, write);
         write->done(write->context, write, answer, now_ns);
         write_free(write);

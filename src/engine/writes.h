@@ -17,7 +17,7 @@
 
 struct write;
 
-/* The answer is a fact. The write is gone when this returns. */
+/* The answer is a fact, or there will be no other. The write is gone when this returns. */
 typedef void (*write_done)(void *context, const struct write *write, const struct answer *answer,
                            int64_t now_ns);
 
@@ -28,6 +28,7 @@ struct write {
     uint32_t attempts;
     bool in_doubt;  /* an attempt without an answer may have been done */
     bool in_flight; /* else it waits for due_ns */
+    bool is_last;   /* not sent again, whatever the answer is; for the owner to set */
     int64_t due_ns;
     size_t at; /* in the heap */
     write_done done;

@@ -179,7 +179,7 @@ static void test_gone_before_the_answer(void **state)
     static const struct {
         enum answer_kind answer;
         bool by_us;
-    } cases[] = { { ANSWER_DONE, true }, { ANSWER_GONE, false } };
+    } cases[] = { { ANSWER_DONE, true }, { ANSWER_GONE, false }, { ANSWER_UNKNOWN, false } };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fake_host h;
         begin(&h, 2);
