@@ -154,6 +154,8 @@ void conn_close(struct conn *conn)
     SSL_free(conn->ssl);
     ERR_clear_error();
     conn->ssl = NULL;
+    /* A child between fork() and exec() may have the socket too: then close() alone would not end the events. */
+    epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
     close(conn->fd);
     server->slots[conn->slot] = NULL;
     *vec_push(&server->free_slots) = conn->slot;

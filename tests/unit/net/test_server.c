@@ -1,7 +1,9 @@
 /* test_server.c: the HTTP server against clients of every kind: polite, slow, silent, greedy, broken and hostile. */
 #include "unit/net/server_host.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 /* One request on a connection of its own. */
 static struct reply_text ask(struct host *host, const char *request, const char *method)
@@ -491,6 +493,34 @@ static void test_out_of_descriptors(void **state _unused_)
 }
 
 /* Bytes without any meaning, and requests with a few bytes changed. */
+/* A child has all sockets until it is another program: what the server closes meanwhile stays open there. */
+static void test_child(void **state _unused_)
+{
+    enum { CROWD = 20 };
+    struct raw crowd[CROWD];
+    struct host host;
+    host_start(&host, (struct server_options){ 0 });
+    for (size_t i = 0; i < CROWD; i++)
+        crowd[i] = raw_connect(server_port(host.server));
+    wait_for_connections(&host, CROWD);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+        _exit(0);
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        shutdown(crowd[i].fd, SHUT_RDWR);
+    wait_for_connections(&host, 0);
+    for (int i = 0; i < CROWD; i++)
+        assert_works(&host);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    for (size_t i = 0; i < CROWD; i++)
+        raw_close(&crowd[i]);
+    host_stop(&host);
+}
+
 static void test_random_bytes(void **state _unused_)
 {
     struct rng rng = test_rng();
@@ -594,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_thousand),
         cmocka_unit_test(test_out_of_descriptors),
+        cmocka_unit_test(test_child),
         cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_calls),
