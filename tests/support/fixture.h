@@ -50,6 +50,7 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
     struct error err;
     if (plugin->init && plugin->init(&env, &instance->self, &err) < 0)
         fail_msg("%s: %s", plugin->name, err.text);
+    instance->is_made = plugin->init;
 }
 
 static inline void fixture_init(struct fixture *f, const struct plugin *const *plugins, const void *args)
