@@ -239,7 +239,7 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
-/* Each once, who was named twice too. NULL: not one of them can be asked to leave, and the sentence says why. */
+/* Each once, who was named twice too. Returns why they cannot be asked to leave, or NULL. */
 static const char *check_victims(struct cycle *cycle, struct post_filter_result *result)
 {
     struct pod_info **once = arena_array(cycle->arena, struct pod_info *, result->victims_len);
