@@ -60,7 +60,8 @@ e2e-quick: all ## The same without what takes long, and with two parts only
 e2e-upstream: all ## Run Kubernetes' own scheduling tests with it
 	$(E2E) upstream $(E2E_FLAGS)
 
-bench-live: all ## Compare it with kube-scheduler on one API server
+bench-live: build/.with-tests ## Compare it with kube-scheduler on one API server
+	@ninja -C build berth tests/bench/bench
 	$(E2E) bench $(E2E_FLAGS)
 
 asan: | deps-test ## Run the tests under the address and undefined sanitizers
