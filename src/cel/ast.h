@@ -9,7 +9,7 @@
 #include "cel/cel.h"
 
 struct cel_overload;
-struct cel_regex;
+struct regex;
 struct cel_type;
 
 enum { CEL_ARGS_MAX = 4 };
@@ -44,7 +44,7 @@ struct cel_call {
     struct str function;
     struct cel_node **args;                 /* the target is the first */
     const struct cel_candidate *candidates; /* in the order of the tables */
-    const struct cel_regex *regex;          /* of a constant pattern */
+    const struct regex *regex;              /* of a constant pattern */
     uint32_t len, candidates_len;
     enum cel_op op;
     bool member; /* written a.f(b); args[0] is a */

@@ -1,7 +1,7 @@
 /* cost.c: what calls cost, as the reference counts: k8s.io/apiserver/pkg/cel/library's estimator first, then the
  * trackers of extensions, then cel-go's own. */
+#include "base/utf8.h"
 #include "cel/lib.h"
-#include "cel/text.h"
 #include "cel/value.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ uint64_t cel_size_of(const struct cel_value *value)
 {
     switch (value->kind) {
     case CEL_STRING:
-        return cel_text_runes(value->text);
+        return utf8_runes(value->text);
     case CEL_BYTES:
         return value->text.len;
     case CEL_LIST:

@@ -61,6 +61,15 @@ bool cel_work(struct cel_run *run, uint64_t steps)
     return !run->stopped;
 }
 
+bool cel_regex_find(struct cel_run *run, const struct regex *regex, struct str text, size_t from,
+                    size_t *ret_from, size_t *ret_to)
+{
+    struct regex_budget budget = { .steps = run->work, .steps_max = WORK_MAX };
+    bool found = regex_find(regex, text, from, &budget, ret_from, ret_to);
+    run->work = budget.steps;
+    return cel_work(run, 0) && found;
+}
+
 void *cel_take(struct cel_run *run, size_t bytes)
 {
     if (__builtin_add_overflow(run->bytes, bytes, &run->bytes) || run->bytes > BYTES_MAX)

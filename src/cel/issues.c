@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cel/text.h"
+#include "base/utf8.h"
 
 void cel_issue(struct cel_issues *issues, size_t at, const char *format, ...)
 {
@@ -40,17 +40,17 @@ static void print(struct strbuf *out, struct str text, const struct cel_issue *i
     size_t from, line, bytes;
     struct str snippet = line_of(text, issue->at, &from, &line);
     struct str before = str_slice(snippet, 0, MIN(issue->at - MIN(from, issue->at), snippet.len));
-    strbuf_printf(out, "ERROR: <input>:%zu:%zu: " STR_FMT "\n | ", line, cel_text_runes(before) + 1,
+    strbuf_printf(out, "ERROR: <input>:%zu:%zu: " STR_FMT "\n | ", line, utf8_runes(before) + 1,
                   STR_ARG(issue->message));
     for (size_t i = 0; i < snippet.len; i++)
         strbuf_putc(out, snippet.ptr[i] == '\t' ? ' ' : snippet.ptr[i]);
     strbuf_puts(out, "\n | ");
     for (size_t at = 0; at < before.len; at += bytes) {
-        cel_rune_at(before, at, &bytes);
+        utf8_rune_at(before, at, &bytes);
         strbuf_puts(out, bytes > 1 ? "\uff0e" : ".");
     }
     if (before.len < snippet.len)
-        cel_rune_at(snippet, before.len, &bytes);
+        utf8_rune_at(snippet, before.len, &bytes);
     strbuf_puts(out, before.len < snippet.len && bytes > 1 ? "\uff3e" : "^");
 }
 

@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-#include "cel/text.h"
+#include "base/utf8.h"
 
 static int peek(const struct cel_lexer *lexer, size_t ahead)
 {
@@ -212,7 +212,7 @@ static struct cel_token lex_sign(struct cel_lexer *lexer)
         }
     }
     size_t bytes;
-    cel_rune_at(lexer->text, from, &bytes);
+    utf8_rune_at(lexer->text, from, &bytes);
     lexer->at += bytes;
     if (c != 0 && strchr("()[]{}.,?:+-*/%!<>", c))
         return make(lexer, c, from);
@@ -294,8 +294,8 @@ const char *cel_lex_unquote(struct cel_token token, struct arena *arena, struct 
     for (size_t at = 0; at < text.len; at += step) {
         uint32_t rune = (unsigned char)text.ptr[at];
         if (text.ptr[at] != '\\' || raw) {
-            rune = cel_rune_at(text, at, &step);
-            len += cel_rune_put(rune, out + len);
+            rune = utf8_rune_at(text, at, &step);
+            len += utf8_rune_put(rune, out + len);
             continue;
         }
         bool byte = bytes && text.ptr[at + 1] != 'u' && text.ptr[at + 1] != 'U';
@@ -304,10 +304,10 @@ const char *cel_lex_unquote(struct cel_token token, struct arena *arena, struct 
         step = unescape(text, at, &rune);
         if (byte)
             out[len++] = (char)rune;
-        else if (!cel_rune_valid(rune))
+        else if (!utf8_rune_valid(rune))
             return "invalid unicode code point";
         else
-            len += cel_rune_put(rune, out + len);
+            len += utf8_rune_put(rune, out + len);
     }
     *ret = (struct str){ out, (uint32_t)len };
     return NULL;

@@ -6,8 +6,8 @@
 #include "cel/plan.h"
 
 #include "cel/parse.h"
-#include "cel/regex.h"
 #include "cel/value.h"
+#include "regex/regex.h"
 
 struct plan {
     struct cel_run run;
@@ -79,7 +79,7 @@ static int plan_pattern(struct plan *plan, struct cel_call *call)
     if (!is_constant(pattern) || pattern->literal.kind != CEL_STRING)
         return 0;
     struct error problem = { "" };
-    call->regex = cel_regex_compile(pattern->literal.text, plan->arena, &problem);
+    call->regex = regex_compile(pattern->literal.text, plan->arena, &problem);
     return call->regex ? 0 : fail(plan, str_from(problem.text));
 }
 

@@ -6,6 +6,7 @@
 #define CEL_RUN_H
 
 #include "cel/ast.h"
+#include "regex/regex.h"
 
 enum cel_cost {
     COST_ONE,
@@ -81,6 +82,9 @@ struct cel_value cel_crash(struct cel_run *run);
 /* False: the limit is reached and the evaluation ended. */
 bool cel_charge(struct cel_run *run, uint64_t cost);
 bool cel_work(struct cel_run *run, uint64_t steps);
+/* regex_find(); its steps are work of the evaluation. */
+bool cel_regex_find(struct cel_run *run, const struct regex *regex, struct str text, size_t from,
+                    size_t *ret_from, size_t *ret_to);
 /* Memory of the evaluation; NULL as above. */
 void *cel_take(struct cel_run *run, size_t bytes);
 

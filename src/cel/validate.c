@@ -2,7 +2,7 @@
 #include "cel/plan.h"
 
 #include "cel/lib.h"
-#include "cel/regex.h"
+#include "regex/regex.h"
 
 static const struct cel_type *final_type(struct cel_checker *checker, const struct cel_node *node,
                                          bool optional)
@@ -65,7 +65,7 @@ static void validate_literal(struct cel_checker *checker, const struct cel_call 
         parsed = cel_timestamp_parse(value->text);
     } else if (value->kind == CEL_STRING && str_is(call->function, "matches")) {
         struct arena arena = { 0 };
-        wrong = !cel_regex_compile(value->text, &arena, NULL);
+        wrong = !regex_compile(value->text, &arena, NULL);
         arena_release(&arena);
     }
     if (wrong || cel_is_error(&parsed))

@@ -10,7 +10,7 @@
 
 #include "client/credentials.h"
 #include "client/kubeconfig.h"
-#include "net/http.h"
+#include "http/http.h"
 
 #define API_JSON "application/json"
 #define API_PROTOBUF "application/vnd.kubernetes.protobuf"
@@ -52,7 +52,7 @@ struct api_request {
     struct str path;                   /* with the query: "/api/v1/pods?watch=true" */
     const char *content_type, *accept; /* NULL: none, JSON */
     struct str body;
-    bool stream;    /* as in net/http.h */
+    bool stream;    /* as in http/http.h */
     bool urgent;    /* likewise */
     bool unlimited; /* not counted by QPS: watches, leases, events have their own */
     bool fenced;    /* a write that only the leader may send */

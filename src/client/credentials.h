@@ -16,7 +16,7 @@
 #define CLIENT_CREDENTIALS_H
 
 #include "client/kubeconfig.h"
-#include "net/http.h"
+#include "http/http.h"
 
 struct credentials;
 

@@ -16,8 +16,8 @@
 #include "api/timestamp.h"
 #include "base/base64.h"
 #include "codec/json_writer.h"
+#include "http/http.h"
 #include "net/file.h"
-#include "net/http.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 #define CLIENT_REST_H
 
 #include "api/object.h"
-#include "net/http.h"
+#include "http/http.h"
 
 /* What client-go asks for when it speaks protobuf: an answer that is no object may come as JSON. */
 #define REST_ACCEPT "application/vnd.kubernetes.protobuf,application/json"

@@ -2,12 +2,12 @@
  * --server of the running scheduler, which knows the answer. */
 #include <stdio.h>
 
-#include "client/watched.h"
 #include "cmd/common.h"
 #include "cmd/running.h"
+#include "debug/why.h"
 #include "extender/extender.h"
-#include "serve/why.h"
-#include "sim/explain_print.h"
+#include "sync/watched.h"
+#include "whatif/explain_print.h"
 
 struct explain_settings {
     struct input_settings input;

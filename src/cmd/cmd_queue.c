@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "client/watched.h"
 #include "cmd/common.h"
 #include "cmd/running.h"
-#include "serve/waiting.h"
+#include "debug/waiting.h"
+#include "sync/watched.h"
 
 enum queue_output { QUEUE_TABLE, QUEUE_WIDE, QUEUE_JSON };
 

@@ -11,8 +11,8 @@
 #include "api/timestamp.h"
 #include "cmd/common.h"
 #include "codec/json_line.h"
-#include "sim/explain_print.h"
-#include "sim/replay.h"
+#include "replay/replay.h"
+#include "whatif/explain_print.h"
 
 struct replay_settings {
     const char *config, *until, *from, *explain;

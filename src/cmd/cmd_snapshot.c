@@ -1,9 +1,9 @@
 /* cmd_snapshot.c: `berth snapshot`: a cluster, saved for later. */
 #include <stdio.h>
 
-#include "client/listing.h"
 #include "cmd/common.h"
-#include "sim/anonymize.h"
+#include "input/anonymize.h"
+#include "sync/listing.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 

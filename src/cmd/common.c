@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "client/listing.h"
+#include "sync/listing.h"
 
 int fail(int code, const struct error *err)
 {

@@ -5,7 +5,7 @@
 #include "base/term.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
-#include "sim/world.h"
+#include "input/world.h"
 
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_INPUT = 2 };
 

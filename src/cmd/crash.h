@@ -9,7 +9,7 @@
 #ifndef CMD_CRASH_H
 #define CMD_CRASH_H
 
-#include "framework/host.h"
+#include "abi/host.h"
 
 /* From now on, for the file that holds this module. */
 void crash_watch(const struct berth_module *module, const char *file);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "abi/host.h"
+#include "abi/loaded.h"
 #include "cmd/crash.h"
-#include "framework/host.h"
-#include "framework/loaded.h"
+#include "observe/families.h"
 #include "plugins/registry.h"
-#include "serve/families.h"
 
 /* One for the process, as what dlopen() brings in is. */
 static struct loaded loaded;

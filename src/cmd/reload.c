@@ -17,7 +17,7 @@
 #include "cmd/reload_trial.h"
 #include "config/change.h"
 #include "net/file_watch.h"
-#include "serve/families.h"
+#include "observe/families.h"
 
 #define RELOAD_RESULTS(X) X(APPLIED, "applied") X(REFUSED, "refused") X(UNCHANGED, "unchanged")
 

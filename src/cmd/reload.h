@@ -13,8 +13,8 @@
 #define CMD_RELOAD_H
 
 #include "base/metrics.h"
-#include "client/core.h"
 #include "cmd/config_generation.h"
+#include "live/core.h"
 
 struct reload;
 

@@ -2,7 +2,7 @@
 #include "cmd/running.h"
 
 #include "client/get.h"
-#include "client/listing.h"
+#include "sync/listing.h"
 
 enum { ANSWER_MS = 60 * 1000 };
 

@@ -6,19 +6,19 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "client/core.h"
-#include "client/lease.h"
 #include "cmd/reload.h"
 #include "config/flags.h"
-#include "serve/attempts.h"
-#include "serve/dump.h"
-#include "serve/observer.h"
-#include "serve/resources.h"
-#include "serve/rest_metrics.h"
+#include "debug/attempts.h"
+#include "debug/dump.h"
+#include "debug/resources.h"
+#include "debug/views.h"
+#include "debug/waiting.h"
+#include "debug/why.h"
+#include "live/core.h"
+#include "live/lease.h"
+#include "observe/observer.h"
+#include "observe/rest_metrics.h"
 #include "serve/serve.h"
-#include "serve/views.h"
-#include "serve/waiting.h"
-#include "serve/why.h"
 
 struct daemon {
     char *const *argv;

@@ -1,11 +1,11 @@
 /* scheduler_serve.c: what the running scheduler shows of itself. Everything here runs on the server's thread. */
 #include <errno.h>
 
+#include "abi/host.h"
 #include "cmd/plugins.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
 #include "engine/account.h"
-#include "framework/host.h"
 
 /* A leader that could not renew its lease for so long after it ended is stuck. */
 enum { LEASE_TOLERATED_MS = 20000 };

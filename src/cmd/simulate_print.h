@@ -3,7 +3,7 @@
 #define CMD_SIMULATE_PRINT_H
 
 #include "base/term.h"
-#include "sim/simulate.h"
+#include "whatif/simulate.h"
 
 struct simulate_view {
     const char *group_by; /* label; NULL: one is chosen */

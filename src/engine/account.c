@@ -5,7 +5,7 @@
 #include "engine/account.h"
 
 #include "framework/probe.h"
-#include "framework/table.h"
+#include "index/table.h"
 
 /* By index in the profile. */
 struct participants {

@@ -8,7 +8,7 @@
 #ifndef ENGINE_ASKED_H
 #define ENGINE_ASKED_H
 
-#include "framework/table.h"
+#include "index/table.h"
 
 struct asked_filter {
     const struct plugin_instance *instance;

@@ -10,8 +10,8 @@
 #include "engine/generations.h"
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
+#include "framework/blocking_work.h"
 #include "framework/extender.h"
-#include "framework/host_work.h"
 #include "framework/probe.h"
 
 const char *const binding_stage_names[BINDING_STAGE_COUNT] = {

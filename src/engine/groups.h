@@ -11,7 +11,7 @@
 #ifndef ENGINE_GROUPS_H
 #define ENGINE_GROUPS_H
 
-#include "framework/table.h"
+#include "index/table.h"
 
 struct bucket {
     int32_t local;

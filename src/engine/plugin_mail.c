@@ -2,7 +2,7 @@
 #include "engine/plugin_mail.h"
 
 #include "engine/binding.h"
-#include "framework/host_work.h"
+#include "framework/blocking_work.h"
 
 static void wake(void *context)
 {

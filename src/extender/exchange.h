@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #include "extender/extender.h"
-#include "net/http.h"
+#include "http/http.h"
 
 /* What was asked of one extender in one way. */
 struct exchange_count {

@@ -5,7 +5,7 @@
  * arguments, cycle_state() is its own slot for this cycle.
  *
  * Callbacks ask one node at a time, as the specification reads. A built-in plugin may also have `rows`: the same
- * answers for many rows at once (framework/table.h), held equal to the callbacks by a property test. */
+ * answers for many rows at once (index/table.h), held equal to the callbacks by a property test. */
 #ifndef FRAMEWORK_PLUGIN_H
 #define FRAMEWORK_PLUGIN_H
 
@@ -145,7 +145,7 @@ struct cycle {
     struct cycle_writer *writer;      /* NULL: every write is done at once */
     int64_t now_ns;                   /* while binding: the time of the call */
     int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
-    struct cycle_work *work;          /* blocking work that is under way; see host_work.h */
+    struct cycle_work *work;          /* blocking work that is under way; see blocking_work.h */
     const struct probe *probe;        /* NULL: nobody looks */
     bool is_sampled;                  /* the probe wants to know how long each plugin takes */
     int64_t called_ns; /* by the probe's clock: when the plugin was called that is waited for; 0: none */

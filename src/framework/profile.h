@@ -3,7 +3,7 @@
 #define FRAMEWORK_PROFILE_H
 
 #include "config/config.h"
-#include "framework/host_mail.h"
+#include "framework/mail.h"
 #include "framework/plugin.h"
 
 struct extenders;

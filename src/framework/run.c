@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "framework/host_work.h"
+#include "framework/blocking_work.h"
 #include "framework/probe.h"
 
 void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,

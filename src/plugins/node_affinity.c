@@ -6,7 +6,7 @@
 #include "api/labels.h"
 #include "config/plugin_args.h"
 #include "framework/normalize.h"
-#include "framework/row_match.h"
+#include "index/row_match.h"
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* NodeName: a pod that names its node goes nowhere else. */
-#include "framework/table.h"
+#include "index/table.h"
 
 static struct status filter(struct cycle *cycle, struct node_view node)
 {

@@ -1,6 +1,6 @@
 /* NodePorts: two pods can not have the same port of a host. */
 #include "api/pod_resources.h"
-#include "framework/table.h"
+#include "index/table.h"
 
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 {

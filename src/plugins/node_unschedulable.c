@@ -3,7 +3,7 @@
  * A pod that tolerates the taint which stands for a cordon may go there. Evicting pods never uncordons a node, so
  * preemption need not try. */
 #include "api/taints.h"
-#include "framework/table.h"
+#include "index/table.h"
 
 static bool tolerates_cordon(const struct pod *pod)
 {

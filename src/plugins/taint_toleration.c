@@ -2,7 +2,7 @@
  * ask to be avoided (PreferNoSchedule). */
 #include "api/taints.h"
 #include "framework/normalize.h"
-#include "framework/table.h"
+#include "index/table.h"
 
 static bool repels(const struct taint *taints, uint32_t len, const struct pod_spec *spec)
 {

@@ -2,8 +2,8 @@
  * page. */
 #include "serve/metrics_form.h"
 
-#include "net/server_parse.h"
 #include "serve/negotiate.h"
+#include "server/server_parse.h"
 
 #define TEXT "text/plain; version=0.0.4; charset=utf-8; escaping="
 

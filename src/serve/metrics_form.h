@@ -5,7 +5,7 @@
 #ifndef SERVE_METRICS_FORM_H
 #define SERVE_METRICS_FORM_H
 
-#include "net/server.h"
+#include "server/server.h"
 
 /* The Content-Type. Names may be escaped as the client likes it: no name of ours needs that. */
 struct str metrics_form_type(struct str accept);

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "serve/families.h"
+#include "observe/families.h"
 #include "serve/flag_text.h"
 #include "serve/metrics_form.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "net/file.h"
-#include "serve/cpu_profile.h"
-#include "serve/symbols.h"
+#include "pprof/cpu_profile.h"
+#include "pprof/symbols.h"
 
 enum {
     SECONDS_DEFAULT = 30,

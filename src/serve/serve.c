@@ -9,17 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "auth/auth_metrics.h"
+#include "auth/authn.h"
+#include "auth/authz.h"
+#include "auth/delegate.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "codec/gzip.h"
-#include "net/server_parse.h"
-#include "serve/auth_metrics.h"
-#include "serve/authn.h"
-#include "serve/authz.h"
-#include "serve/delegate.h"
 #include "serve/metrics_form.h"
 #include "serve/pages.h"
 #include "serve/pprof.h"
+#include "server/server_parse.h"
 
 /* Requests whose client may be gone already, and that wait for the API server or a view. */
 enum { CALLS_MAX = 8192 };

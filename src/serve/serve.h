@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "config/flags.h"
-#include "net/server.h"
+#include "server/server.h"
 
 struct api;
 struct metrics;

@@ -20,8 +20,8 @@
 #include "bench/plugin_bench.h"
 #include "bench/recording_bench.h"
 #include "bench/setting.h"
+#include "input/world.h"
 #include "plugins/registry.h"
-#include "sim/world.h"
 
 enum { ROUND_PODS = 1000, DECISIONS_MIN = 20, SIZES_MAX = 8, RECORDING_ROWS = 15 };
 

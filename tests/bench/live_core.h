@@ -8,9 +8,9 @@
 #define BENCH_LIVE_CORE_H
 
 #include "bench/live_server.h"
-#include "client/journal.h"
-#include "client/mirror.h"
-#include "client/wire.h"
+#include "live/journal.h"
+#include "sync/mirror.h"
+#include "sync/wire.h"
 
 #define LIVE_MS_NS ((int64_t)1000000)
 

@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "bench/measure.h"
-#include "sim/world.h"
+#include "input/world.h"
 
 enum { PODS_PER_NODE = 30, RUNS = 3 };
 

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "framework/loaded.h"
+#include "abi/loaded.h"
 #include "plugins/registry.h"
 
 #define CONFIG(plugin) \

@@ -13,9 +13,9 @@
 #include "bench/live_core.h"
 #include "bench/measure.h"
 #include "bench/recording_bench.h"
-#include "client/journal_extender.h"
+#include "live/journal_extender.h"
 #include "plugins/registry.h"
-#include "sim/replay.h"
+#include "replay/replay.h"
 
 enum { TIMES = 11, LETTERS_AT_ONCE = 16 };
 

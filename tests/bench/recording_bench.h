@@ -2,7 +2,7 @@
 #ifndef BENCH_RECORDING_BENCH_H
 #define BENCH_RECORDING_BENCH_H
 
-#include "client/journal.h"
+#include "live/journal.h"
 
 /* Two schedulers that do the same, one of them recorded: prints a row for each trial, and the median. 0, or 1 when one
  * failed. */

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/server_impl.h"
+#include "server/server_impl.h"
 
 #include "fuzz/fuzz.h"
 

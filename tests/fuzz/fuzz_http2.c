@@ -1,7 +1,7 @@
 /* Any bytes as what a client of HTTP/2 sends after its greeting, whole or in pieces: nothing of it may leave memory
  * behind, and what comes back is frames. The first byte says how much arrives at once, and whether every deadline has
  * passed at the end of each piece. The connection is the server's own, over a pair of sockets, without its thread. */
-#include "net/server_http2_impl.h"
+#include "server/server_http2_impl.h"
 
 #include "fuzz/connection.h"
 

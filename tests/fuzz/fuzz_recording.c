@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "plugins/registry.h"
-#include "sim/replay.h"
+#include "replay/replay.h"
 
 #include "fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as the answer to a list or a watch, whole or in pieces: objects come out or sentences do, the same ones
  * however it was cut. The first byte is the kind that was asked for, the second how much arrives at once. */
-#include "client/watched.h"
-#include "client/wire.h"
+#include "sync/watched.h"
+#include "sync/wire.h"
 
 #include "fuzz/fuzz.h"
 

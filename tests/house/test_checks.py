@@ -68,8 +68,8 @@ class Layers(unittest.TestCase):
         self.breach("src/codec/x.c", "#include <curl/curl.h>\n", "codec/ reaches sockets")
 
     def test_core_uses_net(self):
-        self.breach("src/engine/x.c", '#include "net/http.h"\n', '"net/http.h" is not a file')
-        code, output = run("check-layers", {**self.GOOD, "src/net/http.h": "", "src/engine/x.c": '#include "net/http.h"\n'})
+        self.breach("src/engine/x.c", '#include "http/http.h"\n', '"http/http.h" is not a file')
+        code, output = run("check-layers", {**self.GOOD, "src/http/http.h": "", "src/engine/x.c": '#include "http/http.h"\n'})
         self.assertEqual(code, 1)
         self.assertIn("engine/ belongs to the core and reaches the network", output)
 

@@ -8,11 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/host.h"
+#include "abi/loaded.h"
 #include "base/log.h"
 #include "base/workers.h"
 #include "engine/binding.h"
-#include "framework/host.h"
-#include "framework/loaded.h"
 
 #define CONFIG(rest) \
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: [{plugins: {" \

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "debug/waiting.h"
 #include "engine/binding.h"
-#include "serve/waiting.h"
 
 enum { PODS = 12, NODES = 3, STEPS = 1500, SEEDS = 50 };
 

@@ -2,13 +2,13 @@
  *
  * everything.so does as labels of pods say: threads permit or refuse them, PreBind and Bind run elsewhere and fail,
  * PostBind activates others. When that happens depends on the machine; that it is repeated does not. */
-#include "unit/sim/life.h"
+#include "unit/replay/life.h"
 
 #include <dlfcn.h>
 #include <time.h>
 
+#include "abi/loaded.h"
 #include "base/log.h"
-#include "framework/loaded.h"
 
 #define CONFIG \
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: " \

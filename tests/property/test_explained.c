@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "property/stage.h"
-#include "sim/explain_print.h"
+#include "whatif/explain_print.h"
 
 enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, ALONE = 0, ASKED = 1 };
 

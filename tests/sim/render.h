@@ -2,8 +2,8 @@
 #ifndef SIM_RENDER_H
 #define SIM_RENDER_H
 
-#include "client/inbox.h"
 #include "store.h"
+#include "sync/inbox.h"
 
 #define SIM_NAMESPACE "default"
 #define SIM_SCHEDULER "default-scheduler"

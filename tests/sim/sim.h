@@ -16,9 +16,9 @@
 
 #include "base/heap.h"
 #include "base/rng.h"
-#include "client/mirror.h"
 #include "engine/engine.h"
 #include "store.h"
+#include "sync/mirror.h"
 
 #define SIM_MS INT64_C(1000000)
 #define SIM_S INT64_C(1000000000)

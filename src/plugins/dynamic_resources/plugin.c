@@ -7,7 +7,7 @@
 #include "api/values.h"
 #include "config/plugin_args.h"
 #include "framework/normalize.h"
-#include "framework/table.h"
+#include "index/table.h"
 #include "plugins/dynamic_resources/allocator.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/grant.h"

@@ -8,8 +8,8 @@
  * Which keys matter becomes known while rows are counted. A key that turns up later makes the table start over. */
 #include <stdlib.h>
 
-#include "framework/domain_counter.h"
-#include "framework/table.h"
+#include "index/domain_counter.h"
+#include "index/table.h"
 #include "plugins/inter_pod_affinity/terms.h"
 
 enum purpose { FOR_AFFINITY, FOR_ANTI, FOR_OTHERS_ANTI, FOR_SCORE };

@@ -2,7 +2,7 @@
 #ifndef PLUGINS_INTER_POD_AFFINITY_TERMS_H
 #define PLUGINS_INTER_POD_AFFINITY_TERMS_H
 
-#include "framework/table.h"
+#include "index/table.h"
 
 #define AFFINITY_NOT_MATCHED "node(s) didn't match pod affinity rules"
 #define ANTI_AFFINITY_NOT_MATCHED "node(s) didn't match pod anti-affinity rules"

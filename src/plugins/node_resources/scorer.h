@@ -4,7 +4,7 @@
 #define PLUGINS_NODE_RESOURCES_SCORER_H
 
 #include "config/plugin_args.h"
-#include "framework/table.h"
+#include "index/table.h"
 
 enum { SCORER_RESOURCES_MAX = 64 };
 

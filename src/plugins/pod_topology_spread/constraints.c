@@ -1,7 +1,7 @@
 /* constraints.c: which constraints, which pods, which nodes. */
 #include "plugins/pod_topology_spread/constraints.h"
 
-#include "framework/match.h"
+#include "index/match.h"
 
 bool spread_selector_matches(const struct spread_selector *selector, const struct str_map *labels)
 {

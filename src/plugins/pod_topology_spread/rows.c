@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "framework/domain_counter.h"
-#include "framework/match.h"
-#include "framework/row_match.h"
+#include "index/domain_counter.h"
+#include "index/match.h"
+#include "index/row_match.h"
 #include "plugins/pod_topology_spread/constraints.h"
 
 struct counted {

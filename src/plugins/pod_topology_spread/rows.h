@@ -2,7 +2,7 @@
 #ifndef PLUGINS_POD_TOPOLOGY_SPREAD_ROWS_H
 #define PLUGINS_POD_TOPOLOGY_SPREAD_ROWS_H
 
-#include "framework/table.h"
+#include "index/table.h"
 
 #define SPREAD_TOO_UNEVEN "node(s) didn't match pod topology spread constraints"
 #define SPREAD_MISSING_LABEL SPREAD_TOO_UNEVEN " (missing required label)"

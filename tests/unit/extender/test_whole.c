@@ -5,9 +5,9 @@
 #include <yyjson.h>
 
 #include "api/protobuf.h"
-#include "client/wire.h"
 #include "extender/whole.h"
 #include "net/file.h"
+#include "sync/wire.h"
 
 static void read_data(const char *name, const char *end, struct strbuf *ret)
 {

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "http/http.h"
 #include "net/file.h"
-#include "net/http.h"
 #include "unit/net/certs.h"
 
 extern char **environ;

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/vec.h"
-#include "net/server.h"
+#include "server/server.h"
 
 struct fake_api {
     struct server *server;

@@ -3,7 +3,7 @@
 #include "unit/serve/scheduler.h"
 
 #include "codec/protobuf.h"
-#include "serve/symbols.h"
+#include "pprof/symbols.h"
 
 static atomic_bool burning;
 static atomic_uint_fast64_t burnt;

@@ -1,0 +1,39 @@
+/* host.h: the functions that loaded plugins call: struct berth_host of the public header, filled in.
+ *
+ * Types of the public header are those of berth by another name; host.c holds their layouts equal. */
+#ifndef ABI_HOST_H
+#define ABI_HOST_H
+
+#define BERTH_HOST_SIDE
+#include <berth/plugin.h>
+
+#include "base/metrics.h"
+#include "framework/profile.h"
+
+/* A plugin in a profile, for its own threads; lives in the profile's arena. */
+struct berth_handle {
+    struct mailbox *mailbox;
+    const struct plugin *plugin;
+};
+
+extern const struct berth_host host_table;
+
+/* host_read.c: what an object says at a path such as spec.containers[0].image or metadata.labels[app]. */
+struct berth_value host_read(const char *kind, const void *object, const char *path);
+/* The number of a kind by its name; KIND_UNKNOWN: none. */
+enum api_kind host_kind(const char *kind);
+
+/* host_metrics.c: metrics of plugins, each family at first use. From any thread. What can not be is NULL, with one
+ * warning in the log. */
+struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels);
+void host_metric_add(struct berth_metric *metric, double value);
+void host_metric_set(struct berth_metric *metric, double value);
+void host_metric_observe(struct berth_metric *metric, double value);
+/* The families beside which those of plugins are shown: their names are taken. Before any plugin asks. */
+void host_metrics_reserve(const struct metric_info *infos, size_t len);
+/* From now on the init() of this plugin runs on this thread, which is for warnings; NULL: none does. */
+void host_metrics_for(const struct plugin *plugin);
+/* All of them, as metrics_write() does it but for OpenMetrics' mark of the end: for /metrics, beside berth's own. */
+void host_metrics_write(enum metrics_format format, struct strbuf *out);
+
+#endif

@@ -1,0 +1,295 @@
+/* host_metrics.c: a registry per family that a plugin asks for, in the order in which they came.
+ *
+ * The list only grows, and is read without a lock. Families are asked for in init() as a rule; two plugins that ask for
+ * the same name share it, if they mean the same by it.
+ *
+ * One family that is there twice, or a name that is none, and a reader may drop the whole page: what would make it so
+ * is refused, with one warning. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "abi/host.h"
+#include "base/log.h"
+
+enum { HOST_LABELS_MAX = 4, WARNINGS_MAX = 100 };
+
+struct family {
+    struct family *next;
+    struct metric_info info;
+    struct metrics *metrics;
+    double buckets[METRIC_BUCKETS_MAX];
+};
+
+/* What was refused, and said. */
+struct refusal {
+    struct refusal *next;
+    const char *why; /* a literal */
+    char name[];
+};
+
+static _Atomic(struct family *) families;
+static atomic_flag growing = ATOMIC_FLAG_INIT;
+
+/* Plugins count in doubles. */
+static const enum metric_type types[] = {
+    [BERTH_COUNTER] = METRIC_REAL_COUNTER,
+    [BERTH_GAUGE] = METRIC_GAUGE,
+    [BERTH_HISTOGRAM] = METRIC_HISTOGRAM,
+};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool valid_name(const char *name, bool colons)
+{
+    if (!name || !*name)
+        return false;
+    for (const char *at = name; *at; at++)
+        if (!is_letter(*at) && !(colons && *at == ':') && (at == name || *at < '0' || *at > '9'))
+            return false;
+    return true;
+}
+
+static size_t labels_len(const char *const *labels)
+{
+    size_t len = 0;
+    while (len < HOST_LABELS_MAX && labels[len])
+        len++;
+    return len;
+}
+
+/* Infinity is every histogram's last bound, whether it is written down or not. */
+static size_t buckets_len(const struct berth_metric_info *info)
+{
+    if (info->type != BERTH_HISTOGRAM || !info->buckets)
+        return 0;
+    size_t len = info->buckets_len;
+    return len && isinf(info->buckets[len - 1]) && info->buckets[len - 1] > 0 ? len - 1 : len;
+}
+
+/* ---- what is refused ---- */
+static const struct metric_info *reserved; /* berth's */
+static size_t reserved_len;
+static _Thread_local const struct plugin *asking; /* its init() runs on this thread */
+
+void host_metrics_reserve(const struct metric_info *infos, size_t len)
+{
+    reserved = infos;
+    reserved_len = len;
+}
+
+void host_metrics_for(const struct plugin *plugin)
+{
+    asking = plugin;
+}
+
+static struct berth_metric *refuse(const char *name, const char *why)
+{
+    static struct refusal *said;
+    static size_t said_len;
+    name = name ? name : "";
+    while (atomic_flag_test_and_set_explicit(&growing, memory_order_acquire))
+        ;
+    struct refusal *known = said;
+    while (known && (known->why != why || strcmp(known->name, name) != 0))
+        known = known->next;
+    bool is_new = !known && said_len < WARNINGS_MAX;
+    if (is_new) {
+        struct refusal *refusal = xcalloc(1, sizeof(*refusal) + strlen(name) + 1);
+        refusal->next = said;
+        refusal->why = why;
+        memcpy(refusal->name, name, strlen(name));
+        said = refusal;
+        said_len++;
+    }
+    atomic_flag_clear_explicit(&growing, memory_order_release);
+    if (is_new)
+        log_warning("A plugin does not get a metric", log_str("plugin", str_from(asking ? asking->name : "")),
+                    log_str("metric", str_from(name)), log_str("reason", str_from(why)));
+    return NULL;
+}
+
+static const char *check_labels(const struct berth_metric_info *info)
+{
+    for (size_t i = 0; i < labels_len(info->labels); i++) {
+        const char *label = info->labels[i];
+        if (!valid_name(label, false) || strncmp(label, "__", 2) == 0)
+            return "a label has a name that Prometheus does not take";
+        if (info->type == BERTH_HISTOGRAM && strcmp(label, "le") == 0)
+            return "the label le is the histogram's own";
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(label, info->labels[j]) == 0)
+                return "a label is there twice";
+    }
+    return NULL;
+}
+
+static const char *check_buckets(const struct berth_metric_info *info)
+{
+    size_t len = buckets_len(info);
+    if (len > METRIC_BUCKETS_MAX)
+        return "it has more than 40 buckets";
+    for (size_t i = 0; i < len; i++)
+        if (!isfinite(info->buckets[i]) || (i && info->buckets[i] <= info->buckets[i - 1]))
+            return "its buckets do not rise";
+    return NULL;
+}
+
+/* NULL: it could be, as far as it goes by itself. */
+static const char *check(const struct berth_metric_info *info, const struct berth_str *labels)
+{
+    if (!valid_name(info->name, true))
+        return "it has a name that Prometheus does not take";
+    if (info->type != BERTH_COUNTER && info->type != BERTH_GAUGE && info->type != BERTH_HISTOGRAM)
+        return "it has a type that there is not";
+    if (info->labels[0] && !labels)
+        return "it is asked for without values of its labels";
+    const char *why = check_labels(info);
+    return why ? why : check_buckets(info);
+}
+
+/* Does a family have lines of this name? */
+static bool has_lines(const struct metric_info *info, const char *name)
+{
+    static const char *const suffixes[] = { "", "_bucket", "_sum", "_count" };
+    size_t len = strlen(info->name), count = info->type == METRIC_HISTOGRAM ? ARRAY_SIZE(suffixes) : 1;
+    if (strncmp(info->name, name, len) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name + len, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool clash(const struct metric_info *a, const struct metric_info *b)
+{
+    return has_lines(a, b->name) || has_lines(b, a->name);
+}
+
+/* ---- families ---- */
+static struct family *find(const char *name)
+{
+    struct family *family = atomic_load_explicit(&families, memory_order_acquire);
+    while (family && strcmp(family->info.name, name) != 0)
+        family = family->next;
+    return family;
+}
+
+/* NULL: what a plugin means by a name is what the family is. */
+static const char *compare(const struct family *family, const struct berth_metric_info *info)
+{
+    const struct metric_info *is = &family->info;
+    size_t len = labels_len(info->labels), buckets = buckets_len(info);
+    if (is->type != types[info->type])
+        return "it is there already with another type";
+    bool same = labels_len(is->labels) == len;
+    for (size_t i = 0; i < len && same; i++)
+        same = strcmp(is->labels[i], info->labels[i]) == 0;
+    if (!same)
+        return "it is there already with other labels";
+    if (strcmp(is->help, info->help ? info->help : "") != 0)
+        return "it is there already with another help text";
+    if (is->buckets_len != buckets ||
+        (buckets && memcmp(is->buckets, info->buckets, buckets * sizeof(double)) != 0))
+        return "it is there already with other buckets";
+    return NULL;
+}
+
+/* Under the lock. */
+static const char *find_clash(const struct berth_metric_info *info)
+{
+    const struct metric_info wanted = { .name = info->name, .type = types[info->type] };
+    for (size_t i = 0; i < reserved_len; i++)
+        if (clash(&reserved[i], &wanted))
+            return "berth has a metric of that name";
+    struct family *family = atomic_load_explicit(&families, memory_order_relaxed);
+    for (; family; family = family->next)
+        if (clash(&family->info, &wanted))
+            return "another metric, a histogram, has lines of that name";
+    return NULL;
+}
+
+static struct family *make(const struct berth_metric_info *info)
+{
+    struct family *family = xcalloc(1, sizeof(*family));
+    family->info = (struct metric_info){
+        .name = strdup(info->name),
+        .help = strdup(info->help ? info->help : ""),
+        .type = types[info->type],
+        .stability = METRIC_ALPHA,
+        .buckets = family->buckets,
+        .buckets_len = buckets_len(info),
+    };
+    for (size_t i = 0; i < labels_len(info->labels); i++)
+        family->info.labels[i] = strdup(info->labels[i]);
+    if (family->info.buckets_len)
+        memcpy(family->buckets, info->buckets, family->info.buckets_len * sizeof(double));
+    family->metrics = metrics_new(&family->info, 1);
+    return family;
+}
+
+static struct family *find_or_make(const struct berth_metric_info *info, const char **ret_why)
+{
+    while (atomic_flag_test_and_set_explicit(&growing, memory_order_acquire))
+        ;
+    struct family *family = find(info->name);
+    *ret_why = family ? NULL : find_clash(info);
+    if (!family && !*ret_why) {
+        family = make(info);
+        family->next = atomic_load_explicit(&families, memory_order_relaxed);
+        atomic_store_explicit(&families, family, memory_order_release);
+    }
+    atomic_flag_clear_explicit(&growing, memory_order_release);
+    return family;
+}
+
+struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
+{
+    const char *why = check(info, labels);
+    if (why)
+        return refuse(info->name, why);
+    struct family *family = find(info->name);
+    if (!family)
+        family = find_or_make(info, &why);
+    if (family)
+        why = compare(family, info);
+    return why ? refuse(info->name, why)
+               : (struct berth_metric *)metric_get(family->metrics, 0, (const struct str *)labels);
+}
+
+void host_metric_add(struct berth_metric *metric, double value)
+{
+    struct metric *own = (struct metric *)metric;
+    if (own && !own->buckets)
+        gauge_add(own, value);
+}
+
+void host_metric_set(struct berth_metric *metric, double value)
+{
+    struct metric *own = (struct metric *)metric;
+    if (own && !own->buckets)
+        gauge_set(own, value);
+}
+
+void host_metric_observe(struct berth_metric *metric, double value)
+{
+    struct metric *own = (struct metric *)metric;
+    if (own && own->buckets)
+        histogram_observe(own, value);
+}
+
+/* Newest first, as the list is; names are looked up by whoever reads them. */
+void host_metrics_write(enum metrics_format format, struct strbuf *out)
+{
+    static const struct str end = STR("# EOF\n");
+    struct family *family = atomic_load_explicit(&families, memory_order_acquire);
+    for (; family; family = family->next) {
+        metrics_write(family->metrics, format, out);
+        if (str_ends_with(strbuf_slice(out), end)) {
+            out->len -= end.len;
+            out->text[out->len] = '\0';
+        }
+    }
+}

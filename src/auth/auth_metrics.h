@@ -1,0 +1,37 @@
+/* auth_metrics.h: what it takes to know callers, in numbers: kube-scheduler's families about authentication,
+ * authorisation, the questions to the API server about both, and what is looked up for them.
+ *
+ * A registry that is NULL counts nothing. From any thread. */
+#ifndef AUTH_AUTH_METRICS_H
+#define AUTH_AUTH_METRICS_H
+
+#include "auth/reviews.h"
+#include "base/metrics.h"
+#include "base/str.h"
+
+/* What was found out about a request, and how long it took. A result of NULL: that was not asked. */
+struct auth_outcome {
+    const char *known;   /* "success", "error" */
+    const char *allowed; /* "allowed", "denied", "no-opinion", "error" */
+    int64_t known_ns, allowed_ns;
+};
+
+void auth_metrics_request(struct metrics *metrics, const struct auth_outcome *outcome, struct str user);
+/* A client's certificate that is looked at has so many seconds left. */
+void auth_metrics_certificate(struct metrics *metrics, double left_s);
+
+/* A request to the API server; a status of 0: no answer. */
+void auth_metrics_review(struct metrics *metrics, enum review_kind kind, int status, int64_t took_ns);
+/* A token was looked up in memory, and found or waited for; one more or less is waited for, or asked about. */
+void auth_metrics_token(struct metrics *metrics, bool found, int64_t took_ns);
+void auth_metrics_tokens_blocked(struct metrics *metrics, int more);
+void auth_metrics_token_asked(struct metrics *metrics);
+void auth_metrics_token_answered(struct metrics *metrics, bool well);
+
+/* What client-go has work queues for is done at once here: each item is added, and done after so long. */
+#define QUEUE_CLIENT_CA "DynamicConfigMapCABundle-client-ca"
+#define QUEUE_PROXY_CA "RequestHeaderAuthRequestController"
+#define QUEUE_CERTIFICATE "DynamicServingCertificateController"
+void auth_metrics_work(struct metrics *metrics, const char *queue, int64_t took_ns);
+
+#endif

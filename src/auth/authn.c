@@ -1,0 +1,246 @@
+/* authn.c: the ways to prove who one is, one after another. */
+#include "auth/authn.h"
+
+#include <strings.h>
+
+#include "auth/auth_metrics.h"
+#include "server/server_parse.h"
+
+#define CREDENTIAL_ID "authentication.kubernetes.io/credential-id"
+
+/* A request on its way through. In the arena of the request. */
+struct attempt {
+    struct arena *arena;
+    struct user *user;
+    authn_done done;
+    void *context;
+    struct error errors; /* of those who did not believe */
+    size_t error_count;
+};
+
+enum verdict { KNOWN, NO_OPINION, DISBELIEVED };
+
+static void add_error(struct attempt *attempt, const char *text)
+{
+    struct error before = attempt->errors;
+    if (attempt->error_count++)
+        error_set(&attempt->errors, 0, "%.500s, %.500s", before.text, text);
+    else
+        error_set(&attempt->errors, 0, "%s", text);
+}
+
+static void add_group(struct attempt *attempt, const char *group)
+{
+    str_list_add(attempt->arena, &attempt->user->groups, str_from(group));
+}
+
+/* Whoever is believed is "authenticated", unless the groups say so already or say otherwise. */
+static void finish_known(struct attempt *attempt)
+{
+    struct user *user = attempt->user;
+    if (!str_is(user->name, USER_ANONYMOUS) && !user_in_group(user, GROUP_AUTHENTICATED) &&
+        !user_in_group(user, GROUP_UNAUTHENTICATED))
+        add_group(attempt, GROUP_AUTHENTICATED);
+    attempt->done(attempt->context, true, NULL);
+}
+
+static void finish_unknown(struct attempt *attempt)
+{
+    if (attempt->error_count) {
+        attempt->done(attempt->context, false, &attempt->errors);
+        return;
+    }
+    *attempt->user = (struct user){ .name = STR(USER_ANONYMOUS) };
+    add_group(attempt, GROUP_UNAUTHENTICATED);
+    attempt->done(attempt->context, true, NULL);
+}
+
+static bool name_is(struct str name, struct str what)
+{
+    return name.len == what.len && strncasecmp(name.ptr, what.ptr, name.len) == 0;
+}
+
+/* The first value that is not empty of the first header that has one. */
+static struct str header_of(const struct server_request *request, const struct str_list *names)
+{
+    for (uint32_t i = 0; i < names->len; i++)
+        for (size_t j = 0; j < request->header_count; j++)
+            if (name_is(request->headers[j].name, names->items[i])) {
+                if (request->headers[j].value.len)
+                    return request->headers[j].value;
+                break;
+            }
+    return (struct str){ 0 };
+}
+
+static void take_groups(struct attempt *attempt, const struct server_request *request,
+                        const struct str_list *names)
+{
+    for (uint32_t i = 0; i < names->len; i++)
+        for (size_t j = 0; j < request->header_count; j++)
+            if (name_is(request->headers[j].name, names->items[i]) && request->headers[j].value.len)
+                str_list_add(attempt->arena, &attempt->user->groups, request->headers[j].value);
+}
+
+/* What stands behind the prefix, in small letters and unescaped where that can be done. */
+static struct str extra_key(struct arena *arena, struct str name)
+{
+    char *lower = arena_strndup(arena, name.ptr, name.len);
+    for (uint32_t i = 0; i < name.len; i++)
+        if (lower[i] >= 'A' && lower[i] <= 'Z')
+            lower[i] = (char)(lower[i] + 'a' - 'A');
+    struct str plain = { lower, name.len }, key;
+    return parse_unescape(plain, arena, &key) ? key : plain;
+}
+
+static void add_extra(struct attempt *attempt, struct str key, struct str value)
+{
+    struct user *user = attempt->user;
+    for (uint32_t i = 0; i < user->extra.len; i++)
+        if (str_eq(user->extra.items[i].key, key)) {
+            str_list_add(attempt->arena, &user->extra.items[i].values, value);
+            return;
+        }
+    struct user_extra *items = arena_array(attempt->arena, struct user_extra, (size_t)user->extra.len + 1);
+    if (user->extra.len)
+        memcpy(items, user->extra.items, user->extra.len * sizeof(*items));
+    items[user->extra.len] = (struct user_extra){ .key = key };
+    str_list_add(attempt->arena, &items[user->extra.len++].values, value);
+    user->extra.items = items;
+}
+
+static void take_extra(struct attempt *attempt, const struct server_request *request,
+                       const struct str_list *prefixes)
+{
+    for (uint32_t i = 0; i < prefixes->len; i++)
+        for (size_t j = 0; j < request->header_count; j++) {
+            const struct server_header *header = &request->headers[j];
+            struct str prefix = prefixes->items[i];
+            if (header->name.len < prefix.len || strncasecmp(header->name.ptr, prefix.ptr, prefix.len) != 0)
+                continue;
+            struct str rest = str_slice(header->name, prefix.len, header->name.len);
+            add_extra(attempt, extra_key(attempt->arena, rest), header->value);
+        }
+}
+
+static bool is_allowed(const struct str_list *names, struct str name)
+{
+    for (uint32_t i = 0; i < names->len; i++)
+        if (str_eq(names->items[i], name))
+            return true;
+    return !names->len;
+}
+
+/* A proxy that may speak for others, and does. */
+static enum verdict by_proxy(struct attempt *attempt, const struct server_request *request,
+                             const struct trust_now *now)
+{
+    struct error err;
+    struct peer_subject subject;
+    if (!request->peer || !now->proxy)
+        return NO_OPINION;
+    if (peer_verify(request->peer, now->proxy, &err) < 0 ||
+        peer_subject(request->peer, attempt->arena, &subject, &err) < 0) {
+        add_error(attempt, err.text);
+        return DISBELIEVED;
+    }
+    if (!is_allowed(&now->allowed_names, subject.common_name)) {
+        error_set(&err, 0, "x509: subject with cn=" STR_FMT " is not in the allowed list",
+                  STR_ARG(subject.common_name));
+        add_error(attempt, err.text);
+        return DISBELIEVED;
+    }
+    struct str name = header_of(request, &now->username_headers);
+    if (!name.len)
+        return NO_OPINION;
+    /* The texts of the lists live only as long as the snapshot, those of the request as long as the answer. */
+    *attempt->user = (struct user){ .name = name, .uid = header_of(request, &now->uid_headers) };
+    take_groups(attempt, request, &now->group_headers);
+    take_extra(attempt, request, &now->extra_prefixes);
+    return KNOWN;
+}
+
+static enum verdict by_certificate(struct attempt *attempt, const struct server_request *request,
+                                   const struct trust_now *now, struct metrics *metrics)
+{
+    struct error err;
+    struct peer_subject subject;
+    if (!request->peer || !now->client)
+        return NO_OPINION;
+    auth_metrics_certificate(metrics, peer_seconds_left(request->peer));
+    if (peer_verify(request->peer, now->client, &err) < 0 ||
+        peer_subject(request->peer, attempt->arena, &subject, &err) < 0) {
+        add_error(attempt, err.text);
+        return DISBELIEVED;
+    }
+    if (!subject.common_name.len)
+        return NO_OPINION;
+    *attempt->user = (struct user){ .name = subject.common_name, .uid = subject.uid };
+    for (size_t i = 0; i < subject.organisation_count; i++)
+        str_list_add(attempt->arena, &attempt->user->groups, subject.organisations[i]);
+    add_extra(attempt, STR(CREDENTIAL_ID),
+              arena_printf(attempt->arena, "X509SHA256=%s", subject.fingerprint));
+    return KNOWN;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
+}
+
+/* "Bearer TOKEN", and nothing between the two but one space. */
+static struct str bearer_token(struct str value)
+{
+    while (value.len && is_space(value.ptr[0]))
+        value = str_slice(value, 1, value.len);
+    while (value.len && is_space(value.ptr[value.len - 1]))
+        value.len--;
+    ptrdiff_t space = str_find(value, ' ');
+    if (space < 0 || !name_is(str_slice(value, 0, (size_t)space), STR("bearer")))
+        return (struct str){ 0 };
+    struct str rest = str_slice(value, (size_t)space + 1, value.len);
+    space = str_find(rest, ' ');
+    return space < 0 ? rest : str_slice(rest, 0, (size_t)space);
+}
+
+static void on_review(void *context, const struct review *review)
+{
+    struct attempt *attempt = context;
+    if (review->answered && review->yes) {
+        user_copy(attempt->arena, &review->user, attempt->user);
+        finish_known(attempt);
+        return;
+    }
+    struct error err;
+    error_set(&err, 0, STR_FMT, STR_ARG(review->reason));
+    add_error(attempt, review->reason.len ? err.text : "invalid bearer token");
+    finish_unknown(attempt);
+}
+
+void authn_run(const struct authn *authn, const struct server_request *request, struct arena *arena,
+               struct user *ret, authn_done done, void *context)
+{
+    struct attempt *attempt = arena_new(arena, struct attempt);
+    *attempt = (struct attempt){ .arena = arena, .user = ret, .done = done, .context = context };
+    enum verdict verdict = NO_OPINION;
+    if (authn->trust) {
+        const struct trust_now *now = trust_get(authn->trust);
+        verdict = by_proxy(attempt, request, now);
+        if (verdict != KNOWN)
+            verdict = by_certificate(attempt, request, now, authn->metrics);
+        trust_put(now);
+    }
+    if (verdict == KNOWN) {
+        finish_known(attempt);
+        return;
+    }
+    struct str token = bearer_token(server_header_value(request, "authorization"));
+    if (!authn->reviews || !token.len) {
+        finish_unknown(attempt);
+        return;
+    }
+    struct strbuf body = { 0 };
+    review_token_body(&body, token);
+    reviews_ask(authn->reviews, token, strbuf_slice(&body), true, on_review, attempt);
+    strbuf_release(&body);
+}

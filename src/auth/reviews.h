@@ -1,0 +1,58 @@
+/* reviews.h: questions to the API server about callers, asked once and remembered for a while.
+ *
+ *     reviews_ask() ──▶ remembered? ──▶ done(review)
+ *                          │ no
+ *                          ▼
+ *                 asked already? wait with the others : api_send() ──▶ done(review), to all who wait
+ *
+ * A question whose answer was yes goes before the others when it is asked again: strangers who ask about tokens that
+ * nobody has given out wait for each other, and not those who may for them.
+ *
+ * All of it on the server's thread. What is remembered is bounded in number (the one that was not used for the longest
+ * time goes) and in time; keys are kept as a keyed hash, so that no token stays in memory and nobody can choose keys
+ * that collide. A failure is not remembered. */
+#ifndef AUTH_REVIEWS_H
+#define AUTH_REVIEWS_H
+
+#include "auth/user.h"
+#include "client/api.h"
+#include "server/server.h"
+
+struct metrics;
+struct reviews;
+
+struct review {
+    bool answered; /* false: `reason` says why there is no answer */
+    bool yes, denied;
+    struct str reason;
+    struct user user; /* of a token that is believed */
+};
+
+enum review_kind { REVIEW_TOKEN, REVIEW_ACCESS };
+
+struct reviews_options {
+    enum review_kind kind;
+    struct api *api;
+    struct server *server;
+    int64_t yes_ns, no_ns;   /* how long answers are remembered; 0: not at all */
+    struct metrics *metrics; /* may be NULL */
+};
+
+/* Called exactly once for each reviews_ask() that was not refused; the review lives until it returns. */
+typedef void (*review_done)(void *context, const struct review *review);
+
+struct reviews *reviews_new(const struct reviews_options *options);
+/* Nothing is asked any more: what is under way is not tried again, what comes fails at once. */
+void reviews_stop(struct reviews *reviews);
+/* Nothing may be under way: after api_free() and the server's thread. */
+void reviews_free(struct reviews *reviews);
+/* `question` is what a remembered answer is found by; `body` the JSON to send. `remember` false: neither looked up nor
+ * kept. `done` may be called before this returns. */
+void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember,
+                 review_done done, void *context);
+
+/* The JSON of the two questions. */
+void review_token_body(struct strbuf *out, struct str token);
+void review_access_body(struct strbuf *out, const struct user *user, struct str verb, struct str path);
+
+#endif

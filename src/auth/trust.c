@@ -1,0 +1,430 @@
+/* trust.c: two sources, one snapshot.
+ *
+ * The ConfigMap's watch is only a bell: whatever comes through it, the object is fetched anew. So there is one way in
+ * which it is read, and nothing to keep in order. Callbacks of client/api run on its I/O thread, which alone touches
+ * `patience_ms`, `fetching` and `fetch_again`; the rest is under the lock. */
+#include "auth/trust.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <yyjson.h>
+
+#include "auth/auth_metrics.h"
+#include "base/log.h"
+#include "client/rest.h"
+#include "net/file.h"
+
+#define MAP_NAME "extension-apiserver-authentication"
+#define MAP_NAMESPACE "kube-system"
+#define MAP_PATH "/api/v1/namespaces/" MAP_NAMESPACE "/configmaps/" MAP_NAME
+#define WATCH_PATH \
+    "/api/v1/namespaces/" MAP_NAMESPACE "/configmaps?fieldSelector=metadata.name%3D" MAP_NAME "&watch=true"
+
+enum {
+    FILE_BYTES_MAX = 1 << 20,
+    MAP_BYTES_MAX = 4 << 20,
+    FILE_LOOK_MS = 10000,
+    PATIENCE_MS_MIN = 1000,
+    PATIENCE_MS_MAX = 30000,
+    FIRST_LOOK_MS = 10000,
+    NAMES_MAX = 256,
+};
+
+/* A snapshot with the texts that it was made of. */
+struct snapshot {
+    struct trust_now now;
+    atomic_uint references;
+    struct arena arena;
+    struct str client_pem, proxy_pem;
+};
+
+struct trust {
+    struct api *api; /* NULL: nothing is looked up in the cluster */
+    struct metrics *metrics;
+    struct arena arena;
+    const char *client_file, *proxy_file; /* NULL: from the cluster */
+    struct trust_now by_flags;            /* the lists that go with proxy_file */
+
+    int64_t patience_ms;
+    bool fetching, fetch_again;
+
+    pthread_mutex_t lock;
+    pthread_cond_t looked;
+    struct snapshot *newest;
+    int64_t files_ns; /* when the files are due */
+    bool first_done;
+    int first_result;
+    struct error first_error;
+};
+
+static void snapshot_free(struct snapshot *snapshot)
+{
+    ca_pool_free(snapshot->now.client);
+    ca_pool_free(snapshot->now.proxy);
+    arena_release(&snapshot->arena);
+    free(snapshot);
+}
+
+void trust_put(const struct trust_now *now)
+{
+    struct snapshot *snapshot = container_of(now, struct snapshot, now);
+    if (atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) == 1)
+        snapshot_free(snapshot);
+}
+
+static void copy_list(struct arena *arena, const struct str_list *from, struct str_list *ret)
+{
+    ret->len = from->len;
+    ret->items = from->len ? arena_array(arena, struct str, from->len) : NULL;
+    for (uint32_t i = 0; i < from->len; i++)
+        ret->items[i] = arena_str(arena, from->items[i]);
+}
+
+static void copy_lists(struct arena *arena, const struct trust_now *from, struct trust_now *ret)
+{
+    copy_list(arena, &from->username_headers, &ret->username_headers);
+    copy_list(arena, &from->uid_headers, &ret->uid_headers);
+    copy_list(arena, &from->group_headers, &ret->group_headers);
+    copy_list(arena, &from->extra_prefixes, &ret->extra_prefixes);
+    copy_list(arena, &from->allowed_names, &ret->allowed_names);
+}
+
+/* A pool of authorities, or none where the text is empty or has none; a wrong text leaves the old one in use. */
+static struct str settle_pem(struct arena *arena, struct str pem, struct str old, const char *what,
+                             struct ca_pool **ret)
+{
+    struct error err;
+    if (pem.len && ca_pool_new(pem, ret, &err) == 0)
+        return arena_str(arena, pem);
+    if (pem.len)
+        log_error(&err, "Cannot use the certificate authority", log_str("of", str_from(what)));
+    if (old.len && ca_pool_new(old, ret, NULL) == 0)
+        return arena_str(arena, old);
+    return (struct str){ 0 };
+}
+
+/* Under the lock: a new snapshot. `lists` go with the proxies' authority. */
+static void publish(struct trust *trust, struct str client_pem, struct str proxy_pem,
+                    const struct trust_now *lists)
+{
+    struct snapshot *old = trust->newest, *made = xcalloc(1, sizeof(*made));
+    atomic_init(&made->references, 1);
+    made->client_pem = settle_pem(&made->arena, client_pem, old->client_pem, "clients", &made->now.client);
+    made->proxy_pem = settle_pem(&made->arena, proxy_pem, old->proxy_pem, "proxies", &made->now.proxy);
+    copy_lists(&made->arena, lists, &made->now);
+    trust->newest = made;
+    trust_put(&old->now);
+}
+
+/* A JSON list of strings in a string; an absent one is empty. */
+static bool read_list(yyjson_val *data, const char *key, struct arena *arena, struct str_list *ret)
+{
+    yyjson_val *text = yyjson_obj_get(data, key);
+    *ret = (struct str_list){ 0 };
+    if (!text || !yyjson_get_len(text))
+        return true;
+    yyjson_doc *doc = yyjson_is_str(text) ? yyjson_read(yyjson_get_str(text), yyjson_get_len(text), 0) : NULL;
+    yyjson_val *list = doc ? yyjson_doc_get_root(doc) : NULL, *item;
+    size_t index, count;
+    bool ok = yyjson_is_null(list) || (yyjson_is_arr(list) && yyjson_arr_size(list) <= NAMES_MAX);
+    if (ok && yyjson_is_arr(list)) {
+        ret->items = arena_array(arena, struct str, yyjson_arr_size(list) + 1);
+        yyjson_arr_foreach(list, index, count, item) {
+            ok = ok && yyjson_is_str(item);
+            struct str name = { yyjson_get_str(item), (uint32_t)yyjson_get_len(item) };
+            ret->items[ret->len++] = arena_str(arena, name);
+        }
+    }
+    yyjson_doc_free(doc);
+    return ok;
+}
+
+static struct str data_text(yyjson_val *data, const char *key)
+{
+    yyjson_val *text = yyjson_obj_get(data, key);
+    return yyjson_is_str(text) ? (struct str){ yyjson_get_str(text), (uint32_t)yyjson_get_len(text) }
+                               : (struct str){ 0 };
+}
+
+/* The ConfigMap, as it came. */
+static int apply_map(struct trust *trust, struct str json, struct error *err)
+{
+    yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
+    yyjson_val *data = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "data") : NULL;
+    struct arena arena = { 0 };
+    struct trust_now lists = { 0 };
+    bool ok = doc && read_list(data, "requestheader-username-headers", &arena, &lists.username_headers) &&
+              read_list(data, "requestheader-uid-headers", &arena, &lists.uid_headers) &&
+              read_list(data, "requestheader-group-headers", &arena, &lists.group_headers) &&
+              read_list(data, "requestheader-extra-headers-prefix", &arena, &lists.extra_prefixes) &&
+              read_list(data, "requestheader-allowed-names", &arena, &lists.allowed_names);
+    if (ok) {
+        pthread_mutex_lock(&trust->lock);
+        struct snapshot *old = trust->newest;
+        struct str client = trust->client_file ? old->client_pem : data_text(data, "client-ca-file");
+        struct str proxy =
+            trust->proxy_file ? old->proxy_pem : data_text(data, "requestheader-client-ca-file");
+        publish(trust, client, proxy, trust->proxy_file ? &trust->by_flags : &lists);
+        pthread_mutex_unlock(&trust->lock);
+    }
+    arena_release(&arena);
+    yyjson_doc_free(doc);
+    return ok ? 0 : error_set(err, -EINVAL, "configmap/" MAP_NAME " in " MAP_NAMESPACE " is not understood");
+}
+
+static void note_first(struct trust *trust, int result, const struct error *err)
+{
+    pthread_mutex_lock(&trust->lock);
+    if (!trust->first_done) {
+        trust->first_result = result;
+        trust->first_error = *err;
+    }
+    trust->first_done = true;
+    pthread_cond_broadcast(&trust->looked);
+    pthread_mutex_unlock(&trust->lock);
+}
+
+static void fetch(struct trust *trust, int64_t delay_ms);
+
+static void on_fetched(void *user, struct http_response *response)
+{
+    struct trust *trust = user;
+    struct error err = { 0 };
+    int r = 0;
+    trust->fetching = false;
+    if (rest_is_yes(response)) {
+        int64_t begun_ns = http_now_ns();
+        r = apply_map(trust, strbuf_slice(response->body), &err);
+        int64_t took_ns = http_now_ns() - begun_ns;
+        if (!trust->client_file)
+            auth_metrics_work(trust->metrics, QUEUE_CLIENT_CA, took_ns);
+        if (!trust->proxy_file)
+            auth_metrics_work(trust->metrics, QUEUE_PROXY_CA, took_ns);
+    } else if (response->status != 404) { /* a cluster without it is one without such clients */
+        struct arena arena = { 0 };
+        struct api_status status = { 0 };
+        rest_status(response, &arena, &status);
+        struct str why = rest_sentence(response, &status, &arena);
+        r = error_set(&err, -EIO, STR_FMT, STR_ARG(why));
+        arena_release(&arena);
+    }
+    bool ending = response->failure == HTTP_FAILURE_CANCELLED;
+    if (r < 0 && !ending)
+        log_error(&err, "Error looking up in-cluster authentication configuration");
+    note_first(trust, r, &err);
+    if (ending)
+        return;
+    if (r < 0) {
+        trust->patience_ms = MIN(trust->patience_ms * 2, PATIENCE_MS_MAX);
+        fetch(trust, trust->patience_ms);
+    } else {
+        trust->patience_ms = PATIENCE_MS_MIN;
+        if (trust->fetch_again)
+            fetch(trust, 0);
+    }
+}
+
+static const struct http_callbacks fetch_callbacks = { .on_done = on_fetched };
+
+/* One at a time; a wish that comes meanwhile is remembered. */
+static void fetch(struct trust *trust, int64_t delay_ms)
+{
+    trust->fetch_again = trust->fetching;
+    if (trust->fetching)
+        return;
+    struct api_request request = {
+        .method = "GET",
+        .path = STR(MAP_PATH),
+        .accept = API_JSON,
+        .timeout_ms = FIRST_LOOK_MS,
+        .delay_ms = delay_ms,
+        .body_bytes_max = MAP_BYTES_MAX,
+        .callbacks = &fetch_callbacks,
+        .user = trust,
+    };
+    struct error err;
+    trust->fetching = true;
+    int r = api_send(trust->api, &request, NULL, &err);
+    if (r < 0) {
+        trust->fetching = false;
+        note_first(trust, r, &err);
+    }
+}
+
+static void watch(struct trust *trust, int64_t delay_ms);
+
+static int on_bell(void *user, uint64_t id _unused_, struct str chunk _unused_)
+{
+    fetch(user, 0);
+    return 0;
+}
+
+static void on_watch_end(void *user, struct http_response *response)
+{
+    struct trust *trust = user;
+    if (response->failure == HTTP_FAILURE_CANCELLED)
+        return;
+    bool fine = response->status == 200;
+    trust->patience_ms = fine ? PATIENCE_MS_MIN : MIN(trust->patience_ms * 2, PATIENCE_MS_MAX);
+    /* Who may not watch may still be allowed to look, and hears why otherwise. */
+    if (!fine)
+        fetch(trust, 0);
+    watch(trust, trust->patience_ms);
+}
+
+static const struct http_callbacks watch_callbacks = { .on_chunk = on_bell, .on_done = on_watch_end };
+
+static void watch(struct trust *trust, int64_t delay_ms)
+{
+    struct api_request request = {
+        .method = "GET",
+        .path = STR(WATCH_PATH),
+        .accept = API_JSON,
+        .stream = true,
+        .unlimited = true,
+        .timeout_ms = FIRST_LOOK_MS,
+        .delay_ms = delay_ms,
+        .callbacks = &watch_callbacks,
+        .user = trust,
+    };
+    /* It fails when everything ends, and then nobody needs it. */
+    (void)api_send(trust->api, &request, NULL, NULL);
+}
+
+/* Under the lock. */
+static int read_files(struct trust *trust, struct error *err)
+{
+    struct snapshot *old = trust->newest;
+    struct strbuf client = { 0 }, proxy = { 0 };
+    int r = 0;
+    if (trust->client_file)
+        r = file_read(trust->client_file, FILE_BYTES_MAX, &client, err);
+    if (r == 0 && trust->proxy_file)
+        r = file_read(trust->proxy_file, FILE_BYTES_MAX, &proxy, err);
+    if (r == 0) {
+        struct str client_pem = trust->client_file ? strbuf_slice(&client) : old->client_pem;
+        struct str proxy_pem = trust->proxy_file ? strbuf_slice(&proxy) : old->proxy_pem;
+        if (!str_eq(client_pem, old->client_pem) || !str_eq(proxy_pem, old->proxy_pem))
+            publish(trust, client_pem, proxy_pem, trust->proxy_file ? &trust->by_flags : &old->now);
+    }
+    strbuf_release(&client);
+    strbuf_release(&proxy);
+    return r;
+}
+
+const struct trust_now *trust_get(struct trust *trust)
+{
+    pthread_mutex_lock(&trust->lock);
+    int64_t now = http_now_ns();
+    if ((trust->client_file || trust->proxy_file) && now >= trust->files_ns) {
+        struct error err;
+        trust->files_ns = now + FILE_LOOK_MS * INT64_C(1000000);
+        if (read_files(trust, &err) < 0)
+            log_error(&err, "Cannot read a certificate authority");
+    }
+    struct snapshot *newest = trust->newest;
+    atomic_fetch_add_explicit(&newest->references, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&trust->lock);
+    return &newest->now;
+}
+
+bool trust_is_possible(const struct trust *trust)
+{
+    return trust->api || trust->client_file || trust->proxy_file;
+}
+
+static int await_first(struct trust *trust, struct error *err)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += FIRST_LOOK_MS / 1000 + 1;
+    int r = 0;
+    pthread_mutex_lock(&trust->lock);
+    while (!trust->first_done && r == 0)
+        r = pthread_cond_timedwait(&trust->looked, &trust->lock, &until);
+    if (!trust->first_done)
+        r = error_set(err, -ETIMEDOUT,
+                      "unable to load configmap based request-header-client-ca-file: no answer");
+    else if (trust->first_result < 0)
+        r = error_set(err, trust->first_result,
+                      "unable to load configmap based request-header-client-ca-file: %s",
+                      trust->first_error.text);
+    pthread_mutex_unlock(&trust->lock);
+    return r;
+}
+
+static const char *file_of(struct trust *trust, struct str path)
+{
+    return path.len ? arena_str(&trust->arena, path).ptr : NULL;
+}
+
+static void init(struct trust *trust, const struct scheduler_flags *flags)
+{
+    pthread_mutex_init(&trust->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&trust->looked, &attributes);
+    pthread_condattr_destroy(&attributes);
+    trust->patience_ms = PATIENCE_MS_MIN;
+    trust->newest = xcalloc(1, sizeof(*trust->newest));
+    atomic_init(&trust->newest->references, 1);
+    trust->client_file = file_of(trust, flags->client_ca_file);
+    trust->proxy_file = file_of(trust, flags->requestheader_client_ca_file);
+    const struct trust_now by_flags = {
+        .username_headers = flags->requestheader_username_headers,
+        .uid_headers = flags->requestheader_uid_headers,
+        .group_headers = flags->requestheader_group_headers,
+        .extra_prefixes = flags->requestheader_extra_headers_prefix,
+        .allowed_names = flags->requestheader_allowed_names,
+    };
+    copy_lists(&trust->arena, &by_flags, &trust->by_flags);
+}
+
+int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
+              struct trust **ret, struct error *err)
+{
+    struct trust *trust = xcalloc(1, sizeof(*trust));
+    trust->metrics = metrics;
+    init(trust, flags);
+    int r = read_files(trust, err);
+    trust->files_ns = http_now_ns() + FILE_LOOK_MS * INT64_C(1000000);
+    if (r == 0 && ((trust->client_file && !trust->newest->now.client) ||
+                   (trust->proxy_file && !trust->newest->now.proxy)))
+        r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form",
+                      trust->client_file && !trust->newest->now.client ? trust->client_file
+                                                                       : trust->proxy_file);
+    bool wants = !flags->authentication_skip_lookup && (!trust->client_file || !trust->proxy_file);
+    if (r < 0) {
+        trust_free(trust);
+        return r;
+    }
+    *ret = trust;
+    if (!wants || !api)
+        return 0;
+    trust->api = api;
+    /* The watch begins with the object as it is, so its bell rings at once. Where the first look-up must succeed, it
+     * is made by itself. */
+    if (flags->authentication_tolerate_lookup_failure) {
+        watch(trust, 0);
+        return 0;
+    }
+    fetch(trust, 0);
+    r = await_first(trust, err);
+    if (r == 0)
+        watch(trust, 0);
+    return r;
+}
+
+void trust_free(struct trust *trust)
+{
+    if (!trust)
+        return;
+    trust_put(&trust->newest->now);
+    pthread_mutex_destroy(&trust->lock);
+    pthread_cond_destroy(&trust->looked);
+    arena_release(&trust->arena);
+    free(trust);
+}

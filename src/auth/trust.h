@@ -1,0 +1,39 @@
+/* trust.h: which certificates of clients are believed, and of which proxies.
+ *
+ *     --client-ca-file, --requestheader-client-ca-file ──┐
+ *                                                        ├──▶ struct trust_now ──▶ authn.h
+ *     ConfigMap kube-system/extension-apiserver-authentication ──┘
+ *
+ * Each of the two authorities comes from its file, or else from the cluster. Both sources may change at any time: files
+ * are read again every few seconds, the ConfigMap is watched. What cannot be read leaves what was there. */
+#ifndef AUTH_TRUST_H
+#define AUTH_TRUST_H
+
+#include "client/api.h"
+#include "config/flags.h"
+#include "server/server_peer.h"
+
+struct metrics;
+struct trust;
+
+/* Never changes; shared by reference count. */
+struct trust_now {
+    struct ca_pool *client; /* NULL: nobody's certificate says who they are */
+    struct ca_pool *proxy;  /* NULL: nobody may speak for others */
+    struct str_list username_headers, uid_headers, group_headers, extra_prefixes, allowed_names;
+};
+
+/* `api` NULL: files only; `metrics` may be NULL. Waits for the first look-up in the cluster only where a failure of it
+ * would be fatal. When it fails and *ret is set nevertheless, the look-up has begun: api_free() first, then
+ * trust_free(). */
+int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
+              struct trust **ret, struct error *err);
+/* After api_free(). */
+void trust_free(struct trust *trust);
+/* What counts at this moment; to be given back. From any thread. */
+const struct trust_now *trust_get(struct trust *trust);
+void trust_put(const struct trust_now *now);
+/* Is there any certificate that could be believed, now or later? */
+bool trust_is_possible(const struct trust *trust);
+
+#endif

@@ -1,0 +1,271 @@
+/* convert.c: int(), uint(), double(), string(), bytes(), bool(), dyn(), type(). */
+#include "base/utf8.h"
+#include "cel/lib.h"
+#include "cel/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool cel_parse_int(struct str text, int64_t *ret)
+{
+    bool negative = text.len > 0 && text.ptr[0] == '-';
+    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
+    if (at == text.len)
+        return false;
+    int64_t value = 0;
+    for (; at < text.len; at++) {
+        int digit = text.ptr[at] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, negative ? -digit : digit, &value))
+            return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool cel_parse_uint(struct str text, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t at = 0; at < text.len; at++) {
+        unsigned digit = (unsigned)(text.ptr[at] - '0');
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *ret = value;
+    return text.len > 0;
+}
+
+/* "inf", "infinity", "nan", in any case. */
+static bool parse_special(struct str text, double *ret)
+{
+    bool negative = text.len > 0 && text.ptr[0] == '-';
+    struct str name = text.len > 0 && (negative || text.ptr[0] == '+') ? str_slice(text, 1, text.len) : text;
+    bool infinite = (name.len == 3 && strncasecmp(name.ptr, "inf", 3) == 0) ||
+                    (name.len == 8 && strncasecmp(name.ptr, "infinity", 8) == 0);
+    if (infinite)
+        *ret = negative ? -INFINITY : INFINITY;
+    else if (text.len == 3 && strncasecmp(text.ptr, "nan", 3) == 0)
+        *ret = NAN;
+    else
+        return false;
+    return true;
+}
+
+/* [sign] digits [. digits] [e [sign] digits], or the same in hexadecimal with a binary exponent, which must be there.
+ * */
+static bool is_float(struct str text)
+{
+    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
+    bool hex = text.len > at + 2 && text.ptr[at] == '0' && (text.ptr[at + 1] | 0x20) == 'x';
+    const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
+    at += hex ? 2 : 0;
+    size_t count = 0;
+    for (bool point = false; at < text.len; at++) {
+        if (text.ptr[at] == '.' && !point)
+            point = true;
+        else if (text.ptr[at] && strchr(digits, text.ptr[at]))
+            count++;
+        else
+            break;
+    }
+    if (count == 0)
+        return false;
+    if (at == text.len)
+        return !hex;
+    if ((text.ptr[at++] | 0x20) != (hex ? 'p' : 'e'))
+        return false;
+    at += at < text.len && (text.ptr[at] == '-' || text.ptr[at] == '+') ? 1 : 0;
+    if (at == text.len)
+        return false;
+    while (at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9')
+        at++;
+    return at == text.len;
+}
+
+bool cel_parse_double(struct str text, double *ret)
+{
+    if (parse_special(text, ret))
+        return true;
+    if (!is_float(text))
+        return false;
+    _cleanup_(freep) char *copy = strndup(text.ptr, text.len);
+    *ret = copy ? strtod(copy, NULL) : INFINITY;
+    return !isinf(*ret);
+}
+
+static struct cel_value bad(struct cel_run *run, const struct cel_value *value, const char *type)
+{
+    return cel_fail(run, "type conversion error from '%s' to '%s'", cel_kind_name(value->kind), type);
+}
+
+static struct cel_value to_int(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    int64_t value;
+    switch (args->kind) {
+    case CEL_INT:
+        return *args;
+    case CEL_UINT:
+        return args->uinteger > INT64_MAX ? cel_fail_static("integer overflow")
+                                          : cel_int((int64_t)args->uinteger);
+    case CEL_DOUBLE:
+        if (!(args->number > -0x1p63 && args->number < 0x1p63))
+            return cel_fail_static("integer overflow");
+        return cel_int((int64_t)args->number);
+    case CEL_DURATION:
+        return cel_int(args->duration_ns);
+    case CEL_TIMESTAMP:
+        return cel_int(args->timestamp.seconds);
+    default:
+        return cel_parse_int(args->text, &value) ? cel_int(value) : bad(run, args, "int");
+    }
+}
+
+static struct cel_value to_uint(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    uint64_t value;
+    switch (args->kind) {
+    case CEL_UINT:
+        return *args;
+    case CEL_INT:
+        return args->integer < 0 ? cel_fail_static("unsigned integer overflow")
+                                 : cel_make_uint((uint64_t)args->integer);
+    case CEL_DOUBLE:
+        if (!(args->number >= 0 && args->number < 0x1p64))
+            return cel_fail_static("unsigned integer overflow");
+        return cel_make_uint((uint64_t)args->number);
+    default:
+        return cel_parse_uint(args->text, &value) ? cel_make_uint(value) : bad(run, args, "uint");
+    }
+}
+
+static struct cel_value to_double(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    double value;
+    switch (args->kind) {
+    case CEL_DOUBLE:
+        return *args;
+    case CEL_INT:
+        return cel_make_double((double)args->integer);
+    case CEL_UINT:
+        return cel_make_double((double)args->uinteger);
+    default:
+        return cel_parse_double(args->text, &value) ? cel_make_double(value) : bad(run, args, "double");
+    }
+}
+
+struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *value)
+{
+    char number[CEL_DOUBLE_TEXT_MAX];
+    switch (value->kind) {
+    case CEL_STRING:
+        return *value;
+    case CEL_BYTES:
+        return utf8_valid(value->text) ? cel_string(value->text)
+                                       : cel_fail_static("invalid UTF-8 in bytes, cannot convert to string");
+    case CEL_BOOL:
+        return cel_string(value->boolean ? STR("true") : STR("false"));
+    case CEL_TYPE:
+        return cel_string(value->text);
+    case CEL_INT:
+    case CEL_UINT:
+    case CEL_DOUBLE:
+    case CEL_DURATION:
+    case CEL_TIMESTAMP:
+    case CEL_IP:
+    case CEL_CIDR:
+        break;
+    default:
+        return bad(run, value, "string");
+    }
+    if (!cel_take(run, sizeof(number)))
+        return cel_stop(run);
+    struct str text =
+        value->kind == CEL_INT      ? arena_printf(run->scratch, "%lld", (long long)value->integer)
+        : value->kind == CEL_UINT   ? arena_printf(run->scratch, "%llu", (unsigned long long)value->uinteger)
+        : value->kind == CEL_DOUBLE ? arena_str(run->scratch, cel_double_text(value->number, false, number))
+        : value->kind == CEL_DURATION  ? cel_duration_text(value->duration_ns, run->scratch)
+        : value->kind == CEL_TIMESTAMP ? cel_timestamp_text(value->timestamp, run->scratch)
+                                       : cel_ip_text(value, run->scratch);
+    return cel_string(text);
+}
+
+static struct cel_value to_string(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    return cel_convert_text(run, args);
+}
+
+static struct cel_value to_bytes(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return (struct cel_value){ .kind = CEL_BYTES, .text = args->text };
+}
+
+static struct cel_value to_bool(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    static const char *const yes[] = { "1", "t", "T", "TRUE", "true", "True" };
+    static const char *const no[] = { "0", "f", "F", "FALSE", "false", "False" };
+    if (args->kind == CEL_BOOL)
+        return *args;
+    for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
+        if (str_is(args->text, yes[i]) || str_is(args->text, no[i]))
+            return cel_bool(str_is(args->text, yes[i]));
+    return bad(run, args, "bool");
+}
+
+static struct cel_value to_dyn(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return *args;
+}
+
+static struct cel_value to_type(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return cel_make_type(cel_kind_name(args->kind));
+}
+
+#define CONVERT(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
+
+const struct cel_overload cel_lib_convert[] = {
+    CONVERT("int", "int64_to_int64", "int -> int", to_int, COST_ONE),
+    CONVERT("int", "double_to_int64", "double -> int", to_int, COST_ONE),
+    CONVERT("int", "duration_to_int64", "duration -> int", to_int, COST_ONE),
+    CONVERT("int", "string_to_int64", "string -> int", to_int, COST_ONE),
+    CONVERT("int", "timestamp_to_int64", "timestamp -> int", to_int, COST_ONE),
+    CONVERT("int", "uint64_to_int64", "uint -> int", to_int, COST_ONE),
+    CONVERT("uint", "uint64_to_uint64", "uint -> uint", to_uint, COST_ONE),
+    CONVERT("uint", "double_to_uint64", "double -> uint", to_uint, COST_ONE),
+    CONVERT("uint", "int64_to_uint64", "int -> uint", to_uint, COST_ONE),
+    CONVERT("uint", "string_to_uint64", "string -> uint", to_uint, COST_ONE),
+    CONVERT("double", "double_to_double", "double -> double", to_double, COST_ONE),
+    CONVERT("double", "int64_to_double", "int -> double", to_double, COST_ONE),
+    CONVERT("double", "string_to_double", "string -> double", to_double, COST_ONE),
+    CONVERT("double", "uint64_to_double", "uint -> double", to_double, COST_ONE),
+    CONVERT("string", "string_to_string", "string -> string", to_string, COST_ONE),
+    CONVERT("string", "bool_to_string", "bool -> string", to_string, COST_ONE),
+    CONVERT("string", "bytes_to_string", "bytes -> string", to_string, COST_TEXT),
+    CONVERT("string", "double_to_string", "double -> string", to_string, COST_ONE),
+    CONVERT("string", "duration_to_string", "duration -> string", to_string, COST_ONE),
+    CONVERT("string", "int64_to_string", "int -> string", to_string, COST_ONE),
+    CONVERT("string", "timestamp_to_string", "timestamp -> string", to_string, COST_ONE),
+    CONVERT("string", "uint64_to_string", "uint -> string", to_string, COST_ONE),
+    CONVERT("string", "ip_to_string", "ip -> string", to_string, COST_ONE),
+    CONVERT("string", "cidr_to_string", "cidr -> string", to_string, COST_ONE),
+    CONVERT("bytes", "bytes_to_bytes", "bytes -> bytes", to_bytes, COST_ONE),
+    CONVERT("bytes", "string_to_bytes", "string -> bytes", to_bytes, COST_TEXT),
+    CONVERT("bool", "bool_to_bool", "bool -> bool", to_bool, COST_ONE),
+    CONVERT("bool", "string_to_bool", "string -> bool", to_bool, COST_ONE),
+    CONVERT("dyn", "to_dyn", "A -> dyn", to_dyn, COST_ONE),
+    CONVERT("type", "type", "A -> type(A)", to_type, COST_ONE),
+    { 0 },
+};

@@ -1,0 +1,422 @@
+/* string_format.c: "%s has %d".format([name, count]), as the extension's second version has it: numbers with %f and %e
+ * are written for readers of English, with commas and superscripts.
+ *
+ * One scanner reads format strings for both evaluation and the check of constant ones. */
+#include "base/utf8.h"
+#include "cel/lib.h"
+#include "cel/plan.h"
+#include "cel/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PRECISION_DEFAULT = 6, PRECISION_MAX = 1000, DEPTH_MAX = 100 };
+
+struct clause {
+    char verb; /* 0: nothing but text */
+    int precision;
+    struct str before; /* text up to it, with %% still in it */
+};
+
+/* The next clause at *at, which moves behind it; or what is wrong. */
+static const char *next_clause(struct str format, size_t *at, struct clause *ret)
+{
+    size_t from = *at, i = from;
+    *ret = (struct clause){ .precision = PRECISION_DEFAULT };
+    while (i < format.len && (format.ptr[i] != '%' || (i + 1 < format.len && format.ptr[i + 1] == '%')))
+        i += format.ptr[i] == '%' ? 2 : 1;
+    ret->before = str_slice(format, from, i);
+    *at = i;
+    if (i == format.len)
+        return NULL;
+    if (++i == format.len)
+        return "unexpected end of string";
+    if (format.ptr[i] == '.') {
+        size_t digits = ++i;
+        int64_t precision = 0;
+        while (i < format.len && format.ptr[i] >= '0' && format.ptr[i] <= '9') {
+            precision = MIN(precision * 10 + format.ptr[i] - '0', (int64_t)PRECISION_MAX + 1);
+            i++;
+        }
+        if (i == format.len)
+            return "could not parse formatting clause: error while parsing precision: could not find end of "
+                   "precision specifier";
+        if (i == digits || precision > PRECISION_MAX)
+            return "could not parse formatting clause: error while parsing precision: error while converting "
+                   "precision to integer";
+        ret->precision = (int)precision;
+    }
+    ret->verb = format.ptr[i];
+    *at = i + 1;
+    return strchr("sdfebxXo", ret->verb) && ret->verb
+               ? NULL
+               : "could not parse formatting clause: unrecognized formatting clause";
+}
+
+static void put_before(struct strbuf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        strbuf_putc(out, text.ptr[i]);
+        i += text.ptr[i] == '%' ? 1 : 0;
+    }
+}
+
+/* What a clause says of a value that it does not take. */
+static const char *misfit(char verb)
+{
+    switch (verb) {
+    case 's':
+        return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+               "durations, and timestamps";
+    case 'd':
+        return "decimal clause can only be used on integers";
+    case 'f':
+        return "fixed-point clause can only be used on doubles";
+    case 'e':
+        return "scientific clause can only be used on doubles";
+    case 'b':
+        return "only integers and bools can be formatted as binary";
+    case 'o':
+        return "octal clause can only be used on integers";
+    default:
+        return "only integers, byte buffers, and strings can be formatted as hex";
+    }
+}
+
+static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth);
+static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth);
+
+static const char *put_integer(struct strbuf *out, const struct cel_value *value, char verb)
+{
+    bool negative = value->kind == CEL_INT && value->integer < 0;
+    uint64_t number = negative ? 0 - value->uinteger : value->uinteger;
+    if (value->kind == CEL_BOOL && verb == 'b') {
+        number = value->boolean;
+    } else if (value->kind != CEL_INT && value->kind != CEL_UINT) {
+        return misfit(verb);
+    }
+    unsigned base = verb == 'd' ? 10 : verb == 'b' ? 2 : verb == 'o' ? 8 : 16;
+    char digits[65];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[number % base];
+        number /= base;
+    } while (number);
+    strbuf_puts(out, negative ? "-" : "");
+    strbuf_add(out, digits + at, sizeof(digits) - at);
+    return NULL;
+}
+
+/* As Go's %q. */
+static void put_quoted(struct strbuf *out, struct str text)
+{
+    static const char special[] = "\a\b\f\n\r\t\v\\\"", names[] = "abfnrtv\\\"";
+    char utf8[RUNE_BYTES_MAX];
+    size_t bytes;
+    strbuf_putc(out, '"');
+    for (size_t at = 0; at < text.len; at += bytes) {
+        uint32_t rune = utf8_rune_at(text, at, &bytes);
+        const char *hit = rune > 0 && rune < 0x80 ? strchr(special, (int)rune) : NULL;
+        if (hit)
+            strbuf_printf(out, "\\%c", names[hit - special]);
+        else if (rune == RUNE_ERROR && bytes == 1)
+            strbuf_printf(out, "\\x%02x", (unsigned char)text.ptr[at]);
+        else if (rune < ' ' || rune == 0x7F)
+            strbuf_printf(out, "\\x%02x", (unsigned)rune);
+        else
+            strbuf_add(out, utf8, utf8_rune_put(rune, utf8));
+    }
+    strbuf_putc(out, '"');
+}
+
+static const char *put_list(struct cel_run *run, struct strbuf *out, const struct cel_list *list, int depth)
+{
+    const char *problem = NULL;
+    strbuf_putc(out, '[');
+    for (size_t i = 0; i < list->len && !problem; i++) {
+        struct cel_value item = cel_list_item(run, list, i);
+        strbuf_puts(out, i ? ", " : "");
+        problem = put_nested(run, out, &item, depth + 1);
+    }
+    strbuf_putc(out, ']');
+    return problem;
+}
+
+static const char *put_map(struct cel_run *run, struct strbuf *out, const struct cel_map *map, int depth)
+{
+    struct str *entries = xcalloc(MAX(map->len, (size_t)1), sizeof(*entries));
+    const char *problem = NULL;
+    for (size_t i = 0; i < map->len && !problem; i++) {
+        _cleanup_(strbuf_release) struct strbuf entry = { 0 };
+        struct cel_value key, value;
+        map->ops->at(map, i, run->scratch, &key, &value);
+        if (key.kind != CEL_STRING && key.kind != CEL_BOOL && key.kind != CEL_INT && key.kind != CEL_UINT)
+            problem = "no formatting function for map key";
+        problem = problem ? problem : put_nested(run, &entry, &key, depth + 1);
+        strbuf_putc(&entry, ':');
+        problem = problem ? problem : put_nested(run, &entry, &value, depth + 1);
+        entries[i] = arena_str(run->scratch, strbuf_slice(&entry));
+        if (!cel_take(run, 0))
+            problem = "too long";
+    }
+    qsort(entries, problem ? 0 : map->len, sizeof(*entries), str_qsort_cmp);
+    strbuf_putc(out, '{');
+    for (size_t i = 0; i < map->len && !problem; i++) {
+        strbuf_puts(out, i ? ", " : "");
+        strbuf_str(out, entries[i]);
+    }
+    strbuf_putc(out, '}');
+    free(entries);
+    return problem;
+}
+
+/* A value within a list or map: as it would be written in an expression. */
+static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth)
+{
+    if (depth > DEPTH_MAX || !cel_work(run, 1))
+        return "too deep";
+    switch (value->kind) {
+    case CEL_STRING:
+        put_quoted(out, value->text);
+        return NULL;
+    case CEL_BYTES:
+        if (!utf8_valid(value->text))
+            return "could not convert argument to string";
+        strbuf_putc(out, 'b');
+        put_quoted(out, value->text);
+        return NULL;
+    case CEL_DOUBLE:
+        if (isfinite(value->number))
+            strbuf_printf(out, "%.6f", value->number);
+        else
+            strbuf_puts(out, isnan(value->number) ? "\"NaN\"" : value->number > 0 ? "\"+Inf\"" : "\"-Inf\"");
+        return NULL;
+    case CEL_TIMESTAMP:
+    case CEL_DURATION: {
+        struct cel_value text = cel_convert_text(run, value);
+        strbuf_puts(out, value->kind == CEL_DURATION ? "duration(" : "timestamp(");
+        put_quoted(out, text.text);
+        strbuf_putc(out, ')');
+        return NULL;
+    }
+    default:
+        return value->kind > CEL_TYPE || value->kind == CEL_OPTIONAL ? "no formatting function"
+                                                                     : put_string(run, out, value, depth);
+    }
+}
+
+static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              int depth)
+{
+    if (value->kind == CEL_LIST)
+        return put_list(run, out, value->list, depth);
+    if (value->kind == CEL_MAP)
+        return put_map(run, out, value->map, depth);
+    if (value->kind == CEL_INT || value->kind == CEL_UINT)
+        return put_integer(out, value, 'd');
+    if (value->kind == CEL_NULL) {
+        strbuf_puts(out, "null");
+        return NULL;
+    }
+    if (value->kind > CEL_TYPE || value->kind == CEL_OPTIONAL)
+        return misfit('s');
+    struct cel_value text = cel_convert_text(run, value);
+    if (cel_is_error(&text))
+        return "could not convert argument to string";
+    strbuf_str(out, text.text);
+    return NULL;
+}
+
+static const char *put_hex(struct strbuf *out, const struct cel_value *value, char verb)
+{
+    if (value->kind == CEL_INT || value->kind == CEL_UINT)
+        return put_integer(out, value, verb);
+    if (value->kind != CEL_STRING && value->kind != CEL_BYTES)
+        return misfit(verb);
+    for (size_t i = 0; i < value->text.len; i++)
+        strbuf_printf(out, verb == 'X' ? "%02X" : "%02x", (unsigned char)value->text.ptr[i]);
+    return NULL;
+}
+
+/* Digits of a number as printf has them, with commas between thousands. */
+static void put_grouped(struct strbuf *out, const char *text)
+{
+    size_t whole = strspn(text + (text[0] == '-'), "0123456789");
+    strbuf_puts(out, text[0] == '-' ? "-" : "");
+    text += text[0] == '-';
+    for (size_t i = 0; i < whole; i++) {
+        if (i && (whole - i) % 3 == 0)
+            strbuf_putc(out, ',');
+        strbuf_putc(out, text[i]);
+    }
+    strbuf_puts(out, text + whole);
+}
+
+static void put_exponent(struct strbuf *out, int exponent)
+{
+    static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    strbuf_puts(out, exponent < 0 ? "×10⁻" : "×10");
+    exponent = abs(exponent);
+    if (exponent >= 100)
+        strbuf_puts(out, digits[exponent / 100]);
+    strbuf_puts(out, digits[exponent / 10 % 10]);
+    strbuf_puts(out, digits[exponent % 10]);
+}
+
+static const char *put_double(struct strbuf *out, const struct cel_value *value, struct clause clause)
+{
+    double number = value->number;
+    bool special =
+        value->kind == CEL_STRING &&
+        (str_is(value->text, "NaN") || str_is(value->text, "Infinity") || str_is(value->text, "-Infinity"));
+    if (value->kind != CEL_DOUBLE && !special)
+        return misfit(clause.verb);
+    if (special)
+        cel_parse_double(value->text, &number);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 }, plain = { 0 };
+    if (!isfinite(number)) {
+        strbuf_puts(&text, isnan(number) ? "NaN" : number > 0 ? "∞" : "-∞");
+    } else if (clause.verb == 'f') {
+        strbuf_printf(&plain, "%.*f", clause.precision, number);
+        put_grouped(&text, plain.text);
+    } else {
+        strbuf_printf(&plain, "%.6e", number);
+        char *exponent = strchr(plain.text, 'e');
+        strbuf_add(&text, plain.text, (size_t)(exponent - plain.text));
+        put_exponent(&text, (int)strtol(exponent + 1, NULL, 10));
+    }
+    /* What is meant as a precision of %e is taken as a width. */
+    size_t width = clause.verb == 'e' ? (size_t)clause.precision : 0;
+    for (size_t len = utf8_runes(strbuf_slice(&text)); len < width; len++)
+        strbuf_putc(out, ' ');
+    strbuf_str(out, strbuf_slice(&text));
+    return NULL;
+}
+
+static const char *put(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                       struct clause clause)
+{
+    switch (clause.verb) {
+    case 's':
+        return put_string(run, out, value, 0);
+    case 'f':
+    case 'e':
+        return put_double(out, value, clause);
+    case 'x':
+    case 'X':
+        return put_hex(out, value, clause.verb);
+    default:
+        return put_integer(out, value, clause.verb);
+    }
+}
+
+struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct str format = args[0].text;
+    const struct cel_list *list = args[1].list;
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    size_t at = 0, index = 0;
+    while (at < format.len) {
+        struct clause clause;
+        const char *problem = next_clause(format, &at, &clause);
+        put_before(&out, clause.before);
+        if (!problem && !clause.verb)
+            break;
+        if (index >= list->len)
+            return cel_fail(run, "index %zu out of range", index);
+        if (problem)
+            return cel_fail_static(problem);
+        struct cel_value value = cel_list_item(run, list, index++);
+        problem = put(run, &out, &value, clause);
+        if (run->stopped || out.len > UINT32_MAX)
+            return cel_stop(run);
+        if (problem)
+            return cel_fail(run, "error during formatting: %s, was given %s", problem,
+                            cel_kind_name(value.kind));
+    }
+    char *text = cel_take(run, out.len);
+    if (!text)
+        return cel_stop(run);
+    if (out.len)
+        memcpy(text, out.text, out.len);
+    return cel_string((struct str){ text, (uint32_t)out.len });
+}
+
+/* The kinds of type that a clause takes. */
+static bool type_fits(char verb, enum cel_type_kind kind)
+{
+    bool integer = kind == TYPE_INT || kind == TYPE_UINT;
+    switch (verb) {
+    case 's':
+        return kind == TYPE_LIST || kind == TYPE_MAP || (kind >= TYPE_NULL && kind <= TYPE_TIMESTAMP) ||
+               kind == TYPE_TYPE;
+    case 'f':
+    case 'e':
+        return kind == TYPE_DOUBLE || kind == TYPE_STRING;
+    case 'b':
+        return integer || kind == TYPE_BOOL;
+    case 'x':
+    case 'X':
+        return integer || kind == TYPE_STRING || kind == TYPE_BYTES;
+    default:
+        return integer;
+    }
+}
+
+/* The first part of an item that the clause does not take, or NULL. */
+static const struct cel_node *misfit_of(struct cel_checker *checker, char verb, const struct cel_node *item)
+{
+    const struct cel_type *type = cel_type_resolve(&checker->types, item->type, true);
+    if (type->kind != TYPE_DYN && !type_fits(verb, type->kind))
+        return item;
+    const struct cel_node *bad = NULL;
+    if (verb == 's' && item->kind == NODE_LIST)
+        for (size_t i = 0; i < item->list.len && !bad; i++)
+            bad = misfit_of(checker, verb, item->list.items[i]);
+    if (verb == 's' && item->kind == NODE_MAP) {
+        for (size_t i = 0; i < item->map.len && !bad; i++) {
+            bad = misfit_of(checker, verb, item->map.keys[i]);
+            bad = bad ? bad : misfit_of(checker, verb, item->map.values[i]);
+        }
+    }
+    return bad;
+}
+
+void cel_validate_format(struct cel_checker *checker, const struct cel_node *node)
+{
+    const struct cel_call *call = &node->call;
+    if (!call->member || call->len != 2 || call->args[0]->kind != NODE_LITERAL ||
+        call->args[0]->literal.kind != CEL_STRING || call->args[1]->kind != NODE_LIST)
+        return;
+    struct str format = call->args[0]->literal.text;
+    size_t at = 0, index = 0, len = call->args[1]->list.len;
+    while (at < format.len) {
+        struct clause clause;
+        const char *problem = next_clause(format, &at, &clause);
+        if (!problem && !clause.verb)
+            break;
+        const struct cel_node *item = index < len ? call->args[1]->list.items[index] : NULL;
+        if (!problem && !item)
+            cel_issue(checker->issues, node->at, "index %zu out of range", index);
+        else if (problem)
+            cel_issue(checker->issues, node->at, "%s", problem);
+        if (problem || !item)
+            return;
+        index++;
+        const struct cel_node *bad = misfit_of(checker, clause.verb, item);
+        if (bad) {
+            const char *name = cel_type_resolve(&checker->types, bad->type, true)->name;
+            cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s",
+                      misfit(clause.verb), name);
+            return;
+        }
+    }
+    if (index < len)
+        cel_issue(checker->issues, node->at,
+                  "too many arguments supplied to string.format (expected %zu, got %zu)", index, len);
+}

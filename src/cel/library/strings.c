@@ -1,0 +1,313 @@
+/* strings.c: functions on strings: those of the language, and the extension's second version. Positions count
+ * characters, not bytes. */
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "cel/lib.h"
+#include "cel/value.h"
+
+static bool both_text(const struct cel_value *args)
+{
+    return args[0].kind == CEL_STRING && args[1].kind == CEL_STRING;
+}
+
+static struct cel_value contains(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return both_text(args) ? cel_bool(utf8_find(args[0].text, args[1].text, 0) >= 0) : cel_no_overload();
+}
+
+static struct cel_value starts_with(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return both_text(args) ? cel_bool(str_starts_with(args[0].text, args[1].text)) : cel_no_overload();
+}
+
+static struct cel_value ends_with(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    return both_text(args) ? cel_bool(str_ends_with(args[0].text, args[1].text)) : cel_no_overload();
+}
+
+static struct cel_value out_of_range(struct cel_run *run, int64_t index)
+{
+    return cel_fail(run, "index out of range: %lld", (long long)index);
+}
+
+static struct cel_value slice(struct str text, size_t from, size_t to)
+{
+    return cel_string(str_slice(text, utf8_offset(text, from), utf8_offset(text, to)));
+}
+
+static struct cel_value char_at(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    int64_t index = args[1].integer;
+    if (index < 0 || (uint64_t)index > utf8_runes(args[0].text))
+        return out_of_range(run, index);
+    return slice(args[0].text, (size_t)index, (size_t)index + 1);
+}
+
+/* From the `offset`-th character on. */
+static struct cel_value index_of(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    int64_t offset = len > 2 ? args[2].integer : 0;
+    struct str text = args[0].text, part = args[1].text;
+    if (part.len == 0)
+        return cel_int(offset);
+    if (offset < 0)
+        return out_of_range(run, offset);
+    size_t from = utf8_offset(text, (size_t)offset);
+    ptrdiff_t at = from < text.len ? utf8_find(text, part, from) : -1;
+    return cel_int(at < 0 ? -1 : (int64_t)utf8_runes(str_slice(text, 0, (size_t)at)));
+}
+
+/* From the `offset`-th character backwards. */
+static struct cel_value last_index_of(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct str text = args[0].text, part = args[1].text;
+    int64_t runes = (int64_t)utf8_runes(text), offset = len > 2 ? args[2].integer : runes - 1;
+    if (part.len == 0)
+        return cel_int(len > 2 ? offset : runes);
+    if (len == 2 && text.len < part.len)
+        return cel_int(-1);
+    if (offset < 0)
+        return out_of_range(run, offset);
+    if (offset >= runes || part.len > text.len || !cel_work(run, text.len))
+        return cel_int(-1);
+    size_t at = MIN(utf8_offset(text, (size_t)offset), text.len - part.len);
+    for (;; at--) {
+        if (memcmp(text.ptr + at, part.ptr, part.len) == 0)
+            return cel_int((int64_t)utf8_runes(str_slice(text, 0, at)));
+        if (at == 0)
+            return cel_int(-1);
+    }
+}
+
+static struct cel_value change_case(struct cel_run *run, struct str text, char from, char to)
+{
+    char *out = cel_take(run, text.len);
+    if (!out)
+        return cel_stop(run);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] =
+            text.ptr[i] >= from && text.ptr[i] <= from + 25 ? (char)(text.ptr[i] - from + to) : text.ptr[i];
+    return cel_string((struct str){ out, text.len });
+}
+
+static struct cel_value lower_ascii(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    return change_case(run, args->text, 'A', 'a');
+}
+
+static struct cel_value upper_ascii(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    return change_case(run, args->text, 'a', 'A');
+}
+
+/* Where `part` is next, from `at` on; the empty one is before every character and at the end. */
+static ptrdiff_t next_of(struct str text, struct str part, size_t at, bool first)
+{
+    size_t bytes;
+    if (part.len > 0 || first)
+        return utf8_find(text, part, at);
+    if (at >= text.len)
+        return -1;
+    utf8_rune_at(text, at, &bytes);
+    return (ptrdiff_t)(at + bytes);
+}
+
+static size_t replaced_len(struct str text, struct str part, struct str by, int64_t limit, size_t *ret_count)
+{
+    size_t count = 0;
+    ptrdiff_t at = limit == 0 ? -1 : next_of(text, part, 0, true);
+    while (at >= 0) {
+        count++;
+        if (limit > 0 && count == (uint64_t)limit)
+            break;
+        at = next_of(text, part, (size_t)at + part.len, false);
+    }
+    *ret_count = count;
+    size_t added;
+    return __builtin_mul_overflow(count, by.len, &added) ? SIZE_MAX / 2 : text.len - count * part.len + added;
+}
+
+static struct cel_value replace(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct str text = args[0].text, part = args[1].text, by = args[2].text;
+    size_t count, total = replaced_len(text, part, by, len > 3 ? args[3].integer : -1, &count);
+    char *out = total <= UINT32_MAX ? cel_take(run, total) : NULL;
+    if (!out)
+        return cel_stop(run);
+    size_t done = 0, filled = 0;
+    ptrdiff_t at = -1;
+    for (size_t i = 0; i < count; i++) {
+        at = next_of(text, part, i == 0 ? 0 : (size_t)at + part.len, i == 0);
+        memcpy(out + filled, text.ptr + done, (size_t)at - done);
+        filled += (size_t)at - done;
+        if (by.len)
+            memcpy(out + filled, by.ptr, by.len);
+        filled += by.len;
+        done = (size_t)at + part.len;
+    }
+    if (text.len > done)
+        memcpy(out + filled, text.ptr + done, text.len - done);
+    return cel_string((struct str){ out, (uint32_t)total });
+}
+
+static struct cel_value split(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    struct str text = args[0].text, separator = args[1].text;
+    int64_t limit = len > 2 ? args[2].integer : -1;
+    VEC(struct cel_value) parts = { 0 };
+    size_t from = 0;
+    while (limit != 0 && (text.len > 0 || separator.len > 0)) {
+        ptrdiff_t at =
+            limit > 0 && parts.len + 1 == (uint64_t)limit ? -1 : next_of(text, separator, from, false);
+        if (separator.len == 0 && at == (ptrdiff_t)text.len)
+            at = -1; /* the last character ends the text */
+        *vec_push(&parts) = cel_string(str_slice(text, from, at < 0 ? text.len : (size_t)at));
+        if (at < 0)
+            break;
+        from = (size_t)at + separator.len;
+    }
+    struct cel_value *items = cel_take(run, parts.len * sizeof(*items));
+    if (items && parts.len)
+        memcpy(items, parts.items, parts.len * sizeof(*items));
+    size_t count = parts.len;
+    vec_release(&parts);
+    return items ? cel_list_make(run, items, count) : cel_stop(run);
+}
+
+static struct cel_value substring(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    int64_t runes = (int64_t)utf8_runes(args[0].text), from = args[1].integer;
+    int64_t to = len > 2 ? args[2].integer : runes;
+    if (len > 2 && from > to)
+        return cel_fail(run, "invalid substring range. start: %lld, end: %lld", (long long)from,
+                        (long long)to);
+    if (from < 0 || from > runes)
+        return out_of_range(run, from);
+    if (to < 0 || to > runes)
+        return out_of_range(run, to);
+    return slice(args[0].text, (size_t)from, (size_t)to);
+}
+
+static bool is_space(uint32_t rune)
+{
+    return (rune >= '\t' && rune <= '\r') || rune == ' ' || rune == 0x85 || rune == 0xA0 || rune == 0x1680 ||
+           (rune >= 0x2000 && rune <= 0x200A) || rune == 0x2028 || rune == 0x2029 || rune == 0x202F ||
+           rune == 0x205F || rune == 0x3000;
+}
+
+static struct cel_value trim(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)run;
+    (void)len;
+    struct str text = args->text;
+    size_t from = 0, to = 0, bytes;
+    bool begun = false;
+    for (size_t at = 0; at < text.len; at += bytes) {
+        if (is_space(utf8_rune_at(text, at, &bytes)))
+            continue;
+        from = begun ? from : at;
+        begun = true;
+        to = at + bytes;
+    }
+    return cel_string(str_slice(text, from, to));
+}
+
+static struct cel_value join(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    const struct cel_list *list = args[0].list;
+    struct str separator = len > 1 ? args[1].text : (struct str){ NULL, 0 };
+    size_t total = 0;
+    for (size_t i = 0; i < list->len; i++) {
+        struct cel_value item = cel_list_item(run, list, i);
+        if (item.kind != CEL_STRING) {
+            struct str text = cel_value_text(run, &item);
+            return cel_fail(run, "join: invalid input: " STR_FMT, STR_ARG(text));
+        }
+        total += item.text.len + (i ? separator.len : 0);
+        if (total > UINT32_MAX || !cel_work(run, 1))
+            return cel_stop(run);
+    }
+    char *out = cel_take(run, total);
+    if (!out)
+        return cel_stop(run);
+    size_t filled = 0;
+    for (size_t i = 0; i < list->len; i++) {
+        struct cel_value item = cel_list_item(run, list, i);
+        if (i && separator.len)
+            memcpy(out + filled, separator.ptr, separator.len);
+        filled += i ? separator.len : 0;
+        if (item.text.len)
+            memcpy(out + filled, item.text.ptr, item.text.len);
+        filled += item.text.len;
+    }
+    return cel_string((struct str){ out, (uint32_t)total });
+}
+
+static struct cel_value quote(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    static const char special[] = "\a\b\f\n\r\t\v\\\"", names[] = "abfnrtv\\\"";
+    struct str text = args->text;
+    char *out = cel_take(run, 3 * (size_t)text.len + 2);
+    if (!out)
+        return cel_stop(run);
+    size_t filled = 0, bytes;
+    out[filled++] = '"';
+    for (size_t at = 0; at < text.len; at += bytes) {
+        uint32_t rune = utf8_rune_at(text, at, &bytes);
+        const char *hit = rune > 0 && rune < 0x80 ? strchr(special, (int)rune) : NULL;
+        if (hit) {
+            out[filled++] = '\\';
+            out[filled++] = names[hit - special];
+        } else {
+            filled += utf8_rune_put(rune, out + filled);
+        }
+    }
+    out[filled++] = '"';
+    return cel_string((struct str){ out, (uint32_t)filled });
+}
+
+#define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
+
+const struct cel_overload cel_lib_text[] = {
+    { "contains", "contains_string", "string, string -> bool", contains, true, true, COST_CONTAINS },
+    { "startsWith", "starts_with_string", "string, string -> bool", starts_with, true, true, COST_TEXT },
+    { "endsWith", "ends_with_string", "string, string -> bool", ends_with, true, true, COST_TEXT },
+    { 0 },
+};
+
+const struct cel_overload cel_lib_strings[] = {
+    MEMBER("charAt", "string_char_at_int", "string, int -> string", char_at, COST_ONE),
+    MEMBER("indexOf", "string_index_of_string", "string, string -> int", index_of, COST_TRAVERSAL),
+    MEMBER("indexOf", "string_index_of_string_int", "string, string, int -> int", index_of, COST_TRAVERSAL),
+    MEMBER("lastIndexOf", "string_last_index_of_string", "string, string -> int", last_index_of,
+           COST_TRAVERSAL),
+    MEMBER("lastIndexOf", "string_last_index_of_string_int", "string, string, int -> int", last_index_of,
+           COST_TRAVERSAL),
+    MEMBER("lowerAscii", "string_lower_ascii", "string -> string", lower_ascii, COST_LENGTH),
+    MEMBER("upperAscii", "string_upper_ascii", "string -> string", upper_ascii, COST_LENGTH),
+    MEMBER("replace", "string_replace_string_string", "string, string, string -> string", replace,
+           COST_LENGTH_TWICE),
+    MEMBER("replace", "string_replace_string_string_int", "string, string, string, int -> string", replace,
+           COST_LENGTH_TWICE),
+    MEMBER("split", "string_split_string", "string, string -> list(string)", split, COST_LENGTH_TWICE),
+    MEMBER("split", "string_split_string_int", "string, string, int -> list(string)", split,
+           COST_LENGTH_TWICE),
+    MEMBER("substring", "string_substring_int", "string, int -> string", substring, COST_LENGTH),
+    MEMBER("substring", "string_substring_int_int", "string, int, int -> string", substring, COST_LENGTH),
+    MEMBER("trim", "string_trim", "string -> string", trim, COST_LENGTH),
+    MEMBER("join", "list_join", "list(string) -> string", join, COST_RESULT_TWICE),
+    MEMBER("join", "list_join_string", "list(string), string -> string", join, COST_RESULT_TWICE),
+    MEMBER("format", "string_format", "string, list(dyn) -> string", cel_string_format, COST_TEXT),
+    { "strings.quote", "strings_quote", "string -> string", quote, false, false, COST_TEXT },
+    { 0 },
+};

@@ -1,0 +1,340 @@
+/* url.c: URLs, as Go's net/url reads an absolute one or an absolute path. */
+#include "base/utf8.h"
+#include "cel/lib.h"
+#include "cel/value.h"
+
+struct cel_url {
+    struct str scheme, opaque, user, host, path, query, fragment;
+    bool has_user, omit_host, force_query;
+};
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static unsigned hex_value(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static bool is_one_of(char c, const char *set)
+{
+    return c && strchr(set, c);
+}
+
+/* Text without %xx, and with `plus` without +; false if one of them is none. */
+static bool unescape(struct str text, struct arena *arena, bool plus, struct str *ret)
+{
+    char *out = arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '%') {
+            if (i + 2 >= text.len || !is_hex(text.ptr[i + 1]) || !is_hex(text.ptr[i + 2]))
+                return false;
+            c = (char)(hex_value(text.ptr[i + 1]) << 4 | hex_value(text.ptr[i + 2]));
+            i += 2;
+        } else if (c == '+' && plus) {
+            c = ' ';
+        }
+        out[len++] = c;
+    }
+    *ret = (struct str){ out, (uint32_t)len };
+    return true;
+}
+
+static const char *check_host_chars(struct str host)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+        if (c == '%') {
+            if (i + 2 >= host.len || !is_hex(host.ptr[i + 1]) || !is_hex(host.ptr[i + 2]) ||
+                (hex_value(host.ptr[i + 1]) < 8 && !(host.ptr[i + 1] == '2' && host.ptr[i + 2] == '5')))
+                return "invalid URL escape";
+            i += 2;
+        } else if (!((unsigned char)c & 0x80) && !is_alnum(c) && !is_one_of(c, "-_.~!$&'()*+,;=:[]<>\"")) {
+            return "invalid character in host name";
+        }
+    }
+    return NULL;
+}
+
+static bool is_port(struct str text)
+{
+    if (text.len == 0)
+        return true;
+    for (size_t i = 1; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.ptr[0] == ':';
+}
+
+static const char *check_bracketed(struct str host)
+{
+    ptrdiff_t close = str_rfind(host, ']');
+    if (close < 0)
+        return "missing ']' in host";
+    if (!is_port(str_slice(host, (size_t)close + 1, host.len)))
+        return "invalid port after host";
+    struct str inner = str_slice(host, 1, (size_t)close);
+    ptrdiff_t zone = utf8_find(inner, STR("%25"), 0);
+    if (zone >= 0)
+        inner = str_slice(inner, 0, (size_t)zone);
+    return cel_ip_is_v6(inner) ? NULL : "invalid host";
+}
+
+static const char *check_host(struct str scheme, struct str host)
+{
+    ptrdiff_t bracket = str_rfind(host, '[');
+    if (bracket > 0)
+        return "invalid IP-literal";
+    if (bracket == 0)
+        return check_bracketed(host);
+    ptrdiff_t first = str_find(host, ':'), last = str_rfind(host, ':');
+    bool strict = str_is(scheme, "http") || str_is(scheme, "https");
+    if (first >= 0 && !is_port(str_slice(host, (size_t)(strict ? first : last), host.len)))
+        return "invalid port after host";
+    return check_host_chars(host);
+}
+
+static const char *parse_authority(struct str authority, struct cel_url *url, struct arena *arena)
+{
+    ptrdiff_t at = str_rfind(authority, '@');
+    struct str host = at < 0 ? authority : str_slice(authority, (size_t)at + 1, authority.len), ignored;
+    const char *problem = check_host(url->scheme, host);
+    if (problem)
+        return problem;
+    if (!unescape(host, arena, false, &url->host))
+        return "invalid URL escape";
+    if (at < 0)
+        return NULL;
+    url->has_user = true;
+    url->user = str_slice(authority, 0, (size_t)at);
+    for (size_t i = 0; i < url->user.len; i++)
+        if (!is_alnum(url->user.ptr[i]) && !is_one_of(url->user.ptr[i], "-._:~!$&'()*+,;=%@"))
+            return "net/url: invalid userinfo";
+    return unescape(url->user, arena, false, &ignored) ? NULL : "invalid URL escape";
+}
+
+/* As it is if all of its characters may stand in a path; otherwise decoded and encoded again. */
+static const char *set_path(struct str path, struct cel_url *url, struct arena *arena)
+{
+    struct str plain;
+    if (!unescape(path, arena, false, &plain))
+        return "invalid URL escape";
+    bool valid = true;
+    for (size_t i = 0; valid && i < path.len; i++)
+        valid = is_alnum(path.ptr[i]) || is_one_of(path.ptr[i], "-_.~!$&'()*+,;=:@[]%/");
+    url->path = path;
+    if (valid)
+        return NULL;
+    char *out = arena_alloc(arena, 3 * (size_t)plain.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < plain.len; i++) {
+        char c = plain.ptr[i];
+        if (is_alnum(c) || is_one_of(c, "-_.~$&+,/:;=@")) {
+            out[len++] = c;
+            continue;
+        }
+        out[len++] = '%';
+        out[len++] = "0123456789ABCDEF"[(unsigned char)c >> 4];
+        out[len++] = "0123456789ABCDEF"[(unsigned char)c & 15];
+    }
+    url->path = (struct str){ out, (uint32_t)len };
+    return NULL;
+}
+
+static const char *take_scheme(struct str *rest, struct cel_url *url, struct arena *arena)
+{
+    for (size_t i = 0; i < rest->len; i++) {
+        char c = rest->ptr[i];
+        if (c == ':') {
+            if (i == 0)
+                return "missing protocol scheme";
+            char *lower = arena_strndup(arena, rest->ptr, i);
+            for (size_t j = 0; j < i; j++)
+                lower[j] = lower[j] >= 'A' && lower[j] <= 'Z' ? (char)(lower[j] | 0x20) : lower[j];
+            url->scheme = (struct str){ lower, (uint32_t)i };
+            *rest = str_slice(*rest, i + 1, rest->len);
+            return NULL;
+        }
+        bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+        if (!letter && (i == 0 || !((c >= '0' && c <= '9') || is_one_of(c, "+-."))))
+            return NULL;
+    }
+    return NULL;
+}
+
+static void take_query(struct str *rest, struct cel_url *url)
+{
+    ptrdiff_t mark = str_find(*rest, '?');
+    if (mark < 0)
+        return;
+    url->query = str_slice(*rest, (size_t)mark + 1, rest->len);
+    url->force_query = url->query.len == 0;
+    *rest = str_slice(*rest, 0, (size_t)mark);
+}
+
+/* As ParseRequestURI if `request`; otherwise as Parse, to which a relative path is fine as well. */
+static const char *parse(struct str text, bool request, struct arena *arena, struct cel_url *url)
+{
+    *url = (struct cel_url){ 0 };
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7F)
+            return "net/url: invalid control character in URL";
+    if (text.len == 0)
+        return request ? "empty url" : NULL;
+    if (str_is(text, "*")) {
+        url->path = text;
+        return NULL;
+    }
+    struct str rest = text;
+    const char *problem = take_scheme(&rest, url, arena);
+    if (problem)
+        return problem;
+    take_query(&rest, url);
+    bool rooted = rest.len > 0 && rest.ptr[0] == '/';
+    if (!rooted && url->scheme.len > 0) {
+        url->opaque = rest;
+        return NULL;
+    }
+    if (!rooted && request)
+        return "invalid URI for request";
+    bool slashes = rest.len > 1 && rest.ptr[0] == '/' && rest.ptr[1] == '/';
+    bool third = rest.len > 2 && rest.ptr[2] == '/';
+    if (slashes && (url->scheme.len > 0 || (!request && !third))) {
+        struct str authority = str_slice(rest, 2, rest.len);
+        ptrdiff_t slash = str_find(authority, '/');
+        rest = slash < 0 ? STR("") : str_slice(authority, (size_t)slash, authority.len);
+        problem = parse_authority(slash < 0 ? authority : str_slice(authority, 0, (size_t)slash), url, arena);
+        if (problem)
+            return problem;
+    } else {
+        url->omit_host = url->scheme.len > 0;
+    }
+    return set_path(rest, url, arena);
+}
+
+const char *cel_url_check(struct str text, struct arena *arena)
+{
+    struct cel_url ignored;
+    return parse(text, true, arena, &ignored);
+}
+
+bool cel_url_equal(const struct cel_url *a, const struct cel_url *b)
+{
+    return str_eq(a->scheme, b->scheme) && str_eq(a->opaque, b->opaque) && str_eq(a->user, b->user) &&
+           str_eq(a->host, b->host) && str_eq(a->path, b->path) && str_eq(a->query, b->query) &&
+           str_eq(a->fragment, b->fragment) && a->has_user == b->has_user &&
+           a->force_query == b->force_query && a->omit_host == b->omit_host;
+}
+
+static struct cel_value to_url(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_url *url = cel_take(run, sizeof(*url)), ignored;
+    if (!url || !cel_take(run, 8 * (size_t)args->text.len))
+        return cel_stop(run);
+    const char *problem = parse(args->text, true, run->scratch, &ignored);
+    ptrdiff_t mark = str_find(args->text, '#');
+    struct str before = mark < 0 ? args->text : str_slice(args->text, 0, (size_t)mark);
+    if (!problem)
+        problem = parse(before, false, run->scratch, url);
+    struct str fragment = mark < 0 ? STR("") : str_slice(args->text, (size_t)mark + 1, args->text.len);
+    if (!problem && !unescape(fragment, run->scratch, false, &url->fragment))
+        problem = "invalid URL escape";
+    if (problem)
+        return cel_fail(run, "URL parse error during conversion from string: %s", problem);
+    return (struct cel_value){ .kind = CEL_URL, .url = url };
+}
+
+static struct cel_value is_url(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    if (!cel_take(run, 8 * (size_t)args->text.len))
+        return cel_stop(run);
+    return cel_bool(cel_url_check(args->text, run->scratch) == NULL);
+}
+
+/* The host without its port, and the port. */
+static void split_host(struct str host, struct str *ret_name, struct str *ret_port)
+{
+    ptrdiff_t colon = str_rfind(host, ':');
+    bool port = colon >= 0 && is_port(str_slice(host, (size_t)colon, host.len));
+    *ret_name = port ? str_slice(host, 0, (size_t)colon) : host;
+    *ret_port = port ? str_slice(host, (size_t)colon + 1, host.len) : STR("");
+    if (ret_name->len >= 2 && ret_name->ptr[0] == '[' && ret_name->ptr[ret_name->len - 1] == ']')
+        *ret_name = str_slice(*ret_name, 1, ret_name->len - 1);
+}
+
+#define PART(name, expression) \
+    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
+    { \
+        (void)run; \
+        (void)len; \
+        struct str host_name, port; \
+        split_host(args->url->host, &host_name, &port); \
+        return cel_string(expression); \
+    }
+PART(get_scheme, args->url->scheme)
+PART(get_host, args->url->host)
+PART(get_hostname, host_name)
+PART(get_port, port)
+PART(get_path, args->url->path)
+
+/* Adds a value to the list of its key. */
+static struct cel_value add_query(struct cel_run *run, struct cel_value map, struct str key, struct str text)
+{
+    struct cel_value name = cel_string(key), list, one = cel_string(text);
+    struct cel_value *item = cel_take(run, sizeof(*item));
+    if (!item)
+        return cel_stop(run);
+    *item = one;
+    struct cel_value more = cel_list_make(run, item, 1);
+    if (map.map->ops->find(map.map, &name, run->scratch, &list))
+        more = cel_list_concat(run, &list, &more);
+    return cel_is_error(&more) ? more : cel_map_put(run, &map, &name, &more);
+}
+
+static struct cel_value get_query(struct cel_run *run, const struct cel_value *args, size_t len)
+{
+    (void)len;
+    struct cel_value map = cel_map_new(run, false);
+    struct str rest = args->url->query;
+    if (!cel_take(run, 2 * (size_t)rest.len))
+        return cel_stop(run);
+    while (rest.len > 0 && !cel_is_error(&map)) {
+        ptrdiff_t end = str_find(rest, '&');
+        struct str pair = end < 0 ? rest : str_slice(rest, 0, (size_t)end), key, value = STR("");
+        rest = end < 0 ? STR("") : str_slice(rest, (size_t)end + 1, rest.len);
+        if (pair.len == 0 || str_find(pair, ';') >= 0)
+            continue;
+        ptrdiff_t equals = str_find(pair, '=');
+        if (equals >= 0 &&
+            !unescape(str_slice(pair, (size_t)equals + 1, pair.len), run->scratch, true, &value))
+            continue;
+        if (unescape(equals < 0 ? pair : str_slice(pair, 0, (size_t)equals), run->scratch, true, &key))
+            map = add_query(run, map, key, value);
+    }
+    return map;
+}
+
+#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
+
+const struct cel_overload cel_lib_url[] = {
+    { "url", "string_to_url", "string -> url", to_url, false, false, COST_LENGTH },
+    { "isURL", "is_url_string", "string -> bool", is_url, false, false, COST_ONE },
+    MEMBER("getScheme", "url_get_scheme", "url -> string", get_scheme),
+    MEMBER("getHost", "url_get_host", "url -> string", get_host),
+    MEMBER("getHostname", "url_get_hostname", "url -> string", get_hostname),
+    MEMBER("getPort", "url_get_port", "url -> string", get_port),
+    MEMBER("getEscapedPath", "url_get_escaped_path", "url -> string", get_path),
+    MEMBER("getQuery", "url_get_query", "url -> map(string, list(string))", get_query),
+    { 0 },
+};

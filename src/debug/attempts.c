@@ -1,0 +1,531 @@
+/* attempts.c: see attempts.h.
+ *
+ * The body of a note, numbers as they are in memory:
+ *     message, names of who rejected         each a length and its bytes
+ *     live nodes, rows, verdicts             and of each verdict from 0: code, nodes, cut, reasons, plugin, the reasons
+ *     form, and the verdict of each row      FORM_EACH: two bytes; FORM_RUNS: verdict and length, two bytes each
+ * Of one who found a node, it is the number of scorers and their names; nobody else has the same
+ *     nodes, and of each                     row, total and scores, seven bits of a number in each byte */
+#include "debug/attempts.h"
+
+#include <stdlib.h>
+
+#include "observe/notes.h"
+
+/* For who found no node, who found one, and who is bound. */
+enum { NOTE_BYTES = 9 << 20, PLACED_BYTES = 5 << 20, RECORDS = 24 << 10 };
+enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, VERDICTS_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
+enum form { FORM_EACH, FORM_RUNS };
+
+const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
+#define X(name, text) [ATTEMPT_##name] = text,
+    ATTEMPT_OUTCOMES(X)
+#undef X
+};
+
+struct record {
+    uint64_t pod, sequence; /* hash of its name; no pod: not used yet */
+    uint64_t arrivals;
+    int64_t time_ns, took_ns, total;
+    uint32_t uid; /* hash */
+    uint32_t examined, feasible, ties, row;
+    uint16_t restart; /* whose rows it means */
+    uint8_t outcome, path;
+};
+static_assert(RECORDS * sizeof(struct record) + NOTE_BYTES + PLACED_BYTES <= 16 << 20,
+              "what attempts.h says");
+
+struct attempts {
+    const struct cluster *cluster;
+    uint64_t sequence;
+    uint16_t restart;
+    struct record *records;
+    uint32_t next; /* record to be written */
+    struct notes *notes, *placed;
+    struct strbuf own, body; /* of the note that is being written */
+};
+
+struct attempts *attempts_new(const struct cluster *cluster)
+{
+    struct attempts *attempts = xcalloc(1, sizeof(*attempts));
+    attempts->cluster = cluster;
+    attempts->records = xcalloc(RECORDS, sizeof(*attempts->records));
+    attempts->notes = notes_new(NOTE_BYTES, sizeof(struct record));
+    attempts->placed = notes_new(PLACED_BYTES, sizeof(struct record));
+    return attempts;
+}
+
+void attempts_free(struct attempts *attempts)
+{
+    if (!attempts)
+        return;
+    free(attempts->records);
+    notes_free(attempts->notes);
+    notes_free(attempts->placed);
+    strbuf_release(&attempts->own);
+    strbuf_release(&attempts->body);
+    free(attempts);
+}
+
+void attempts_restart(struct attempts *attempts, const struct cluster *cluster)
+{
+    attempts->cluster = cluster;
+    attempts->restart++;
+}
+
+/* ---- writing ---- */
+static uint64_t name_hash(struct str namespace, struct str name)
+{
+    uint64_t hash = hash_bytes(name.ptr, name.len, str_hash(namespace));
+    return hash ? hash : 1;
+}
+
+static void put_number(struct strbuf *buf, uint32_t number)
+{
+    strbuf_add(buf, (const char *)&number, sizeof(number));
+}
+
+static void put_text(struct strbuf *buf, struct str text)
+{
+    put_number(buf, text.len);
+    strbuf_add(buf, text.ptr, text.len);
+}
+
+/* Words have a limit per note: where every node has reasons of its own, the later ones are left out. */
+static void put_verdict(struct strbuf *buf, struct status status, uint32_t nodes)
+{
+    bool cut = buf->len > WORDS_BYTES_MAX;
+    uint32_t reasons = cut ? 0 : status.len;
+    put_number(buf, status.code);
+    put_number(buf, nodes);
+    put_number(buf, cut);
+    put_number(buf, reasons);
+    put_text(buf, str_from(status.plugin ? status.plugin->name : ""));
+    for (uint32_t i = 0; i < reasons; i++)
+        put_text(buf, str_slice(status.reasons[i], 0, MIN(status.reasons[i].len, (uint32_t)WORDS_BYTES_MAX)));
+}
+
+static uint16_t kept_verdict(uint32_t verdict)
+{
+    return (uint16_t)MIN(verdict, (uint32_t)VERDICTS_MAX - 1);
+}
+
+/* How many of the first are equal. Short runs are looked at one by one, long ones in blocks. */
+static uint32_t run_len(const uint32_t *verdicts, uint32_t rows)
+{
+    enum { BLOCK = 16, FEW = 8 };
+    uint32_t first = verdicts[0], len = 1;
+    rows = MIN(rows, (uint32_t)RUN_MAX);
+    while (len < rows && len < FEW && verdicts[len] == first)
+        len++;
+    for (; len >= FEW && len + BLOCK <= rows; len += BLOCK) {
+        uint32_t differs = 0;
+        for (int i = 0; i < BLOCK; i++)
+            differs |= verdicts[len + i] ^ first;
+        if (differs)
+            break;
+    }
+    while (len >= FEW && len < rows && verdicts[len] == first)
+        len++;
+    return len;
+}
+
+/* False: two bytes per row would be less, and nothing was written. */
+static bool put_runs(struct strbuf *buf, const uint32_t *verdict_of, uint32_t rows)
+{
+    size_t before = buf->len, most = (size_t)rows * sizeof(uint16_t);
+    for (uint32_t i = 0, len; i < rows; i += len) {
+        len = run_len(verdict_of + i, rows - i);
+        const uint16_t run[] = { kept_verdict(verdict_of[i]), (uint16_t)len };
+        if (buf->len - before + sizeof(run) > most) {
+            buf->len = before;
+            return false;
+        }
+        strbuf_add(buf, (const char *)run, sizeof(run));
+    }
+    return true;
+}
+
+static void put_each(struct strbuf *buf, const uint32_t *verdict_of, uint32_t rows)
+{
+    enum { AT_ONCE = 256 };
+    uint16_t part[AT_ONCE];
+    for (uint32_t i = 0, len; i < rows; i += len) {
+        len = MIN(rows - i, (uint32_t)AT_ONCE);
+        for (uint32_t k = 0; k < len; k++)
+            part[k] = kept_verdict(verdict_of[i + k]);
+        strbuf_add(buf, (const char *)part, len * sizeof(*part));
+    }
+}
+
+static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis, uint32_t live_nodes)
+{
+    uint32_t verdicts = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)VERDICTS_MAX);
+    put_number(buf, live_nodes);
+    put_number(buf, diagnosis->rows);
+    put_number(buf, verdicts);
+    put_verdict(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
+    for (uint32_t i = 1; i < verdicts; i++)
+        put_verdict(buf, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
+    size_t form_at = buf->len;
+    uint32_t form = FORM_RUNS;
+    put_number(buf, form);
+    if (put_runs(buf, diagnosis->verdict_of, diagnosis->rows))
+        return;
+    form = FORM_EACH;
+    memcpy(buf->text + form_at, &form, sizeof(form));
+    put_each(buf, diagnosis->verdict_of, diagnosis->rows);
+}
+
+static void put_names(struct strbuf *buf, const struct profile *profile, uint64_t mask)
+{
+    struct arena arena = { 0 };
+    put_text(buf, profile_plugin_names(profile, mask, &arena));
+    arena_release(&arena);
+}
+
+/* Whom the pod would displace: no other says the same, so it is not in the body. */
+static void put_preemption(struct attempts *attempts, const struct decision *decision)
+{
+    struct strbuf names = { 0 };
+    if (decision->nominated_row == ROW_NONE)
+        return;
+    put_text(&attempts->own, cluster_node_name(attempts->cluster, decision->nominated_row));
+    for (uint32_t i = 0; i < decision->victims_len && i < VICTIMS_SHOWN; i++) {
+        const struct meta *meta = &decision->victims[i]->api->meta;
+        strbuf_printf(&names, "%s" STR_FMT "/" STR_FMT, i ? ", " : "", STR_ARG(meta->namespace),
+                      STR_ARG(meta->name));
+    }
+    if (decision->victims_len > VICTIMS_SHOWN)
+        strbuf_printf(&names, " and %u more", decision->victims_len - VICTIMS_SHOWN);
+    put_text(&attempts->own, strbuf_slice(&names));
+    strbuf_release(&names);
+}
+
+/* Mostly small: the last bit is the sign. */
+static void put_score(struct strbuf *buf, int64_t score)
+{
+    uint64_t left = (uint64_t)score << 1 ^ (uint64_t)(score >> 63);
+    for (; left > 127; left >>= 7)
+        strbuf_putc(buf, (char)(left | 128));
+    strbuf_putc(buf, (char)left);
+}
+
+/* The names of the scorers are the same for all pods of a profile. */
+static void put_ranking(struct attempts *attempts, const struct decision *decision)
+{
+    const struct ranking *ranking = decision->ranking;
+    const struct plugin_order *scorers = &decision->profile->points[POINT_SCORE];
+    if (!ranking)
+        return;
+    put_number(&attempts->body, ranking->plugins);
+    for (uint32_t i = 0; i < ranking->plugins; i++)
+        put_text(&attempts->body, str_from(scorers->items[i]->plugin->name));
+    put_number(&attempts->own, ranking->len);
+    for (uint32_t k = 0; k < ranking->len; k++) {
+        put_score(&attempts->own, ranking->rows[k]);
+        put_score(&attempts->own, ranking->totals[k]);
+        for (uint32_t i = 0; i < ranking->plugins; i++)
+            put_score(&attempts->own, ranking->scores[k][i]);
+    }
+}
+
+static struct record make_record(struct attempts *attempts, const struct pod *pod,
+                                 const struct decision *decision, enum attempt_outcome outcome)
+{
+    return (struct record){ .pod = name_hash(pod->meta.namespace, pod->meta.name),
+                            .uid = (uint32_t)str_hash(pod->meta.uid),
+                            .restart = attempts->restart,
+                            .sequence = ++attempts->sequence,
+                            .arrivals = attempts->cluster->arrivals,
+                            .outcome = (uint8_t)outcome,
+                            .path = (uint8_t)decision->path,
+                            .total = decision->total,
+                            .examined = decision->examined,
+                            .feasible = decision->feasible,
+                            .ties = decision->ties,
+                            .row = decision->row };
+}
+
+static void keep_record(struct attempts *attempts, const struct record *record)
+{
+    attempts->records[attempts->next] = *record;
+    attempts->next = attempts->next + 1 == RECORDS ? 0 : attempts->next + 1;
+}
+
+static void keep_note(struct attempts *attempts, struct notes *notes, const struct record *record)
+{
+    if (!notes_add(notes, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
+        notes_add(notes, record, STR(""), STR("")); /* that there was an attempt, at least */
+    strbuf_clear(&attempts->own);
+    strbuf_clear(&attempts->body);
+}
+
+void attempts_decision(struct attempts *attempts, const struct decision *decision, int64_t now_ns,
+                       int64_t took_ns)
+{
+    enum attempt_outcome outcome = decision->is_deleted        ? ATTEMPT_DELETED
+                                   : decision->row != ROW_NONE ? ATTEMPT_PLACED
+                                   : decision->is_error        ? ATTEMPT_ERROR
+                                                               : ATTEMPT_UNSCHEDULABLE;
+    struct record record = make_record(attempts, decision->pod->api, decision, outcome);
+    record.time_ns = now_ns;
+    record.took_ns = took_ns;
+    if (outcome == ATTEMPT_PLACED) {
+        put_ranking(attempts, decision);
+        keep_note(attempts, attempts->placed, &record);
+        return;
+    }
+    put_text(&attempts->body, decision->message);
+    put_names(&attempts->body, decision->profile,
+              decision->unschedulable_plugins | decision->pending_plugins);
+    if (decision->diagnosis)
+        put_diagnosis(&attempts->body, decision->diagnosis, attempts->cluster->live_nodes);
+    put_preemption(attempts, decision);
+    keep_note(attempts, attempts->notes, &record);
+}
+
+void attempts_notice(struct attempts *attempts, const struct notice *notice)
+{
+    bool bound = notice->kind == NOTICE_BOUND;
+    struct record record =
+        make_record(attempts, notice->pod, notice->decision, bound ? ATTEMPT_BOUND : ATTEMPT_BINDING_FAILED);
+    record.time_ns = notice->now_ns;
+    record.took_ns = MAX(notice->took_ns, 1);
+    record.row = cluster_row(attempts->cluster, notice->node);
+    if (bound) {
+        keep_record(attempts, &record);
+        return;
+    }
+    put_text(&attempts->body, notice->message);
+    put_text(&attempts->body, STR(""));
+    keep_note(attempts, attempts->notes, &record);
+}
+
+/* ---- reading ---- */
+struct reader {
+    const char *at, *end;
+};
+
+static uint32_t get_number(struct reader *reader)
+{
+    uint32_t number = 0;
+    if ((size_t)(reader->end - reader->at) >= sizeof(number)) {
+        memcpy(&number, reader->at, sizeof(number));
+        reader->at += sizeof(number);
+    }
+    return number;
+}
+
+static struct str get_text(struct reader *reader, struct arena *arena)
+{
+    uint32_t len = get_number(reader);
+    len = (uint32_t)MIN((size_t)len, (size_t)(reader->end - reader->at));
+    struct str text = arena_str(arena, (struct str){ reader->at, len });
+    reader->at += len;
+    return text;
+}
+
+static int64_t get_score(struct reader *reader)
+{
+    uint64_t number = 0;
+    bool more = true;
+    for (unsigned shift = 0; more && shift < 64 && reader->at < reader->end; shift += 7) {
+        uint8_t byte = (uint8_t)*reader->at++;
+        number |= (uint64_t)(byte & 127) << shift;
+        more = byte & 128;
+    }
+    return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
+static void get_ranking(struct reader *body, struct reader *own, struct attempt *ret, struct arena *arena)
+{
+    ret->scorers_len = get_number(body);
+    ret->scorers = arena_array(arena, struct str, ret->scorers_len);
+    for (uint32_t i = 0; i < ret->scorers_len; i++)
+        ret->scorers[i] = get_text(body, arena);
+    ret->best_len = get_number(own);
+    ret->best = arena_array(arena, struct attempt_node, ret->best_len);
+    for (uint32_t k = 0; k < ret->best_len; k++) {
+        struct attempt_node *node = &ret->best[k];
+        node->row = (uint32_t)get_score(own);
+        node->total = get_score(own);
+        node->scores = arena_array(arena, int64_t, ret->scorers_len);
+        for (uint32_t i = 0; i < ret->scorers_len; i++)
+            node->scores[i] = get_score(own);
+    }
+}
+
+static void get_rows(struct reader *reader, enum form form, struct attempt *ret, struct arena *arena)
+{
+    ret->verdict_of = arena_array(arena, uint16_t, ret->rows);
+    for (uint32_t row = 0; row < ret->rows && reader->at < reader->end;) {
+        uint16_t run[2] = { 0, 1 };
+        size_t len = form == FORM_RUNS ? sizeof(run) : sizeof(*run);
+        memcpy(run, reader->at, len);
+        reader->at += len;
+        for (uint32_t i = 0; i < run[1] && row < ret->rows; i++)
+            ret->verdict_of[row++] = run[0] < ret->verdicts_len ? run[0] : 0;
+    }
+}
+
+static void get_diagnosis(struct reader *reader, struct attempt *ret, struct arena *arena)
+{
+    ret->live_nodes = get_number(reader);
+    ret->rows = get_number(reader);
+    ret->verdicts_len = get_number(reader);
+    ret->verdicts = arena_array(arena, struct attempt_verdict, ret->verdicts_len);
+    for (uint32_t i = 0; i < ret->verdicts_len; i++) {
+        struct attempt_verdict *verdict = &ret->verdicts[i];
+        verdict->code = (enum status_code)get_number(reader);
+        verdict->nodes = get_number(reader);
+        verdict->is_cut = get_number(reader);
+        verdict->reasons_len = get_number(reader);
+        verdict->plugin = get_text(reader, arena);
+        verdict->reasons = arena_array(arena, struct str, verdict->reasons_len);
+        for (uint32_t k = 0; k < verdict->reasons_len; k++)
+            verdict->reasons[k] = get_text(reader, arena);
+    }
+    get_rows(reader, (enum form)get_number(reader), ret, arena);
+}
+
+/* Attempts of one pod while they are collected. */
+struct found_record {
+    struct record record;
+    struct note_text note; /* none: empty */
+};
+
+struct search {
+    uint64_t pod;
+    VEC(struct found_record) found;
+};
+
+static void look_at_note(void *context, const struct note_text *note)
+{
+    struct search *search = context;
+    struct record record;
+    memcpy(&record, note->head, sizeof(record));
+    if (record.pod == search->pod)
+        *vec_push(&search->found) = (struct found_record){ record, *note };
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct found_record *x = a, *y = b;
+    return x->record.sequence > y->record.sequence ? -1 : x->record.sequence < y->record.sequence;
+}
+
+static void read_found(const struct attempts *attempts, const struct found_record *found, struct arena *arena,
+                       struct attempt *ret)
+{
+    const struct record *record = &found->record;
+    struct reader body = { found->note.body.ptr, found->note.body.ptr + found->note.body.len };
+    struct reader own = { found->note.own.ptr, found->note.own.ptr + found->note.own.len };
+    *ret = (struct attempt){ .time_ns = record->time_ns,
+                             .took_ns = record->took_ns,
+                             .outcome = (enum attempt_outcome)record->outcome,
+                             .path = (enum decision_path)record->path,
+                             .examined = record->examined,
+                             .feasible = record->feasible,
+                             .ties = record->ties,
+                             .total = record->total,
+                             .row = record->row,
+                             .arrivals = record->restart == attempts->restart ? record->arrivals : 0 };
+    if (!found->note.head)
+        return;
+    if (ret->outcome == ATTEMPT_PLACED) {
+        if (found->note.body.len)
+            get_ranking(&body, &own, ret, arena);
+        return;
+    }
+    ret->words_gone = found->note.body_gone || !found->note.body.len;
+    if (found->note.body.len) {
+        ret->message = get_text(&body, arena);
+        ret->rejected_by = get_text(&body, arena);
+    }
+    if (found->note.body.len && body.at < body.end)
+        get_diagnosis(&body, ret, arena);
+    if (found->note.own.len) {
+        ret->nominated = get_text(&own, arena);
+        ret->victims = get_text(&own, arena);
+    }
+}
+
+static bool is_ending(enum attempt_outcome outcome)
+{
+    return outcome == ATTEMPT_BOUND || outcome == ATTEMPT_BINDING_FAILED;
+}
+
+/* How a binding ended, and the decision that it was for, are one attempt. A binding that fails at once, in no time by
+ * the engine's clock, is heard of before its decision. */
+static bool belong_together(const struct attempt *newer, const struct attempt *older)
+{
+    const struct attempt *ending = is_ending(newer->outcome) ? newer : older,
+                         *placed = is_ending(newer->outcome) ? older : newer;
+    bool at_once = ending->took_ns <= 1;
+    return is_ending(ending->outcome) && placed->outcome == ATTEMPT_PLACED &&
+           (ending->row == placed->row || ending->row == ROW_NONE) && !ending->bound_ns &&
+           at_once == (ending == older);
+}
+
+static void join(struct attempt *kept, const struct attempt *other)
+{
+    const struct attempt ending = is_ending(kept->outcome) ? *kept : *other,
+                         placed = is_ending(kept->outcome) ? *other : *kept;
+    *kept = ending;
+    kept->bound_ns = ending.took_ns;
+    kept->time_ns = placed.time_ns;
+    kept->took_ns = placed.took_ns;
+    kept->best = placed.best;
+    kept->best_len = placed.best_len;
+    kept->scorers = placed.scorers;
+    kept->scorers_len = placed.scorers_len;
+}
+
+/* The decision of a binding that ended is not known any more. */
+static void stand_alone(struct attempt *attempt)
+{
+    if (!is_ending(attempt->outcome) || attempt->bound_ns)
+        return;
+    attempt->bound_ns = attempt->took_ns;
+    attempt->time_ns -= attempt->took_ns;
+    attempt->took_ns = 0;
+}
+
+size_t attempts_of(const struct attempts *attempts, struct str namespace, struct str name, struct str uid,
+                   struct arena *arena, struct attempt ret[ATTEMPTS_SHOWN])
+{
+    struct search search = { .pod = name_hash(namespace, name) };
+    size_t len = 0;
+    notes_each(attempts->notes, look_at_note, &search);
+    notes_each(attempts->placed, look_at_note, &search);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        if (attempts->records[i].pod == search.pod)
+            *vec_push(&search.found) = (struct found_record){ .record = attempts->records[i] };
+    if (search.found.len)
+        qsort(search.found.items, search.found.len, sizeof(*search.found.items), newest_first);
+    uint32_t uid_hash =
+        uid.len || !search.found.len ? (uint32_t)str_hash(uid) : search.found.items[0].record.uid;
+    for (size_t i = 0; i < search.found.len; i++) {
+        struct attempt attempt;
+        if (search.found.items[i].record.uid != uid_hash)
+            continue;
+        read_found(attempts, &search.found.items[i], arena, &attempt);
+        if (len && belong_together(&ret[len - 1], &attempt))
+            join(&ret[len - 1], &attempt);
+        else if (len == ATTEMPTS_SHOWN)
+            break;
+        else
+            ret[len++] = attempt;
+    }
+    for (size_t i = 0; i < len; i++)
+        stand_alone(&ret[i]);
+    vec_release(&search.found);
+    return len;
+}
+
+bool attempt_node_is_same(const struct attempt *attempt, const struct cluster *cluster, uint32_t row)
+{
+    return row < cluster->nodes.len && cluster->nodes.items[row].api &&
+           cluster->nodes.items[row].order_key <= attempt->arrivals;
+}

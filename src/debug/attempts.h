@@ -1,0 +1,95 @@
+/* attempts.h: what became of pods lately: the last attempts to schedule each, with the verdict on every node.
+ *
+ *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ three rings ──▶ attempts_of(): of one pod
+ *
+ * Who found a node takes a note (notes.h) with the scores of the best nodes when it is decided, and one record in a
+ * ring of fixed records when it is bound. Who found none takes a note with the words, and two bytes per node at most;
+ * pods that are refused for the same reasons share them. In all rings the oldest go, so memory has a limit: 16 MiB. No
+ * pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by name.
+ * Everything on the core thread. */
+#ifndef DEBUG_ATTEMPTS_H
+#define DEBUG_ATTEMPTS_H
+
+#include "engine/engine.h"
+
+enum { ATTEMPTS_SHOWN = 5 };
+
+#define ATTEMPT_OUTCOMES(X) \
+    X(PLACED, "placed") \
+    X(BOUND, "bound") \
+    X(BINDING_FAILED, "binding failed") \
+    X(UNSCHEDULABLE, "unschedulable") \
+    X(ERROR, "error") \
+    X(DELETED, "being deleted")
+
+enum attempt_outcome {
+#define X(name, text) ATTEMPT_##name,
+    ATTEMPT_OUTCOMES(X)
+#undef X
+        ATTEMPT_OUTCOME_COUNT
+};
+extern const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT];
+
+/* A reason and on how many nodes it was said. */
+struct attempt_verdict {
+    struct str plugin; /* empty: no single one */
+    enum status_code code;
+    struct str *reasons;
+    uint32_t reasons_len;
+    uint32_t nodes;
+    bool is_cut; /* there were more words than are kept */
+};
+
+/* One of the best nodes, and what each scorer gave it. */
+struct attempt_node {
+    uint32_t row;
+    int64_t total;
+    int64_t *scores; /* weighted; what they lack of the total is from extenders */
+};
+
+struct attempt {
+    int64_t time_ns;  /* since 1970: when it was decided */
+    int64_t took_ns;  /* the decision; 0: not known */
+    int64_t bound_ns; /* PLACED and later: from the decision to the answer; 0: there is none */
+    enum attempt_outcome outcome;
+    enum decision_path path;
+    uint32_t examined, feasible, ties;
+    int64_t total;
+    uint32_t row; /* where it was placed, or ROW_NONE */
+    struct attempt_node
+        *best; /* the chosen one first; none where no nodes were compared, or it is forgotten */
+    uint32_t best_len;
+    struct str *scorers; /* names of plugins */
+    uint32_t scorers_len;
+    uint64_t arrivals;                /* of nodes, at that time: attempt_node_is_same() */
+    struct str message, rejected_by;  /* names with spaces between */
+    struct str nominated, victims;    /* victims with ", " between */
+    bool words_gone;                  /* the message and the verdicts were pushed out */
+    uint32_t live_nodes;              /* at that time */
+    struct attempt_verdict *verdicts; /* [0] is that of nodes that nobody asked about */
+    uint32_t verdicts_len;            /* 0: none are kept */
+    uint16_t *verdict_of;             /* by row */
+    uint32_t rows;
+};
+
+struct attempts;
+
+struct attempts *attempts_new(const struct cluster *cluster);
+void attempts_free(struct attempts *attempts);
+
+/* Before the next step; `now_ns` is the time since 1970 after the decision. */
+void attempts_decision(struct attempts *attempts, const struct decision *decision, int64_t now_ns,
+                       int64_t took_ns);
+void attempts_notice(struct attempts *attempts, const struct notice *notice);
+
+/* The rows and profiles of before are void: the engine is filled anew. What was said stays, about nodes that nobody
+ * knows. */
+void attempts_restart(struct attempts *attempts, const struct cluster *cluster);
+
+/* The last of a pod, newest first, in the arena. An empty uid: of the newest pod that had the name. */
+size_t attempts_of(const struct attempts *attempts, struct str namespace, struct str name, struct str uid,
+                   struct arena *arena, struct attempt ret[ATTEMPTS_SHOWN]);
+/* Is the row still that of the node of then? */
+bool attempt_node_is_same(const struct attempt *attempt, const struct cluster *cluster, uint32_t row);
+
+#endif

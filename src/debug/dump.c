@@ -1,0 +1,429 @@
+/* dump.c: see dump.h. Messages, keys and the layout of the texts are those of kube-scheduler's cache debugger, except
+ * that nodes and pods come in an order. */
+#include "debug/dump.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "debug/compare.h"
+
+enum { PODS_PER_LOOK = 64 }; /* at the clock */
+
+struct dump {
+    struct core *core;
+    struct lister *lister;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stopping, requested;
+    bool told; /* the core has done what it was asked for */
+    /* What it is asked for: the core's until it has told, the thread's otherwise. */
+    bool (*step)(struct dump *dump);
+    bool more;
+    uint32_t row;
+    struct queue_dump queue;
+    struct strbuf nodes, summary, pods;
+    struct held held;
+};
+
+/* ---- texts ---- */
+
+static void put_pod(struct strbuf *out, const struct pod *pod)
+{
+    const struct {
+        struct str before, text;
+    } parts[] = {
+        { STR("name: "), pod->meta.name },
+        { STR(", namespace: "), pod->meta.namespace },
+        { STR(", uid: "), pod->meta.uid },
+        { STR(", phase: "), pod->status.phase },
+        { STR(", nominated node: "), pod->status.nominated_node_name },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        strbuf_str(out, parts[i].before);
+        strbuf_str(out, parts[i].text);
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void put_pods(struct strbuf *out, const pod_vec *pods)
+{
+    vec_for(pods, pod)
+        put_pod(out, (*pod)->api);
+}
+
+static int64_t amount(const struct cluster *cluster, int64_t *const *columns, uint32_t resource, uint32_t row)
+{
+    return resource < cluster->col.resources ? columns[resource][row] : 0;
+}
+
+/* Go's %+v of a pointer to a framework.Resource, up to its map. */
+static void begin_resource(struct strbuf *out, const struct cluster *cluster, int64_t *const *columns,
+                           uint32_t row, int64_t pods)
+{
+    strbuf_printf(
+        out, "&{MilliCPU:%lld Memory:%lld EphemeralStorage:%lld AllowedPodNumber:%lld ScalarResources:map[",
+        (long long)amount(cluster, columns, RES_CPU, row),
+        (long long)amount(cluster, columns, RES_MEMORY, row),
+        (long long)amount(cluster, columns, RES_EPHEMERAL, row), (long long)pods);
+}
+
+static void put_scalar(struct strbuf *out, struct str name, int64_t value, bool *is_first)
+{
+    strbuf_printf(out, "%s" STR_FMT ":%lld", *is_first ? "" : " ", STR_ARG(name), (long long)value);
+    *is_first = false;
+}
+
+struct scalar {
+    struct str name;
+    int64_t value;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct scalar *)a)->name, ((const struct scalar *)b)->name);
+}
+
+static void put_requested(struct strbuf *out, const struct cluster *cluster, uint32_t row)
+{
+    VEC(struct scalar) scalars = { 0 };
+    bool is_first = true;
+    begin_resource(out, cluster, cluster->col.used, row, 0);
+    for (uint32_t r = RES_SCALAR_FIRST; r < cluster->col.resources; r++)
+        if (cluster->col.used[r][row])
+            *vec_push(&scalars) =
+                (struct scalar){ cluster->resource_names.items[r], cluster->col.used[r][row] };
+    if (scalars.len)
+        qsort(scalars.items, scalars.len, sizeof(*scalars.items), by_name);
+    vec_for(&scalars, scalar)
+        put_scalar(out, scalar->name, scalar->value, &is_first);
+    strbuf_puts(out, "]}");
+    vec_release(&scalars);
+}
+
+/* Here a resource of which there is none counts as well, if the node names it. */
+static void put_allocatable(struct strbuf *out, const struct cluster *cluster, uint32_t row)
+{
+    const struct node *api = cluster_node(cluster, row)->api;
+    bool is_first = true;
+    begin_resource(out, cluster, cluster->col.alloc, row, amount(cluster, cluster->col.alloc, RES_PODS, row));
+    for (uint32_t i = 0; api && i < api->status.allocatable.len; i++) {
+        const struct resource *resource = &api->status.allocatable.items[i];
+        if (resource_is_scalar(resource->name))
+            put_scalar(out, resource->name, quantity_value(resource->amount), &is_first);
+    }
+    strbuf_puts(out, "]}");
+}
+
+static void put_node(struct strbuf *out, const struct cluster *cluster, uint32_t row)
+{
+    const struct node_entry *node = cluster_node(cluster, row);
+    strbuf_puts(out, "Node name: ");
+    strbuf_str(out, cluster_node_name(cluster, row));
+    strbuf_printf(out, "\nDeleted: %s\nRequested Resources: ", node->api ? "false" : "true");
+    put_requested(out, cluster, row);
+    strbuf_puts(out, "\nAllocatable Resources:");
+    put_allocatable(out, cluster, row);
+    strbuf_printf(out, "\nScheduled Pods(number: %zu):\n", node->pods.len);
+    put_pods(out, &node->pods);
+    if (node->nominated.len) {
+        strbuf_printf(out, "Nominated Pods(number: %zu):\n", node->nominated.len);
+        put_pods(out, &node->nominated);
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool dump_nodes(const struct cluster *cluster, uint32_t *row, int64_t step_ns, struct strbuf *out)
+{
+    int64_t begun_ns = now_ns();
+    while (*row < cluster->nodes.len) {
+        uint32_t at = (*row)++;
+        if (cluster_node(cluster, at)->name == SYM_NONE)
+            continue;
+        if (out->len)
+            strbuf_puts(out, "\n\n");
+        put_node(out, cluster, at);
+        if (now_ns() - begun_ns >= step_ns)
+            return true;
+    }
+    return false;
+}
+
+/* The reference's three queues: gated pods are among the unschedulable ones, and those in flight in none. */
+enum shown { SHOWN_ACTIVE, SHOWN_BACKOFF, SHOWN_UNSCHEDULABLE, SHOWN_COUNT, SHOWN_NOT };
+
+static const enum shown shown_as[QUEUE_PLACE_COUNT] = {
+    [QUEUE_NOWHERE] = SHOWN_NOT,
+    [QUEUE_ACTIVE] = SHOWN_ACTIVE,
+    [QUEUE_BACKOFF] = SHOWN_BACKOFF,
+    [QUEUE_ERROR_BACKOFF] = SHOWN_BACKOFF,
+    [QUEUE_UNSCHEDULABLE] = SHOWN_UNSCHEDULABLE,
+    [QUEUE_GATED] = SHOWN_UNSCHEDULABLE,
+    [QUEUE_IN_FLIGHT] = SHOWN_NOT,
+};
+
+static void gather(void *context, const struct queued_pod *entry)
+{
+    struct queue_dump *all = context;
+    if (!entry->pod || shown_as[entry->place] == SHOWN_NOT)
+        return;
+    pod_info_ref(entry->pod);
+    *vec_push(&all->entries) =
+        (struct dumped_pod){ entry->pod, (int)shown_as[entry->place], entry->since_ns, entry->order };
+}
+
+void queue_dump_read(struct queue_dump *all, const struct queue *queue)
+{
+    queue_each(queue, gather, all);
+}
+
+/* By queue, then who waits longest. */
+static int by_wait(const void *a, const void *b)
+{
+    const struct dumped_pod *x = a, *y = b;
+    if (x->queue != y->queue)
+        return x->queue < y->queue ? -1 : 1;
+    if (x->since_ns != y->since_ns)
+        return x->since_ns < y->since_ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void queue_dump_sort(struct queue_dump *all, struct strbuf *summary)
+{
+    size_t counts[SHOWN_COUNT] = { 0 };
+    if (all->entries.len)
+        qsort(all->entries.items, all->entries.len, sizeof(*all->entries.items), by_wait);
+    vec_for(&all->entries, entry)
+        counts[entry->queue]++;
+    strbuf_printf(summary, "activeQ:%zu; backoffQ:%zu; unschedulablePods:%zu", counts[SHOWN_ACTIVE],
+                  counts[SHOWN_BACKOFF], counts[SHOWN_UNSCHEDULABLE]);
+}
+
+bool queue_dump_write(struct queue_dump *all, int64_t step_ns, struct strbuf *pods)
+{
+    int64_t begun_ns = now_ns();
+    while (all->shown < all->entries.len) {
+        put_pod(pods, all->entries.items[all->shown++].pod->api);
+        if (all->shown % PODS_PER_LOOK == 0 && now_ns() - begun_ns >= step_ns)
+            return true;
+    }
+    return false;
+}
+
+void queue_dump_release(struct queue_dump *all, struct cluster *cluster)
+{
+    vec_for(&all->entries, entry)
+        pod_info_unref(cluster, entry->pod);
+    vec_release(&all->entries);
+    all->shown = 0;
+}
+
+/* ---- asking the core ---- */
+
+/* Steps return true while there is more to do. */
+static bool step_nodes(struct dump *dump)
+{
+    return dump_nodes(core_engine(dump->core)->cluster, &dump->row, DUMP_STEP_NS, &dump->nodes);
+}
+
+static bool step_queue(struct dump *dump)
+{
+    queue_dump_read(&dump->queue, &core_engine(dump->core)->queue);
+    return false;
+}
+
+static bool step_pods(struct dump *dump)
+{
+    if (queue_dump_write(&dump->queue, DUMP_STEP_NS, &dump->pods))
+        return true;
+    queue_dump_release(&dump->queue, core_engine(dump->core)->cluster);
+    return false;
+}
+
+static bool step_held(struct dump *dump)
+{
+    return held_read(&dump->held, core_engine(dump->core), DUMP_STEP_NS);
+}
+
+static void tell(void *context)
+{
+    struct dump *dump = context;
+    dump->more = dump->step(dump);
+    pthread_mutex_lock(&dump->lock);
+    dump->told = true;
+    pthread_cond_broadcast(&dump->changed);
+    pthread_mutex_unlock(&dump->lock);
+}
+
+/* False: the process ends, and the core will not answer. */
+static bool ask(struct dump *dump, bool (*step)(struct dump *dump))
+{
+    bool is_told;
+    dump->step = step;
+    do {
+        dump->told = false;
+        core_call(dump->core, tell, dump);
+        pthread_mutex_lock(&dump->lock);
+        while (!dump->told && !dump->stopping)
+            pthread_cond_wait(&dump->changed, &dump->lock);
+        is_told = dump->told;
+        pthread_mutex_unlock(&dump->lock);
+    } while (is_told && dump->more);
+    return is_told;
+}
+
+/* ---- one dump ---- */
+
+static struct str text_of(const struct strbuf *buf)
+{
+    return (struct str){ buf->text ? buf->text : "", (uint32_t)buf->len };
+}
+
+static void write_texts(struct dump *dump)
+{
+    dump->row = 0;
+    if (ask(dump, step_nodes))
+        log_info(0, "Dump of cached NodeInfo", log_str("nodes", text_of(&dump->nodes)));
+    if (ask(dump, step_queue)) {
+        queue_dump_sort(&dump->queue, &dump->summary);
+        if (ask(dump, step_pods))
+            log_info(0, "Dump of scheduling queue", log_str("summary", text_of(&dump->summary)),
+                     log_str("pods", text_of(&dump->pods)));
+    }
+    strbuf_release(&dump->nodes);
+    strbuf_release(&dump->summary);
+    strbuf_release(&dump->pods);
+}
+
+/* False: the process ends. */
+static bool pause_for(struct dump *dump, int64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + ms % 1000 * 1000000;
+    until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    pthread_mutex_lock(&dump->lock);
+    while (!dump->stopping && pthread_cond_timedwait(&dump->changed, &dump->lock, &until) == 0)
+        continue;
+    bool goes_on = !dump->stopping;
+    pthread_mutex_unlock(&dump->lock);
+    return goes_on;
+}
+
+/* One look; false: there is no more to see. */
+static bool look(struct dump *dump, struct mismatch *mismatch, bool is_first)
+{
+    struct listed listed;
+    struct error err;
+    bool goes_on = false;
+    int r = lister_read(dump->lister, &listed, &err);
+    if (r < 0) {
+        if (r != -ECANCELED)
+            log_error(&err, "Cache comparer cannot list");
+        mismatch_release(mismatch);
+        *mismatch = (struct mismatch){ 0 };
+        return false;
+    }
+    if (ask(dump, step_held)) {
+        mismatch_look(mismatch, is_first, &listed, &dump->held);
+        goes_on = !mismatch_is_empty(mismatch);
+    } else {
+        mismatch_release(mismatch);
+        *mismatch = (struct mismatch){ 0 };
+    }
+    held_release(&dump->held);
+    listed_release(&listed);
+    return goes_on;
+}
+
+static void compare(struct dump *dump)
+{
+    struct mismatch mismatch = { 0 };
+    log_info(3, "Cache comparer started");
+    for (int i = 0; i < COMPARE_LOOKS; i++)
+        if ((i > 0 && !pause_for(dump, COMPARE_PAUSE_MS)) || !look(dump, &mismatch, i == 0))
+            break;
+    mismatch_log(&mismatch);
+    mismatch_release(&mismatch);
+    log_info(3, "Cache comparer finished");
+}
+
+static void *run(void *user)
+{
+    struct dump *dump = user;
+    for (;;) {
+        pthread_mutex_lock(&dump->lock);
+        while (!dump->requested && !dump->stopping)
+            pthread_cond_wait(&dump->changed, &dump->lock);
+        bool stopping = dump->stopping;
+        dump->requested = false;
+        pthread_mutex_unlock(&dump->lock);
+        if (stopping)
+            return NULL;
+        write_texts(dump);
+        compare(dump);
+    }
+}
+
+/* ---- life ---- */
+
+static void release(struct dump *dump)
+{
+    lister_free(dump->lister);
+    pthread_cond_destroy(&dump->changed);
+    pthread_mutex_destroy(&dump->lock);
+    free(dump);
+}
+
+int dump_start(struct core *core, struct api *api, struct dump **ret, struct error *err)
+{
+    struct dump *dump = xcalloc(1, sizeof(*dump));
+    pthread_condattr_t monotonic;
+    dump->core = core;
+    dump->lister = lister_new(api);
+    pthread_mutex_init(&dump->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&dump->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int r = pthread_create(&dump->thread, NULL, run, dump);
+    if (r) {
+        release(dump);
+        return error_set(err, -r, "no thread for dumps: %s", strerror(r));
+    }
+    pthread_setname_np(dump->thread, "dump");
+    *ret = dump;
+    return 0;
+}
+
+void dump_request(struct dump *dump)
+{
+    pthread_mutex_lock(&dump->lock);
+    dump->requested = true;
+    pthread_cond_broadcast(&dump->changed);
+    pthread_mutex_unlock(&dump->lock);
+}
+
+void dump_stop(struct dump *dump)
+{
+    if (!dump)
+        return;
+    pthread_mutex_lock(&dump->lock);
+    dump->stopping = true;
+    pthread_cond_broadcast(&dump->changed);
+    pthread_mutex_unlock(&dump->lock);
+    lister_stop(dump->lister);
+    pthread_join(dump->thread, NULL);
+    held_release(&dump->held);
+    queue_dump_release(&dump->queue, core_engine(dump->core)->cluster);
+    release(dump);
+}

@@ -1,0 +1,16 @@
+/* resources.h: GET /metrics/resources: what every pod requests of the cluster and may use of it, by resource. */
+#ifndef DEBUG_RESOURCES_H
+#define DEBUG_RESOURCES_H
+
+#include "debug/views.h"
+
+/* What the pods say, copied; on the core thread. */
+struct resource_rows;
+struct resource_rows *resources_gather(const struct cluster *cluster);
+/* Adds the page, and frees the rows; on any thread. */
+void resources_write(struct resource_rows *rows, struct strbuf *out);
+
+/* For serve_options.metrics_resources of who leads. */
+int resources_view(struct views *views, const struct serve_request *request, struct serve_reply *reply);
+
+#endif

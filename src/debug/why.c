@@ -1,0 +1,192 @@
+/* why.c: questions wait in a list; see why.h. What is answered is in why_write.c. */
+#include "debug/why.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_S INT64_C(1000000000)
+enum { WAITING_MAX = 64, REST = 4 /* times as long as the answer took */ };
+enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
+
+struct waiting {
+    struct waiting *next;
+    uint64_t id;
+    struct why_question question; /* its texts in the arena */
+    struct arena arena;
+};
+
+struct why {
+    struct why_source source;
+    struct core *core;
+    struct serve *serve;
+    int64_t free_ns; /* no answer before that */
+    pthread_mutex_t lock;
+    struct waiting *first, **last; /* under the lock, as the count */
+    size_t count;
+};
+
+static void waiting_free(struct waiting *waiting)
+{
+    arena_release(&waiting->arena);
+    free(waiting);
+}
+
+struct why *why_new(struct core *core, const struct why_source *source)
+{
+    struct why *why = xcalloc(1, sizeof(*why));
+    why->source = *source;
+    why->source.engine = core_engine(core);
+    why->core = core;
+    why->last = &why->first;
+    pthread_mutex_init(&why->lock, NULL);
+    return why;
+}
+
+void why_serve(struct why *why, struct serve *serve)
+{
+    why->serve = serve;
+}
+
+void why_free(struct why *why)
+{
+    if (!why)
+        return;
+    while (why->first) {
+        struct waiting *next = why->first->next;
+        waiting_free(why->first);
+        why->first = next;
+    }
+    pthread_mutex_destroy(&why->lock);
+    free(why);
+}
+
+/* ---- questions: the server's thread ---- */
+static bool number_of(struct str query, const char *key, int64_t min, int64_t max, uint32_t *ret)
+{
+    struct arena arena = { 0 };
+    struct str text;
+    int64_t number = *ret;
+    bool good = !serve_query(query, key, &arena, &text) ||
+                (str_to_int64(text, &number) && number >= min && number <= max);
+    arena_release(&arena);
+    *ret = (uint32_t)number;
+    return good;
+}
+
+/* NULL, or what is wrong with the question. */
+static const char *read_question(struct str query, struct arena *arena, struct why_question *ret)
+{
+    struct str pod, output = STR("json");
+    uint32_t colours = 0;
+    *ret = (struct why_question){ .top = TOP_DEFAULT };
+    ptrdiff_t slash = serve_query(query, "pod", arena, &pod) ? str_find(pod, '/') : -1;
+    if (slash < 1 || (size_t)slash + 1 == pod.len)
+        return "pod is NAMESPACE/NAME";
+    ret->namespace = str_slice(pod, 0, (size_t)slash);
+    ret->name = str_slice(pod, (size_t)slash + 1, pod.len);
+    serve_query(query, "output", arena, &output);
+    ret->table = str_is(output, "table");
+    if (!ret->table && !str_is(output, "json"))
+        return "output is json or table";
+    if (!number_of(query, "top", 1, TOP_MAX, &ret->top) ||
+        !number_of(query, "width", WIDTH_MIN, WIDTH_MAX, &ret->width) ||
+        !number_of(query, "colours", 0, 1, &colours))
+        return "top is a number from 1, width one from 40 to 1000, colours 0 or 1";
+    ret->colours = colours;
+    return NULL;
+}
+
+static bool enqueue(struct why *why, struct waiting *waiting)
+{
+    pthread_mutex_lock(&why->lock);
+    bool has_room = why->count < WAITING_MAX;
+    if (has_room) {
+        *why->last = waiting;
+        why->last = &waiting->next;
+        why->count++;
+    }
+    pthread_mutex_unlock(&why->lock);
+    return has_room;
+}
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+int why_view(void *user, const struct serve_request *request, struct serve_reply *reply)
+{
+    struct why *why = user;
+    struct waiting *waiting = xcalloc(1, sizeof(*waiting));
+    waiting->id = request->id;
+    const char *wrong = read_question(request->query, &waiting->arena, &waiting->question);
+    bool get = str_is(request->method, "GET");
+    if (get && !wrong && enqueue(why, waiting)) {
+        core_call(why->core, nothing, NULL); /* wakes it, so that its round ends */
+        return -EINPROGRESS;
+    }
+    waiting_free(waiting);
+    if (!get)
+        serve_reply_error(reply, 405, "only GET");
+    else
+        serve_reply_error(reply, wrong ? 400 : 429,
+                          wrong ? wrong : "too many questions wait; ask again later");
+    return 0;
+}
+
+/* ---- answers: the core thread ---- */
+static struct waiting *take(struct why *why)
+{
+    pthread_mutex_lock(&why->lock);
+    struct waiting *waiting = why->first;
+    if (waiting) {
+        why->first = waiting->next;
+        why->count--;
+    }
+    if (!why->first)
+        why->last = &why->first;
+    pthread_mutex_unlock(&why->lock);
+    return waiting;
+}
+
+static bool anybody_waits(struct why *why)
+{
+    pthread_mutex_lock(&why->lock);
+    bool any = why->first;
+    pthread_mutex_unlock(&why->lock);
+    return any;
+}
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void answer(struct why *why, const struct waiting *waiting, int64_t now_ns)
+{
+    struct serve_reply reply = { 0 };
+    bool text = why_write(&why->source, &waiting->question, now_ns, &reply.body) < 0;
+    reply.status = text ? 404 : 200;
+    text |= waiting->question.table;
+    serve_reply_header(&reply, "Content-Type",
+                       text ? STR("text/plain; charset=utf-8") : STR("application/json"));
+    serve_answer(why->serve, waiting->id, &reply);
+}
+
+int64_t why_round(struct why *why, int64_t now_ns)
+{
+    if (now_ns >= why->free_ns) {
+        struct waiting *waiting = take(why);
+        if (!waiting)
+            return INT64_MAX;
+        int64_t begun_ns = monotonic_ns();
+        answer(why, waiting, now_ns);
+        waiting_free(waiting);
+        int64_t took_ns = monotonic_ns() - begun_ns;
+        why->free_ns = now_ns + took_ns * (REST + 1);
+    }
+    return anybody_waits(why) ? why->free_ns : INT64_MAX;
+}

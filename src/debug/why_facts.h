@@ -1,0 +1,49 @@
+/* why_facts.h: all that is known about a pod, gathered once for the two ways to write it; see why.h. */
+#ifndef DEBUG_WHY_FACTS_H
+#define DEBUG_WHY_FACTS_H
+
+#include "base/term.h"
+#include "debug/why.h"
+#include "whatif/explain_print.h"
+
+#define POD_STATES(X) \
+    X(GONE, "gone") \
+    X(QUEUED, "queued") \
+    X(BINDING, "binding") \
+    X(BOUND, "bound") \
+    X(FOREIGN, "other scheduler") \
+    X(UNTRIED, "not queued")
+
+enum pod_state {
+#define X(name, text) POD_##name,
+    POD_STATES(X)
+#undef X
+        POD_STATE_COUNT
+};
+extern const char *const pod_state_names[POD_STATE_COUNT];
+
+struct why_facts {
+    const struct why_question *question;
+    const struct engine *engine;
+    struct arena arena;
+    int64_t now_ns;
+    enum pod_state state;
+    struct pod_info *pod;              /* NULL: gone */
+    const struct profile *profile;     /* NULL: none has its scheduler's name */
+    const struct queued_pod *entry;    /* POD_QUEUED */
+    const struct pod_binding *binding; /* POD_BINDING */
+    struct attempt attempts[ATTEMPTS_SHOWN];
+    size_t attempts_len;
+    struct explanation *now; /* NULL: it was not asked */
+    struct str not_now;      /* then: why not */
+    uint32_t *rows;          /* of all nodes, by name */
+    uint32_t rows_len;
+};
+
+/* What extenders added to the total of one of the best nodes. */
+int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node);
+/* How many of the nodes of the attempt are not there any more. */
+uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt);
+void why_write_table(const struct why_facts *facts, struct term *term);
+
+#endif

@@ -1,0 +1,318 @@
+/* why_table.c: what is known about a pod, for a person: where it is, what was tried, what would be decided now. */
+#include "debug/views.h"
+#include "debug/why_facts.h"
+#include "engine/binding.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* "93s", "15m", "3h". */
+static const char *age(int64_t ns, struct arena *arena)
+{
+    static const struct {
+        int64_t from, unit;
+        const char *name;
+    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 600, 60, "m" }, { 0, 1, "s" } };
+    int64_t seconds = MAX(ns, 0) / NS_PER_S;
+    size_t i = 0;
+    while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].from)
+        i++;
+    return arena_printf(arena, "%lld%s", (long long)(seconds / units[i].unit), units[i].name).ptr;
+}
+
+/* ---- where it is ---- */
+
+/* Events by the plugin that has rules for them, a line each. */
+struct wakes {
+    struct strbuf line;
+    const char *plugin;
+    struct term *term;
+};
+
+static void end_line(struct wakes *wakes)
+{
+    if (wakes->line.len)
+        strbuf_printf(&wakes->line, " (%s)", wakes->plugin);
+    if (wakes->line.len)
+        term_wrap(wakes->term, 2, strbuf_slice(&wakes->line));
+    strbuf_clear(&wakes->line);
+}
+
+static void add_wake(void *context, const char *plugin, struct str event)
+{
+    struct wakes *wakes = context;
+    if (wakes->plugin != plugin)
+        end_line(wakes);
+    strbuf_printf(&wakes->line, "%s" STR_FMT, wakes->line.len ? ", " : "", STR_ARG(event));
+    wakes->plugin = plugin;
+}
+
+static void print_wakes(const struct why_facts *facts, struct term *term)
+{
+    const struct queued_pod *entry = facts->entry;
+    const struct profile *profile = &facts->engine->profiles[entry->profile];
+    struct wakes wakes = { .term = term };
+    if (entry->place == QUEUE_UNSCHEDULABLE || (entry->unschedulable | entry->pending)) {
+        strbuf_puts(term->out, "What may wake it:\n");
+        views_each_wake(profile, entry->unschedulable | entry->pending, add_wake, &wakes);
+        end_line(&wakes);
+    }
+    strbuf_release(&wakes.line);
+}
+
+static void print_queue(const struct why_facts *facts, struct term *term)
+{
+    const struct queued_pod *entry = facts->entry;
+    const struct profile *profile = &facts->engine->profiles[entry->profile];
+    int64_t limit_ns = facts->engine->queue.options.unschedulable_max_ns;
+    struct arena scratch = { 0 };
+    term_paint(term, PAINT_WARN, "It waits in the queue: %s", queue_place_names[entry->place]);
+    strbuf_printf(term->out, " for %s, after %u attempt%s", age(facts->now_ns - entry->since_ns, &scratch),
+                  entry->attempts, entry->attempts == 1 ? "" : "s");
+    if (entry->gate != GATE_NONE)
+        strbuf_printf(term->out, ", held back by %s", profile->plugins[entry->gate].plugin->name);
+    struct str names = profile_plugin_names(profile, entry->unschedulable | entry->pending, &scratch);
+    if (names.len)
+        strbuf_printf(term->out, ", rejected by " STR_FMT, STR_ARG(names));
+    strbuf_puts(term->out, ".\n");
+    if (entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF)
+        strbuf_printf(term->out, "It is tried again in %s.\n",
+                      age(entry->backoff_until_ns - facts->now_ns, &scratch));
+    if (entry->place == QUEUE_UNSCHEDULABLE && limit_ns)
+        strbuf_printf(term->out, "It is tried again when it has waited %s, whatever happens.\n",
+                      age(limit_ns, &scratch));
+    print_wakes(facts, term);
+    arena_release(&scratch);
+}
+
+static void print_binding(const struct why_facts *facts, struct term *term)
+{
+    const struct pod_binding *binding = facts->binding;
+    struct arena scratch = { 0 };
+    term_paint(term, PAINT_GOOD, "It goes to " STR_FMT, STR_ARG(binding->node));
+    strbuf_printf(term->out, ": %s for %s", binding_stage_names[binding->stage],
+                  age(facts->now_ns - binding->started_ns, &scratch));
+    if (binding->waits_for)
+        strbuf_printf(term->out, " (" STR_FMT ")",
+                      STR_ARG(profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch)));
+    strbuf_puts(term->out, ".\n");
+    arena_release(&scratch);
+}
+
+static void print_place(const struct why_facts *facts, struct term *term)
+{
+    switch (facts->state) {
+    case POD_QUEUED:
+        print_queue(facts, term);
+        return;
+    case POD_BINDING:
+        print_binding(facts, term);
+        return;
+    case POD_BOUND:
+        term_paint(term, PAINT_GOOD, "It is on " STR_FMT,
+                   STR_ARG(cluster_node_name(facts->engine->cluster, facts->pod->row)));
+        strbuf_puts(term->out, ".\n");
+        return;
+    case POD_FOREIGN:
+        strbuf_printf(term->out,
+                      "It belongs to the scheduler \"" STR_FMT "\", for which there is no profile here.\n",
+                      STR_ARG(facts->pod->api->spec.scheduler_name));
+        return;
+    case POD_GONE:
+        strbuf_puts(term->out, "It is gone.\n");
+        return;
+    case POD_UNTRIED:
+    case POD_STATE_COUNT:
+        break;
+    }
+    strbuf_puts(term->out, "It waits in no queue.\n");
+}
+
+/* ---- what was tried ---- */
+static void outcome_cells(const struct why_facts *facts, const struct attempt *attempt, struct grid *grid)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    bool good = attempt->outcome <= ATTEMPT_BOUND;
+    struct strbuf text = { 0 };
+    grid_cell(grid, false, good ? PAINT_GOOD : PAINT_BAD, "%s", attempt_outcome_names[attempt->outcome]);
+    grid_cell(grid, true, PAINT_NONE, "%s of %s", grouped(attempt->feasible), grouped(attempt->examined));
+    grid_cell(grid, false, PAINT_DIM, "%s", decision_path_names[attempt->path]);
+    if (attempt->outcome > ATTEMPT_BINDING_FAILED) {
+        strbuf_str(&text, attempt->rejected_by);
+        if (attempt->nominated.len)
+            strbuf_printf(&text, "%snominated to " STR_FMT ", to leave: " STR_FMT, text.len ? "; " : "",
+                          STR_ARG(attempt->nominated), STR_ARG(attempt->victims));
+    } else {
+        bool same = attempt->row != ROW_NONE && attempt_node_is_same(attempt, cluster, attempt->row);
+        struct str name = same ? cluster_node_name(cluster, attempt->row) : STR("a node that is gone");
+        strbuf_printf(&text, STR_FMT, STR_ARG(name));
+        if (attempt->feasible > 1)
+            strbuf_printf(&text, ", total %lld, one of %u", (long long)attempt->total, attempt->ties);
+        if (attempt->bound_ns)
+            strbuf_printf(&text, ", answered after %lld ms", (long long)(attempt->bound_ns / 1000000));
+    }
+    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
+    strbuf_release(&text);
+}
+
+static void print_attempts(const struct why_facts *facts, struct term *term)
+{
+    static const char *const headings[] = { "AGO",      "TOOK µs", "OUTCOME",
+                                            "FEASIBLE", "PATH",    "WHERE, OR REJECTED BY" };
+    struct grid grid = { .columns = ARRAY_SIZE(headings) };
+    if (!facts->attempts_len) {
+        strbuf_puts(term->out, "\nNo attempt of it is remembered.\n");
+        return;
+    }
+    strbuf_puts(term->out, "\nIts last attempts:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
+        grid_cell(&grid, i < 2 || i == 3, PAINT_BOLD, "%s", headings[i]);
+    for (size_t i = 0; i < facts->attempts_len; i++) {
+        const struct attempt *attempt = &facts->attempts[i];
+        grid_cell(&grid, true, PAINT_NONE, "%s", age(facts->now_ns - attempt->time_ns, &grid.arena));
+        grid_cell(&grid, true, PAINT_NONE, attempt->took_ns ? "%.1f" : "-", (double)attempt->took_ns / 1000);
+        outcome_cells(facts, attempt, &grid);
+    }
+    grid_print(&grid, term, 2);
+    grid_release(&grid);
+}
+
+/* The verdicts on the nodes, in groups. */
+static void print_verdicts(const struct why_facts *facts, const struct attempt *attempt, struct term *term)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    struct arena scratch = { 0 };
+    refusal_vec refusals = { 0 };
+    for (uint32_t v = 0; v < attempt->verdicts_len; v++) {
+        const struct attempt_verdict *verdict = &attempt->verdicts[v];
+        const struct status status = { .len = verdict->reasons_len, .reasons = verdict->reasons };
+        if (!verdict->nodes || (!v && verdict->code == STATUS_SUCCESS))
+            continue;
+        struct refusal refusal = { verdict->plugin,
+                                   verdict->is_cut ? STR("(words that were not kept)")
+                                                   : status_message(status, &scratch),
+                                   verdict->nodes, STR("") };
+        for (uint32_t i = 0; i < facts->rows_len && !refusal.example.len; i++) {
+            uint32_t row = facts->rows[i];
+            if (attempt_node_is_same(attempt, cluster, row) && row < attempt->rows &&
+                attempt->verdict_of[row] == v)
+                refusal.example = cluster_node_name(cluster, row);
+        }
+        *vec_push(&refusals) = refusal;
+    }
+    refusals_sort(&refusals);
+    refusals_print(&refusals, term, facts->question->top);
+    uint32_t gone = why_nodes_gone(facts, attempt);
+    if (attempt->verdicts_len && gone)
+        strbuf_printf(term->out, "  %s of these nodes %s gone since.\n", grouped(gone),
+                      gone == 1 ? "is" : "are");
+    vec_release(&refusals);
+    arena_release(&scratch);
+}
+
+static bool any_score(const struct attempt *attempt, uint32_t scorer)
+{
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        if (attempt->best[k].scores[scorer])
+            return true;
+    return false;
+}
+
+static void best_cells(const struct why_facts *facts, const struct attempt *attempt, uint32_t k, bool rest,
+                       struct grid *grid)
+{
+    const struct attempt_node *node = &attempt->best[k];
+    const struct cluster *cluster = facts->engine->cluster;
+    bool same = attempt_node_is_same(attempt, cluster, node->row);
+    struct str name = same ? cluster_node_name(cluster, node->row) : STR("a node that is gone");
+    enum paint paint = k ? PAINT_NONE : PAINT_GOOD;
+    grid_cell(grid, false, paint, STR_FMT, STR_ARG(name));
+    grid_cell(grid, true, paint, "%lld", (long long)node->total);
+    for (uint32_t i = 0; i < attempt->scorers_len; i++)
+        if (any_score(attempt, i))
+            grid_cell(grid, true, PAINT_NONE, "%lld", (long long)node->scores[i]);
+    if (rest)
+        grid_cell(grid, true, PAINT_NONE, "%lld", (long long)why_rest(attempt, node));
+}
+
+/* Why the newest attempt that found a node chose that one. Scorers that gave nothing to any are left out. */
+static void print_best(const struct why_facts *facts, struct term *term)
+{
+    const struct attempt *attempt = facts->attempts;
+    const struct attempt *end = attempt + facts->attempts_len;
+    struct grid grid = { .columns = 2 };
+    bool rest = false;
+    while (attempt < end && !attempt->best_len)
+        attempt++;
+    if (attempt == end)
+        return;
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        rest |= why_rest(attempt, &attempt->best[k]) != 0;
+    grid_cell(&grid, false, PAINT_BOLD, "NODE");
+    grid_cell(&grid, true, PAINT_BOLD, "TOTAL");
+    for (uint32_t i = 0; i < attempt->scorers_len; i++) {
+        if (!any_score(attempt, i))
+            continue;
+        grid.columns++;
+        grid_cell(&grid, true, PAINT_BOLD, "%s", explain_heading(attempt->scorers[i].ptr));
+    }
+    if (rest) {
+        grid.columns++;
+        grid_cell(&grid, true, PAINT_BOLD, "EXTENDERS");
+    }
+    for (uint32_t k = 0; k < attempt->best_len; k++)
+        best_cells(facts, attempt, k, rest, &grid);
+    strbuf_printf(term->out, "The scores %s ago, of the node that was chosen and the best others:\n",
+                  age(facts->now_ns - attempt->time_ns, &grid.arena));
+    grid_print(&grid, term, 2);
+    grid_release(&grid);
+}
+
+/* The newest attempt with words. Its nodes only where they would not be judged the same now, which comes next. */
+static void print_words(const struct why_facts *facts, struct term *term)
+{
+    const struct attempt *attempt = facts->attempts_len ? &facts->attempts[0] : NULL;
+    if (!attempt || !(attempt->message.len || attempt->words_gone))
+        return;
+    if (attempt->words_gone) {
+        strbuf_puts(term->out, "What the last one said is no longer remembered.\n");
+        return;
+    }
+    strbuf_puts(term->out, "The last one said:\n");
+    term_wrap(term, 2, attempt->message);
+    bool same =
+        facts->now && facts->now->message.len && str_starts_with(attempt->message, facts->now->message);
+    if (!same)
+        print_verdicts(facts, attempt, term);
+}
+
+/* ---- all of it ---- */
+static void print_now(const struct why_facts *facts, struct term *term)
+{
+    if (!facts->now) {
+        strbuf_printf(term->out, "\nWhat would be decided now was not asked: " STR_FMT ".\n",
+                      STR_ARG(facts->not_now));
+        return;
+    }
+    strbuf_putc(term->out, '\n');
+    term_paint(term, PAINT_BOLD, "Now");
+    strbuf_printf(term->out, ", %severy plugin asked about %s:\n",
+                  facts->now->is_lifted ? "as if it had no node yet and with " : "with ",
+                  facts->now->percentage.set ? "as many nodes as for a decision" : "every node");
+    explain_table_answer(facts->now, term, facts->question->top);
+    explain_table_cost(facts->now, term, facts->question->top);
+}
+
+void why_write_table(const struct why_facts *facts, struct term *term)
+{
+    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(facts->question->namespace),
+               STR_ARG(facts->question->name));
+    if (facts->pod)
+        strbuf_printf(term->out, "  priority %d, scheduler " STR_FMT, facts->pod->priority,
+                      STR_ARG(facts->pod->api->spec.scheduler_name));
+    strbuf_puts(term->out, "\n\n");
+    print_place(facts, term);
+    print_attempts(facts, term);
+    print_best(facts, term);
+    print_words(facts, term);
+    print_now(facts, term);
+}

@@ -1,0 +1,353 @@
+/* why_write.c: gathers what is known about a pod, and writes it as JSON; see why.h. */
+#include <stdlib.h>
+
+#include "api/timestamp.h"
+#include "codec/json_line.h"
+#include "debug/views.h"
+#include "debug/why_facts.h"
+#include "engine/binding.h"
+#include "engine/decide.h"
+#include "observe/observer.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+const char *const pod_state_names[POD_STATE_COUNT] = {
+#define X(name, text) [POD_##name] = text,
+    POD_STATES(X)
+#undef X
+};
+
+/* ---- where it is ---- */
+static void find_state(struct why_facts *facts)
+{
+    struct pod_info *pod = facts->pod;
+    facts->state = POD_GONE;
+    if (!pod)
+        return;
+    facts->profile = engine_profile(facts->engine, pod->api);
+    facts->binding = binding_find(facts->engine, pod->api);
+    facts->entry = queue_find(&facts->engine->queue, pod);
+    if (facts->binding)
+        facts->state = POD_BINDING;
+    else if (pod->row != ROW_NONE)
+        facts->state = POD_BOUND;
+    else if (!facts->profile)
+        facts->state = POD_FOREIGN;
+    else
+        facts->state = facts->entry ? POD_QUEUED : POD_UNTRIED;
+}
+
+/* ---- what would be decided now ---- */
+/* Empty: nothing speaks against it. */
+static struct str why_not_now(const struct why_facts *facts)
+{
+    const struct pod_info *pod = facts->pod;
+    if (!pod)
+        return STR("it is gone");
+    if (!facts->profile)
+        return STR("it belongs to another scheduler");
+    if (pod->terminating)
+        return STR("it is being deleted");
+    if (facts->binding && (pod->class->has_claims || pod->class->has_devices))
+        return STR("its volumes or devices are being prepared for the node that it goes to");
+    return (struct str){ 0 };
+}
+
+/* Where a look at a node may take long, no more nodes are looked at than for a decision. */
+static struct opt_int32 how_many(const struct why_facts *facts, const struct why_source *source)
+{
+    bool slow = facts->pod->class->has_devices;
+    for (uint32_t i = 0; i < facts->profile->plugins_len && source->file_of; i++)
+        slow |= source->file_of(facts->profile->plugins[i].plugin) != NULL;
+    return (struct opt_int32){ .set = slow, .value = engine_percentage(facts->engine, facts->profile) };
+}
+
+static void evaluate(struct why_facts *facts, const struct why_source *source)
+{
+    const struct http_extenders *extenders = NULL;
+    if (source->extenders_of && facts->profile->extenders && facts->engine->now.owner)
+        extenders = source->extenders_of(facts->engine->now.owner);
+    facts->now = arena_new(&facts->arena, struct explanation);
+    explain_pod(facts->now, facts->profile, source->engine->cluster, facts->pod,
+                &(struct explain_options){ .now_ns = facts->now_ns,
+                                           .live = true,
+                                           .percentage = how_many(facts, source),
+                                           .file_of = source->file_of,
+                                           .extenders = extenders });
+    for (uint32_t i = 0; i < facts->profile->plugins_len; i++)
+        observer_sampled(facts->profile, i, &facts->now->costs[i].sampled_calls,
+                         &facts->now->costs[i].sampled_ns);
+}
+
+/* ---- nodes of attempts ---- */
+static void list_rows(struct why_facts *facts)
+{
+    struct cluster *cluster = facts->engine->cluster;
+    uint32_t len;
+    if (facts->now) {
+        facts->rows = facts->now->rows;
+        facts->rows_len = facts->now->rows_len;
+        return;
+    }
+    const uint32_t *order = cluster_order(cluster, &len);
+    facts->rows = arena_array(&facts->arena, uint32_t, len);
+    facts->rows_len = len;
+    if (len)
+        memcpy(facts->rows, order, len * sizeof(*order));
+    explain_sort_rows(cluster, facts->rows, len);
+}
+
+uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt)
+{
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < facts->rows_len; i++)
+        same += attempt_node_is_same(attempt, facts->engine->cluster, facts->rows[i]);
+    return attempt->live_nodes - MIN(same, attempt->live_nodes);
+}
+
+int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node)
+{
+    int64_t rest = node->total;
+    for (uint32_t i = 0; i < attempt->scorers_len; i++)
+        rest -= node->scores[i];
+    return rest;
+}
+
+/* ---- JSON ---- */
+static void put_time(struct json_writer *json, const char *key, int64_t ns)
+{
+    char text[TIMESTAMP_LEN + 1];
+    json_member_str(json, key, timestamp_format(ns / NS_PER_S, text));
+}
+
+static void put_seconds(struct json_writer *json, const char *key, int64_t ns)
+{
+    json_member_double(json, key, (double)(MAX(ns, 0) / 1000000) / 1000);
+}
+
+static void put_binding(struct json_writer *json, const struct why_facts *facts)
+{
+    const struct pod_binding *binding = facts->binding;
+    struct arena scratch = { 0 };
+    json_key(json, STR("binding"));
+    json_begin_line(json);
+    json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
+    json_member_str(json, "node", binding->node);
+    put_seconds(json, "seconds", facts->now_ns - binding->started_ns);
+    if (binding->waits_for)
+        json_member_str(json, "waitsFor",
+                        profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
+    json_end_line(json);
+    arena_release(&scratch);
+}
+
+static void put_place(struct json_writer *json, const struct why_facts *facts)
+{
+    json_member_str(json, "state", str_from(pod_state_names[facts->state]));
+    if (facts->state == POD_BINDING)
+        put_binding(json, facts);
+    if (facts->state == POD_BOUND)
+        json_member_str(json, "node", cluster_node_name(facts->engine->cluster, facts->pod->row));
+    if (facts->state != POD_QUEUED)
+        return;
+    json_key(json, STR("queue"));
+    views_put_entry(json, facts->engine, facts->entry, true, facts->now_ns);
+}
+
+static void put_words(struct json_writer *json, const char *key, struct str words)
+{
+    json_key(json, str_from(key));
+    json_begin_array(json);
+    while (words.len) {
+        ptrdiff_t space = str_find(words, ' ');
+        size_t len = space < 0 ? words.len : (size_t)space;
+        json_str(json, str_slice(words, 0, len));
+        words = str_slice(words, MIN(len + 1, (size_t)words.len), words.len);
+    }
+    json_end_array(json);
+}
+
+static void put_verdicts(struct json_writer *json, const struct attempt *attempt)
+{
+    json_key(json, STR("verdicts"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < attempt->verdicts_len; i++) {
+        const struct attempt_verdict *verdict = &attempt->verdicts[i];
+        json_begin_line(json);
+        json_member_str(json, "status", str_from(status_code_name(verdict->code)));
+        if (verdict->plugin.len)
+            json_member_str(json, "plugin", verdict->plugin);
+        json_key(json, STR("reasons"));
+        json_begin_array(json);
+        for (uint32_t k = 0; k < verdict->reasons_len; k++)
+            json_str(json, verdict->reasons[k]);
+        json_end_array(json);
+        json_member_int(json, "nodes", verdict->nodes);
+        if (verdict->is_cut)
+            json_member_bool(json, "cut", true);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+/* Which verdict each node got. */
+static void put_nodes(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    uint32_t gone = why_nodes_gone(facts, attempt);
+    put_verdicts(json, attempt);
+    json_key(json, STR("nodes"));
+    json_begin_line(json);
+    for (uint32_t i = 0; i < facts->rows_len; i++) {
+        uint32_t row = facts->rows[i];
+        if (!attempt_node_is_same(attempt, cluster, row))
+            continue;
+        json_key(json, cluster_node_name(cluster, row));
+        json_int(json, row < attempt->rows ? attempt->verdict_of[row] : 0);
+    }
+    json_end_line(json);
+    if (gone)
+        json_member_int(json, "nodesGone", gone);
+}
+
+/* The chosen node and the best others, as they were scored then. */
+static void put_best(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    json_key(json, STR("best"));
+    json_begin_array(json);
+    for (uint32_t k = 0; k < attempt->best_len; k++) {
+        const struct attempt_node *node = &attempt->best[k];
+        json_begin_line(json);
+        if (attempt_node_is_same(attempt, cluster, node->row))
+            json_member_str(json, "node", cluster_node_name(cluster, node->row));
+        else
+            json_member_bool(json, "nodeGone", true);
+        json_key(json, STR("scores"));
+        json_begin_object(json);
+        for (uint32_t i = 0; i < attempt->scorers_len; i++) {
+            json_key(json, attempt->scorers[i]);
+            json_int(json, node->scores[i]);
+        }
+        json_end_object(json);
+        if (why_rest(attempt, node))
+            json_member_int(json, "extenders", why_rest(attempt, node));
+        json_member_int(json, "total", node->total);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+static void put_placement(struct json_writer *json, const struct why_facts *facts,
+                          const struct attempt *attempt)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    if (attempt->row != ROW_NONE && attempt_node_is_same(attempt, cluster, attempt->row))
+        json_member_str(json, "node", cluster_node_name(cluster, attempt->row));
+    else
+        json_member_bool(json, "nodeGone", true);
+    json_member_int(json, "total", attempt->total);
+    json_member_int(json, "ties", attempt->ties);
+    if (attempt->bound_ns)
+        put_seconds(json, "bindingSeconds", attempt->bound_ns);
+    if (attempt->best_len)
+        put_best(json, facts, attempt);
+}
+
+static void put_attempt(struct json_writer *json, const struct why_facts *facts,
+                        const struct attempt *attempt)
+{
+    json_begin_object(json);
+    put_time(json, "time", attempt->time_ns);
+    put_seconds(json, "secondsAgo", facts->now_ns - attempt->time_ns);
+    if (attempt->took_ns)
+        json_member_double(json, "microseconds", (double)(attempt->took_ns / 100) / 10);
+    json_member_str(json, "outcome", str_from(attempt_outcome_names[attempt->outcome]));
+    json_member_str(json, "path", str_from(decision_path_names[attempt->path]));
+    json_member_int(json, "examined", attempt->examined);
+    json_member_int(json, "feasible", attempt->feasible);
+    if (attempt->outcome <= ATTEMPT_BINDING_FAILED)
+        put_placement(json, facts, attempt);
+    if (attempt->words_gone)
+        json_member_bool(json, "wordsGone", true);
+    if (attempt->message.len)
+        json_member_str(json, "message", attempt->message);
+    if (attempt->rejected_by.len)
+        put_words(json, "rejectedBy", attempt->rejected_by);
+    if (attempt->nominated.len) {
+        json_member_str(json, "nominated", attempt->nominated);
+        json_member_str(json, "victims", attempt->victims);
+    }
+    if (attempt->verdicts_len)
+        put_nodes(json, facts, attempt);
+    json_end_object(json);
+}
+
+static void write_json(const struct why_facts *facts, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    const struct why_question *question = facts->question;
+    json_begin_object(&json);
+    put_time(&json, "time", facts->now_ns);
+    json_member_str(&json, "namespace", question->namespace);
+    json_member_str(&json, "name", question->name);
+    if (facts->pod)
+        json_member_str(&json, "uid", facts->pod->api->meta.uid);
+    put_place(&json, facts);
+    json_key(&json, STR("attempts"));
+    json_begin_array(&json);
+    for (size_t i = 0; i < facts->attempts_len; i++)
+        put_attempt(&json, facts, &facts->attempts[i]);
+    json_end_array(&json);
+    if (facts->now) {
+        json_key(&json, STR("now"));
+        json_begin_object(&json);
+        if (facts->now->is_lifted)
+            json_member_bool(&json, "asIfPending", true);
+        if (facts->now->percentage.set)
+            json_member_bool(&json, "limited", true);
+        explain_members(facts->now, &json);
+        json_end_object(&json);
+    } else {
+        json_member_str(&json, "notNow", facts->not_now);
+    }
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}
+
+/* ---- all of it ---- */
+int why_write(const struct why_source *source, const struct why_question *question, int64_t now_ns,
+              struct strbuf *out)
+{
+    struct why_facts facts = { .question = question, .engine = source->engine, .now_ns = now_ns };
+    facts.pod = cluster_find_pod(source->engine->cluster, question->namespace, question->name);
+    find_state(&facts);
+    if (source->attempts)
+        facts.attempts_len =
+            attempts_of(source->attempts, question->namespace, question->name,
+                        facts.pod ? facts.pod->api->meta.uid : STR(""), &facts.arena, facts.attempts);
+    if (!facts.pod && !facts.attempts_len) {
+        strbuf_printf(out,
+                      "the scheduler knows no pod " STR_FMT "/" STR_FMT
+                      ": there is none, or it waits for another scheduler\n",
+                      STR_ARG(question->namespace), STR_ARG(question->name));
+        arena_release(&facts.arena);
+        return -ENOENT;
+    }
+    facts.not_now = why_not_now(&facts);
+    if (!facts.not_now.len)
+        evaluate(&facts, source);
+    list_rows(&facts);
+    struct term term = { .out = out,
+                         .width = question->width ? question->width : TERM_WIDTH_FILE,
+                         .colours = question->colours,
+                         .folds = question->width > 0 };
+    if (question->table)
+        why_write_table(&facts, &term);
+    else
+        write_json(&facts, out);
+    if (facts.now)
+        explanation_release(facts.now);
+    arena_release(&facts.arena);
+    return 0;
+}

@@ -1,0 +1,239 @@
+/* http_health.c: the sockets of the client, and whether there is still somebody at the other end.
+ *
+ * libcurl asks us for every socket and gives it back to us to close, so we know which are open. Which of them a
+ * request uses is told by its ports, when it is about to be sent.
+ *
+ *     silence on a connection in use:   idle_ms            probe_ms
+ *     last byte ─────────────────────────▶ probe sent ────────────────▶ nothing came: shut down
+ *
+ * How long a connection has been silent is asked of the kernel (TCP_INFO), so that every byte counts,
+ * whichever request it belongs to. Shutting down the socket makes libcurl end all requests on it, each with
+ * its on_done. */
+#include "http/http_impl.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct wire *find_wire(struct http_client *client, uint64_t serial)
+{
+    vec_for(&client->wires, wire)
+        if (wire->serial == serial)
+            return wire;
+    return NULL;
+}
+
+static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, struct curl_sockaddr *address)
+{
+    struct http_client *client = user;
+    /* A child process (a credential plugin) must not inherit it. */
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    *vec_push(&client->wires) = (struct wire){ .serial = ++client->last_wire, .fd = fd };
+    atomic_fetch_add(&client->opened, 1);
+    atomic_fetch_add(&client->open, 1);
+    return fd;
+}
+
+static int close_socket(void *user, curl_socket_t fd)
+{
+    struct http_client *client = user;
+    for (size_t i = 0; i < client->wires.len; i++)
+        if (client->wires.items[i].fd == fd) {
+            vec_swap_remove(&client->wires, i);
+            atomic_fetch_sub(&client->open, 1);
+            break;
+        }
+    return close(fd);
+}
+
+static void set_int(int fd, int level, int option, int64_t value)
+{
+    int number = (int)MIN(MAX(value, 1), INT32_MAX);
+    /* Where one of these is unknown, the connection works as well; it is only given up later. */
+    (void)setsockopt(fd, level, option, &number, sizeof(number));
+}
+
+static int set_socket(void *user, curl_socket_t fd, curlsocktype purpose _unused_)
+{
+    const struct http_options *options = &((struct http_client *)user)->options;
+    if (options->idle_ms == NEVER || options->probe_ms == NEVER)
+        return CURL_SOCKOPT_OK;
+    enum { PROBES = 3 };
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, options->idle_ms / 2000);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, options->probe_ms / (1000 * PROBES));
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+    set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, options->idle_ms);
+    return CURL_SOCKOPT_OK;
+}
+
+void health_attach(struct http_client *client, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, client);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, client);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, set_socket);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, client);
+}
+
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)address)->sin_port);
+    return address->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)address)->sin6_port) : 0;
+}
+
+static void look_up_ports(struct wire *wire)
+{
+    struct sockaddr_storage local = { 0 }, peer = { 0 };
+    socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
+    if (getsockname(wire->fd, (struct sockaddr *)&local, &local_len) == 0 &&
+        getpeername(wire->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
+        wire->local_port = port_of(&local);
+        wire->peer_port = port_of(&peer);
+    }
+}
+
+void health_sent(struct transfer *t, int peer_port, int local_port)
+{
+    health_done(t);
+    vec_for(&t->client->wires, wire) {
+        if (!wire->local_port)
+            look_up_ports(wire);
+        if (wire->local_port != local_port || wire->peer_port != peer_port)
+            continue;
+        if (wire->users++ == 0)
+            wire->used_ns = http_now_ns();
+        if (wire->http2 && t->client->health_ns == NEVER)
+            t->client->health_ns = 0; /* nobody watched while it was idle */
+        t->wire = wire->serial;
+        wire->probe_landed |= wire->probe_id && wire->probe_id == t->id;
+        return;
+    }
+}
+
+void health_done(struct transfer *t)
+{
+    struct wire *wire = find_wire(t->client, t->wire);
+    t->wire = 0;
+    if (wire && wire->users)
+        wire->users--;
+}
+
+void health_saw_http2(struct transfer *t)
+{
+    struct wire *wire = find_wire(t->client, t->wire);
+    if (wire && !wire->http2) {
+        wire->http2 = true;
+        t->client->health_ns = 0;
+    }
+}
+
+/* Milliseconds since a byte came; 0 where the kernel does not say. */
+static uint32_t silence_of(const struct wire *wire)
+{
+    struct tcp_info info = { 0 };
+    socklen_t len = sizeof(info);
+    return getsockopt(wire->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_last_data_recv : 0;
+}
+
+/* The part of a URL up to its path. */
+static struct str origin_of(const char *url)
+{
+    const char *scheme_end = strstr(url, "://");
+    const char *end = strpbrk(scheme_end ? scheme_end + 3 : url, "/?#");
+    return (struct str){ url, (uint32_t)(end ? (size_t)(end - url) : strlen(url)) };
+}
+
+/* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes
+ * there. */
+static void send_probe(struct http_client *client, struct wire *wire)
+{
+    const struct transfer *model = NULL;
+    map_for(&client->transfers, slot) {
+        const struct transfer *t = slot->value;
+        if (t->state == TRANSFER_RUNNING && t->wire == wire->serial)
+            model = t;
+    }
+    if (!model)
+        return;
+    _cleanup_(strbuf_release) struct strbuf url = { 0 };
+    strbuf_printf(&url, STR_FMT "%s", STR_ARG(origin_of(model->original_url)), client->options.probe_path);
+    struct http_request request = {
+        .method = "GET",
+        .url = url.text,
+        .tls = model->tls,
+        .urgent = true,
+        .timeout_ms = client->options.probe_ms,
+    };
+    uint64_t id = client_send_own(client, &request);
+    if (!id)
+        return;
+    wire->probe_id = id;
+    wire->probe_landed = false;
+    wire->silent_at_probe_ms = silence_of(wire);
+    wire->probe_ns = http_now_ns();
+    atomic_fetch_add(&client->probes, 1);
+}
+
+static void give_up(struct http_client *client, struct wire *wire)
+{
+    if (wire->doomed)
+        return;
+    wire->doomed = true;
+    shutdown(wire->fd, SHUT_RDWR);
+    atomic_fetch_add(&client->given_up, 1);
+}
+
+static void check_wire(struct http_client *client, struct wire *wire, int64_t now_ns)
+{
+    uint32_t silent_ms = silence_of(wire);
+    if (!wire->probe_id) {
+        /* One that was idle was silent for good reason: its first answer gets a moment. */
+        int64_t moment_ms = MIN(client->options.idle_ms, 1000);
+        if (silent_ms >= client->options.idle_ms && now_ns - wire->used_ns >= moment_ms * NS_PER_MS)
+            send_probe(client, wire);
+        return;
+    }
+    /* Without a byte, the silence of then has grown by just that time. This may be looked at long after the answer. */
+    int64_t since_ms = (now_ns - wire->probe_ns) / NS_PER_MS;
+    if (silent_ms < since_ms + wire->silent_at_probe_ms / 2) {
+        wire->probe_id = 0; /* something came: it lives */
+    } else if (since_ms >= client->options.probe_ms) {
+        wire->probe_id = 0;
+        if (wire->probe_landed)
+            give_up(client, wire);
+    }
+}
+
+int64_t health_check(struct http_client *client, int64_t now_ns)
+{
+    const struct http_options *options = &client->options;
+    if (!options->probe_path || options->idle_ms == NEVER || options->probe_ms == NEVER)
+        return NEVER;
+    bool any = false;
+    /* By index: a probe may add wires. */
+    for (size_t i = 0; i < client->wires.len; i++) {
+        struct wire *wire = &client->wires.items[i];
+        if (!wire->users || !wire->http2 || wire->doomed)
+            continue;
+        any = true;
+        check_wire(client, wire, now_ns);
+    }
+    return any ? now_ns + MIN(MIN(options->idle_ms, options->probe_ms) / 4 + 1, 1000) * NS_PER_MS : NEVER;
+}
+
+void health_drop_all(struct http_client *client)
+{
+    vec_for(&client->wires, wire)
+        if (!wire->doomed) {
+            wire->doomed = true;
+            shutdown(wire->fd, SHUT_RDWR);
+        }
+}

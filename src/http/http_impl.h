@@ -1,0 +1,150 @@
+/* http_impl.h: what the files of the HTTP client share; nobody else includes it.
+ *
+ *     http.c           the client: mailbox, waiting lists, timers, the loop of the I/O thread
+ *     http_transfer.c  one request on its way through libcurl
+ *     http_health.c    sockets: which are open, and which are still alive
+ *
+ * Everything but `struct mailbox` and the counters belongs to the I/O thread. */
+#ifndef HTTP_HTTP_IMPL_H
+#define HTTP_HTTP_IMPL_H
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "http/http.h"
+#include "net/proxy.h"
+
+#define NS_PER_MS INT64_C(1000000)
+#define NEVER INT64_MAX
+
+enum transfer_state {
+    TRANSFER_DELAYED, /* until its not_before */
+    TRANSFER_QUEUED,  /* until there is room */
+    TRANSFER_RUNNING,
+};
+
+enum { NO_PLACE = -1 };
+
+struct transfer {
+    struct http_client *client;
+    uint64_t id;
+    enum transfer_state state;
+    struct arena arena;             /* the copy of the request, and the header values of the answer */
+    const char *method, *proxy;     /* proxy: "" for none */
+    const char *url, *original_url; /* as libcurl gets it, which is not always as it was given */
+    struct curl_slist *headers, *connect_to;
+    struct str body;
+    struct tls_config *tls;
+    bool (*may_leave)(void *user);
+    const struct http_callbacks *callbacks; /* NULL: a probe of our own */
+    void *user;
+    bool stream, urgent, gzip, resendable, https;
+    int64_t not_before_ns, timeout_ms, silence_ms;
+    size_t body_bytes_max;
+
+    struct transfer *next, *prev; /* in a waiting list */
+    ptrdiff_t timer_at;           /* in the heap of timers, or NO_PLACE */
+    int64_t timer_ns;             /* what it is sorted by there; may be earlier than what it waits for */
+    int64_t deadline_ns;
+
+    CURL *easy;
+    char curl_words[CURL_ERROR_SIZE];
+    uint64_t wire; /* that it was sent on, by its serial; 0: not sent */
+    uint32_t sends;
+    bool added, started;       /* to libcurl; its answer */
+    enum http_failure failure; /* why we ended it ourselves */
+    struct http_response response;
+    struct strbuf answer;
+};
+
+/* An open socket. Numbers of sockets are used again, serials are not. */
+struct wire {
+    uint64_t serial;
+    int fd;
+    uint16_t local_port, peer_port; /* 0: not looked up yet */
+    uint32_t users;                 /* transfers that were sent on it and are not done */
+    bool http2, doomed;
+    int64_t used_ns;   /* since when it has users */
+    uint64_t probe_id; /* 0: none under way */
+    bool probe_landed;
+    int64_t probe_ns;
+    uint32_t silent_at_probe_ms;
+};
+
+struct waiting_list {
+    struct transfer *first, *last;
+    size_t len;
+};
+
+struct mail {
+    VEC(struct transfer *) sends;
+    VEC(uint64_t) cancels;
+    bool drop, stop;
+};
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct mail mail;
+    uint64_t last_id;
+};
+
+struct http_client {
+    struct http_options options; /* with the defaults filled in; its texts are copies */
+    struct arena arena;
+    struct proxy_rules proxies;
+    struct mailbox mailbox;
+    CURLM *multi;
+    pthread_t thread;
+
+    struct idmap transfers; /* by id: all that were taken from the mailbox and are not done */
+    struct waiting_list waiting, urgent;
+    struct heap timers;
+    VEC(CURL *) spare;
+    VEC(struct wire) wires;
+    uint64_t last_wire;
+    size_t running; /* that count against in_flight_max */
+    int64_t health_ns;
+
+    atomic_uint_least64_t in_flight, streams, pending;
+    atomic_uint_least64_t opened, open, probes, given_up;
+};
+
+/* http_transfer.c */
+
+/* A transfer with a copy of the request; the client's defaults filled in. */
+int transfer_new(struct http_client *client, const struct http_request *request, struct transfer **ret,
+                 struct error *err);
+/* May it leave? If not, the response says so. */
+bool transfer_may_leave(struct transfer *transfer);
+/* Sets up an easy handle and gives it to libcurl. */
+int transfer_start(struct transfer *transfer, struct error *err);
+/* Fills in the response after libcurl said it is done. */
+void transfer_conclude(struct transfer *transfer, CURLcode code);
+/* Takes it from libcurl, without a word to anybody. */
+void transfer_detach(struct transfer *transfer);
+void transfer_free(struct transfer *transfer);
+
+/* http_health.c */
+
+/* Hooks the client's sockets into an easy handle. */
+void health_attach(struct http_client *client, CURL *easy);
+/* The request is about to be written to the connection with these ports. */
+void health_sent(struct transfer *transfer, int peer_port, int local_port);
+void health_done(struct transfer *transfer);
+void health_saw_http2(struct transfer *transfer);
+/* Looks at every connection in use; returns when it wants to look again, or NEVER. */
+int64_t health_check(struct http_client *client, int64_t now_ns);
+void health_drop_all(struct http_client *client);
+
+/* http.c */
+
+/* The transfer has a deadline now, or an earlier one. */
+void client_watch_deadline(struct transfer *transfer);
+/* Sends a request of the client's own at once, from the I/O thread. Returns its id, or 0. */
+uint64_t client_send_own(struct http_client *client, const struct http_request *request);
+
+#endif

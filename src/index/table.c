@@ -1,0 +1,253 @@
+/* table.c: sets up the parts of a table and runs their forms over rows. */
+#include "index/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "framework/run.h"
+
+static void grow_columns(struct table *table)
+{
+    uint32_t cap = table->cluster->rows_cap;
+    table->rows = (uint32_t)table->cluster->nodes.len;
+    if (cap > table->rows_cap) {
+        table->rows_cap = cap;
+        table->verdict = xreallocarray(table->verdict, cap, sizeof(*table->verdict));
+        table->local = xreallocarray(table->local, cap, sizeof(*table->local));
+        for (uint32_t i = 0; i < table->inputs_allocated; i++)
+            table->inputs[i] = xreallocarray(table->inputs[i], cap, sizeof(*table->inputs[i]));
+    }
+    for (; table->inputs_allocated < table->inputs_len; table->inputs_allocated++)
+        table->inputs[table->inputs_allocated] = xreallocarray(NULL, table->rows_cap, sizeof(uint32_t));
+}
+
+static void release_parts(struct table *table)
+{
+    for (uint32_t i = 0; i < table->parts_len; i++) {
+        struct table_part *part = &table->parts[i];
+        if (part->state && part->forms && part->forms->release)
+            part->forms->release(table, part);
+    }
+    table->parts_len = 0;
+}
+
+/* A plugin without forms need not be asked where it has nothing to say about pods of the class. */
+static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *instance)
+{
+    const struct plugin *plugin = instance->plugin;
+    struct node_names names = { .all = true };
+    cycle->current = instance;
+    if (plugin->pre_filter && !plugin->filter)
+        return false;
+    if (plugin->filter && (!plugin->pre_filter || plugin->pre_filter(cycle, &names).code != STATUS_SKIP))
+        return false;
+    if (plugin->score &&
+        (!plugin->pre_score || plugin->pre_score(cycle, (struct row_list){ 0 }).code != STATUS_SKIP))
+        return false;
+    return true;
+}
+
+/* PreFilter alone may refuse the pod or narrow the nodes: such pods take the plain path. */
+static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instance *instance)
+{
+    struct node_names names = { .all = true };
+    if (!instance->plugin->pre_filter || instance->plugin->rows->count)
+        return true;
+    cycle->current = instance;
+    struct status status = instance->plugin->pre_filter(cycle, &names);
+    return names.all && (status_ok(status) || status.code == STATUS_SKIP);
+}
+
+static bool prepare_part(struct table *table, struct cycle *cycle, const struct plugin_instance *instance,
+                         bool joins_all)
+{
+    struct table_part *part = &table->parts[table->parts_len++];
+    *part = (struct table_part){ .instance = instance, .forms = instance->plugin->rows };
+    if (!part->forms) {
+        /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
+        bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;
+        if (depends || !joins_all || !plugin_is_idle(cycle, instance))
+            table->asked |= (uint64_t)1 << instance->index;
+        return true;
+    }
+    if (!joins_all || !prefilter_is_neutral(cycle, instance))
+        return false;
+    return part->forms->prepare(table, part);
+}
+
+static bool joins(const struct plugin_order *order, const struct plugin_instance *instance)
+{
+    for (uint32_t i = 0; i < order->len; i++)
+        if (order->items[i] == instance)
+            return true;
+    return false;
+}
+
+/* Does the plugin run at any of the points that a table stands for, and at all of those that it knows? Forms take
+ * it for granted that it does. */
+static void how_it_joins(const struct profile *profile, const struct plugin_instance *instance, bool *ret_any,
+                         bool *ret_all)
+{
+    const struct plugin *plugin = instance->plugin;
+    const struct {
+        enum extension_point point;
+        bool known;
+    } points[] = {
+        { POINT_PRE_FILTER, plugin->pre_filter },
+        { POINT_FILTER, plugin->filter },
+        { POINT_PRE_SCORE, plugin->pre_score },
+        { POINT_SCORE, plugin->score },
+    };
+    *ret_any = false;
+    *ret_all = true;
+    for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
+        bool there = joins(&profile->points[points[i].point], instance);
+        *ret_any |= there;
+        *ret_all &= there == points[i].known;
+    }
+}
+
+static void order_parts(struct table *table, const struct plugin_order *order, uint32_t *ret,
+                        uint32_t *ret_len)
+{
+    *ret_len = 0;
+    for (uint32_t i = 0; i < order->len; i++)
+        for (uint32_t p = 0; p < table->parts_len; p++)
+            if (table->parts[p].instance == order->items[i])
+                ret[(*ret_len)++] = p;
+}
+
+static bool prepare_parts(struct table *table, struct cycle *cycle)
+{
+    const struct profile *profile = table->profile;
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        const struct plugin_instance *instance = &profile->plugins[i];
+        bool any, all;
+        how_it_joins(profile, instance, &any, &all);
+        if (any && !prepare_part(table, cycle, instance, all))
+            return false;
+    }
+    order_parts(table, &profile->points[POINT_FILTER], table->filter_order, &table->filter_len);
+    order_parts(table, &profile->points[POINT_SCORE], table->score_order, &table->score_len);
+    return true;
+}
+
+static uint64_t current_version(const struct table *table)
+{
+    uint64_t version = 0;
+    for (uint32_t i = 0; i < table->parts_len; i++) {
+        const struct table_part *part = &table->parts[i];
+        if (part->forms && part->forms->version)
+            version = version * 1000003 + part->forms->version(table, part);
+    }
+    return version;
+}
+
+bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile,
+                   struct pod_info *pod)
+{
+    release_parts(table);
+    arena_reset(&table->arena);
+    table->cluster = cluster;
+    table->profile = profile;
+    table->pod = pod;
+    table->inputs_len = 0;
+    table->asked = 0;
+    table->must_rebuild = false;
+    vec_clear(&table->rejections);
+    *vec_push(&table->rejections) = (struct rejection){ 0 };
+    struct cycle cycle;
+    cycle_init(&cycle, profile, cluster, pod, table_scratch(table));
+    bool ok = prepare_parts(table, &cycle);
+    cycle_release(&cycle);
+    if (!ok)
+        return false;
+    grow_columns(table);
+    return true;
+}
+
+bool table_is_current(const struct table *table)
+{
+    return !table->must_rebuild && table->rows_cap >= table->cluster->rows_cap &&
+           table->version == current_version(table);
+}
+
+uint32_t table_rejection(struct table *table, struct table_part *part, uint32_t detail)
+{
+    for (size_t i = table->rejections.len; i-- > 1;)
+        if (table->rejections.items[i].part == part && table->rejections.items[i].detail == detail)
+            return (uint32_t)i;
+    *vec_push(&table->rejections) = (struct rejection){ part, detail };
+    return (uint32_t)table->rejections.len - 1;
+}
+
+/* A live row starts without verdict, another one with VERDICT_ABSENT, which is 0 - 1. */
+static void clear_rows(struct table *table, struct row_span span)
+{
+    const uint8_t *live = table->cluster->col.live;
+    uint32_t *verdict = table->verdict;
+    if (!span.rows) {
+        for (uint32_t row = 0; row < span.len; row++)
+            verdict[row] = (uint32_t)live[row] - 1;
+        memset(table->local, 0, span.len * sizeof(*table->local));
+        return;
+    }
+    for (uint32_t i = 0; i < span.len; i++) {
+        verdict[span.rows[i]] = (uint32_t)live[span.rows[i]] - 1;
+        table->local[span.rows[i]] = 0;
+    }
+}
+
+/* After all rows were counted, every part knows its inputs. */
+static bool assign_inputs(struct table *table)
+{
+    table->inputs_len = 0;
+    for (uint32_t i = 0; i < table->parts_len; i++) {
+        table->parts[i].first_input = table->inputs_len;
+        table->inputs_len += table->parts[i].inputs;
+    }
+    if (table->inputs_len > TABLE_INPUTS_MAX)
+        return false;
+    grow_columns(table);
+    table->version = current_version(table);
+    return true;
+}
+
+bool table_fill(struct table *table, struct row_span span)
+{
+    table->rows = (uint32_t)table->cluster->nodes.len;
+    clear_rows(table, span);
+    for (uint32_t i = 0; i < table->parts_len; i++)
+        if (table->parts[i].forms && table->parts[i].forms->count && table->parts[i].state)
+            table->parts[i].forms->count(table, &table->parts[i], span);
+    if (!span.rows && !assign_inputs(table))
+        return false;
+    for (uint32_t i = 0; i < table->filter_len; i++) {
+        struct table_part *part = &table->parts[table->filter_order[i]];
+        if (part->filters)
+            part->forms->filter(table, part, span);
+    }
+    for (uint32_t i = 0; i < table->score_len; i++) {
+        struct table_part *part = &table->parts[table->score_order[i]];
+        if (part->scores)
+            part->forms->score(table, part, span);
+    }
+    for (uint32_t i = 0; i < table->parts_len; i++)
+        if (table->parts[i].inputs)
+            table->parts[i].forms->input(table, &table->parts[i], span);
+    return true;
+}
+
+void table_release(struct table *table)
+{
+    release_parts(table);
+    arena_release(&table->arena);
+    free(table->verdict);
+    free(table->local);
+    for (uint32_t i = 0; i < table->inputs_allocated; i++)
+        free(table->inputs[i]);
+    vec_release(&table->rejections);
+    vec_release(&table->owners);
+    vec_release(&table->terms);
+    *table = (struct table){ 0 };
+}

@@ -1,0 +1,36 @@
+/* admission.h: what an API server does to a new pod before a scheduler sees it.
+ *
+ * Pods of a dump went through it already; pods made here from a controller's template did not:
+ *   - priority and preemptionPolicy come from the PriorityClass (the Priority plugin),
+ *   - not-ready and unreachable nodes are tolerated for a while (DefaultTolerationSeconds),
+ *   - matchLabelKeys and mismatchLabelKeys become part of their selectors.
+ *
+ * A dump often lacks PriorityClasses: then other pods that name the class tell its value. */
+#ifndef INPUT_ADMISSION_H
+#define INPUT_ADMISSION_H
+
+#include "input/load.h"
+
+struct class_value {
+    struct str name;
+    int32_t value;
+    struct str preemption_policy; /* absent: the default */
+};
+
+struct admission {
+    VEC(struct class_value) classes;    /* sorted by name */
+    const struct class_value *fallback; /* the global default, or NULL */
+    size_t unknown;                     /* pods that name a class that nothing tells the value of */
+    struct str unknown_name;
+};
+
+void admission_init(struct admission *admission, const struct load *load);
+void admission_release(struct admission *admission);
+/* Fills in spec.priority where it is absent, and with it the preemption policy. */
+void admission_prioritize(struct admission *admission, struct pod *pod);
+/* All of it, for a pod that is new. Lists that it shares with a template are copied before they change. */
+void admission_admit(struct admission *admission, struct pod *pod, struct arena *arena);
+/* A list that replaces the toleration of the same key and effect, or has one more. */
+void tolerations_set(struct pod_spec *spec, const struct toleration *toleration, struct arena *arena);
+
+#endif

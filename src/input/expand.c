@@ -1,0 +1,546 @@
+/* expand.c: from controllers to the pods that they lack; see expand.h. */
+#include "input/expand.h"
+
+#include <stdio.h>
+
+#include "api/labels.h"
+#include "input/daemon.h"
+
+#define HASH_LABEL "pod-template-hash"
+#define REVISION_ANNOTATION "deployment.kubernetes.io/revision"
+#define INDEX_KEY "batch.kubernetes.io/job-completion-index"
+
+enum { GENERATED_LEN_MAX = 58 };
+
+static int64_t count_or(struct opt_int32 count, int64_t otherwise)
+{
+    return count.set ? MAX(count.value, 0) : otherwise;
+}
+
+/* ---- Deployments: which ReplicaSet, and how many ---- */
+
+static int64_t revision_of(const struct workload *set)
+{
+    int64_t revision = 0;
+    const struct str *text = str_map_get(&set->meta.annotations, STR(REVISION_ANNOTATION));
+    return text && str_to_int64(*text, &revision) ? revision : 0;
+}
+
+static bool is_newer(const struct workload *a, const struct workload *b)
+{
+    int64_t by_revision = revision_of(a) - revision_of(b);
+    if (by_revision)
+        return by_revision > 0;
+    if (a->meta.creation_time.seconds != b->meta.creation_time.seconds)
+        return a->meta.creation_time.seconds > b->meta.creation_time.seconds;
+    return str_cmp(a->meta.name, b->meta.name) > 0;
+}
+
+/* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
+ * scale-down that has not been carried out yet it must not make more. */
+static void share_out(struct expansion *expansion, const struct workload *deployment,
+                      const struct owner *owner)
+{
+    const struct workload *newest = owner->sets.items[0];
+    vec_for(&owner->sets, set)
+        if (is_newer(*set, newest))
+            newest = *set;
+    int64_t others = 0;
+    vec_for(&owner->sets, set)
+        if (*set != newest)
+            others += count_or((*set)->spec.replicas, 1);
+    int64_t wanted = count_or(deployment->spec.replicas, 1);
+    int64_t own = count_or(newest->spec.replicas, 1);
+    struct owner *set =
+        owners_get(&expansion->owners, KIND_REPLICA_SET, newest->meta.namespace, newest->meta.name);
+    set->desired = others == 0 ? wanted : MAX(own, wanted - others);
+}
+
+static uint64_t hash_map(const struct str_map *map, uint64_t hash)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        hash = hash_bytes(map->items[i].key.ptr, map->items[i].key.len, hash);
+        hash = hash_bytes(map->items[i].value.ptr, map->items[i].value.len, hash);
+    }
+    return hash;
+}
+
+static uint64_t hash_template(const struct pod_template *template)
+{
+    uint64_t hash = hash_map(&template->meta.labels, 1);
+    hash = hash_map(&template->spec.node_selector, hash);
+    list_for(&template->spec.containers, container) {
+        hash = hash_bytes(container->name.ptr, container->name.len, hash);
+        hash = hash_bytes(container->image.ptr, container->image.len, hash);
+    }
+    return hash;
+}
+
+/* Pods of a dump without ReplicaSets tell which ones their Deployments have: NAME-HASH, HASH being a label of theirs.
+ * A Deployment takes over the one with most pods. */
+static void adopt_unseen_sets(struct expansion *expansion)
+{
+    map_for(&expansion->owners.by_key, slot) {
+        const struct owner *set = slot->value;
+        if (set->kind != KIND_REPLICA_SET || set->object || set->pods.len == 0)
+            continue;
+        const struct meta *pod = &set->pods.items[0]->meta;
+        const struct owner_ref *ref = controller_of(pod);
+        const struct str *hash = str_map_get(&pod->labels, STR(HASH_LABEL));
+        if (!hash || hash->len + 1 >= ref->name.len || !str_ends_with(ref->name, *hash))
+            continue;
+        struct str name = str_slice(ref->name, 0, ref->name.len - hash->len - 1);
+        const struct workload *deployment = load_find(expansion->load, KIND_DEPLOYMENT, pod->namespace, name);
+        if (!deployment || !label_selector_matches(deployment->spec.selector, &pod->labels))
+            continue;
+        struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT, pod->namespace, name);
+        if (set->pods.len < owner->unseen_pods)
+            continue;
+        if (set->pods.len == owner->unseen_pods && str_cmp(*hash, owner->unseen_hash) > 0)
+            continue;
+        owner->unseen_pods = set->pods.len;
+        owner->unseen_hash = *hash;
+        owner->unseen_uid = ref->uid;
+    }
+}
+
+/* The ReplicaSet that the Deployment would have: its selector and labels carry the hash of the template. */
+static void add_replica_set(struct expansion *expansion, const struct workload *deployment,
+                            const struct owner *owner)
+{
+    enum { HASH_LEN = 9 };
+    struct arena *arena = &expansion->maker.arena;
+    struct str uid = owner->unseen_uid, hash = owner->unseen_hash;
+    if (str_empty(hash))
+        hash = maker_letters(arena, hash_template(&deployment->spec.template), HASH_LEN);
+    struct workload *set = arena_new(arena, struct workload);
+    *set = *deployment;
+    set->meta = (struct meta){ .namespace = deployment->meta.namespace, .uid = uid };
+    set->meta.name = arena_printf(arena, STR_FMT "-" STR_FMT, STR_ARG(deployment->meta.name), STR_ARG(hash));
+    if (str_empty(uid))
+        set->meta.uid = arena_printf(arena, "replicaset-" STR_FMT "-" STR_FMT, STR_ARG(set->meta.namespace),
+                                     STR_ARG(set->meta.name));
+    set->spec.template.meta.labels =
+        str_map_with(&deployment->spec.template.meta.labels, STR(HASH_LABEL), hash, arena);
+    set->meta.labels = set->spec.template.meta.labels;
+    struct label_selector *selector = arena_new(arena, struct label_selector);
+    if (deployment->spec.selector)
+        *selector = *deployment->spec.selector;
+    selector->match_labels = str_map_with(&selector->match_labels, STR(HASH_LABEL), hash, arena);
+    set->spec.selector = selector;
+    load_add(expansion->load, KIND_REPLICA_SET, &set->meta);
+    owners_get(&expansion->owners, KIND_REPLICA_SET, set->meta.namespace, set->meta.name)->object =
+        &set->meta;
+}
+
+static void settle_deployments(struct expansion *expansion)
+{
+    adopt_unseen_sets(expansion);
+    object_vec *deployments = &expansion->load->objects[KIND_DEPLOYMENT];
+    for (size_t i = 0; i < deployments->len; i++) {
+        const struct workload *deployment = (const struct workload *)deployments->items[i];
+        const struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT,
+                                               deployment->meta.namespace, deployment->meta.name);
+        if (deployment->meta.deletion_time.set)
+            continue;
+        if (owner->sets.len)
+            share_out(expansion, deployment, owner);
+        else
+            add_replica_set(expansion, deployment, owner);
+    }
+}
+
+/* ---- pods of a controller ---- */
+
+/* Refuses what no cluster could hold. */
+static int check_count(struct expansion *expansion, enum api_kind kind, const struct meta *meta,
+                       int64_t count, struct error *err)
+{
+    if (count + (int64_t)expansion->pods.len > EXPANDED_PODS_MAX)
+        return error_set(err, -E2BIG,
+                         "%s " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
+                         kind_name(kind), STR_ARG(meta->namespace), STR_ARG(meta->name), (long long)count,
+                         EXPANDED_PODS_MAX);
+    return 0;
+}
+
+static void add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod, struct str name)
+{
+    *vec_push(&expansion->pods) = maker_finish(&expansion->maker, pod, name);
+    owner->active++;
+}
+
+/* Pods that differ in nothing but their names. */
+static int make_replicas(struct expansion *expansion, struct owner *owner,
+                         const struct pod_template *template, struct error *err)
+{
+    struct maker *maker = &expansion->maker;
+    int64_t lacking = owner->desired - owner->active;
+    if (lacking <= 0)
+        return 0;
+    int r = check_count(expansion, owner->kind, owner->object, lacking, err);
+    if (r < 0)
+        return r;
+    expansion->controllers++;
+    struct pod pod = maker_pod(maker, template, owner->kind, owner->object);
+    admission_admit(&maker->admission, &pod, &maker->arena);
+    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(owner->object->name));
+    for (int64_t i = 0; i < lacking; i++)
+        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    return 0;
+}
+
+static int expand_replica_set(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    const struct workload *set = (const struct workload *)owner->object;
+    if (owner->desired < 0)
+        owner->desired = count_or(set->spec.replicas, 1);
+    return make_replicas(expansion, owner, &set->spec.template, err);
+}
+
+static int expand_replication_controller(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    const struct replication_controller *rc = (const struct replication_controller *)owner->object;
+    owner->desired = count_or(rc->replicas, 1);
+    return make_replicas(expansion, owner, &rc->template, err);
+}
+
+/* ---- StatefulSets ---- */
+
+/* Each claim template becomes a volume with a claim of its own, in place of a volume of that name. */
+static void add_claims(struct maker *maker, const struct workload *set, struct pod *pod, int64_t ordinal)
+{
+    uint32_t claims = set->spec.volume_claim_templates.len, len = 0;
+    if (!claims)
+        return;
+    struct volume *volumes =
+        arena_array(&maker->arena, struct volume, (size_t)claims + pod->spec.volumes.len);
+    const struct str_map *labels = set->spec.selector ? &set->spec.selector->match_labels : NULL;
+    list_for(&set->spec.volume_claim_templates, template) {
+        struct str claim =
+            arena_printf(&maker->arena, STR_FMT "-" STR_FMT "-%lld", STR_ARG(template->meta.name),
+                         STR_ARG(set->meta.name), (long long)ordinal);
+        struct volume *volume = &volumes[len++];
+        volume->name = template->meta.name;
+        volume->pvc = arena_zalloc(&maker->arena, sizeof(*volume->pvc));
+        volume->pvc->claim_name = claim;
+        maker_claim(maker, template, set->meta.namespace, claim, labels, NULL);
+    }
+    list_for(&pod->spec.volumes, volume) {
+        bool replaced = false;
+        for (uint32_t i = 0; i < claims; i++)
+            replaced |= str_eq(volumes[i].name, volume->name);
+        if (!replaced)
+            volumes[len++] = *volume;
+    }
+    pod->spec.volumes.items = volumes;
+    pod->spec.volumes.len = len;
+}
+
+static struct pod stateful_pod(struct maker *maker, const struct workload *set, struct str name,
+                               int64_t ordinal)
+{
+    struct pod pod = maker_pod(maker, &set->spec.template, KIND_STATEFUL_SET, &set->meta);
+    struct str index = arena_printf(&maker->arena, "%lld", (long long)ordinal);
+    pod.meta.labels =
+        str_map_with(&pod.meta.labels, STR("statefulset.kubernetes.io/pod-name"), name, &maker->arena);
+    pod.meta.labels =
+        str_map_with(&pod.meta.labels, STR("apps.kubernetes.io/pod-index"), index, &maker->arena);
+    add_claims(maker, set, &pod, ordinal);
+    admission_admit(&maker->admission, &pod, &maker->arena);
+    return pod;
+}
+
+static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    struct maker *maker = &expansion->maker;
+    const struct workload *set = (const struct workload *)owner->object;
+    int64_t first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
+    owner->desired = count_or(set->spec.replicas, 1);
+    /* At most: pods that are there may have numbers beyond. */
+    int64_t lacking = owner->desired - owner->active - (int64_t)owner->leaving.len;
+    int r = check_count(expansion, KIND_STATEFUL_SET, &set->meta, lacking, err);
+    if (r < 0)
+        return r;
+    size_t before = expansion->pods.len;
+    for (int64_t ordinal = first; ordinal < first + owner->desired; ordinal++) {
+        struct str name =
+            arena_printf(&maker->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+        if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
+            continue;
+        struct pod pod = stateful_pod(maker, set, name, ordinal);
+        add_pod(expansion, owner, &pod, name);
+    }
+    expansion->controllers += expansion->pods.len > before;
+    return 0;
+}
+
+/* ---- Jobs ---- */
+
+static int64_t pods_succeeded(const struct workload *job, const struct owner *owner)
+{
+    int64_t seen = 0;
+    vec_for(&owner->finished, pod)
+        seen += str_is((*pod)->status.phase, "Succeeded");
+    return MAX(job->status.succeeded, seen);
+}
+
+static int64_t job_wants(const struct workload *job, const struct owner *owner)
+{
+    int64_t parallelism = count_or(job->spec.parallelism, 1), succeeded = pods_succeeded(job, owner);
+    if (!job->spec.completions.set && job->spec.parallelism.set)
+        return succeeded > 0 ? owner->active : parallelism;
+    return MAX(MIN(count_or(job->spec.completions, 1) - succeeded, parallelism), 0);
+}
+
+static bool parse_index(const struct pod *pod, int64_t *ret)
+{
+    const struct str *text = str_map_get(&pod->meta.annotations, STR(INDEX_KEY));
+    return text && str_to_int64(*text, ret);
+}
+
+struct interval {
+    int64_t first, last;
+};
+
+typedef VEC(struct interval) interval_vec;
+
+/* Reads "1,3-5,7"; parts that are no numbers are left out. */
+static void parse_intervals(struct str list, interval_vec *ret)
+{
+    while (list.len) {
+        ptrdiff_t comma = str_find(list, ',');
+        struct str part = str_slice(list, 0, comma < 0 ? list.len : (size_t)comma);
+        ptrdiff_t dash = str_find(part, '-');
+        struct interval interval;
+        bool ok = str_to_int64(str_slice(part, 0, dash < 0 ? part.len : (size_t)dash), &interval.first);
+        interval.last = interval.first;
+        if (ok && dash >= 0)
+            ok = str_to_int64(str_slice(part, (size_t)dash + 1, part.len), &interval.last);
+        if (ok)
+            *vec_push(ret) = interval;
+        list = str_slice(list, comma < 0 ? list.len : (size_t)comma + 1, list.len);
+    }
+}
+
+/* Indexes that a pod has, or had with success. */
+static void mark_indexes(const struct owner *owner, struct idmap *used)
+{
+    int64_t index;
+    vec_for(&owner->pods, pod)
+        if (parse_index(*pod, &index))
+            idmap_put(used, (uint64_t)index, *pod);
+    vec_for(&owner->finished, pod)
+        if (str_is((*pod)->status.phase, "Succeeded") && parse_index(*pod, &index))
+            idmap_put(used, (uint64_t)index, *pod);
+}
+
+static void make_index(struct expansion *expansion, struct owner *owner, struct pod pod, int64_t index)
+{
+    struct maker *maker = &expansion->maker;
+    struct str job = owner->object->name;
+    struct str number = arena_printf(&maker->arena, "%lld", (long long)index);
+    int room = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
+    struct str prefix = arena_printf(&maker->arena, "%.*s-" STR_FMT "-", room, job.ptr, STR_ARG(number));
+    pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &maker->arena);
+    pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &maker->arena);
+    admission_admit(&maker->admission, &pod, &maker->arena);
+    add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+}
+
+/* The lowest indexes that are neither there nor done. Both lists go upwards, so one walk is enough. */
+static void make_indexed(struct expansion *expansion, struct owner *owner, const struct pod *prototype,
+                         int64_t lacking)
+{
+    const struct workload *job = (const struct workload *)owner->object;
+    int64_t completions = count_or(job->spec.completions, 1);
+    struct idmap used = { 0 };
+    interval_vec done = { 0 };
+    mark_indexes(owner, &used);
+    parse_intervals(job->status.completed_indexes, &done);
+    size_t next = 0;
+    for (int64_t index = 0; index < completions && lacking > 0; index++) {
+        while (next < done.len && done.items[next].last < index)
+            next++;
+        if (next < done.len && done.items[next].first <= index) {
+            index = done.items[next].last;
+            continue;
+        }
+        if (idmap_get(&used, (uint64_t)index))
+            continue;
+        make_index(expansion, owner, *prototype, index);
+        lacking--;
+    }
+    vec_release(&done);
+    idmap_release(&used);
+}
+
+/* The API server labels a Job's template; a Job that was written by hand has not been there. */
+static void label_with_job(struct maker *maker, const struct workload *job, struct pod *pod)
+{
+    static const char *const keys[] = { "batch.kubernetes.io/job-name", "job-name" };
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (!str_map_get(&pod->meta.labels, str_from(keys[i])))
+            pod->meta.labels =
+                str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &maker->arena);
+}
+
+static bool job_is_over(const struct workload *job)
+{
+    list_for(&job->status.conditions, condition)
+        if (str_is(condition->status, "True") &&
+            (str_is(condition->type, "Complete") || str_is(condition->type, "Failed")))
+            return true;
+    return false;
+}
+
+static int expand_job(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    struct maker *maker = &expansion->maker;
+    const struct workload *job = (const struct workload *)owner->object;
+    owner->desired = 0;
+    if (job_is_over(job) || (job->spec.suspend.set && job->spec.suspend.value))
+        return 0;
+    owner->desired = job_wants(job, owner);
+    int64_t lacking = owner->desired - owner->active;
+    if (lacking <= 0)
+        return 0;
+    int r = check_count(expansion, KIND_JOB, &job->meta, lacking, err);
+    if (r < 0)
+        return r;
+    expansion->controllers++;
+    struct pod pod = maker_pod(maker, &job->spec.template, KIND_JOB, &job->meta);
+    label_with_job(maker, job, &pod);
+    if (str_is(job->spec.completion_mode, "Indexed")) {
+        make_indexed(expansion, owner, &pod, lacking);
+        return 0;
+    }
+    admission_admit(&maker->admission, &pod, &maker->arena);
+    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(job->meta.name));
+    for (int64_t i = 0; i < lacking; i++)
+        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    return 0;
+}
+
+/* ---- DaemonSets ---- */
+
+static int expand_daemon_set(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    struct maker *maker = &expansion->maker;
+    const struct workload *set = (const struct workload *)owner->object;
+    struct strmap covered = { 0 };
+    vec_for(&owner->pods, pod)
+        strmap_put(&covered, daemon_node(*pod), *pod);
+    vec_for(&owner->leaving, pod)
+        strmap_put(&covered, daemon_node(*pod), *pod);
+    struct pod prototype = maker_pod(maker, &set->spec.template, KIND_DAEMON_SET, &set->meta);
+    daemon_tolerations(&prototype.spec, &maker->arena);
+    admission_admit(&maker->admission, &prototype, &maker->arena);
+    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(set->meta.name));
+    size_t before = expansion->pods.len;
+    int r = 0;
+    for (size_t i = 0; i < expansion->load->objects[KIND_NODE].len && r == 0; i++) {
+        const struct node *node = (const struct node *)expansion->nodes[i];
+        if (strmap_get(&covered, node->meta.name) || !daemon_wants_node(&prototype.spec, node))
+            continue;
+        r = check_count(expansion, KIND_DAEMON_SET, &set->meta, 1, err);
+        if (r < 0)
+            break;
+        struct pod pod = prototype;
+        daemon_pin(&pod.spec, node->meta.name, &maker->arena);
+        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    }
+    expansion->controllers += expansion->pods.len > before;
+    strmap_release(&covered);
+    return r;
+}
+
+/* ---- all of them ---- */
+
+void expansion_init(struct expansion *expansion, struct load *load)
+{
+    *expansion = (struct expansion){ .load = load };
+    maker_init(&expansion->maker, load);
+    owners_init(&expansion->owners, load);
+    vec_for(&load->objects[KIND_POD], item)
+        admission_prioritize(&expansion->maker.admission, (struct pod *)*item);
+    settle_deployments(expansion);
+}
+
+int expansion_run(struct expansion *expansion, struct error *err)
+{
+    static const struct {
+        enum api_kind kind;
+        int (*expand)(struct expansion *, struct owner *, struct error *);
+    } rows[] = {
+        { KIND_DAEMON_SET, expand_daemon_set },
+        { KIND_STATEFUL_SET, expand_stateful_set },
+        { KIND_REPLICA_SET, expand_replica_set },
+        { KIND_REPLICATION_CONTROLLER, expand_replication_controller },
+        { KIND_JOB, expand_job },
+    };
+    struct load *load = expansion->load;
+    expansion->nodes = load_sorted(load, KIND_NODE);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        for (size_t j = 0; j < load->objects[rows[i].kind].len; j++) {
+            const struct meta *meta = load->objects[rows[i].kind].items[j];
+            struct owner *owner = owners_get(&expansion->owners, rows[i].kind, meta->namespace, meta->name);
+            if (meta->deletion_time.set) {
+                owner->desired = 0;
+                continue;
+            }
+            int r = rows[i].expand(expansion, owner, err);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+void expansion_release(struct expansion *expansion)
+{
+    maker_release(&expansion->maker);
+    owners_release(&expansion->owners);
+    vec_release(&expansion->pods);
+    free(expansion->nodes);
+}
+
+/* ---- replacements ---- */
+
+struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim)
+{
+    struct maker *maker = &expansion->maker;
+    struct owner *owner = owners_of(&expansion->owners, victim);
+    if (!owner || owner->kind == KIND_DEPLOYMENT)
+        return NULL;
+    if (!victim->meta.deletion_time.set)
+        owner->active--;
+    if (owner->desired >= 0 && owner->active >= owner->desired && owner->kind != KIND_DAEMON_SET)
+        return NULL;
+    struct pod pod = *victim;
+    pod.meta.creation_time = (struct opt_time){ 0 };
+    pod.meta.deletion_time = (struct opt_time){ 0 };
+    pod.spec.node_name = (struct str){ 0 };
+    pod.status = (struct pod_status){ .phase = STR("Pending") };
+    if (owner->kind == KIND_DAEMON_SET)
+        daemon_pin(&pod.spec, daemon_node(victim), &maker->arena);
+    owner->active++;
+    if (owner->kind == KIND_STATEFUL_SET)
+        return maker_finish(maker, &pod, victim->meta.name);
+    int64_t index;
+    struct str stem = controller_of(&victim->meta)->name;
+    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(stem));
+    if (owner->kind == KIND_JOB && parse_index(victim, &index))
+        prefix = arena_printf(&maker->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
+    return maker_finish(maker, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+}
+
+void expansion_warn(const struct expansion *expansion)
+{
+    const struct admission *admission = &expansion->maker.admission;
+    if (admission->unknown)
+        fprintf(stderr,
+                "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT
+                ", taken as priority 0\n",
+                admission->unknown, admission->unknown == 1 ? "" : "s", STR_ARG(admission->unknown_name));
+}

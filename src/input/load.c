@@ -1,0 +1,397 @@
+/* load.c: from paths to objects; see load.h.
+ *
+ * A folder is walked in the order of names, so that the same folder is always the same input. Symbolic links to files
+ * are followed, links to folders are not: a walk ends. */
+#include "input/load.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "api/defaults.h"
+#include "api/fields.h"
+#include "api/object.h"
+#include "input/owners.h"
+
+enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
+
+void load_init(struct load *load)
+{
+    *load = (struct load){ 0 };
+}
+
+void load_release(struct load *load)
+{
+    vec_for(&load->streams, stream) {
+        doc_stream_release(*stream);
+        free(*stream);
+    }
+    vec_release(&load->streams);
+    for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+        vec_release(&load->objects[kind]);
+        strmap_release(&load->by_name[kind]);
+    }
+    vec_release(&load->finished);
+    vec_release(&load->ignored);
+    strmap_release(&load->ignored_places);
+    arena_release(&load->arena);
+}
+
+/* ---- the table of objects ---- */
+
+/* "namespace/name" in a buffer that the caller brings; long names go to the arena. */
+static struct str full_name(char *buf, size_t size, const struct meta *meta, struct arena *arena)
+{
+    size_t len = (size_t)meta->namespace.len + 1 + meta->name.len;
+    char *text = len <= size ? buf : arena_alloc(arena, len);
+    if (meta->namespace.len)
+        memcpy(text, meta->namespace.ptr, meta->namespace.len);
+    text[meta->namespace.len] = '/';
+    if (meta->name.len)
+        memcpy(text + meta->namespace.len + 1, meta->name.ptr, meta->name.len);
+    return (struct str){ text, (uint32_t)len };
+}
+
+void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name)
+{
+    char buf[512];
+    struct arena scratch = { 0 };
+    const struct meta key = { .namespace = namespace, .name = name };
+    struct str full = full_name(buf, sizeof(buf), &key, &scratch);
+    size_t place = (size_t)strmap_get(&load->by_name[kind], full);
+    arena_release(&scratch);
+    return place ? load->objects[kind].items[place - 1] : NULL;
+}
+
+/* Puts the object in its table; returns the place of one with the same name that was there (then nothing is done), or
+ * SIZE_MAX. */
+static size_t insert(struct load *load, enum api_kind kind, struct meta *object)
+{
+    char buf[512];
+    struct str full = full_name(buf, sizeof(buf), object, &load->arena);
+    size_t place = (size_t)strmap_get(&load->by_name[kind], full);
+    if (place)
+        return place - 1;
+    *vec_push(&load->objects[kind]) = object;
+    strmap_put(&load->by_name[kind], arena_str(&load->arena, full), (void *)load->objects[kind].len);
+    return SIZE_MAX;
+}
+
+void load_add(struct load *load, enum api_kind kind, struct meta *object)
+{
+    insert(load, kind, object);
+}
+
+static int compare_meta(const void *a, const void *b)
+{
+    const struct meta *x = *(struct meta *const *)a, *y = *(struct meta *const *)b;
+    int by_namespace = str_cmp(x->namespace, y->namespace);
+    return by_namespace ? by_namespace : str_cmp(x->name, y->name);
+}
+
+struct meta **load_sorted(const struct load *load, enum api_kind kind)
+{
+    const object_vec *objects = &load->objects[kind];
+    struct meta **sorted = xcalloc(objects->len + 1, sizeof(*sorted));
+    if (objects->len)
+        memcpy(sorted, objects->items, objects->len * sizeof(*sorted));
+    bool in_order = true;
+    for (size_t i = 1; i < objects->len && in_order; i++)
+        in_order = compare_meta(&sorted[i - 1], &sorted[i]) <= 0;
+    if (!in_order)
+        qsort(sorted, objects->len, sizeof(*sorted), compare_meta);
+    return sorted;
+}
+
+static bool is_finished(enum api_kind kind, const struct meta *object)
+{
+    if (kind != KIND_POD)
+        return false;
+    const struct pod *pod = (const struct pod *)object;
+    return str_is(pod->status.phase, "Succeeded") || str_is(pod->status.phase, "Failed");
+}
+
+static void keep(struct load *load, enum api_kind kind, struct meta *object)
+{
+    if (is_finished(kind, object)) {
+        *vec_push(&load->finished) = (struct pod *)object;
+        return;
+    }
+    size_t place = insert(load, kind, object);
+    if (place == SIZE_MAX)
+        return;
+    load->objects[kind].items[place] = object;
+    if (load->duplicates++ == 0)
+        load->duplicate =
+            arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, kind_name(kind),
+                         STR_ARG(object->namespace), object->namespace.len ? "/" : "", STR_ARG(object->name));
+}
+
+static void count_ignored(struct load *load, struct str kind)
+{
+    size_t place = (size_t)strmap_get(&load->ignored_places, kind);
+    if (place) {
+        load->ignored.items[place - 1].count++;
+        return;
+    }
+    struct kind_count row = { arena_str(&load->arena, kind), 1 };
+    *vec_push(&load->ignored) = row;
+    strmap_put(&load->ignored_places, row.kind, (void *)load->ignored.len);
+}
+
+/* ---- documents ---- */
+
+static struct str text_of(yyjson_val *object, const char *key)
+{
+    yyjson_val *val = yyjson_obj_get(object, key);
+    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) }
+                              : (struct str){ 0 };
+}
+
+static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err);
+
+static int load_items(struct load *load, const struct doc *doc, yyjson_val *items, struct str kind,
+                      struct str version, unsigned depth, struct error *err)
+{
+    if (yyjson_is_null(items) || !items)
+        return 0;
+    if (!yyjson_is_arr(items))
+        return doc_error(doc, items, -EINVAL, err, "items: expected a list, not a %s", doc_type_name(items));
+    size_t i, len;
+    yyjson_val *item;
+    yyjson_arr_foreach(items, i, len, item) {
+        int r = load_value(load, doc, item, kind, version, depth, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* A kind by its name alone; KIND_UNKNOWN: none that is read. */
+static enum api_kind kind_named(struct str kind)
+{
+    for (int i = KIND_UNKNOWN + 1; i < KIND_LIVE_FIRST; i++)
+        if (str_eq(api_kinds[i].kind, kind))
+            return (enum api_kind)i;
+    return KIND_UNKNOWN;
+}
+
+/* Of another group or version than those that are known, most likely: then it is told as well. */
+static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                  struct str version, struct error *err)
+{
+    enum api_kind meant = kind_named(kind);
+    if (meant != KIND_UNKNOWN && str_empty(version))
+        return doc_error(doc, val, -EINVAL, err, "apiVersion: a " STR_FMT " needs one, such as " STR_FMT,
+                         STR_ARG(kind), STR_ARG(api_kinds[meant].api_version));
+    count_ignored(load, meant == KIND_UNKNOWN ? kind
+                                              : arena_printf(&load->arena, STR_FMT " " STR_FMT,
+                                                             STR_ARG(version), STR_ARG(kind)));
+    return 0;
+}
+
+static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                       struct str version, struct error *err)
+{
+    enum api_kind known = object_kind_from(version, kind);
+    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST)
+        return ignore(load, doc, val, kind, version, err);
+    struct object object;
+    int r = object_decode_as(doc, val, known, &load->arena, &object, err);
+    if (r < 0)
+        return r;
+    object_convert(&object, version);
+    if (str_empty(object.meta->name))
+        return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
+    object_default(&object, &load->arena);
+    keep(load, known, object.meta);
+    return 0;
+}
+
+/* An object, or a List of them: then `kind` and `version` are what its items are when they do not say. */
+static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err)
+{
+    if (yyjson_is_arr(val) && depth == 0)
+        return load_items(load, doc, val, kind, version, depth + 1, err);
+    if (!yyjson_is_obj(val))
+        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
+                         doc_type_name(val));
+    struct str own_kind = text_of(val, "kind"), own_version = text_of(val, "apiVersion");
+    if (!str_empty(own_kind))
+        kind = own_kind;
+    if (!str_empty(own_version))
+        version = own_version;
+    if (str_empty(kind))
+        return doc_error(doc, val, -EINVAL, err, "kind: a Kubernetes object needs a kind");
+    yyjson_val *items = yyjson_obj_get(val, "items");
+    if (!str_ends_with(kind, STR("List")) || (kind.len > 4 && !items))
+        return load_object(load, doc, val, kind, version, err);
+    if (depth == LIST_DEPTH_MAX)
+        return doc_error(doc, val, -EINVAL, err, "Lists within Lists, deeper than %d levels", LIST_DEPTH_MAX);
+    struct str item_kind = str_slice(kind, 0, kind.len - 4);
+    if (str_empty(item_kind))
+        version = (struct str){ 0 };
+    return load_items(load, doc, items, item_kind, version, depth + 1, err);
+}
+
+static int load_stream(struct load *load, struct doc_stream *stream, struct error *err)
+{
+    load->bytes += stream->len;
+    if (stream->len >= 2 && (unsigned char)stream->text[0] == 0x1f && (unsigned char)stream->text[1] == 0x8b)
+        return error_at(err, -EINVAL, stream->path, 0, 0, "is compressed; try `zcat %s | berth ... -f -`",
+                        stream->path);
+    for (;;) {
+        struct doc doc;
+        int r = doc_stream_next(stream, &doc, err);
+        if (r <= 0)
+            return r;
+        r = load_value(load, &doc, doc.root, (struct str){ 0 }, (struct str){ 0 }, 0, err);
+        doc_release(&doc);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int load_file(struct load *load, const char *path, struct error *err)
+{
+    struct doc_stream *stream = xcalloc(1, sizeof(*stream));
+    char *kept = arena_strndup(&load->arena, path, strlen(path));
+    int r = doc_stream_open(stream, kept, err);
+    if (r < 0) {
+        free(stream);
+        return r;
+    }
+    *vec_push(&load->streams) = stream;
+    return load_stream(load, stream, err);
+}
+
+/* ---- folders ---- */
+
+static bool wanted_file(struct str name)
+{
+    static const struct str endings[] = { STR(".yaml"), STR(".yml"), STR(".json"), STR(".jsonl") };
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+        if (str_ends_with(name, endings[i]))
+            return true;
+    return false;
+}
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int load_folder(struct load *load, const char *path, unsigned depth, size_t *files, struct error *err);
+
+static int load_entry(struct load *load, const char *path, const char *name, unsigned depth, size_t *files,
+                      struct error *err)
+{
+    struct stat info;
+    struct str full = arena_printf(&load->arena, "%s/%s", path, name);
+    if (lstat(full.ptr, &info) < 0)
+        return error_at(err, -errno, full.ptr, 0, 0, "can not be read: %s", strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return load_folder(load, full.ptr, depth + 1, files, err);
+    if (!wanted_file(full) || stat(full.ptr, &info) < 0 || !S_ISREG(info.st_mode))
+        return 0;
+    (*files)++;
+    return load_file(load, full.ptr, err);
+}
+
+static int load_folder(struct load *load, const char *path, unsigned depth, size_t *files, struct error *err)
+{
+    if (depth > FOLDER_DEPTH_MAX)
+        return error_at(err, -ELOOP, path, 0, 0, "folders deeper than %d levels", FOLDER_DEPTH_MAX);
+    struct dirent **entries;
+    int count = scandir(path, &entries, visible, by_bytes);
+    if (count < 0)
+        return error_at(err, -errno, path, 0, 0, "can not be read: %s", strerror(errno));
+    int r = 0;
+    for (int i = 0; i < count; i++) {
+        if (r == 0)
+            r = load_entry(load, path, entries[i]->d_name, depth, files, err);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+int load_path(struct load *load, const char *path, struct error *err)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0) {
+        if (load->stdin_read)
+            return error_set(err, -EINVAL, "standard input can be read only once");
+        load->stdin_read = true;
+        return load_file(load, path, err);
+    }
+    if (stat(path, &info) < 0)
+        return error_at(err, -errno, path, 0, 0, "can not be read: %s", strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return load_file(load, path, err);
+    size_t files = 0;
+    int r = load_folder(load, path, 0, &files, err);
+    if (r == 0 && files == 0)
+        return error_at(err, -ENOENT, path, 0, 0, "holds no *.yaml, *.yml, *.json or *.jsonl");
+    return r;
+}
+
+/* ---- warnings ---- */
+
+/* Kinds and names come from files: what would move a terminal's cursor is shown as '?'. */
+static void print_warning(struct strbuf *text)
+{
+    for (size_t i = 0; i < text->len; i++)
+        if ((unsigned char)text->text[i] < 0x20 || text->text[i] == 0x7f)
+            text->text[i] = '?';
+    fprintf(stderr, "berth: warning: %s\n", text->text);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct kind_count *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return str_cmp(x->kind, y->kind);
+}
+
+static void warn_ignored(const struct load *load)
+{
+    size_t total = 0;
+    vec_for(&load->ignored, row)
+        total += row->count;
+    if (!total)
+        return;
+    qsort(load->ignored.items, load->ignored.len, sizeof(struct kind_count), by_count);
+    struct strbuf text = { 0 };
+    strbuf_printf(&text, "ignored %zu object%s of kinds it does not use:", total, total == 1 ? "" : "s");
+    size_t shown = MIN(load->ignored.len, (size_t)KINDS_SHOWN);
+    for (size_t i = 0; i < shown; i++) {
+        struct str kind = str_slice(load->ignored.items[i].kind, 0, KIND_LEN_SHOWN);
+        strbuf_printf(&text, "%s " STR_FMT " (%zu)", i ? "," : "", STR_ARG(kind),
+                      load->ignored.items[i].count);
+    }
+    if (load->ignored.len > shown)
+        strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
+    print_warning(&text);
+    strbuf_release(&text);
+}
+
+void load_warn(const struct load *load)
+{
+    warn_ignored(load);
+    if (!load->duplicates)
+        return;
+    struct strbuf text = { 0 };
+    strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts",
+                  load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
+    print_warning(&text);
+    strbuf_release(&text);
+}

@@ -1,0 +1,51 @@
+/* load.h: reads what users have: files, folders and standard input with Kubernetes objects in them.
+ *
+ *     -f paths ──▶ streams ──▶ documents ──▶ Lists taken apart ──▶ objects by kind
+ *
+ * Objects live in one arena as long as the load; their strings may lie in the streams' text, which stays too. An object
+ * that comes again replaces the one before, at its place. Kinds that berth does not use are counted. */
+#ifndef INPUT_LOAD_H
+#define INPUT_LOAD_H
+
+#include "api/types.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "codec/doc.h"
+
+struct kind_count {
+    struct str kind;
+    size_t count;
+};
+
+typedef VEC(struct meta *) object_vec;
+
+struct load {
+    struct arena arena;
+    VEC(struct doc_stream *) streams;
+    object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
+    struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
+    VEC(struct pod *) finished;        /* pods that succeeded or failed; not among objects */
+    VEC(struct kind_count) ignored;    /* kinds that are not used */
+    struct strmap ignored_places;      /* kind to place + 1 in it */
+    size_t duplicates;                 /* objects that replaced another */
+    struct str duplicate;              /* one of them: "Pod default/web" */
+    size_t bytes;                      /* of all streams */
+    bool stdin_read;
+};
+
+void load_init(struct load *load);
+void load_release(struct load *load);
+/* A file, "-" or a folder with all *.yaml, *.yml, *.json and *.jsonl below it. */
+int load_path(struct load *load, const char *path, struct error *err);
+/* Everything that a user should know about the input, a line each on standard error. */
+void load_warn(const struct load *load);
+/* By name, or NULL. */
+void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name);
+/* Adds an object that the input implies, unless one of that name is there. */
+void load_add(struct load *load, enum api_kind kind, struct meta *object);
+/* The objects of a kind by namespace and name, as an API server lists them; the caller frees. */
+struct meta **load_sorted(const struct load *load, enum api_kind kind);
+
+#endif

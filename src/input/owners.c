@@ -1,0 +1,136 @@
+/* owners.c: the index from controllers to pods; see owners.h. */
+#include "input/owners.h"
+
+static const struct {
+    const char *name, *version;
+} kinds[] = {
+#define X(kind, name, version, ...) [KIND_##kind] = { name, version },
+    API_KINDS(X)
+#undef X
+};
+
+const char *kind_name(enum api_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *kind_version(enum api_kind kind)
+{
+    return kinds[kind].version;
+}
+
+const struct owner_ref *controller_of(const struct meta *meta)
+{
+    list_for(&meta->owners, ref)
+        if (ref->controller.set && ref->controller.value)
+            return ref;
+    return NULL;
+}
+
+/* Any version of a group will do: the part before the slash counts. */
+static struct str group_of(struct str version)
+{
+    ptrdiff_t slash = str_find(version, '/');
+    return str_slice(version, 0, slash < 0 ? 0 : (size_t)slash);
+}
+
+enum api_kind controller_kind(const struct owner_ref *ref)
+{
+    static const enum api_kind makers[] = {
+        KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
+        KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(makers); i++) {
+        enum api_kind kind = makers[i];
+        if (str_is(ref->kind, kinds[kind].name) &&
+            str_eq(group_of(ref->api_version), group_of(str_from(kinds[kind].version))))
+            return kind;
+    }
+    return KIND_UNKNOWN;
+}
+
+struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str namespace, struct str name)
+{
+    strbuf_clear(&owners->scratch);
+    strbuf_printf(&owners->scratch, "%d/" STR_FMT "/" STR_FMT, (int)kind, STR_ARG(namespace), STR_ARG(name));
+    struct owner *owner = strmap_get(&owners->by_key, strbuf_slice(&owners->scratch));
+    if (owner)
+        return owner;
+    owner = arena_new(&owners->arena, struct owner);
+    owner->key = arena_str(&owners->arena, strbuf_slice(&owners->scratch));
+    owner->kind = kind;
+    owner->desired = -1;
+    strmap_put(&owners->by_key, owner->key, owner);
+    return owner;
+}
+
+static bool same_uid(const struct owner *owner, const struct owner_ref *ref)
+{
+    return !owner->object || str_empty(owner->object->uid) || str_empty(ref->uid) ||
+           str_eq(owner->object->uid, ref->uid);
+}
+
+static struct owner *owner_of(struct owners *owners, const struct meta *meta)
+{
+    const struct owner_ref *ref = controller_of(meta);
+    enum api_kind kind = ref ? controller_kind(ref) : KIND_UNKNOWN;
+    if (kind == KIND_UNKNOWN)
+        return NULL;
+    struct owner *owner = owners_get(owners, kind, meta->namespace, ref->name);
+    return same_uid(owner, ref) ? owner : NULL;
+}
+
+struct owner *owners_of(struct owners *owners, const struct pod *pod)
+{
+    return owner_of(owners, &pod->meta);
+}
+
+static void add_controllers(struct owners *owners, const struct load *load)
+{
+    static const enum api_kind all[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
+                                         KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER };
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        vec_for(&load->objects[all[i]], item)
+            owners_get(owners, all[i], (*item)->namespace, (*item)->name)->object = *item;
+}
+
+void owners_init(struct owners *owners, const struct load *load)
+{
+    *owners = (struct owners){ 0 };
+    add_controllers(owners, load);
+    vec_for(&load->objects[KIND_REPLICA_SET], item) {
+        struct owner *owner = owner_of(owners, *item);
+        if (owner && owner->kind == KIND_DEPLOYMENT)
+            *vec_push(&owner->sets) = (struct workload *)*item;
+    }
+    vec_for(&load->objects[KIND_POD], item) {
+        struct owner *owner = owner_of(owners, *item);
+        if (!owner)
+            continue;
+        if ((*item)->deletion_time.set) {
+            *vec_push(&owner->leaving) = (struct pod *)*item;
+            continue;
+        }
+        *vec_push(&owner->pods) = (struct pod *)*item;
+        owner->active++;
+    }
+    vec_for(&load->finished, item) {
+        struct owner *owner = owner_of(owners, &(*item)->meta);
+        if (owner)
+            *vec_push(&owner->finished) = *item;
+    }
+}
+
+void owners_release(struct owners *owners)
+{
+    map_for(&owners->by_key, slot) {
+        struct owner *owner = slot->value;
+        vec_release(&owner->pods);
+        vec_release(&owner->leaving);
+        vec_release(&owner->finished);
+        vec_release(&owner->sets);
+    }
+    strmap_release(&owners->by_key);
+    strbuf_release(&owners->scratch);
+    arena_release(&owners->arena);
+}

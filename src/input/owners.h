@@ -1,0 +1,46 @@
+/* owners.h: which controller has which pods.
+ *
+ * A pod belongs to the controller that its ownerReferences name (controller: true), of the kinds that make pods. When
+ * both sides carry a uid they must agree: a pod of a controller that was deleted and made again is not counted. */
+#ifndef INPUT_OWNERS_H
+#define INPUT_OWNERS_H
+
+#include "input/load.h"
+
+struct owner {
+    struct str key;
+    enum api_kind kind;
+    const struct meta *object;   /* NULL: not in the input */
+    VEC(struct pod *) pods;      /* neither finished nor on their way out */
+    VEC(struct pod *) leaving;   /* have a deletion timestamp */
+    VEC(struct pod *) finished;  /* succeeded or failed */
+    VEC(struct workload *) sets; /* of a Deployment: its ReplicaSets */
+    int64_t desired;             /* pods that the controller wants; -1: unknown */
+    int64_t active;              /* pods that there are */
+    uint64_t names;              /* how many were made up */
+    /* Of a Deployment: the ReplicaSet that pods of the input name, but that is not in the input itself. */
+    size_t unseen_pods;
+    struct str unseen_hash, unseen_uid;
+};
+
+struct owners {
+    struct strmap by_key;
+    struct arena arena;
+    struct strbuf scratch;
+};
+
+void owners_init(struct owners *owners, const struct load *load);
+void owners_release(struct owners *owners);
+/* Made at first use. */
+struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str namespace, struct str name);
+/* The reference with controller: true, or NULL. */
+const struct owner_ref *controller_of(const struct meta *meta);
+/* The kind of controller that a reference names, or KIND_UNKNOWN when it is none that makes pods or ReplicaSets. */
+enum api_kind controller_kind(const struct owner_ref *ref);
+/* The owner of a pod, or NULL for a bare pod and for controllers of other kinds. */
+struct owner *owners_of(struct owners *owners, const struct pod *pod);
+/* The group and version that references to a kind carry, and its name. */
+const char *kind_version(enum api_kind kind);
+const char *kind_name(enum api_kind kind);
+
+#endif

@@ -1,0 +1,42 @@
+/* world.h: the input, put together: objects, configuration and the model that both commands work on. */
+#ifndef INPUT_WORLD_H
+#define INPUT_WORLD_H
+
+#include "config/config.h"
+#include "framework/profile.h"
+#include "input/expand.h"
+
+struct world {
+    struct load load;
+    struct expansion expansion;
+    struct arena config_arena;
+    struct scheduler_config config;
+    const struct registry *registry;
+    struct cluster cluster;
+    bool cluster_ready, expansion_ready, config_ready;
+    size_t running; /* pods that occupy a node */
+};
+
+struct listing;
+
+struct world_options {
+    const char *const *paths;
+    size_t paths_len;
+    const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
+    const char *config;            /* NULL: the defaults */
+    bool asks_extenders; /* those of the configuration; otherwise a warning says that they are not */
+    const struct registry *registry; /* NULL: the built-in plugins */
+};
+
+/* Reads everything and builds the model with nodes, running pods, claims and all else but pending pods. Warnings go to
+ * standard error. */
+int world_open(struct world *world, const struct world_options *options, struct error *err);
+void world_release(struct world *world);
+/* Puts claims that were made since the last call into the model. */
+void world_apply_claims(struct world *world);
+/* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
+struct pod **world_pending(const struct world *world, size_t *ret_len);
+/* "namespace/name" of a pod, in the arena. */
+struct str pod_full_name(const struct pod *pod, struct arena *arena);
+
+#endif

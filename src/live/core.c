@@ -1,0 +1,556 @@
+/* core.c: the loop. */
+#include "live/core.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "engine/account.h"
+#include "extender/extender.h"
+
+/* Letters are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
+ * longer than that. */
+enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 << 20 };
+#define ROUND_NS ((int64_t)2000000)
+#define NS_PER_MS ((int64_t)1000000)
+
+struct core {
+    struct core_options options;
+    struct engine_setup setup; /* of the present configuration; its extenders as they are */
+    uint64_t seed;
+    struct cluster cluster;
+    struct engine engine;
+    struct mirror mirror;
+    struct reflectors *reflectors;
+    enum api_kind *kinds; /* that are watched */
+    size_t kinds_len;
+    int64_t
+        epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
+    atomic_bool synced, stopping, leading;
+    atomic_bool
+        ready; /* it has been synced once: a list that begins anew takes nothing back, as in kube-scheduler */
+    int64_t drain_until_ns;
+    int64_t
+        restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
+    int64_t round_due_ns; /* of on_round */
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+static int64_t core_now(const struct core *core)
+{
+    return core->epoch_ns + clock_ns(CLOCK_MONOTONIC);
+}
+
+/* ---- what the log says ---- */
+/* Errors that nobody gets to see but the log have this name there. */
+#define UNHANDLED log_str("logger", STR("UnhandledError"))
+
+static struct log_value pod_ref(const struct pod *pod)
+{
+    return log_ref("pod", pod->meta.namespace, pod->meta.name);
+}
+
+static void on_notice(void *context, const struct notice *notice)
+{
+    struct core *core = context;
+    if (notice->kind == NOTICE_BOUND)
+        log_info(2, "Successfully bound pod to node", pod_ref(notice->pod), log_str("node", notice->node),
+                 log_int("evaluatedNodes", notice->decision->examined),
+                 log_int("feasibleNodes", notice->decision->feasible));
+    else if (notice->rejected)
+        log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(notice->pod),
+                 log_str("err", notice->message));
+    else {
+        struct error err;
+        error_set(&err, 0, STR_FMT, STR_ARG(notice->message));
+        log_error(&err, "Error scheduling pod; retrying", UNHANDLED, pod_ref(notice->pod));
+    }
+    if (core->options.on_notice)
+        core->options.on_notice(core->options.user, notice);
+}
+
+static void log_preemption(const struct core *core, const struct decision *decision)
+{
+    const struct pod *pod = decision->pod->api;
+    if (decision->post_filter_error.len)
+        log_error(NULL, "Status after running PostFilter plugins for pod", UNHANDLED, pod_ref(pod),
+                  log_str("status", decision->post_filter_error));
+    if (!decision->preemption_tried)
+        return;
+    if (decision->nomination == NOMINATION_SET)
+        log_info(2, "the target node for the preemption is determined", pod_ref(pod),
+                 log_str("node", cluster_node_name(&core->cluster, decision->nominated_row)));
+    else if (decision->nomination == NOMINATION_CLEAR)
+        log_info(2, "No preemption candidate is found; preemption is not helpful for scheduling",
+                 pod_ref(pod));
+}
+
+static void log_decision(const struct core *core, const struct decision *decision)
+{
+    const struct pod *pod = decision->pod->api;
+    if (decision->is_deleted) {
+        log_info(3, "Skip schedule deleting pod", pod_ref(pod));
+        return;
+    }
+    log_info(3, "Attempting to schedule pod", pod_ref(pod));
+    if (decision->row != ROW_NONE) {
+        log_info(3, "Attempting to bind pod to node", pod_ref(pod),
+                 log_ref("node", (struct str){ 0 }, cluster_node_name(&core->cluster, decision->row)));
+    } else if (decision->is_error) {
+        struct error err;
+        error_set(&err, 0, STR_FMT, STR_ARG(decision->message));
+        log_error(&err, "Error scheduling pod; retrying", UNHANDLED, pod_ref(pod));
+    } else if (!core->cluster.live_nodes) {
+        log_info(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod_ref(pod));
+    } else {
+        log_preemption(core, decision);
+        log_info(2, "Unable to schedule pod; no fit; waiting", pod_ref(pod),
+                 log_str("err", decision->message));
+    }
+}
+
+/* ---- life ---- */
+static void emit(void *context, const struct effect *effect)
+{
+    writer_emit(((struct core *)context)->options.writer, effect);
+}
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+static void wake(void *context)
+{
+    core_call(context, nothing, NULL);
+}
+
+static void list_kinds(struct core *core)
+{
+    core->kinds_len = watched_kind_count;
+    core->kinds = xcalloc(watched_kind_count, sizeof(*core->kinds));
+    for (size_t i = 0; i < watched_kind_count; i++)
+        core->kinds[i] = watched_kinds[i].kind;
+}
+
+/* A configuration as the engine has it: its owner, and the extenders that the journal listens to. */
+struct lent {
+    const struct extenders *extenders;
+    void *owner;
+};
+
+static struct engine_setup lend(struct core *core, const struct engine_setup *setup)
+{
+    struct lent *lent = xcalloc(1, sizeof(*lent));
+    lent->extenders = journal_extenders(core->options.journal, setup->extenders);
+    lent->owner = setup->owner;
+    return (struct engine_setup){ setup->config, setup->registry, lent->extenders, lent };
+}
+
+const void *core_owner(const void *generation_owner)
+{
+    return ((const struct lent *)generation_owner)->owner;
+}
+
+static void take_back(struct core *core, struct lent *lent)
+{
+    if (!lent)
+        return;
+    journal_extenders_drop(core->options.journal, lent->extenders);
+    free(lent);
+}
+
+static void retired(void *context, void *owner)
+{
+    struct core *core = context;
+    struct lent *lent = owner;
+    if (core->options.on_retired && lent->owner)
+        core->options.on_retired(core->options.user, lent->owner);
+    take_back(core, lent);
+}
+
+static void heard(void *context, const struct mail *mail, int64_t now_ns)
+{
+    journal_mail(((const struct core *)context)->options.journal, mail, now_ns);
+}
+
+/* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */
+static int begin(struct core *core, uint64_t last_ticket, struct error *err)
+{
+    const struct core_options *options = &core->options;
+    const struct engine_setup setup = lend(core, &core->setup);
+    int64_t now_ns = core_now(core);
+    struct engine_options engine = {
+        .config = setup.config,
+        .registry = setup.registry,
+        .extenders = setup.extenders,
+        .owner = setup.owner,
+        .seed = core->seed,
+        .now_ns = now_ns,
+        .slowest = PATH_INDEX,
+        .unschedulable_max_ns = options->unschedulable_max_ns,
+        .tables_bytes_max = TABLES_BYTES_MAX,
+        .last_ticket = last_ticket,
+        .ranks = true,
+        .host = { .emit = emit,
+                  .notice = on_notice,
+                  .wake = wake,
+                  .heard = heard,
+                  .retired = retired,
+                  .context = core },
+    };
+    journal_head(options->journal, &engine);
+    cluster_init(&core->cluster);
+    int r = engine_init(&core->engine, &core->cluster, &engine, err);
+    if (r == 0)
+        mirror_init(&core->mirror, &core->engine);
+    else
+        take_back(core, setup.owner);
+    return r;
+}
+
+static void end(struct core *core)
+{
+    engine_release(&core->engine);
+    if (core->engine.is_stuck)
+        return; /* with the objects that its work looks at; the process is about to end */
+    if (core->mirror.engine)
+        mirror_release(&core->mirror);
+    cluster_release(&core->cluster);
+}
+
+int core_new(const struct core_options *options, struct core **ret, struct error *err)
+{
+    struct core *core = xcalloc(1, sizeof(*core));
+    core->options = *options;
+    core->setup =
+        (struct engine_setup){ options->config, options->registry, options->extenders, options->owner };
+    core->seed = options->seed;
+    if (!core->options.drain_ms)
+        core->options.drain_ms = DRAIN_MS_DEFAULT;
+    core->epoch_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    core->round_due_ns = INT64_MAX;
+    atomic_init(&core->leading, !options->elected);
+    list_kinds(core);
+    int r = begin(core, 0, err);
+    if (r < 0) {
+        core_free(core);
+        return r;
+    }
+    *ret = core;
+    return 0;
+}
+
+void core_free(struct core *core)
+{
+    if (!core)
+        return;
+    static struct core *volatile abandoned _unused_; /* else who looks for lost memory would find it */
+    reflectors_stop(core->reflectors);
+    end(core);
+    if (core->engine.is_stuck) {
+        abandoned = core;
+        return;
+    }
+    free(core->kinds);
+    free(core);
+}
+
+/* ---- letters ---- */
+static void call_of(struct letter *letter)
+{
+    letter->drop = NULL; /* the context is the call's */
+    letter->call(letter->context);
+}
+
+static void read_letters(struct core *core, struct letter *letter)
+{
+    while (letter) {
+        struct letter *next = letter->next;
+        int64_t now_ns = core_now(core);
+        journal_letter(core->options.journal, letter, now_ns);
+        if (letter->kind == LETTER_ANSWER)
+            engine_answer(&core->engine, letter->ticket, &letter->answer, now_ns);
+        else if (letter->kind == LETTER_CALL)
+            call_of(letter);
+        else
+            mirror_apply(&core->mirror, letter, now_ns);
+        letter_free(letter);
+        letter = next;
+    }
+}
+
+static void look_at_sync(struct core *core)
+{
+    bool was = atomic_load_explicit(&core->synced, memory_order_relaxed);
+    bool is = mirror_synced(&core->mirror, core->kinds, core->kinds_len);
+    atomic_store_explicit(&core->synced, is, memory_order_relaxed);
+    if (is && !was) {
+        atomic_store(&core->ready, true);
+        log_info(1, "Caches are synced", log_int("nodes", core->cluster.live_nodes),
+                 log_int("pods", (int64_t)core->cluster.pods.len));
+    }
+}
+
+/* ---- decisions ---- */
+static bool may_decide(const struct core *core)
+{
+    return atomic_load_explicit(&core->synced, memory_order_relaxed) &&
+           atomic_load_explicit(&core->leading, memory_order_relaxed) &&
+           !atomic_load_explicit(&core->stopping, memory_order_relaxed) && !core->restart_until_ns;
+}
+
+/* True: there may be more to decide. */
+static bool decide_some(struct core *core)
+{
+    int64_t start_ns = core_now(core), now_ns = start_ns;
+    for (int i = 0; i < DECISIONS_PER_ROUND && now_ns - start_ns < ROUND_NS; i++) {
+        struct decision decision;
+        if (!may_decide(core))
+            return false;
+        bool decided = engine_step(&core->engine, now_ns, &decision);
+        journal_step(core->options.journal, &core->cluster, decided ? &decision : NULL, now_ns);
+        if (!decided)
+            return false;
+        log_decision(core, &decision);
+        int64_t then_ns = now_ns;
+        now_ns = core_now(core);
+        if (core->options.on_decision)
+            core->options.on_decision(core->options.user, &decision, now_ns - then_ns);
+    }
+    return true;
+}
+
+static bool drained(struct core *core, int64_t now_ns)
+{
+    if (!atomic_load(&core->stopping))
+        return false;
+    if (!core->drain_until_ns)
+        core->drain_until_ns = now_ns + core->options.drain_ms * NS_PER_MS;
+    size_t open = core->engine.writes.by_ticket.len;
+    if (open && now_ns < core->drain_until_ns)
+        return false;
+    if (open)
+        log_warning("Ending with writes that have no answer", log_int("count", (int64_t)open));
+    return true;
+}
+
+static void round_ends(struct core *core)
+{
+    core->round_due_ns = core->options.on_round
+                             ? core->options.on_round(core->options.user, &core->engine, core_now(core))
+                             : INT64_MAX;
+}
+
+static int64_t next_due(const struct core *core)
+{
+    int64_t due_ns = MIN(engine_next_due(&core->engine), core->round_due_ns);
+    if (core->drain_until_ns)
+        due_ns = MIN(due_ns, core->drain_until_ns);
+    if (core->restart_until_ns)
+        due_ns = MIN(due_ns, core->restart_until_ns);
+    return due_ns == INT64_MAX ? INT64_MAX : due_ns - core->epoch_ns;
+}
+
+static void tick(struct core *core)
+{
+    int64_t now_ns = core_now(core);
+    engine_tick(&core->engine, now_ns);
+    journal_tick(core->options.journal, now_ns); /* behind what was heard in its course */
+}
+
+static void start_reflectors(struct core *core)
+{
+    core->reflectors = reflectors_start(
+        core->options.api, core->options.inbox,
+        &(struct reflector_options){ .whole_kinds = extenders_whole_kinds(core->setup.config) });
+}
+
+static void stop_reflectors(struct core *core)
+{
+    reflectors_stop(core->reflectors);
+    core->reflectors = NULL;
+}
+
+/* ---- a new recording ---- */
+/* What is in the inbox is about an engine that is no more, but for calls. */
+static void drop_letters(struct core *core)
+{
+    struct letter *letter = inbox_take(core->options.inbox, 0);
+    while (letter) {
+        struct letter *next = letter->next;
+        if (letter->kind == LETTER_CALL)
+            inbox_post(core->options.inbox, letter);
+        else
+            letter_free(letter);
+        letter = next;
+    }
+}
+
+static void restart(struct core *core)
+{
+    struct error err;
+    uint64_t last_ticket = core->engine.writes.last_ticket;
+    const struct probe *probe = core->engine.probe;
+    stop_reflectors(core);
+    drop_letters(core);
+    struct lent *lent = core->engine.now.owner;
+    core->engine.now.owner = NULL; /* the configuration goes on */
+    end(core);
+    take_back(core, lent);
+    core->seed++;
+    core->restart_until_ns = 0;
+    atomic_store(&core->synced, false);
+    journal_restart(core->options.journal);
+    if (begin(core, last_ticket, &err) < 0) { /* what worked once works again */
+        log_error(&err, "The engine cannot start anew");
+        abort();
+    }
+    engine_watch(&core->engine, probe);
+    if (core->options.on_restart)
+        core->options.on_restart(core->options.user, &core->engine);
+    start_reflectors(core);
+}
+
+static bool is_idle(const struct engine *engine)
+{
+    return !engine->bindings.len && !engine->ended.len && !engine->evictions.len &&
+           !engine->writes.by_ticket.len;
+}
+
+static void look_at_recording(struct core *core)
+{
+    int64_t now_ns = core_now(core);
+    if (!core->restart_until_ns) {
+        if (!journal_wants_restart(core->options.journal) || atomic_load(&core->stopping))
+            return;
+        log_info(1, "A new recording begins: the engine starts anew");
+        core->restart_until_ns = now_ns + core->options.drain_ms * NS_PER_MS;
+    }
+    if (is_idle(&core->engine) || now_ns >= core->restart_until_ns)
+        restart(core);
+}
+
+void core_run(struct core *core)
+{
+    int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
+    bool more = false;
+    start_reflectors(core);
+    while (!drained(core, core_now(core))) {
+        int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
+        read_letters(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
+        look_at_sync(core);
+        tick(core);
+        more = decide_some(core);
+        round_ends(core);
+        if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
+            recorder_due_ns = recorder_tick(core->options.recorder);
+        journal_due_ns = journal_round(core->options.journal, clock_ns(CLOCK_MONOTONIC));
+        look_at_recording(core);
+    }
+    stop_reflectors(core);
+}
+
+/* ---- from other threads ---- */
+void core_call(struct core *core, void (*call)(void *context), void *context)
+{
+    struct letter *letter = letter_new(LETTER_CALL);
+    letter->call = call;
+    letter->context = context;
+    inbox_post(core->options.inbox, letter);
+}
+
+void core_stop(struct core *core)
+{
+    atomic_store(&core->stopping, true);
+    wake(core);
+}
+
+static void now_leads(void *context)
+{
+    atomic_store(&((struct core *)context)->leading, true);
+}
+
+/* What a leader writes: the one before may have written last what has not arrived here yet. */
+static const enum api_kind written_kinds[] = { KIND_POD, KIND_PV, KIND_PVC, KIND_RESOURCE_CLAIM };
+
+static void lead(void *context)
+{
+    struct core *core = context;
+    for (size_t i = 0; i < ARRAY_SIZE(written_kinds); i++)
+        reflectors_relist(core->reflectors, written_kinds[i]);
+    core_call(core, now_leads, core); /* behind the letters that say what is in doubt */
+}
+
+void core_lead(struct core *core)
+{
+    core_call(core, lead, core);
+}
+
+/* ---- another configuration ---- */
+struct change {
+    struct core *core;
+    struct engine_setup setup;
+    void (*done)(void *user, int result, const struct error *err);
+    void *user;
+};
+
+static bool has_new_name(const struct engine *engine, const struct scheduler_config *config)
+{
+    list_for(&config->profiles, profile)
+        if (profile_number(engine->profiles, engine->profiles_len, profile->scheduler_name) ==
+            engine->profiles_len)
+            return true;
+    return false;
+}
+
+static void reconfigure(void *context)
+{
+    struct change *change = context;
+    struct core *core = change->core;
+    struct error err;
+    struct engine_setup setup = lend(core, &change->setup);
+    bool newcomers = has_new_name(&core->engine, setup.config);
+    int64_t now_ns = core_now(core);
+    int r = engine_reconfigure(&core->engine, &setup, now_ns, &err);
+    if (r == 0) {
+        journal_config(core->options.journal, setup.config, now_ns);
+        core->setup = change->setup;
+        reflectors_keep_whole(core->reflectors, extenders_whole_kinds(setup.config));
+        if (newcomers) /* pods of other schedulers were not kept */
+            reflectors_relist(core->reflectors, KIND_POD);
+    } else {
+        take_back(core, setup.owner);
+    }
+    change->done(change->user, r, r < 0 ? &err : NULL);
+    free(change);
+}
+
+void core_reconfigure(struct core *core, const struct engine_setup *setup,
+                      void (*done)(void *user, int result, const struct error *err), void *user)
+{
+    struct change *change = xcalloc(1, sizeof(*change));
+    *change = (struct change){ core, *setup, done, user };
+    struct letter *letter = letter_new(LETTER_CALL);
+    letter->call = reconfigure;
+    letter->drop = free; /* the core may end before it comes to this */
+    letter->context = change;
+    inbox_post(core->options.inbox, letter);
+}
+
+bool core_ready(const struct core *core)
+{
+    return atomic_load(&core->ready);
+}
+
+struct engine *core_engine(struct core *core)
+{
+    return &core->engine;
+}

@@ -1,0 +1,89 @@
+/* lease.h: leader election: of all schedulers that share a Lease, one leads.
+ *
+ *     lease_start() ─▶ acquiring ──on_started──▶ leading ──on_lost──▶ over
+ *                        every 2 s to 4.4 s       every 2 s
+ *
+ * Speaks with the others as client-go does, through a coordination.k8s.io/v1 Lease and with the same times:
+ * who holds it renews it; who sees it unchanged for its duration, by the own clock, takes it over. Fields
+ * that others put there stay.
+ *
+ * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last
+ * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
+ * wait for lease_duration, in whole seconds, after they saw that renewal; what is between the two times is what a
+ * write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing between. */
+#ifndef LIVE_LEASE_H
+#define LIVE_LEASE_H
+
+#include "client/api.h"
+#include "framework/effects.h"
+
+struct leader_lease;
+
+/* What came of a request. */
+struct lease_answer {
+    enum http_outcome outcome;
+    int status;
+    struct strbuf body;
+    struct error error; /* when nothing came */
+};
+
+/* The world as a lease sees it; for tests. */
+struct lease_world {
+    int64_t (*now_ns)(void *user);  /* never goes back */
+    int64_t (*wall_us)(void *user); /* since 1970 */
+    double (*random)(void *user);   /* in [0, 1) */
+    /* Sends a request and waits for its answer, for timeout_ms at most. */
+    void (*exchange)(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
+                     struct lease_answer *ret);
+    void *user;
+};
+
+/* Callbacks come on the lease's own thread; any may be NULL. Texts are copied. */
+struct lease_options {
+    struct api *api; /* lives longer than the lease */
+    struct str namespace, name, identity;
+    int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
+    void (*on_started)(void *user);
+    /* It leads no longer, and lease_valid() is false; not after lease_release(). It does not try again by
+     * itself. */
+    void (*on_lost)(void *user);
+    void (*on_new_leader)(void *user, struct str identity);
+    /* The leader could not simply renew, and reads the Lease first. */
+    void (*on_slow_path)(void *user);
+    /* An event of type Normal and reason LeaderElection about the Lease: "X became leader". */
+    void (*on_event)(void *user, const struct event_subject *lease, struct str note);
+    void *user;
+    const struct lease_world *world; /* NULL: the API server and the clocks of this machine */
+};
+
+/* -EINVAL: the times do not fit together. */
+int lease_new(const struct lease_options *options, struct leader_lease **ret, struct error *err);
+/* Ends the thread, if there is one, and leaves the Lease as it is. NULL is fine. */
+void lease_free(struct leader_lease *lease);
+
+/* From now on, on a thread of its own. */
+int lease_start(struct leader_lease *lease, struct error *err);
+/* No write may leave any more: lease_valid() is false from now on, whatever comes. The Lease is renewed all the
+ * same, so that nobody follows before what was sent has been answered. From any thread. */
+void lease_renounce(struct leader_lease *lease);
+/* Gives up leading or trying to. lease_valid() is false when this begins, and the Lease is free for others
+ * when it returns, unless the server cannot be reached within renew_deadline. Writes that were sent before
+ * should have been answered. Not from a callback. */
+void lease_release(struct leader_lease *lease);
+
+/* May a write leave at this moment? From any thread, without a lock. */
+bool lease_valid(const struct leader_lease *lease);
+/* The calling thread is the one that writes. Should it be stopped between the question above and the write, until
+ * others may lead, then the process ends before the write, with status 1 (lease_guard.h). `at_risk` says whether writes
+ * are on their way, and may only do what a handler of signals may. The first call counts. */
+void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user);
+/* For a health check: -ETIMEDOUT when it believes to lead and the Lease ended more than tolerated_ms ago. */
+int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err);
+
+/* One attempt; what the thread does each time. Returns when the next one is due, INT64_MAX: never. */
+int64_t lease_step(struct leader_lease *lease);
+
+/* "hostname_uuid": unique for this process. */
+void lease_identity(struct strbuf *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* lease_world.h: the world of a lease that is not a test: the API server, and the clocks of this machine. */
+#ifndef LIVE_LEASE_WORLD_H
+#define LIVE_LEASE_WORLD_H
+
+#include "live/lease.h"
+
+struct api_world;
+
+struct api_world *api_world_new(struct api *api);
+/* When no exchange is under way. NULL is fine. */
+void api_world_free(struct api_world *world);
+const struct lease_world *api_world_get(struct api_world *world);
+/* While true, exchanges end at once, as lost: one that is under way, and those to come. From any thread. */
+void api_world_interrupt(struct api_world *world, bool interrupted);
+
+#endif

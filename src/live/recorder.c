@@ -1,0 +1,632 @@
+/* recorder.c: which events are written when; see recorder.h.
+ *
+ *     IDLE ──new, repeated, due──▶ WAITING ──a place is free──▶ SENT ──answered──▶ IDLE, or forgotten
+ *                                                                │ ▲
+ *                                                                └─┘ tried again, later
+ *
+ * One lock guards everything. It is not held while a request is handed to the API client, whose callbacks take it. A
+ * series that is SENT is not freed: the request's callback points to it.
+ *
+ * Who is IDLE has no texts. A repetition brings them along, for the case that the event is gone and is to be created
+ * again; what is written without one (every half hour, at the end) can only be patched: if it is gone then, the next
+ * repetition creates it. */
+#include "live/recorder.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "client/rate.h"
+#include "client/rest.h"
+#include "live/series.h"
+
+#define NANO INT64_C(1000000000)
+#define FINISH_NS (6 * 60 * NANO)
+#define REFRESH_NS (30 * 60 * NANO)
+
+enum { TRIES_MAX = 12, TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 << 20 };
+
+/* Which API has the events? */
+enum group { GROUP_UNKNOWN, GROUP_ASKED, GROUP_EVENTS, GROUP_CORE };
+
+struct recorder {
+    struct recorder_options options;
+    char hostname[256];
+    pthread_mutex_t lock;
+    enum group group;
+    uint64_t seeds[2];
+    struct series **buckets; /* by key; as many as records at most */
+    size_t bucket_mask;
+    struct series *oldest, *newest; /* by when they were seen last */
+    struct series *first_waiting, *last_waiting;
+    uint32_t in_flight;
+    struct rate rate;
+    struct rng rng;
+    int64_t finish_at_ns, refresh_at_ns; /* steady */
+    int64_t last_name_ns;
+    struct recorder_stats stats;
+};
+
+static void pump(struct recorder *recorder);
+
+/* ---- the list of all ---- */
+static void list_append(struct recorder *recorder, struct series *series)
+{
+    series->next = NULL;
+    series->prev = recorder->newest;
+    *(recorder->newest ? &recorder->newest->next : &recorder->oldest) = series;
+    recorder->newest = series;
+}
+
+static void list_remove(struct recorder *recorder, struct series *series)
+{
+    *(series->prev ? &series->prev->next : &recorder->oldest) = series->next;
+    *(series->next ? &series->next->prev : &recorder->newest) = series->prev;
+}
+
+/* The link that leads to the one with the key, or the last one of the bucket. */
+static struct series **find(struct recorder *recorder, struct series_key key)
+{
+    struct series **link = &recorder->buckets[key.halves[0] & recorder->bucket_mask];
+    while (*link && !series_key_eq((*link)->key, key))
+        link = &(*link)->next_in_bucket;
+    return link;
+}
+
+static void remember(struct recorder *recorder, struct series *series)
+{
+    series->recorder = recorder;
+    list_append(recorder, series);
+    *find(recorder, series->key) = series;
+    recorder->stats.series++;
+    recorder->stats.bytes += series_bytes(series);
+}
+
+static void forget(struct recorder *recorder, struct series *series)
+{
+    list_remove(recorder, series);
+    *find(recorder, series->key) = series->next_in_bucket;
+    recorder->stats.series--;
+    recorder->stats.bytes -= series_bytes(series);
+    series_free(series);
+}
+
+static void drop_texts(struct recorder *recorder, struct series *series)
+{
+    recorder->stats.bytes -= series->texts_bytes;
+    series_drop_texts(series);
+}
+
+static void set_texts(struct recorder *recorder, struct series *series, struct str parts, struct str note)
+{
+    recorder->stats.bytes -= series->texts_bytes;
+    series_set_texts(series, parts, note);
+    recorder->stats.bytes += series->texts_bytes;
+}
+
+/* The one that was seen longest ago and is not about to be written. */
+static void make_room(struct recorder *recorder)
+{
+    struct series *series = recorder->oldest;
+    while (series && series->state != SERIES_IDLE)
+        series = series->next;
+    if (!series)
+        return;
+    recorder->stats.forgotten++;
+    forget(recorder, series);
+}
+
+/* ---- those that wait ---- */
+static void wait_in_line(struct recorder *recorder, struct series *series)
+{
+    series->state = SERIES_WAITING;
+    series->next_waiting = NULL;
+    *(recorder->first_waiting ? &recorder->last_waiting->next_waiting : &recorder->first_waiting) = series;
+    recorder->last_waiting = series;
+    recorder->stats.waiting++;
+}
+
+static void wait_in_front(struct recorder *recorder, struct series *series)
+{
+    series->state = SERIES_WAITING;
+    series->next_waiting = recorder->first_waiting;
+    if (!recorder->first_waiting)
+        recorder->last_waiting = series;
+    recorder->first_waiting = series;
+    recorder->stats.waiting++;
+}
+
+static struct series *take_waiting(struct recorder *recorder)
+{
+    struct series *series = recorder->first_waiting;
+    if (!series)
+        return NULL;
+    recorder->first_waiting = series->next_waiting;
+    recorder->stats.waiting--;
+    return series;
+}
+
+static void want_written(struct recorder *recorder, struct series *series)
+{
+    if (series->state == SERIES_SENT)
+        series->again = true;
+    else if (series->state == SERIES_IDLE)
+        wait_in_line(recorder, series);
+}
+
+/* ---- answers ---- */
+static void log_problem(const char *message, const struct series *series, struct str sentence)
+{
+    struct error err;
+    error_set(&err, 0, STR_FMT, STR_ARG(sentence));
+    log_error(&err, message, log_ref("event", series_namespace(series), series_name(series)),
+              log_str("reason", series_reason(series)));
+}
+
+/* What becomes of an event that the server answered to, unless the answer is to try again. */
+static int64_t take_refusal(struct recorder *recorder, struct series *series,
+                            const struct http_response *response)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct api_status status = { 0 };
+    rest_status(response, &arena, &status);
+    struct str sentence = rest_sentence(response, &status, &arena);
+    int code = response->status;
+    if (code == 404 && series->patched) {
+        /* It is gone by now: a new one begins with the count that was reached. */
+        series->exists = false;
+        series->renew = !series->texts;
+        return series->texts ? 0 : -1;
+    }
+    if (code == 409 && !series->patched) {
+        /* An earlier attempt went through although no answer came. */
+        series->exists = true;
+        if (series_is_repeated(series))
+            return 0;
+        log_info(5, "Server rejected event (will not retry!)",
+                 log_ref("event", series_namespace(series), series_name(series)), log_str("err", sentence));
+        return -1;
+    }
+    bool asks_for_patience = code == 429 || code >= 500;
+    if (asks_for_patience && rest_patience_ms(response, &status) > 0)
+        return rest_patience_ms(response, &status);
+    recorder->stats.refused++;
+    log_problem("Server rejected event (will not retry!)", series, sentence);
+    return -1;
+}
+
+/* The lengths vary so that many clients do not come back at the same moment. */
+static int64_t retry_delay_ms(struct recorder *recorder)
+{
+    int64_t ms = recorder->options.retry_ms;
+    return ms + (int64_t)rng_below(&recorder->rng, (uint64_t)ms / 4 + 1);
+}
+
+/* In how many milliseconds to try it again; negative: it is over. */
+static int64_t next_try_ms(struct recorder *recorder, struct series *series,
+                           const struct http_response *response)
+{
+    if (rest_is_yes(response)) {
+        series->exists = true;
+        recorder->stats.written++;
+        return -1;
+    }
+    if (response->failure == HTTP_FAILURE_CANCELLED)
+        return -1;
+    int64_t delay_ms;
+    if (response->outcome == HTTP_ANSWERED) {
+        delay_ms = take_refusal(recorder, series, response);
+    } else {
+        log_problem("Unable to write event (may retry after sleeping)", series,
+                    str_from(response->error.text));
+        delay_ms = retry_delay_ms(recorder);
+    }
+    if (delay_ms < 0 || ++series->tries < TRIES_MAX)
+        return delay_ms;
+    recorder->stats.given_up++;
+    log_problem("Unable to write event (retry limit exceeded!)", series, str_from(response->error.text));
+    return -1;
+}
+
+/* ---- sending ---- */
+static void on_written(void *user, struct http_response *response);
+static const struct http_callbacks written_callbacks = { .on_done = on_written };
+
+/* With the lock, and without it while the request is handed over. On failure the series is still SENT. */
+static int dispatch(struct recorder *recorder, struct series *series, int64_t delay_ms, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
+    bool core = series->legacy || recorder->group == GROUP_CORE;
+    bool patch = series->exists && series_is_repeated(series);
+    series->patched = patch;
+    series_put_path(&path, series, core, patch);
+    series_put_body(&body, series, core, patch);
+    int64_t wait_ns = rate_reserve(&recorder->rate, recorder->options.steady_ns(recorder->options.clock));
+    if (wait_ns == RATE_FOREVER)
+        return error_set(err, -EINVAL, "the rate lets nothing through");
+    const struct api_request request = {
+        .method = patch ? "PATCH" : "POST",
+        .path = strbuf_slice(&path),
+        .content_type = patch  ? REST_STRATEGIC_MERGE_PATCH
+                        : core ? API_JSON
+                               : API_PROTOBUF,
+        .accept = REST_ACCEPT,
+        .body = strbuf_slice(&body),
+        .unlimited = true,
+        .fenced = !series->legacy,
+        .timeout_ms = TIMEOUT_MS,
+        .delay_ms = MAX(delay_ms, wait_ns / 1000000),
+        .body_bytes_max = ANSWER_BYTES_MAX,
+        .callbacks = &written_callbacks,
+        .user = series,
+    };
+    pthread_mutex_unlock(&recorder->lock);
+    int r = api_send(recorder->options.api, &request, NULL, err);
+    pthread_mutex_lock(&recorder->lock);
+    return r;
+}
+
+/* No request is under way for it any more. */
+static void settle(struct recorder *recorder, struct series *series)
+{
+    recorder->in_flight--;
+    series->state = SERIES_IDLE;
+    series->tries = 0;
+    bool again = series->again && series_is_writable(series);
+    series->again = false;
+    if (again)
+        wait_in_line(recorder, series);
+    else if (series->ending)
+        forget(recorder, series);
+    else
+        drop_texts(recorder, series);
+}
+
+/* The API client took no more: it waits in front, unless it cannot be sent at all. True: others may have more luck. */
+static bool take_back(struct recorder *recorder, struct series *series, int code, const struct error *err)
+{
+    if (code == -EINVAL) {
+        recorder->stats.refused++;
+        log_problem("Unable to construct event (will not retry!)", series, str_from(err->text));
+        settle(recorder, series);
+        return true;
+    }
+    recorder->in_flight--;
+    series->again = false;
+    wait_in_front(recorder, series);
+    return false;
+}
+
+static void on_written(void *user, struct http_response *response)
+{
+    struct series *series = user;
+    struct recorder *recorder = series->recorder;
+    struct error err = { 0 };
+    bool go_on = true;
+    pthread_mutex_lock(&recorder->lock);
+    int64_t delay_ms = next_try_ms(recorder, series, response);
+    int r = delay_ms < 0 ? 0 : dispatch(recorder, series, delay_ms, &err);
+    if (delay_ms < 0)
+        settle(recorder, series);
+    else if (r < 0)
+        go_on = take_back(recorder, series, r, &err);
+    pthread_mutex_unlock(&recorder->lock);
+    if (go_on)
+        pump(recorder);
+}
+
+/* ---- which group? ---- */
+static int ask_group(struct recorder *recorder, int64_t delay_ms);
+
+static void on_group(void *user, struct http_response *response)
+{
+    struct recorder *recorder = user;
+    bool answered = response->outcome == HTTP_ANSWERED && response->status != 401 &&
+                    response->status != 408 && response->status != 429 && response->status < 500;
+    bool over = response->failure == HTTP_FAILURE_CANCELLED;
+    pthread_mutex_lock(&recorder->lock);
+    if (answered)
+        recorder->group = rest_is_yes(response) ? GROUP_EVENTS : GROUP_CORE;
+    else if (over)
+        recorder->group = GROUP_UNKNOWN;
+    int64_t delay_ms = retry_delay_ms(recorder);
+    pthread_mutex_unlock(&recorder->lock);
+    if (answered)
+        pump(recorder);
+    else if (!over)
+        ask_group(recorder, delay_ms);
+}
+
+/* Without the lock, by whoever set GROUP_ASKED. */
+static int ask_group(struct recorder *recorder, int64_t delay_ms)
+{
+    static const struct http_callbacks callbacks = { .on_done = on_group };
+    const struct api_request request = {
+        .method = "GET",
+        .path = STR("/apis/events.k8s.io/v1"),
+        .accept = API_JSON,
+        .unlimited = true,
+        .timeout_ms = TIMEOUT_MS,
+        .delay_ms = delay_ms,
+        .body_bytes_max = ANSWER_BYTES_MAX,
+        .callbacks = &callbacks,
+        .user = recorder,
+    };
+    int r = api_send(recorder->options.api, &request, NULL, NULL);
+    if (r < 0) {
+        pthread_mutex_lock(&recorder->lock);
+        recorder->group = GROUP_UNKNOWN;
+        pthread_mutex_unlock(&recorder->lock);
+    }
+    return r;
+}
+
+/* Sends what may be sent. Without the lock. */
+static void pump(struct recorder *recorder)
+{
+    struct error err = { 0 };
+    bool go_on = true, ask = false;
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder->group == GROUP_UNKNOWN && recorder->first_waiting) {
+        recorder->group = GROUP_ASKED;
+        ask = true;
+    }
+    while (go_on && recorder->group >= GROUP_EVENTS &&
+           recorder->in_flight < recorder->options.in_flight_max) {
+        struct series *series = take_waiting(recorder);
+        if (!series)
+            break;
+        series->state = SERIES_SENT;
+        recorder->in_flight++;
+        int r = dispatch(recorder, series, 0, &err);
+        if (r < 0)
+            go_on = take_back(recorder, series, r, &err);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+    if (ask)
+        ask_group(recorder, 0);
+}
+
+/* ---- what comes in ---- */
+static void finish_series(struct recorder *recorder, int64_t wall_ns)
+{
+    for (struct series *series = recorder->oldest, *next; series; series = next) {
+        next = series->next;
+        if (series->last_ns >= wall_ns - FINISH_NS)
+            continue;
+        if (series_is_repeated(series) && series_is_writable(series)) {
+            series->ending = true;
+            want_written(recorder, series);
+        } else if (series->state == SERIES_IDLE) {
+            forget(recorder, series);
+        }
+    }
+}
+
+static void refresh_series(struct recorder *recorder)
+{
+    for (struct series *series = recorder->oldest; series; series = series->next) {
+        if (!series_is_repeated(series))
+            continue;
+        if (series_is_writable(series))
+            want_written(recorder, series);
+        else
+            series->renew = true;
+    }
+}
+
+static void do_what_is_due(struct recorder *recorder, int64_t wall_ns)
+{
+    int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
+    if (now_ns >= recorder->refresh_at_ns) {
+        recorder->refresh_at_ns = now_ns + REFRESH_NS;
+        refresh_series(recorder);
+    }
+    if (now_ns >= recorder->finish_at_ns) {
+        recorder->finish_at_ns = now_ns + FINISH_NS;
+        finish_series(recorder, wall_ns);
+    }
+}
+
+int64_t recorder_tick(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    do_what_is_due(recorder, recorder->options.wall_ns(recorder->options.clock));
+    int64_t at_ns = MIN(recorder->refresh_at_ns, recorder->finish_at_ns);
+    /* Nobody will call back for those that the API client did not take. */
+    if (recorder->first_waiting && !recorder->in_flight)
+        at_ns = MIN(at_ns, recorder->options.steady_ns(recorder->options.clock) +
+                               recorder->options.retry_ms * (NANO / 1000));
+    pthread_mutex_unlock(&recorder->lock);
+    pump(recorder);
+    return at_ns;
+}
+
+/* An event that comes in: `parts` are those of its key. */
+struct occurrence {
+    const struct recorder_event *event;
+    struct str parts;
+    int64_t wall_ns;
+};
+
+static void repeat(struct recorder *recorder, struct series *series, const struct occurrence *now)
+{
+    bool write = !series_is_repeated(series) || series->renew;
+    series_repeat(series, now->wall_ns);
+    series->ending = false;
+    list_remove(recorder, series);
+    list_append(recorder, series);
+    recorder->stats.repeated++;
+    if (!write)
+        return;
+    series->renew = false;
+    if (!series->texts)
+        set_texts(recorder, series, now->parts, now->event->note);
+    want_written(recorder, series);
+}
+
+static void add(struct recorder *recorder, const struct occurrence *now, struct series_key key)
+{
+    if (recorder->stats.waiting >= recorder->options.queue_max) {
+        recorder->stats.dropped++;
+        return;
+    }
+    if (recorder->stats.series >= recorder->options.series_max)
+        make_room(recorder);
+    /* Two events about one object may come within the same tick of the clock. */
+    recorder->last_name_ns = MAX(now->wall_ns, recorder->last_name_ns + 1);
+    struct series *series = series_new(now->event, key, now->wall_ns, recorder->last_name_ns);
+    remember(recorder, series);
+    set_texts(recorder, series, now->parts, now->event->note);
+    wait_in_line(recorder, series);
+}
+
+/* Legacy events that say something else are no repetition. */
+static struct series_key key_of(const struct recorder *recorder, const struct recorder_event *event,
+                                struct str parts)
+{
+    _cleanup_(strbuf_release) struct strbuf all = { 0 };
+    if (!event->legacy)
+        return series_key(parts, recorder->seeds);
+    strbuf_str(&all, parts);
+    strbuf_str(&all, event->note);
+    return series_key(strbuf_slice(&all), recorder->seeds);
+}
+
+void recorder_event(struct recorder *recorder, const struct recorder_event *event)
+{
+    _cleanup_(strbuf_release) struct strbuf parts = { 0 }, instance = { 0 };
+    if (!str_eq(event->type, STR("Normal")) && !str_eq(event->type, STR("Warning"))) {
+        log_error(NULL, "Unsupported event type", log_str("eventType", event->type));
+        pthread_mutex_lock(&recorder->lock);
+        recorder->stats.refused++;
+        pthread_mutex_unlock(&recorder->lock);
+        return;
+    }
+    strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
+    series_put_parts(&parts, event, strbuf_slice(&instance));
+    struct series_key key = key_of(recorder, event, strbuf_slice(&parts));
+    const struct occurrence now = { event, strbuf_slice(&parts),
+                                    recorder->options.wall_ns(recorder->options.clock) };
+    pthread_mutex_lock(&recorder->lock);
+    do_what_is_due(recorder, now.wall_ns);
+    struct series *series = *find(recorder, key);
+    if (series)
+        repeat(recorder, series, &now);
+    else
+        add(recorder, &now, key);
+    pthread_mutex_unlock(&recorder->lock);
+    pump(recorder);
+}
+
+static struct object_ref ref_to_pod(struct event_subject pod)
+{
+    return (struct object_ref){
+        .kind = STR("Pod"),
+        .api_version = STR("v1"),
+        .namespace = pod.namespace,
+        .name = pod.name,
+        .uid = pod.uid,
+        .resource_version = pod.resource_version,
+    };
+}
+
+void recorder_effect(struct recorder *recorder, const struct effect *effect)
+{
+    const struct event_subject pod = { effect->namespace, effect->name, effect->uid,
+                                       effect->resource_version };
+    struct recorder_event event = {
+        .regarding = ref_to_pod(pod),
+        .type = effect->event.type,
+        .reason = effect->event.reason,
+        .action = effect->event.action,
+        .note = effect->event.note,
+        .controller = effect->event.scheduler_name,
+    };
+    if (effect->event.related.name.len)
+        event.related = ref_to_pod(effect->event.related);
+    recorder_event(recorder, &event);
+}
+
+struct recorder_stats recorder_stats(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    struct recorder_stats stats = recorder->stats;
+    stats.in_flight = recorder->in_flight;
+    pthread_mutex_unlock(&recorder->lock);
+    return stats;
+}
+
+/* ---- life ---- */
+static int64_t system_wall_ns(void *clock _unused_)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * NANO + now.tv_nsec;
+}
+
+static int64_t system_steady_ns(void *clock _unused_)
+{
+    return http_now_ns();
+}
+
+static void set_defaults(struct recorder_options *options)
+{
+    options->queue_max = options->queue_max ? options->queue_max : 20000;
+    options->series_max = options->series_max ? options->series_max : 65536;
+    options->in_flight_max = options->in_flight_max ? options->in_flight_max : 16;
+    options->retry_ms = options->retry_ms ? options->retry_ms : 10000;
+    options->wall_ns = options->wall_ns ? options->wall_ns : system_wall_ns;
+    options->steady_ns = options->steady_ns ? options->steady_ns : system_steady_ns;
+}
+
+static void make_table(struct recorder *recorder)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = (uint64_t)system_wall_ns(NULL);
+    rng_seed(&recorder->rng, seed);
+    for (size_t i = 0; i < ARRAY_SIZE(recorder->seeds); i++)
+        recorder->seeds[i] = rng_next(&recorder->rng);
+    size_t count = 1;
+    while (count < recorder->options.series_max)
+        count *= 2;
+    recorder->buckets = xcalloc(count, sizeof(*recorder->buckets));
+    recorder->bucket_mask = count - 1;
+}
+
+struct recorder *recorder_new(const struct recorder_options *options)
+{
+    struct recorder *recorder = xcalloc(1, sizeof(*recorder));
+    recorder->options = *options;
+    set_defaults(&recorder->options);
+    if (options->hostname)
+        snprintf(recorder->hostname, sizeof(recorder->hostname), "%s", options->hostname);
+    else if (gethostname(recorder->hostname, sizeof(recorder->hostname) - 1) < 0)
+        recorder->hostname[0] = '\0';
+    make_table(recorder);
+    rate_init(&recorder->rate, options->qps, options->burst);
+    pthread_mutex_init(&recorder->lock, NULL);
+    int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
+    recorder->finish_at_ns = now_ns + FINISH_NS;
+    recorder->refresh_at_ns = now_ns + REFRESH_NS;
+    return recorder;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+    if (!recorder)
+        return;
+    for (struct series *series = recorder->oldest, *next; series; series = next) {
+        next = series->next;
+        series_free(series);
+    }
+    free(recorder->buckets);
+    rate_release(&recorder->rate);
+    pthread_mutex_destroy(&recorder->lock);
+    free(recorder);
+}

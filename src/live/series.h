@@ -1,0 +1,80 @@
+/* series.h: one event of the recorder, by what others are found to be of its kind, and the two requests that write it.
+ *
+ *     record: times, count, namespace and name ──▶ patch         as long as it is remembered, in one piece of memory
+ *     texts: whom it is about, why, the note   ──▶ creation      only until the server has it
+ *
+ * A record keeps a hash of its key, not the key: with random seeds and 128 bits, no two kinds have the same one. */
+#ifndef LIVE_SERIES_H
+#define LIVE_SERIES_H
+
+#include "live/recorder.h"
+
+enum series_state { SERIES_IDLE, SERIES_WAITING, SERIES_SENT };
+
+struct series_key {
+    uint64_t halves[2];
+};
+
+struct series {
+    struct series_key key;
+    int64_t first_ns, last_ns; /* when it was seen, since 1970 */
+    char *texts;               /* NULL: it can be patched, not created */
+
+    /* The recorder's. */
+    struct recorder *recorder;
+    struct series *next, *prev; /* of all, oldest first */
+    struct series *next_waiting;
+    struct series *next_in_bucket;
+    uint32_t texts_bytes;
+
+    uint32_t namespace_len;
+    int32_t count; /* how often it was seen */
+    uint8_t name_len;
+    uint8_t tries;
+    uint8_t state; /* enum series_state */
+    bool legacy : 1;
+    bool exists : 1;  /* as far as is known: patch it, do not create it */
+    bool again : 1;   /* to be written once more, when what is under way is answered */
+    bool ending : 1;  /* forget it when it has been written */
+    bool patched : 1; /* the request under way is a patch */
+    bool renew : 1;   /* the server does not have it: the next one of its kind is created */
+    char names[];     /* the namespace, then the name */
+};
+
+/* Appends what two events of one kind have in common. */
+void series_put_parts(struct strbuf *out, const struct recorder_event *event, struct str instance);
+struct series_key series_key(struct str parts, const uint64_t seeds[2]);
+static inline bool series_key_eq(struct series_key a, struct series_key b)
+{
+    return a.halves[0] == b.halves[0] && a.halves[1] == b.halves[1];
+}
+
+/* Seen once, at this time. `name_ns` makes its name one of its own. It has no texts yet. */
+struct series *series_new(const struct recorder_event *event, struct series_key key, int64_t wall_ns,
+                          int64_t name_ns);
+void series_free(struct series *series);
+/* What it is created with: `parts` are those of the key. */
+void series_set_texts(struct series *series, struct str parts, struct str note);
+void series_drop_texts(struct series *series);
+/* Seen again. */
+void series_repeat(struct series *series, int64_t wall_ns);
+static inline bool series_is_repeated(const struct series *series)
+{
+    return series->count > 1;
+}
+/* Is all there that a request needs? */
+static inline bool series_is_writable(const struct series *series)
+{
+    return series->exists || series->texts;
+}
+struct str series_namespace(const struct series *series);
+struct str series_name(const struct series *series);
+/* Empty without texts. */
+struct str series_reason(const struct series *series);
+size_t series_bytes(const struct series *series);
+
+/* `core`: as an event of the core group. Not a patch: it has texts. */
+void series_put_path(struct strbuf *out, const struct series *series, bool core, bool patch);
+void series_put_body(struct strbuf *out, const struct series *series, bool core, bool patch);
+
+#endif

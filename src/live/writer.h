@@ -1,0 +1,51 @@
+/* writer.h: effects, sent to the API server one request each, and the answers on their way back.
+ *
+ *     engine ──writer_emit(effect)──▶ api_send() ──▶ API server
+ *        ▲                                               │
+ *        └──── inbox ◀── letter(ticket, answer) ◀────────┘          events go to the recorder and have no answer
+ *
+ * One attempt per effect: the engine asks again itself. What the server says is sorted by what is true afterwards:
+ *
+ *     2xx                                              DONE
+ *     404 that names the object or its namespace       GONE
+ *     409, 422 because of the uid                      GONE: another object has the name now
+ *     409 otherwise                                    CONFLICT
+ *     401, 429, no connection, too many waiting        UNSENT
+ *     other 4xx                                        REFUSED
+ *     5xx, 408, any other answer or none               UNKNOWN: a maybe is never called a no
+ *
+ * A 404 of whoever does not know the path, such as a proxy, says nothing about the object and is UNKNOWN as well. */
+#ifndef LIVE_WRITER_H
+#define LIVE_WRITER_H
+
+#include "client/api.h"
+#include "framework/effects.h"
+#include "live/recorder.h"
+#include "sync/inbox.h"
+
+struct writer;
+
+/* All of them live longer than the writer; zero takes the default in brackets. */
+struct writer_options {
+    struct api *api;
+    struct inbox *inbox;
+    struct recorder *recorder; /* NULL: events are dropped */
+    int64_t timeout_ms;        /* until an answer counts as lost [10000] */
+};
+
+struct writer *writer_new(const struct writer_options *options);
+/* After api_free(): until then answers may come. NULL is fine. */
+void writer_free(struct writer *writer);
+
+/* An effect_emit. Copies all it needs. With a ticket there will be exactly one letter, never before this returns on
+ * the thread that takes letters. */
+void writer_emit(void *writer, const struct effect *effect);
+
+/* How many requests for a kind of effect ended with a code of HTTP; 0: without one. From any thread. */
+uint64_t writer_count(const struct writer *writer, enum effect_kind kind, int code);
+/* How many were answered so. */
+uint64_t writer_answers(const struct writer *writer, enum effect_kind kind, enum answer_kind answer);
+/* "POST", "PATCH", ... */
+const char *writer_method(enum effect_kind kind);
+
+#endif

@@ -1,0 +1,33 @@
+/* families.h: which metrics there are (families.def), as a registry that is ready to count.
+ *
+ *     struct metrics *metrics = families_new(&flags, &features, &err);
+ *     struct metric *victims = metric_get(metrics, FAMILY_PREEMPTION_VICTIMS, NULL);
+ *
+ * Facts about the program, its gates and the process fill themselves in. */
+#ifndef OBSERVE_FAMILIES_H
+#define OBSERVE_FAMILIES_H
+
+#include "base/metrics.h"
+#include "config/flags.h"
+
+enum family {
+#define FAMILY(id, ...) FAMILY_##id,
+#include "observe/families.def"
+#undef FAMILY
+    FAMILY_COUNT
+};
+
+/* The table, by enum family; complete after the first families_new(). */
+const struct metric_info *families_table(void);
+
+/* A registry of all of them that shows what the flags ask for. NULL: the manifest of --allow-metric-labels-manifest
+ * cannot be read, and err says why. The flags need not outlive the call. */
+struct metrics *families_new(const struct scheduler_flags *flags, const struct features *features,
+                             struct error *err);
+
+/* process.c: looks up the facts about this process. For metrics_on_write(); the context is the registry. */
+void process_metrics_update(void *metrics);
+/* The start of the process as a family of a page that has not all of them. */
+void process_put_start(struct metrics *metrics, struct strbuf *out);
+
+#endif

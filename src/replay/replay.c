@@ -1,0 +1,515 @@
+/* replay.c: the engine again, with the recorded inputs; see replay.h. */
+#include "replay/replay.h"
+
+#include <stdlib.h>
+
+#include "api/fields.h"
+#include "api/protobuf.h"
+#include "engine/plugin_mail.h"
+#include "framework/blocking_work.h"
+#include "plugins/registry.h"
+#include "replay/replayed_extender.h"
+
+enum { ENTRIES_BETWEEN_PROGRESS = 1024 };
+
+/* ---- the beginning ---- */
+
+static int read_features(struct replay *replay, struct str body, struct error *err)
+{
+    struct protobuf_reader reader = protobuf_reader(body);
+    struct protobuf_field field;
+    features_default(&replay->features);
+    while (protobuf_next(&reader, &field) > 0) {
+        ptrdiff_t equals = field.wire == WIRE_BYTES ? str_find(field.bytes, '=') : -1;
+        if (field.tag != HEAD_FEATURE || equals < 0)
+            continue;
+        int gate = feature_find(str_slice(field.bytes, 0, (size_t)equals));
+        bool on = str_ends_with(field.bytes, STR("=true"));
+        if (gate >= 0)
+            replay->features.enabled[gate] = on;
+        else if (on)
+            return error_set(err, -ENOTSUP,
+                             "it was recorded with the feature gate " STR_FMT ", which is not known here",
+                             STR_ARG(str_slice(field.bytes, 0, (size_t)equals)));
+    }
+    return 0;
+}
+
+/* A plugin that came from a shared object when it was recorded is not here unless it is loaded again. */
+static int without_plugin(struct error *err, int r)
+{
+    struct error before = *err;
+    char *end = strstr(before.text, "\" does not exist");
+    if (!end)
+        return r;
+    *end = '\0';
+    const char *name = strrchr(before.text, '"');
+    return error_set(
+        err, r,
+        "the recorded configuration enables the plugin \"%s\", which is not built in: --plugin must "
+        "name the shared object that it came from",
+        name ? name + 1 : "");
+}
+
+static int read_config(struct replay *replay, struct str recorded, struct scheduler_config *ret,
+                       struct error *err)
+{
+    struct plugin_catalog catalog = registry_catalog(replay->options.registry, &replay->arena);
+    const struct config_env env = { .catalog = &catalog, .features = &replay->features };
+    if (replay->options.config)
+        return config_load(replay->options.config, &env, &replay->arena, ret, &replay->warnings, err);
+    char *text = xcalloc(1, recorded.len + YYJSON_PADDING_SIZE);
+    if (recorded.len)
+        memcpy(text, recorded.ptr, recorded.len);
+    int r = config_load_text("the recorded configuration", text, recorded.len, &env, &replay->arena, ret,
+                             &replay->warnings, err);
+    return r < 0 ? without_plugin(err, r) : 0;
+}
+
+/* Another configuration decides without its extenders: there is nobody to ask. */
+static int make_extenders(struct replay *replay, struct replay_setup *setup, struct error *err)
+{
+    if (replay->options.config) {
+        if (setup->config.extenders.len)
+            *vec_push(&replay->warnings.list) = STR("extenders are not asked in a replay; they are left out");
+        return 0;
+    }
+    int r =
+        http_extenders_new(&(struct http_extenders_options){ .config = &setup->config }, &setup->http, err);
+    if (r == 0)
+        setup->extenders = replayed_extenders_new(http_extenders_table(setup->http));
+    return r;
+}
+
+static void setup_free(struct replay_setup *setup)
+{
+    replayed_extenders_free(setup->extenders);
+    http_extenders_free(setup->http);
+    config_release(&setup->config);
+    free(setup);
+}
+
+static struct replay_setup *setup_new(struct replay *replay, struct str recorded, struct error *err)
+{
+    struct replay_setup *setup = xcalloc(1, sizeof(*setup));
+    if (read_config(replay, recorded, &setup->config, err) < 0) {
+        free(setup);
+        return NULL;
+    }
+    if (make_extenders(replay, setup, err) < 0) {
+        setup_free(setup);
+        return NULL;
+    }
+    *vec_push(&replay->setups) = setup;
+    return setup;
+}
+
+static struct replay_setup *present(const struct replay *replay)
+{
+    return replay->setups.items[replay->setups.len - 1];
+}
+
+/* ---- the host ---- */
+
+static void emit_nothing(void *context, const struct effect *effect)
+{
+    (void)context;
+    (void)effect; /* what came of it is in the recording */
+}
+
+/* What came of it as well. */
+static void keep_work(void *context, struct cycle_work *work)
+{
+    idmap_put(&((struct replay *)context)->works, work_number(work), work);
+}
+
+static int make_engine(struct replay *replay, const struct entry_fields *head, int64_t now_ns,
+                       struct error *err)
+{
+    const struct replay_setup *setup = present(replay);
+    const uint64_t *numbers = head->numbers;
+    struct engine_options options = {
+        .config = &setup->config,
+        .registry = replay->options.registry,
+        .seed = replay->seed,
+        .now_ns = now_ns,
+        .slowest = PATH_INDEX,
+        .extenders = replayed_extenders_table(setup->extenders),
+        .unschedulable_max_ns = (int64_t)MIN(numbers[HEAD_UNSCHEDULABLE_MAX_NS], RECORDING_TIME_MAX_NS / 2),
+        .last_ticket = numbers[HEAD_LAST_TICKET],
+        .host = { .emit = emit_nothing, .takes_work = keep_work, .replays = true, .context = replay },
+    };
+    if (numbers[HEAD_PERCENTAGE])
+        options.percentage =
+            (struct opt_int32){ .set = true, .value = (int32_t)MIN(numbers[HEAD_PERCENTAGE] - 1, 100) };
+    if (replay->versus)
+        options.host = (struct engine_host){ .emit = versus_emit,
+                                             .takes_work = versus_take_work,
+                                             .context = replay->versus };
+    options.host.bindings_max = (uint32_t)MIN(numbers[HEAD_BINDINGS_MAX], UINT32_MAX);
+    cluster_init(&replay->cluster);
+    int r = engine_init(&replay->engine, &replay->cluster, &options, err);
+    if (r < 0) {
+        engine_release(&replay->engine);
+        cluster_release(&replay->cluster);
+        return r;
+    }
+    mirror_init(&replay->mirror, &replay->engine);
+    replay->engine_ready = true;
+    return 0;
+}
+
+static int begin(struct replay *replay, const struct recording_entry *head, struct error *err)
+{
+    struct entry_fields fields;
+    int r = entry_read(head->body, &fields, err);
+    if (r < 0)
+        return r;
+    replay->version = fields.texts[HEAD_VERSION];
+    replay->seed = fields.numbers[HEAD_SEED];
+    replay->first_ns = head->now_ns;
+    r = read_features(replay, head->body, err);
+    if (r < 0)
+        return r;
+    if (!setup_new(replay, fields.texts[HEAD_CONFIG], err))
+        return -EINVAL;
+    if (replay->options.config)
+        replay->versus = versus_new(replay);
+    return make_engine(replay, &fields, head->now_ns, err);
+}
+
+static int apply_config(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    struct entry_fields fields;
+    int r = entry_read(entry->body, &fields, err);
+    if (r < 0)
+        return r;
+    const struct replay_setup *setup = setup_new(replay, fields.texts[CONFIG_TEXT], err);
+    if (!setup)
+        return -EINVAL;
+    replay->reloads++;
+    return engine_reconfigure(
+        &replay->engine,
+        &(struct engine_setup){ .config = &setup->config,
+                                .registry = replay->options.registry,
+                                .extenders = replayed_extenders_table(setup->extenders) },
+        entry->now_ns, err);
+}
+
+/* ---- mail of plugins ---- */
+
+static int unreadable_mail(struct error *err)
+{
+    return error_set(err, -EBADMSG, "what a plugin said can not be read");
+}
+
+/* Work is over as it was when it was recorded. */
+static int apply_outcome(struct replay *replay, const struct recording_entry *entry,
+                         const struct entry_fields *fields, struct error *err)
+{
+    struct protobuf_reader reader = protobuf_reader(entry->body);
+    struct protobuf_field field;
+    VEC(struct str) reasons = { 0 };
+    struct cycle_work *work = idmap_remove(&replay->works, fields->numbers[HEARD_WORK]);
+    uint64_t code = fields->numbers[HEARD_STATUS] - 1;
+    if (!work)
+        return error_set(err, -EBADMSG, "a plugin is done with work that it did not begin here");
+    while (protobuf_next(&reader, &field) > 0)
+        if (field.tag == HEARD_REASON && field.wire == WIRE_BYTES)
+            *vec_push(&reasons) = field.bytes;
+    struct status status = { .code = code <= STATUS_PENDING ? (enum status_code)code : STATUS_ERROR,
+                             .len = (uint32_t)reasons.len,
+                             .reasons = reasons.items };
+    plugin_mail_replay(&replay->engine, work_conclude(work, status));
+    vec_release(&reasons);
+    return 0;
+}
+
+static int apply_mail(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    struct entry_fields fields;
+    const struct registry *registry = replay->options.registry;
+    int r = entry_read(entry->body, &fields, err);
+    if (r < 0)
+        return r;
+    uint64_t kind = fields.numbers[HEARD_KIND] - 1;
+    if (kind == MAIL_WORK_DONE)
+        return apply_outcome(replay, entry, &fields, err);
+    for (uint32_t i = 0; kind < MAIL_WORK_DONE && i < registry->len; i++)
+        if (str_is(fields.texts[HEARD_PLUGIN], registry->items[i]->name)) {
+            plugin_mail_replay(&replay->engine,
+                               mail_new((enum mail_kind)kind, registry->items[i],
+                                        fields.texts[HEARD_NAMESPACE], fields.texts[HEARD_NAME],
+                                        fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
+            return 0;
+        }
+    return unreadable_mail(err);
+}
+
+/* What never came to an end: nobody waits for it any more. */
+static void end_works(struct replay *replay)
+{
+    map_for(&replay->works, slot)
+        plugin_mail_replay(&replay->engine,
+                           work_conclude(slot->value, (struct status){ .code = STATUS_ERROR }));
+    idmap_release(&replay->works);
+}
+
+/* ---- letters ---- */
+
+static enum api_kind kind_of(struct str name)
+{
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        if (str_eq(api_kinds[kind].kind, name))
+            return (enum api_kind)kind;
+    return KIND_UNKNOWN;
+}
+
+static const enum letter_kind letter_kinds[JOURNAL_ENTRY_KINDS] = {
+    [JOURNAL_SET] = LETTER_SET,
+    [JOURNAL_REMOVE] = LETTER_REMOVE,
+    [JOURNAL_LIST_BEGIN] = LETTER_LIST_BEGIN,
+    [JOURNAL_LIST_END] = LETTER_LIST_END,
+    [JOURNAL_DOUBT] = LETTER_DOUBT,
+    [JOURNAL_ABSENT] = LETTER_ABSENT,
+};
+
+static int read_object(struct letter *letter, struct str bytes, struct error *err)
+{
+    letter->object = live_object_new();
+    int r =
+        object_decode_protobuf(bytes, STRINGS_COPIED, &letter->object->arena, &letter->object->object, err);
+    if (r == 0 && letter->object->object.kind != letter->api_kind)
+        r = error_set(err, -EINVAL, "an object is of another kind than its entry says");
+    return r;
+}
+
+struct letter *replay_letter(const struct recording_entry *entry, struct error *err)
+{
+    struct entry_fields fields;
+    if (entry_read(entry->body, &fields, err) < 0)
+        return NULL;
+    struct letter *letter = letter_new(letter_kinds[entry->kind]);
+    letter->api_kind = kind_of(fields.texts[LETTER_API_KIND]);
+    bool has_object = entry->kind == JOURNAL_SET || entry->kind == JOURNAL_REMOVE;
+    int r = 0;
+    if (letter->api_kind == KIND_UNKNOWN)
+        r = error_set(err, -ENOTSUP, "objects of the kind \"" STR_FMT "\" are not known here",
+                      STR_ARG(fields.texts[LETTER_API_KIND]));
+    else if (has_object)
+        r = read_object(letter, fields.texts[LETTER_OBJECT], err);
+    if (r == 0)
+        return letter;
+    letter_free(letter);
+    return NULL;
+}
+
+static int apply_letter(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    struct letter *letter = replay_letter(entry, err);
+    if (!letter)
+        return -EBADMSG;
+    mirror_apply(&replay->mirror, letter, entry->now_ns);
+    letter_free(letter);
+    return 0;
+}
+
+int replay_answer(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    struct entry_fields fields;
+    int r = entry_read(entry->body, &fields, err);
+    if (r < 0)
+        return r;
+    if (fields.numbers[ANSWER_RESULT] >= ANSWER_KIND_COUNT)
+        return error_set(err, -EBADMSG, "an answer of a kind that is not known here");
+    const struct answer answer = {
+        .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
+        .message = fields.texts[ANSWER_MESSAGE],
+        .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
+        .resource_version = fields.texts[ANSWER_VERSION],
+        .node = fields.texts[ANSWER_NODE],
+        .uid = fields.texts[ANSWER_UID],
+        .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
+        .name = fields.texts[ANSWER_NAME],
+    };
+    engine_answer(&replay->engine, fields.numbers[ANSWER_TICKET], &answer, entry->now_ns);
+    return 0;
+}
+
+/* ---- decisions ---- */
+
+/* The body of the one entry in a buffer. */
+static struct str body_of(const struct strbuf *line)
+{
+    struct protobuf_reader reader = protobuf_reader(strbuf_slice(line));
+    struct protobuf_field field;
+    return line->len && protobuf_next(&reader, &field) > 0 ? field.bytes : (struct str){ 0 };
+}
+
+/* Looks at the model as it is. */
+static void explain(struct replay *replay, const struct recording_entry *entry)
+{
+    const struct replay_options *options = &replay->options;
+    struct entry_fields fields;
+    struct explanation explanation;
+    if (entry->kind != JOURNAL_DECISION || entry->now_ns < options->from_ns ||
+        entry_read(entry->body, &fields, NULL) < 0 || fields.numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+        return;
+    if (options->explain_name.len && (!str_eq(fields.texts[DECISION_NAME], options->explain_name) ||
+                                      !str_eq(fields.texts[DECISION_NAMESPACE], options->explain_namespace)))
+        return;
+    struct pod_info *pod =
+        cluster_find_pod(&replay->cluster, fields.texts[DECISION_NAMESPACE], fields.texts[DECISION_NAME]);
+    uint32_t number = pod ? engine_profile_number(&replay->engine, pod->api) : replay->engine.profiles_len;
+    if (number == replay->engine.profiles_len)
+        return;
+    const struct explain_options how = { .now_ns = entry->now_ns, .live = true, .file_of = options->file_of };
+    explain_pod(&explanation, &replay->engine.profiles[number], &replay->cluster, pod, &how);
+    options->on_explanation(options->user, entry->body, &explanation);
+    explanation_release(&explanation);
+}
+
+/* Decides, and holds it against what was recorded. */
+static void decide(struct replay *replay, const struct recording_entry *entry)
+{
+    struct decision decision;
+    if (replay->options.on_explanation)
+        explain(replay, entry);
+    strbuf_clear(&replay->line);
+    if (engine_step(&replay->engine, entry->now_ns, &decision)) {
+        journal_put_decision(&replay->line, &replay->cluster, &decision, entry->now_ns);
+        replay->decisions++;
+        replay->placements += decision.row != ROW_NONE;
+    }
+    struct str here = body_of(&replay->line);
+    struct str recorded = entry->kind == JOURNAL_DECISION ? entry->body : (struct str){ 0 };
+    if (here.len) {
+        replay->digest = hash_bytes(here.ptr, here.len, replay->digest);
+        if (replay->options.on_decision && entry->now_ns >= replay->options.from_ns)
+            replay->options.on_decision(replay->options.user, here);
+    }
+    if (!str_eq(here, recorded))
+        replay->difference = (struct replay_difference){
+            .there = true,
+            .number = replay->decisions + (here.len == 0),
+            .now_ns = entry->now_ns,
+            .recorded = recorded,
+            .here = here.len ? arena_str(&replay->arena, here) : here,
+        };
+}
+
+static int repeat(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    switch (entry->kind) {
+    case JOURNAL_NONE:
+    case JOURNAL_ENTRY_KINDS:
+        return 0;
+    case JOURNAL_HEAD:
+        return error_set(err, -EBADMSG, "the recording begins twice");
+    case JOURNAL_SET:
+    case JOURNAL_REMOVE:
+    case JOURNAL_LIST_BEGIN:
+    case JOURNAL_LIST_END:
+    case JOURNAL_DOUBT:
+    case JOURNAL_ABSENT:
+        return apply_letter(replay, entry, err);
+    case JOURNAL_ANSWER:
+        return replay_answer(replay, entry, err);
+    case JOURNAL_TICK:
+        engine_tick(&replay->engine, entry->now_ns);
+        return 0;
+    case JOURNAL_IDLE:
+    case JOURNAL_DECISION:
+        decide(replay, entry);
+        return 0;
+    case JOURNAL_OPINION:
+        replayed_extenders_hear(present(replay)->extenders, entry->body);
+        return 0;
+    case JOURNAL_MAIL:
+        return apply_mail(replay, entry, err);
+    case JOURNAL_CONFIG:
+        return apply_config(replay, entry, err);
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+int replay_run(struct replay *replay, const struct replay_options *options, struct error *err)
+{
+    struct recording_entry entry;
+    *replay = (struct replay){ .options = *options };
+    if (!replay->options.registry)
+        replay->options.registry = &builtin_plugins;
+    int64_t at_ns = options->from_ns == INT64_MIN ? options->until_ns : options->from_ns;
+    int r = recording_open(&replay->recording, options->path, at_ns, err);
+    if (r < 0)
+        return r;
+    if (!recording_next(&replay->recording, &entry) || entry.kind != JOURNAL_HEAD)
+        return error_set(err, -EBADMSG, "the beginning of the recording " STR_FMT " is missing%s%s",
+                         STR_ARG(replay->recording.name), replay->recording.cut.text[0] ? ": " : "",
+                         replay->recording.cut.text);
+    if (entry.now_ns > options->until_ns)
+        return error_set(err, -ENOENT, "the recording " STR_FMT " begins after that time, and none before it",
+                         STR_ARG(replay->recording.name));
+    r = begin(replay, &entry, err);
+    while (r == 0 && !replay->difference.there && recording_next(&replay->recording, &entry)) {
+        if (entry.now_ns > options->until_ns)
+            break;
+        if (entry.now_ns)
+            replay->last_ns = entry.now_ns;
+        if (options->on_progress && replay->recording.entries % ENTRIES_BETWEEN_PROGRESS == 0)
+            options->on_progress(options->user, replay->decisions, replay->last_ns);
+        r = replay->versus ? versus_entry(replay->versus, &entry, err) : repeat(replay, &entry, err);
+    }
+    if (r == 0 && replay->versus)
+        versus_end(replay->versus, MAX(replay->last_ns, replay->first_ns));
+    if (r < 0)
+        error_prefix(err, "recording " STR_FMT, STR_ARG(replay->recording.name));
+    return r;
+}
+
+void replay_release(struct replay *replay)
+{
+    if (replay->engine_ready) {
+        end_works(replay);
+        engine_release(&replay->engine);
+        mirror_release(&replay->mirror);
+        cluster_release(&replay->cluster);
+    }
+    versus_free(replay->versus);
+    vec_for(&replay->setups, setup)
+        setup_free(*setup);
+    vec_release(&replay->setups);
+    warnings_release(&replay->warnings);
+    strbuf_release(&replay->line);
+    recording_close(&replay->recording);
+    arena_release(&replay->arena);
+}
+
+void replay_say(struct str body, struct strbuf *out)
+{
+    struct entry_fields fields;
+    if (!body.len || entry_read(body, &fields, NULL) < 0) {
+        strbuf_puts(out, "nothing is decided");
+        return;
+    }
+    const uint64_t *numbers = fields.numbers;
+    const struct str *texts = fields.texts;
+    strbuf_printf(out, STR_FMT "/" STR_FMT " ", STR_ARG(texts[DECISION_NAMESPACE]),
+                  STR_ARG(texts[DECISION_NAME]));
+    if (numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+        strbuf_puts(out, "is being deleted");
+    else if (texts[DECISION_NODE].len)
+        strbuf_printf(out, "goes to " STR_FMT, STR_ARG(texts[DECISION_NODE]));
+    else
+        strbuf_printf(out, "waits: " STR_FMT, STR_ARG(texts[DECISION_MESSAGE]));
+    if (texts[DECISION_NOMINATED].len)
+        strbuf_printf(out, "; nominated to " STR_FMT, STR_ARG(texts[DECISION_NOMINATED]));
+    strbuf_printf(out, " (examined %llu, feasible %llu", (unsigned long long)numbers[DECISION_EXAMINED],
+                  (unsigned long long)numbers[DECISION_FEASIBLE]);
+    if (texts[DECISION_NODE].len || numbers[DECISION_TOTAL] || numbers[DECISION_TIES])
+        strbuf_printf(out, ", score %lld, equal %llu", (long long)numbers[DECISION_TOTAL],
+                      (unsigned long long)numbers[DECISION_TIES]);
+    strbuf_putc(out, ')');
+}

@@ -1,0 +1,125 @@
+/* server.h: an HTTP server, plain or over TLS, on one thread of its own.
+ *
+ *     clients ──▶ server thread (epoll) ──on_request()──▶ the host
+ *                      ▲                                    │
+ *                      └──── server_respond(), any thread ◀─┘
+ *
+ * A request is answered by server_respond() with its id: inside on_request(), or later from any thread. The client may
+ * be gone by then, which is fine: an answer to nobody is dropped. A connection of HTTP/1.1 has one request at a time;
+ * what a client sends ahead of its answer waits in the kernel. One of HTTP/2 has as many as streams_max.
+ *
+ * Everything has a bound (struct server_limits): a client that is slow, silent, greedy or malicious costs its own
+ * connection and nothing else. When all places are taken, the connection that was silent for the longest time makes
+ * room for the new one.
+ *
+ * TLS clients that offer HTTP/2 get it, unless the options of TLS say no. Without TLS there is HTTP/1.1 alone. */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "server/server_peer.h"
+#include "server/server_tls.h"
+
+struct server;
+
+/* Zero takes the default in brackets. */
+struct server_limits {
+    uint32_t connections_max;  /* [1024] at most 65535 */
+    size_t header_bytes_max;   /* request line and headers [65536] */
+    size_t body_bytes_max;     /* [65536] */
+    uint32_t streams_max;      /* requests at once in a connection of HTTP/2 [100] */
+    size_t response_bytes_max; /* all answers that wait to be read by their clients [256 MiB] */
+    int64_t handshake_ms;      /* [10000] */
+    int64_t header_ms;         /* from a request's first byte to the end of its headers [32000] */
+    int64_t body_ms;           /* and from there to the end of its body [30000] */
+    int64_t answer_ms;         /* until server_respond(); then the client gets a 504 [60000] */
+    int64_t write_ms;          /* for the client to take the whole answer [60000] */
+    int64_t idle_ms;           /* between two requests [90000] */
+    int64_t linger_ms;         /* for the client to read the end of a connection that we close [500] */
+};
+
+struct server_header {
+    struct str name, value;
+};
+
+/* Lives until on_request() returns. */
+struct server_request {
+    uint64_t id;
+    struct str method;
+    struct str target; /* as it was sent */
+    struct str path;   /* decoded */
+    struct str query;  /* as it was sent, without the question mark */
+    const struct server_header *headers;
+    size_t header_count;
+    struct str body;
+    struct str remote; /* "127.0.0.1:4711" */
+    const struct peer
+        *peer; /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
+    int64_t received_ns; /* by server_now_ns() */
+    bool http2;
+};
+
+/* Copied by server_respond(). Date, Content-Length and Connection are added. */
+struct server_response {
+    int status;
+    const struct server_header *headers;
+    size_t header_count;
+    struct str body; /* counted but not sent to a HEAD */
+    bool close;      /* the connection ends with this answer, or of HTTP/2: takes no more requests */
+};
+
+struct server_options {
+    const char *address; /* an IP address; NULL, "0.0.0.0" or "::": all addresses of both families */
+    uint16_t port;       /* 0: a free one, see server_port() */
+    bool reuse_port;     /* SO_REUSEPORT */
+    const struct server_tls_options *tls; /* NULL: plain HTTP */
+    int64_t reload_ms;                    /* how often the files of `tls` are looked at [10000] */
+    struct server_limits limits;
+    /* On the server's thread; must not block. */
+    void (*on_request)(void *user, const struct server_request *request);
+    /* Something is wrong that is not the end, in one sentence. On the server's thread. May be NULL. */
+    void (*on_problem)(void *user, const char *sentence);
+    /* New certificates are in use. On the server's thread. May be NULL. */
+    void (*on_reload)(void *user);
+    void *user;
+};
+
+/* Listens; nobody is answered yet. Strings of the options are copied or not needed any more, callbacks stay. */
+int server_new(const struct server_options *options, struct server **ret, struct error *err);
+/* Starts the thread. */
+int server_start(struct server *server, struct error *err);
+/* Stops listening, closes what is idle, and gives requests that are under way until grace_ms to end. Blocks for so
+ * long at most. From any thread but the server's. */
+void server_drain(struct server *server, int64_t grace_ms);
+/* Ends all connections and the thread. Nobody may call server_respond() or server_call() any more. NULL is fine. */
+void server_free(struct server *server);
+
+/* From any thread. An id that has been answered, or whose client is gone, is fine: then nothing happens. */
+void server_respond(struct server *server, uint64_t id, const struct server_response *response);
+/* For an answer that takes its time: ms from now instead of limits.answer_ms. On the server's thread. */
+void server_patience(struct server *server, uint64_t id, int64_t ms);
+/* Has the request no answer yet, and a client that waits for one? On the server's thread. */
+bool server_is_awaited(struct server *server, uint64_t id);
+/* Calls call(context) on the server's thread, in the order in which calls came. From any thread. What is there when
+ * the server ends is still called. */
+void server_call(struct server *server, void (*call)(void *context), void *context);
+uint16_t server_port(const struct server *server);
+/* Has server_start() succeeded? */
+bool server_is_running(const struct server *server);
+
+struct server_stats {
+    uint64_t accepted, evicted, requests, refused /* malformed, too large or too slow */, handshakes_failed;
+    uint32_t connections;
+    size_t response_bytes;
+};
+/* From any thread. */
+struct server_stats server_stats(const struct server *server);
+
+/* The value of a header, by name without regard to case; the first one if there are several. */
+struct str server_header_value(const struct server_request *request, const char *name);
+/* "Not Found" of 404; "" where there is none. */
+const char *server_status_text(int status);
+int64_t server_now_ns(void);
+
+#endif

@@ -1,0 +1,655 @@
+/* server_conn.c: one connection: bytes in, a request to the host, bytes out. HTTP/1.1 is here, HTTP/2 in
+ * server_http2.c.
+ *
+ * conn_run() takes one step after another until a step has to wait for the network or the host. How many steps it
+ * takes at once is bounded, so that a client that sends requests without end shares the thread with the others. */
+#include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/server_http2.h"
+#include "server/server_impl.h"
+#include "server/server_peer_impl.h"
+
+enum { STEPS_MAX = 32, READ_BYTES = 16 << 10, DISCARD_BYTES_MAX = 256 << 10, KEPT_BYTES_MAX = 4 << 10 };
+
+/* Of TLS: what a record begins with, and how much may follow. */
+enum { RECORD_HANDSHAKE = 22, RECORD_HEAD_BYTES = 5, RECORD_BYTES_MAX = 16 << 10 };
+
+enum step { STEP_ON, STEP_WAIT };
+
+/* What reading or writing came to; positive: bytes. */
+enum { IO_END = 0, IO_FAILED = -1, IO_WANT_READ = -2, IO_WANT_WRITE = -3 };
+
+static const struct {
+    int status;
+    const char *text;
+} status_texts[] = {
+    { 200, "OK" },
+    { 201, "Created" },
+    { 202, "Accepted" },
+    { 204, "No Content" },
+    { 301, "Moved Permanently" },
+    { 302, "Found" },
+    { 304, "Not Modified" },
+    { 307, "Temporary Redirect" },
+    { 400, "Bad Request" },
+    { 401, "Unauthorized" },
+    { 403, "Forbidden" },
+    { 404, "Not Found" },
+    { 405, "Method Not Allowed" },
+    { 406, "Not Acceptable" },
+    { 408, "Request Timeout" },
+    { 409, "Conflict" },
+    { 410, "Gone" },
+    { 413, "Request Entity Too Large" },
+    { 415, "Unsupported Media Type" },
+    { 417, "Expectation Failed" },
+    { 422, "Unprocessable Entity" },
+    { 429, "Too Many Requests" },
+    { 431, "Request Header Fields Too Large" },
+    { 500, "Internal Server Error" },
+    { 501, "Not Implemented" },
+    { 503, "Service Unavailable" },
+    { 504, "Gateway Timeout" },
+    { 505, "HTTP Version Not Supported" },
+};
+
+const char *server_status_text(int status)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(status_texts); i++)
+        if (status_texts[i].status == status)
+            return status_texts[i].text;
+    return "";
+}
+
+void conn_deadline(struct conn *conn, int64_t after_ms)
+{
+    conn->deadline_ns = server_now_ns() + after_ms * 1000000;
+    conn->server->wake_ns = MIN(conn->server->wake_ns, conn->deadline_ns);
+}
+
+void conn_interest(struct conn *conn, uint32_t events)
+{
+    if (conn->interest == events)
+        return;
+    struct epoll_event event = { .events = events, .data.ptr = conn };
+    if (epoll_ctl(conn->server->epoll_fd, EPOLL_CTL_MOD, conn->fd, &event) == 0)
+        conn->interest = events;
+}
+
+bool conn_is_idle(const struct conn *conn)
+{
+    if (conn->state == CONN_HTTP2)
+        return http2_is_idle(conn);
+    return conn->state == CONN_HEAD && !conn->in.len;
+}
+
+bool conn_is_busy(const struct conn *conn)
+{
+    if (conn->state == CONN_HTTP2)
+        return http2_is_busy(conn);
+    return conn->state == CONN_ANSWERING || conn->state == CONN_WRITING;
+}
+
+bool conn_awaits(const struct conn *conn, uint64_t id)
+{
+    return conn->http2 ? http2_awaits(conn, id) : id && conn->request_id == id;
+}
+
+void conn_patience(struct conn *conn, uint64_t id, int64_t ms)
+{
+    if (conn->http2)
+        http2_patience(conn, id, ms);
+    else
+        conn_deadline(conn, ms);
+}
+
+void conn_drain(struct conn *conn)
+{
+    if (conn->state == CONN_HTTP2) {
+        http2_drain(conn);
+        conn_run(conn);
+    } else if (conn_is_idle(conn) || conn->state == CONN_HANDSHAKE) {
+        conn_close(conn);
+    }
+}
+
+static void uncount(struct conn *conn)
+{
+    atomic_fetch_sub(&conn->server->response_bytes, conn->counted);
+    conn->counted = 0;
+}
+
+/* Memory that only a request in progress needs. */
+static void forget_request(struct conn *conn)
+{
+    uncount(conn);
+    conn->request_id = 0;
+    conn->parsed = NULL;
+    arena_release(&conn->arena);
+    conn->chunks = (struct chunks){ 0 };
+    conn->out_sent = 0;
+    strbuf_clear(&conn->out);
+    if (conn->out.cap > KEPT_BYTES_MAX)
+        strbuf_release(&conn->out);
+    if (!conn->in.len && conn->in.cap > KEPT_BYTES_MAX)
+        strbuf_release(&conn->in);
+}
+
+void conn_close(struct conn *conn)
+{
+    if (conn->state == CONN_CLOSED)
+        return;
+    struct server *server = conn->server;
+    conn->state = CONN_CLOSED;
+    forget_request(conn);
+    http2_free(conn->http2);
+    conn->http2 = NULL;
+    SSL_free(conn->ssl);
+    ERR_clear_error();
+    conn->ssl = NULL;
+    /* A child between fork() and exec() may have the socket too: then close() alone would not end the events. */
+    epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
+    close(conn->fd);
+    server->slots[conn->slot] = NULL;
+    *vec_push(&server->free_slots) = conn->slot;
+    conn->next_closed = server->closed;
+    server->closed = conn;
+    atomic_fetch_sub(&server->connections, 1);
+}
+
+void conn_free(struct conn *conn)
+{
+    peer_unref(conn->peer);
+    strbuf_release(&conn->in);
+    strbuf_release(&conn->out);
+    arena_release(&conn->arena);
+    free(conn);
+}
+
+static int ssl_outcome(struct conn *conn, int r)
+{
+    int why = SSL_get_error(conn->ssl, r);
+    ERR_clear_error();
+    switch (why) {
+    case SSL_ERROR_WANT_READ:
+        return IO_WANT_READ;
+    case SSL_ERROR_WANT_WRITE:
+        return IO_WANT_WRITE;
+    case SSL_ERROR_ZERO_RETURN:
+        return IO_END;
+    default:
+        return IO_FAILED;
+    }
+}
+
+static int io_read(struct conn *conn, char *buf, size_t size)
+{
+    if (conn->ssl) {
+        ERR_clear_error();
+        int n = SSL_read(conn->ssl, buf, (int)size);
+        return n > 0 ? n : ssl_outcome(conn, n);
+    }
+    ssize_t n = recv(conn->fd, buf, size, 0);
+    if (n >= 0)
+        return (int)n;
+    return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
+}
+
+static int io_write(struct conn *conn, const char *buf, size_t size)
+{
+    size = MIN(size, (size_t)INT32_MAX);
+    if (conn->ssl) {
+        ERR_clear_error();
+        int n = SSL_write(conn->ssl, buf, (int)size);
+        return n > 0 ? n : ssl_outcome(conn, n);
+    }
+    ssize_t n = send(conn->fd, buf, size, MSG_NOSIGNAL);
+    if (n >= 0)
+        return (int)n;
+    return errno == EAGAIN || errno == EINTR ? IO_WANT_WRITE : IO_FAILED;
+}
+
+/* Waits for what the last read or write wanted, or ends the connection. */
+static enum step wait_for(struct conn *conn, int outcome)
+{
+    if (outcome == IO_WANT_READ)
+        conn_interest(conn, EPOLLIN);
+    else if (outcome == IO_WANT_WRITE)
+        conn_interest(conn, EPOLLOUT);
+    else
+        conn_close(conn);
+    return STEP_WAIT;
+}
+
+/* Adds what the network has to `in`, up to `bytes_max` there. */
+static int read_more(struct conn *conn, size_t bytes_max)
+{
+    char buf[READ_BYTES];
+    size_t room = conn->in.len < bytes_max ? bytes_max - conn->in.len : 0;
+    assert(room);
+    int n = io_read(conn, buf, MIN(room, sizeof(buf)));
+    if (n > 0) {
+        strbuf_add(&conn->in, buf, (size_t)n);
+        conn->active_ns = server_now_ns();
+    }
+    return n;
+}
+
+void conn_date(char text[64])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    if (!strftime(text, 64, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm)))
+        text[0] = '\0';
+}
+
+struct reply conn_reply(const struct server *server, const struct reply *reply)
+{
+    size_t waiting = atomic_load(&server->response_bytes), max = server->limits.response_bytes_max;
+    if (reply->body.len <= max && waiting <= max - reply->body.len)
+        return *reply;
+    return (struct reply){ 503, STR("Content-Type: text/plain; charset=utf-8\r\n"),
+                           STR("too many answers wait to be read\n"), true };
+}
+
+static void write_answer(struct conn *conn, const struct reply *wanted)
+{
+    struct server *server = conn->server;
+    struct reply reply = conn_reply(server, wanted);
+    bool keep = conn->parsed && conn->parsed->keep_alive;
+    char date[64];
+    conn_date(date);
+    conn->close_after = reply.close || !keep || server->draining;
+    strbuf_printf(&conn->out, "HTTP/1.1 %d %s\r\n", reply.status, server_status_text(reply.status));
+    strbuf_str(&conn->out, reply.headers);
+    strbuf_printf(&conn->out, "Date: %s\r\n", date);
+    if (reply.status != 204 && reply.status != 304)
+        strbuf_printf(&conn->out, "Content-Length: %u\r\n", reply.body.len);
+    if (conn->close_after)
+        strbuf_puts(&conn->out, "Connection: close\r\n");
+    else if (conn->parsed->http10)
+        strbuf_puts(&conn->out, "Connection: keep-alive\r\n");
+    strbuf_puts(&conn->out, "\r\n");
+    if (!conn->parsed || !str_is(conn->parsed->method, "HEAD"))
+        strbuf_str(&conn->out, reply.body);
+    conn->counted = conn->out.cap;
+    atomic_fetch_add(&server->response_bytes, conn->counted);
+    conn->request_id = 0;
+    conn->state = CONN_WRITING;
+    conn_deadline(conn, server->limits.write_ms);
+}
+
+bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply)
+{
+    if (conn->http2)
+        return http2_answer(conn, id, reply);
+    if (!conn_awaits(conn, id))
+        return false;
+    write_answer(conn, reply);
+    return true;
+}
+
+/* Ends with a status and its text, as Go's server does. */
+static enum step refuse(struct conn *conn, int status)
+{
+    char body[64];
+    int len = snprintf(body, sizeof(body), "%d %s", status, server_status_text(status));
+    atomic_fetch_add(&conn->server->refused, 1);
+    write_answer(conn, &(struct reply){ status,
+                                        STR("Content-Type: text/plain; charset=utf-8\r\n"),
+                                        { body, (uint32_t)len },
+                                        true });
+    return STEP_ON;
+}
+
+/* Somebody speaks plain HTTP where TLS is spoken: one plain sentence helps. */
+static void explain_tls(struct conn *conn, unsigned long why)
+{
+    static const char sentence[] =
+        "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+    if (ERR_GET_LIB(why) == ERR_LIB_SSL && ERR_GET_REASON(why) == SSL_R_HTTP_REQUEST)
+        (void)!send(conn->fd, sentence, sizeof(sentence) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The next request is awaited, the first one of the connection with less patience. */
+static void enter_head(struct conn *conn)
+{
+    const struct server_limits *limits = &conn->server->limits;
+    conn->state = CONN_HEAD;
+    conn->scanned = 0;
+    conn->head_begun = !conn->has_requested || conn->in.len;
+    conn_deadline(conn, conn->head_begun ? limits->header_ms : limits->idle_ms);
+}
+
+static void enter_protocol(struct conn *conn)
+{
+    if (!server_tls_speaks_http2(conn->ssl))
+        enter_head(conn);
+    else if (server_tls_suits_http2(conn->ssl))
+        http2_begin(conn);
+    else
+        http2_refuse(conn, HTTP2_INADEQUATE_SECURITY);
+}
+
+/* A session of TLS is made once the client's first record is there as a whole: who sends nothing, or a byte now and
+ * then, costs a place and nothing else. Positive: it is there. */
+static int await_hello(struct conn *conn)
+{
+    unsigned char head[RECORD_HEAD_BYTES];
+    ssize_t len = recv(conn->fd, head, sizeof(head), MSG_PEEK);
+    if (len < 0)
+        return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
+    if (len == 0)
+        return IO_END;
+    /* libssl says what is wrong with another kind. */
+    if (head[0] != RECORD_HANDSHAKE)
+        return 1;
+    uint32_t wanted = RECORD_HEAD_BYTES;
+    if (len == RECORD_HEAD_BYTES)
+        wanted += (uint32_t)MIN(head[3] << 8 | head[4], RECORD_BYTES_MAX);
+    int waiting = 0;
+    /* Awaited already: the kernel says that it is there, or that nothing more will come. */
+    if (wanted <= conn->hello_bytes || (ioctl(conn->fd, FIONREAD, &waiting) == 0 && waiting >= (int)wanted))
+        return 1;
+    conn->hello_bytes = wanted;
+    socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, (int)wanted);
+    return IO_WANT_READ;
+}
+
+static enum step begin_handshake(struct conn *conn)
+{
+    int outcome = await_hello(conn);
+    if (outcome > 0) {
+        if (conn->hello_bytes)
+            socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+        conn->ssl = server_tls_accept(conn->server->tls, conn->fd);
+        outcome = conn->ssl ? outcome : IO_FAILED;
+    }
+    if (outcome == IO_END || outcome == IO_FAILED)
+        atomic_fetch_add(&conn->server->handshakes_failed, 1);
+    return outcome > 0 ? STEP_ON : wait_for(conn, outcome);
+}
+
+static enum step step_handshake(struct conn *conn)
+{
+    if (!conn->ssl)
+        return begin_handshake(conn);
+    ERR_clear_error();
+    int r = SSL_do_handshake(conn->ssl);
+    if (r == 1) {
+        conn->active_ns = server_now_ns();
+        conn->peer = peer_of(conn->ssl);
+        enter_protocol(conn);
+        return STEP_ON;
+    }
+    unsigned long why = ERR_peek_error();
+    int outcome = ssl_outcome(conn, r);
+    if (outcome == IO_END || outcome == IO_FAILED) {
+        atomic_fetch_add(&conn->server->handshakes_failed, 1);
+        explain_tls(conn, why);
+        outcome = IO_FAILED;
+    }
+    return wait_for(conn, outcome);
+}
+
+static void drop_bytes(struct strbuf *buf, size_t len)
+{
+    memmove(buf->text, buf->text + len, buf->len - len);
+    buf->len -= len;
+    buf->text[buf->len] = '\0';
+}
+
+static enum step enter_body(struct conn *conn)
+{
+    const struct server_limits *limits = &conn->server->limits;
+    if (!conn->parsed->chunked && conn->parsed->content_length > limits->body_bytes_max)
+        return refuse(conn, 413);
+    conn->state = CONN_BODY;
+    conn_deadline(conn, limits->body_ms);
+    bool has_body = conn->parsed->chunked || conn->parsed->content_length;
+    if (conn->parsed->expects_continue && has_body && !conn->parsed->http10)
+        strbuf_puts(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    return STEP_ON;
+}
+
+static enum step step_head(struct conn *conn)
+{
+    const struct server_limits *limits = &conn->server->limits;
+    size_t blank = 0;
+    while (blank < conn->in.len && (conn->in.text[blank] == '\r' || conn->in.text[blank] == '\n'))
+        blank++;
+    if (blank && !conn->scanned)
+        drop_bytes(&conn->in, blank);
+    size_t len = conn->in.len ? parse_find_head(strbuf_slice(&conn->in), conn->scanned) : 0;
+    conn->scanned = conn->in.len;
+    if (len > limits->header_bytes_max || (!len && conn->in.len >= limits->header_bytes_max))
+        return refuse(conn, 431);
+    if (len) {
+        conn->has_requested = true;
+        conn->parsed = arena_new(&conn->arena, struct parsed);
+        /* A copy, because reading the body may move the buffer. */
+        struct str head = arena_str(&conn->arena, (struct str){ conn->in.text, (uint32_t)len });
+        int r = parse_head(head, &conn->arena, conn->parsed);
+        if (r == PARSE_DONE)
+            return enter_body(conn);
+        conn->parsed = NULL;
+        return refuse(conn, r);
+    }
+    int n = read_more(conn, limits->header_bytes_max);
+    if (n <= 0)
+        return wait_for(conn, n);
+    if (!conn->head_begun)
+        conn_deadline(conn, limits->header_ms);
+    conn->head_begun = true;
+    return STEP_ON;
+}
+
+/* `ret_len`: of the request in the buffer, body and all. */
+static int body_state(struct conn *conn, struct str *ret_body, size_t *ret_len)
+{
+    struct parsed *parsed = conn->parsed;
+    char *body = conn->in.text + parsed->head_len;
+    size_t available = conn->in.len - parsed->head_len;
+    if (!parsed->chunked) {
+        *ret_body = (struct str){ body, (uint32_t)parsed->content_length };
+        *ret_len = parsed->head_len + parsed->content_length;
+        return available >= parsed->content_length ? PARSE_DONE : PARSE_MORE;
+    }
+    int r = parse_chunks(&conn->chunks, body, available, conn->server->limits.body_bytes_max);
+    *ret_body = (struct str){ body, (uint32_t)conn->chunks.len };
+    *ret_len = parsed->head_len + conn->chunks.raw;
+    return r;
+}
+
+uint64_t conn_new_id(struct conn *conn)
+{
+    /* The slot in the low bits finds the connection, the number above it tells its requests apart. */
+    return ++conn->server->last_id << 16 | conn->slot;
+}
+
+void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body)
+{
+    struct server *server = conn->server;
+    conn->has_requested = true;
+    atomic_fetch_add(&server->requests, 1);
+    struct server_request request = {
+        .id = id,
+        .method = parsed->method,
+        .target = parsed->target,
+        .path = parsed->path,
+        .query = parsed->query,
+        .headers = parsed->headers,
+        .header_count = parsed->header_count,
+        .body = body,
+        .remote = str_from(conn->remote),
+        .peer = conn->peer,
+        .received_ns = conn->active_ns,
+        .http2 = conn->http2,
+    };
+    conn->dispatching = true;
+    server->options.on_request(server->options.user, &request);
+    conn->dispatching = false;
+}
+
+static enum step dispatch(struct conn *conn, struct str body, size_t len)
+{
+    conn->request_id = conn_new_id(conn);
+    conn->state = CONN_ANSWERING;
+    conn_deadline(conn, conn->server->limits.answer_ms);
+    conn_interest(conn, 0);
+    conn_ask(conn, conn->request_id, conn->parsed, body);
+    drop_bytes(&conn->in, len);
+    return conn->state == CONN_ANSWERING ? STEP_WAIT : STEP_ON;
+}
+
+/* Sends what is in `out`; STEP_ON: all is gone. */
+static enum step flush(struct conn *conn)
+{
+    while (conn->out_sent < conn->out.len) {
+        int n = io_write(conn, conn->out.text + conn->out_sent, conn->out.len - conn->out_sent);
+        if (n <= 0)
+            return wait_for(conn, n == 0 ? IO_FAILED : n);
+        conn->out_sent += (size_t)n;
+        conn->active_ns = server_now_ns();
+    }
+    conn->out_sent = 0;
+    strbuf_clear(&conn->out);
+    return STEP_ON;
+}
+
+static enum step step_body(struct conn *conn)
+{
+    if (conn->out.len && flush(conn) == STEP_WAIT)
+        return STEP_WAIT;
+    struct str body;
+    size_t len;
+    int r = body_state(conn, &body, &len);
+    if (r == PARSE_DONE)
+        return dispatch(conn, body, len);
+    if (r != PARSE_MORE)
+        return refuse(conn, r);
+    const struct server_limits *limits = &conn->server->limits;
+    /* The coding of chunks takes room of its own, but not without end. */
+    size_t bytes_max =
+        conn->parsed->head_len + limits->body_bytes_max * (conn->parsed->chunked ? 2 : 1) + READ_BYTES;
+    if (conn->in.len >= bytes_max)
+        return refuse(conn, 413);
+    int n = read_more(conn, bytes_max);
+    return n > 0 ? STEP_ON : wait_for(conn, n);
+}
+
+void conn_finish(struct conn *conn)
+{
+    http2_free(conn->http2);
+    conn->http2 = NULL;
+    conn->close_after = true;
+    conn->state = CONN_WRITING;
+    conn_deadline(conn, conn->server->limits.linger_ms);
+}
+
+/* Nothing is read before all is sent, see server_http2.h. */
+static enum step step_http2(struct conn *conn)
+{
+    if (flush(conn) == STEP_WAIT)
+        return STEP_WAIT;
+    if (http2_work(conn))
+        return STEP_ON;
+    if (http2_is_over(conn)) {
+        conn_finish(conn);
+        return STEP_ON;
+    }
+    char buf[READ_BYTES];
+    int n = io_read(conn, buf, sizeof(buf));
+    if (n <= 0)
+        return wait_for(conn, n);
+    conn->active_ns = server_now_ns();
+    http2_feed(conn, buf, (size_t)n);
+    return STEP_ON;
+}
+
+static enum step step_writing(struct conn *conn)
+{
+    if (flush(conn) == STEP_WAIT)
+        return STEP_WAIT;
+    bool closes = conn->close_after || conn->server->draining;
+    forget_request(conn);
+    if (!closes) {
+        enter_head(conn);
+        return STEP_ON;
+    }
+    /* Closing with bytes unread would make the kernel throw away what the client has not read yet. */
+    if (conn->ssl)
+        SSL_shutdown(conn->ssl);
+    ERR_clear_error();
+    shutdown(conn->fd, SHUT_WR);
+    conn->state = CONN_LINGER;
+    conn_deadline(conn, conn->server->limits.linger_ms);
+    return STEP_ON;
+}
+
+static enum step step_linger(struct conn *conn)
+{
+    char buf[READ_BYTES];
+    ssize_t n = recv(conn->fd, buf, sizeof(buf), 0);
+    conn->discarded += n > 0 ? (size_t)n : 0;
+    if (n > 0 && conn->discarded < DISCARD_BYTES_MAX)
+        return STEP_ON;
+    return wait_for(conn, n < 0 && (errno == EAGAIN || errno == EINTR) ? IO_WANT_READ : IO_FAILED);
+}
+
+static enum step step(struct conn *conn)
+{
+    switch (conn->state) {
+    case CONN_HANDSHAKE:
+        return step_handshake(conn);
+    case CONN_HEAD:
+        return step_head(conn);
+    case CONN_BODY:
+        return step_body(conn);
+    case CONN_WRITING:
+        return step_writing(conn);
+    case CONN_HTTP2:
+        return step_http2(conn);
+    case CONN_LINGER:
+        return step_linger(conn);
+    case CONN_ANSWERING:
+    case CONN_CLOSED:
+        break;
+    }
+    return STEP_WAIT;
+}
+
+void conn_run(struct conn *conn)
+{
+    for (int i = 0; i < STEPS_MAX; i++)
+        if (step(conn) == STEP_WAIT)
+            return;
+    if (!conn->waits_again) {
+        conn->waits_again = true;
+        *vec_push(&conn->server->again) = conn;
+    }
+}
+
+void conn_expire(struct conn *conn)
+{
+    if (conn->state == CONN_ANSWERING) {
+        refuse(conn, 504);
+        conn_run(conn);
+        return;
+    }
+    if (conn->state == CONN_HTTP2) {
+        http2_expire(conn);
+        return;
+    }
+    if (conn->state == CONN_HANDSHAKE || conn->state == CONN_BODY ||
+        (conn->state == CONN_HEAD && conn->in.len))
+        atomic_fetch_add(&conn->server->refused, 1);
+    conn_close(conn);
+}

@@ -1,0 +1,316 @@
+/* server_parse.c: the grammar of RFC 9112, as far as a server needs it. */
+#include "server/server_parse.h"
+
+#include <strings.h>
+
+enum { METHOD_BYTES_MAX = 32, CHUNK_LINES_BYTES_MAX = 8192 };
+
+enum {
+    BAD_REQUEST = 400,
+    TOO_LARGE = 413,
+    HEADERS_TOO_LARGE = 431,
+    NOT_IMPLEMENTED = 501,
+    VERSION_UNKNOWN = 505,
+};
+
+size_t parse_find_head(struct str text, size_t scanned)
+{
+    /* The end is a line end right after another; both may lack their CR. */
+    for (size_t i = scanned > 3 ? scanned - 3 : 0; i + 1 < text.len; i++) {
+        if (text.ptr[i] != '\n')
+            continue;
+        if (text.ptr[i + 1] == '\n')
+            return i + 2;
+        if (text.ptr[i + 1] == '\r' && i + 2 < text.len && text.ptr[i + 2] == '\n')
+            return i + 3;
+    }
+    return 0;
+}
+
+/* RFC 9110's tchar. */
+static bool is_token_byte(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+bool parse_is_token(struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++)
+        if (!is_token_byte((unsigned char)text.ptr[i]))
+            return false;
+    return text.len > 0;
+}
+
+bool parse_is_method(struct str text)
+{
+    return text.len <= METHOD_BYTES_MAX && parse_is_token(text);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool parse_unescape(struct str text, struct arena *arena, struct str *ret)
+{
+    char *out = arena_alloc(arena, (size_t)text.len + 1);
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '%') {
+            int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
+            int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        if (!c)
+            return false;
+        out[len++] = c;
+    }
+    out[len] = '\0';
+    *ret = (struct str){ out, len };
+    return true;
+}
+
+/* The next line without its end. */
+static struct str next_line(struct str *rest)
+{
+    ptrdiff_t at = str_find(*rest, '\n');
+    size_t end = at < 0 ? rest->len : (size_t)at;
+    struct str line = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, at < 0 ? rest->len : end + 1, rest->len);
+    if (line.len && line.ptr[line.len - 1] == '\r')
+        line.len--;
+    return line;
+}
+
+int parse_target(struct str target, struct arena *arena, struct parsed *ret)
+{
+    struct str rest = target;
+    for (uint32_t i = 0; i < target.len; i++)
+        if ((unsigned char)target.ptr[i] <= ' ' || target.ptr[i] == 0x7f)
+            return BAD_REQUEST;
+    if (str_starts_with(rest, STR("http://")) || str_starts_with(rest, STR("https://"))) {
+        rest = str_slice(rest, (size_t)str_find(rest, ':') + 3, rest.len);
+        ptrdiff_t slash = str_find(rest, '/');
+        rest = slash < 0 ? STR("/") : str_slice(rest, (size_t)slash, rest.len);
+    } else if (!str_is(rest, "*") && (!rest.len || rest.ptr[0] != '/')) {
+        return BAD_REQUEST;
+    }
+    ptrdiff_t mark = str_find(rest, '?');
+    struct str path = mark < 0 ? rest : str_slice(rest, 0, (size_t)mark);
+    ret->query = mark < 0 ? (struct str){ 0 } : str_slice(rest, (size_t)mark + 1, rest.len);
+    return parse_unescape(path, arena, &ret->path) ? PARSE_DONE : BAD_REQUEST;
+}
+
+static int parse_request_line(struct str line, struct arena *arena, struct parsed *ret)
+{
+    ptrdiff_t first = str_find(line, ' '), last = str_rfind(line, ' ');
+    if (first <= 0 || first == last)
+        return BAD_REQUEST;
+    ret->method = str_slice(line, 0, (size_t)first);
+    ret->target = str_slice(line, (size_t)first + 1, (size_t)last);
+    struct str version = str_slice(line, (size_t)last + 1, line.len);
+    if (!parse_is_method(ret->method) || str_is(ret->method, "CONNECT"))
+        return BAD_REQUEST;
+    ret->http10 = str_is(version, "HTTP/1.0");
+    if (!ret->http10 && !str_is(version, "HTTP/1.1"))
+        return str_starts_with(version, STR("HTTP/")) && version.len == 8 ? VERSION_UNKNOWN : BAD_REQUEST;
+    return parse_target(ret->target, arena, ret);
+}
+
+static struct str trim(struct str text)
+{
+    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
+        text = str_slice(text, 1, text.len);
+    while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
+        text.len--;
+    return text;
+}
+
+bool parse_is_value(struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if ((c < ' ' && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static bool name_is(struct str name, const char *what)
+{
+    return name.len == strlen(what) && strncasecmp(name.ptr, what, name.len) == 0;
+}
+
+bool parse_list_has(struct str list, const char *word)
+{
+    while (list.len) {
+        ptrdiff_t comma = str_find(list, ',');
+        struct str item = trim(str_slice(list, 0, comma < 0 ? list.len : (size_t)comma));
+        if (name_is(item, word))
+            return true;
+        list = str_slice(list, comma < 0 ? list.len : (size_t)comma + 1, list.len);
+    }
+    return false;
+}
+
+/* What a header means for the framing of its request. */
+struct framing {
+    bool has_length, has_host, close, keep;
+};
+
+static int parse_length(struct str value, struct framing *framing, struct parsed *ret)
+{
+    int64_t length;
+    if (!value.len || value.len > 18 || value.ptr[0] < '0' || value.ptr[0] > '9' ||
+        !str_to_int64(value, &length))
+        return BAD_REQUEST;
+    if (framing->has_length && ret->content_length != (uint64_t)length)
+        return BAD_REQUEST;
+    framing->has_length = true;
+    ret->content_length = (uint64_t)length;
+    return PARSE_DONE;
+}
+
+static int apply_header(struct server_header header, struct framing *framing, struct parsed *ret)
+{
+    if (name_is(header.name, "content-length"))
+        return parse_length(header.value, framing, ret);
+    if (name_is(header.name, "transfer-encoding")) {
+        if (ret->chunked || !name_is(header.value, "chunked"))
+            return ret->chunked ? BAD_REQUEST : NOT_IMPLEMENTED;
+        ret->chunked = true;
+    } else if (name_is(header.name, "host")) {
+        if (framing->has_host)
+            return BAD_REQUEST;
+        framing->has_host = true;
+    } else if (name_is(header.name, "connection")) {
+        framing->close = framing->close || parse_list_has(header.value, "close");
+        framing->keep = framing->keep || parse_list_has(header.value, "keep-alive");
+    } else if (name_is(header.name, "expect")) {
+        ret->expects_continue = name_is(header.value, "100-continue");
+    }
+    return PARSE_DONE;
+}
+
+static int parse_headers(struct str rest, struct framing *framing, struct parsed *ret)
+{
+    for (;;) {
+        struct str line = next_line(&rest);
+        if (!line.len)
+            return PARSE_DONE;
+        ptrdiff_t colon = str_find(line, ':');
+        struct server_header header = { 0 };
+        if (colon > 0) {
+            header.name = str_slice(line, 0, (size_t)colon);
+            header.value = trim(str_slice(line, (size_t)colon + 1, line.len));
+        }
+        /* A name that begins with a space would be the continuation of the line before, in another century. */
+        if (!parse_is_token(header.name) || !parse_is_value(header.value))
+            return BAD_REQUEST;
+        if (ret->header_count == PARSE_HEADERS_MAX)
+            return HEADERS_TOO_LARGE;
+        ret->headers[ret->header_count++] = header;
+        int r = apply_header(header, framing, ret);
+        if (r != PARSE_DONE)
+            return r;
+    }
+}
+
+int parse_head(struct str head, struct arena *arena, struct parsed *ret)
+{
+    struct framing framing = { 0 };
+    ret->header_count = 0;
+    ret->chunked = ret->expects_continue = false;
+    ret->content_length = 0;
+    ret->head_len = head.len;
+    struct str rest = head;
+    int r = parse_request_line(next_line(&rest), arena, ret);
+    if (r == PARSE_DONE)
+        r = parse_headers(rest, &framing, ret);
+    if (r != PARSE_DONE)
+        return r;
+    if (ret->chunked && (framing.has_length || ret->http10))
+        return BAD_REQUEST;
+    if (!ret->http10 && !framing.has_host)
+        return BAD_REQUEST;
+    ret->keep_alive = ret->http10 ? framing.keep && !framing.close : !framing.close;
+    return PARSE_DONE;
+}
+
+/* A line of the coding itself. `ret_size` is the number at its beginning. PARSE_MORE: its end is not there. */
+static int chunk_line(struct chunks *chunks, const char *body, size_t available, struct str *ret)
+{
+    struct str rest = { body + chunks->raw, (uint32_t)(available - chunks->raw) };
+    ptrdiff_t end = str_find(rest, '\n');
+    size_t len = end < 0 ? rest.len : (size_t)end + 1;
+    if (chunks->line_bytes + len > CHUNK_LINES_BYTES_MAX)
+        return BAD_REQUEST;
+    if (end < 0)
+        return PARSE_MORE;
+    chunks->line_bytes += len;
+    chunks->raw += len;
+    *ret = str_slice(rest, 0, (size_t)end);
+    if (ret->len && ret->ptr[ret->len - 1] == '\r')
+        ret->len--;
+    return PARSE_DONE;
+}
+
+static int chunk_size(struct chunks *chunks, struct str line, size_t bytes_max)
+{
+    uint64_t size = 0;
+    uint32_t digits = 0;
+    while (digits < line.len && digits < 9 && hex_digit(line.ptr[digits]) >= 0)
+        size = size << 4 | (uint64_t)hex_digit(line.ptr[digits++]);
+    if (!digits || digits == 9)
+        return digits ? TOO_LARGE : BAD_REQUEST;
+    struct str rest = trim(str_slice(line, digits, line.len));
+    if (rest.len && rest.ptr[0] != ';')
+        return BAD_REQUEST;
+    if (size > bytes_max - chunks->len)
+        return TOO_LARGE;
+    chunks->left = size;
+    chunks->phase = size ? CHUNK_DATA : CHUNK_TRAILER;
+    return PARSE_DONE;
+}
+
+int parse_chunks(struct chunks *chunks, char *body, size_t available, size_t bytes_max)
+{
+    struct str line;
+    for (;;) {
+        if (chunks->phase == CHUNK_DATA) {
+            size_t here = (size_t)MIN(chunks->left, (uint64_t)(available - chunks->raw));
+            memmove(body + chunks->len, body + chunks->raw, here);
+            chunks->len += here;
+            chunks->raw += here;
+            chunks->left -= here;
+            if (chunks->left)
+                return PARSE_MORE;
+            chunks->phase = CHUNK_DATA_END;
+            continue;
+        }
+        int r = chunk_line(chunks, body, available, &line);
+        if (r != PARSE_DONE)
+            return r;
+        if (chunks->phase == CHUNK_TRAILER) {
+            if (!line.len)
+                return PARSE_DONE;
+        } else if (chunks->phase == CHUNK_DATA_END) {
+            if (line.len)
+                return BAD_REQUEST;
+            chunks->phase = CHUNK_SIZE;
+        } else {
+            r = chunk_size(chunks, line, bytes_max);
+            if (r != PARSE_DONE)
+                return r;
+        }
+    }
+}

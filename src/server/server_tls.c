@@ -1,0 +1,592 @@
+/* server_tls.c: SSL_CTXs made of files, and made anew when the files change.
+ *
+ * Everything is checked before anything is replaced: a pair of files that is half written leaves what was there in
+ * use. Connections that exist keep what they began with.
+ *
+ * There is no resumption of sessions: it would carry a client's certificate past the handshake that proves it. */
+#include "server/server_tls.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "net/file.h"
+#include "server/server_selfsigned.h"
+
+enum { PEM_BYTES_MAX = 1 << 20, CLIENT_CHAIN_BYTES_MAX = 64 << 10, SECURITY_OFF = 0 };
+
+/* A certificate and its key, as texts. Without files it was made here and never changes. */
+struct pair {
+    const char *cert_file, *key_file;
+    struct strbuf cert, key;
+};
+
+struct named {
+    struct str name;
+    SSL_CTX *context;
+    bool is_explicit;
+};
+
+struct server_tls {
+    struct arena arena; /* the options */
+    struct server_tls_options options;
+    struct pair *pairs; /* the main one, then those of options.snis */
+    SSL_CTX **contexts; /* as many */
+    struct arena names_arena;
+    VEC(struct named) names;
+};
+
+/* Go's names, libssl's names. Those without one in libssl's list are TLS 1.3's: always on, as in Go. */
+static const struct suite {
+    const char *go, *openssl;
+    bool insecure, tls13;
+} suites[] = {
+    { "TLS_AES_128_GCM_SHA256", NULL, .tls13 = true },
+    { "TLS_AES_256_GCM_SHA384", NULL, .tls13 = true },
+    { "TLS_CHACHA20_POLY1305_SHA256", NULL, .tls13 = true },
+    { "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256" },
+    { "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256" },
+    { "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384" },
+    { "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384" },
+    { "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305" },
+    { "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305" },
+    { "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305" },
+    { "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305" },
+    { "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA" },
+    { "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA" },
+    { "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA" },
+    { "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA" },
+    { "TLS_RSA_WITH_RC4_128_SHA", "RC4-SHA", .insecure = true },
+    { "TLS_RSA_WITH_3DES_EDE_CBC_SHA", "DES-CBC3-SHA", .insecure = true },
+    { "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA", .insecure = true },
+    { "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA", .insecure = true },
+    { "TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256", .insecure = true },
+    { "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256", .insecure = true },
+    { "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384", .insecure = true },
+    { "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA", "ECDHE-ECDSA-RC4-SHA", .insecure = true },
+    { "TLS_ECDHE_RSA_WITH_RC4_128_SHA", "ECDHE-RSA-RC4-SHA", .insecure = true },
+    { "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA", "ECDHE-RSA-DES-CBC3-SHA", .insecure = true },
+    { "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256", .insecure = true },
+    { "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256", .insecure = true },
+};
+
+static const struct {
+    const char *go;
+    int openssl;
+} versions[] = {
+    { "VersionTLS10", TLS1_VERSION },
+    { "VersionTLS11", TLS1_1_VERSION },
+    { "VersionTLS12", TLS1_2_VERSION },
+    { "VersionTLS13", TLS1_3_VERSION },
+};
+
+/* Those that libssl 3.0 does not have are the hybrids with ML-KEM. */
+static const struct {
+    int32_t go;
+    const char *openssl;
+} curves[] = {
+    { 23, "P-256" }, { 24, "P-384" }, { 25, "P-521" }, { 29, "X25519" },
+    { 4587, NULL },  { 4588, NULL },  { 4589, NULL },
+};
+
+static const struct suite *find_suite(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
+        if (strcmp(suites[i].go, name) == 0)
+            return &suites[i];
+    return NULL;
+}
+
+bool server_tls_insecure_suite(const char *name)
+{
+    const struct suite *suite = find_suite(name);
+    return suite && suite->insecure;
+}
+
+static int set_version(SSL_CTX *context, const char *name, struct error *err)
+{
+    int version = TLS1_2_VERSION;
+    bool known = !name || !*name;
+    for (size_t i = 0; i < ARRAY_SIZE(versions) && !known; i++)
+        if (strcmp(versions[i].go, name) == 0) {
+            version = versions[i].openssl;
+            known = true;
+        }
+    if (!known)
+        return error_set(err, -EINVAL, "unknown tls version \"%s\"", name);
+    /* Debian's libssl refuses the hashes of TLS 1.0 and 1.1 unless told that the user means it. */
+    if (version < TLS1_2_VERSION)
+        SSL_CTX_set_security_level(context, SECURITY_OFF);
+    return SSL_CTX_set_min_proto_version(context, version) == 1
+               ? 0
+               : error_set(err, -EINVAL, "tls version \"%s\" is not supported", name ? name : "");
+}
+
+/* Go's server wants one of the two that every client of HTTP/2 has, where suites before TLS 1.3 are chosen. */
+static int check_http2_suites(const struct server_tls_options *options, struct error *err)
+{
+    bool only13 = options->min_version && strcmp(options->min_version, "VersionTLS13") == 0;
+    if (options->http1_only || !options->cipher_suite_count || only13)
+        return 0;
+    for (size_t i = 0; i < options->cipher_suite_count; i++)
+        if (strcmp(options->cipher_suites[i], "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") == 0 ||
+            strcmp(options->cipher_suites[i], "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256") == 0)
+            return 0;
+    return error_set(err, -EINVAL,
+                     "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required "
+                     "AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 "
+                     "or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
+}
+
+/* Without a wish: all that Go has on. */
+static int set_suites(SSL_CTX *context, const char *const *names, size_t len, struct error *err)
+{
+    struct strbuf list = { 0 };
+    bool only13 = len > 0;
+    for (size_t i = 0; i < (len ? len : ARRAY_SIZE(suites)); i++) {
+        const struct suite *suite = len ? find_suite(names[i]) : &suites[i];
+        if (!suite) {
+            strbuf_release(&list);
+            return error_set(err, -EINVAL, "Cipher suite %s not supported or doesn't exist", names[i]);
+        }
+        only13 = only13 && suite->tls13;
+        if (suite->openssl && (len || !suite->insecure))
+            strbuf_printf(&list, "%s%s", list.len ? ":" : "", suite->openssl);
+    }
+    int r = 0;
+    if (only13)
+        SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    else if (SSL_CTX_set_cipher_list(context, list.text) != 1)
+        r = error_set(err, -EINVAL, "none of the cipher suites is supported");
+    strbuf_release(&list);
+    return r;
+}
+
+static const char *find_curve(int32_t id, bool *ret_known)
+{
+    *ret_known = false;
+    for (size_t i = 0; i < ARRAY_SIZE(curves); i++)
+        if (curves[i].go == id) {
+            *ret_known = true;
+            return curves[i].openssl;
+        }
+    return NULL;
+}
+
+static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct error *err)
+{
+    struct strbuf list = { 0 };
+    int r = 0;
+    for (size_t i = 0; i < len && r == 0; i++) {
+        bool known;
+        const char *name = find_curve(ids[i], &known);
+        if (ids[i] <= 0 || ids[i] > UINT16_MAX)
+            r = error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", ids[i],
+                          UINT16_MAX);
+        else if (!known)
+            r = error_set(err, -EINVAL, "curve preference %d is not supported", ids[i]);
+        for (size_t j = 0; j < i && r == 0; j++)
+            if (ids[j] == ids[i])
+                r = error_set(err, -EINVAL, "duplicate curve preference %d", ids[i]);
+        if (r == 0 && name)
+            strbuf_printf(&list, "%s%s", list.len ? ":" : "", name);
+    }
+    if (r == 0 && len && (!list.len || SSL_CTX_set1_groups_list(context, list.text) != 1))
+        r = error_set(err, -EINVAL, "none of the curve preferences is supported");
+    strbuf_release(&list);
+    return r;
+}
+
+static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
+{
+    return 0;
+}
+
+static int use_pair(SSL_CTX *context, const struct pair *pair, struct error *err)
+{
+    const char *cert_from = pair->cert_file ? pair->cert_file : "serving certificate";
+    const char *key_from = pair->key_file ? pair->key_file : "serving key";
+    BIO *certs = BIO_new_mem_buf(pair->cert.text ? pair->cert.text : "", (int)pair->cert.len);
+    BIO *keys = BIO_new_mem_buf(pair->key.text ? pair->key.text : "", (int)pair->key.len);
+    X509 *cert = certs ? PEM_read_bio_X509(certs, NULL, no_passphrase, NULL) : NULL;
+    EVP_PKEY *key = keys ? PEM_read_bio_PrivateKey(keys, NULL, no_passphrase, NULL) : NULL;
+    int r = 0;
+    if (!cert || SSL_CTX_use_certificate(context, cert) != 1)
+        r = error_set(err, -EINVAL, "%s: no usable certificate in PEM form", cert_from);
+    else if (!key)
+        r = error_set(err, -EINVAL, "%s: no private key in PEM form without a passphrase", key_from);
+    else if (X509_check_private_key(cert, key) != 1 || SSL_CTX_use_PrivateKey(context, key) != 1)
+        r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
+                      cert_from);
+    X509 *more;
+    while (r == 0 && (more = PEM_read_bio_X509(certs, NULL, no_passphrase, NULL)))
+        if (SSL_CTX_add0_chain_cert(context, more) != 1)
+            X509_free(more);
+    ERR_clear_error();
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    BIO_free(keys);
+    BIO_free(certs);
+    return r;
+}
+
+/* Whom to believe is asked later, see server_peer.h. */
+static int believe_for_now(X509_STORE_CTX *store _unused_, void *user _unused_)
+{
+    return 1;
+}
+
+/* HTTP/2 before HTTP/1.1; a client that insists on something else is told so in the handshake. */
+static int choose_protocol(SSL *ssl _unused_, const unsigned char **out, unsigned char *out_len,
+                           const unsigned char *in, unsigned int in_len, void *user)
+{
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    const struct server_tls *tls = user;
+    unsigned int skipped = tls->options.http1_only ? 3 : 0;
+    unsigned char *chosen;
+    if (SSL_select_next_proto(&chosen, out_len, ours + skipped, sizeof(ours) - 1 - skipped, in, in_len) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+bool server_tls_speaks_http2(const struct ssl_st *ssl)
+{
+    const unsigned char *name;
+    unsigned int len;
+    SSL_get0_alpn_selected(ssl, &name, &len);
+    return len == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+bool server_tls_suits_http2(const struct ssl_st *ssl)
+{
+    const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
+    int version = SSL_version(ssl);
+    return version >= TLS1_3_VERSION || (version == TLS1_2_VERSION && cipher && SSL_CIPHER_is_aead(cipher) &&
+                                         SSL_CIPHER_get_kx_nid(cipher) == NID_kx_ecdhe);
+}
+
+static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
+{
+    for (size_t i = 0; i < tls->names.len; i++) {
+        struct str known = tls->names.items[i].name;
+        if (known.len == name.len && strncasecmp(known.ptr, name.ptr, name.len) == 0)
+            return tls->names.items[i].context;
+    }
+    return NULL;
+}
+
+/* For a name that nobody gave to a certificate: the first one that is good for it, the main one before the others. */
+static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
+{
+    unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+    for (size_t i = 0; i <= tls->options.sni_count; i++) {
+        X509 *cert = SSL_CTX_get0_certificate(tls->contexts[i]);
+        if (cert && X509_check_host(cert, name.ptr, name.len, flags, NULL) == 1)
+            return tls->contexts[i];
+    }
+    return NULL;
+}
+
+/* The name itself, or the pattern with a star for its first label. */
+static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
+{
+    const struct server_tls *tls = user;
+    const char *asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    struct str name = str_from(asked);
+    if (name.len && name.ptr[name.len - 1] == '.')
+        name.len--;
+    if (!name.len)
+        return SSL_TLSEXT_ERR_NOACK;
+    SSL_CTX *context = find_name(tls, name);
+    ptrdiff_t dot = str_find(name, '.');
+    char pattern[256];
+    if (!context && dot >= 0 && name.len - (size_t)dot + 1 < sizeof(pattern)) {
+        int len =
+            snprintf(pattern, sizeof(pattern), "*" STR_FMT, (int)(name.len - (size_t)dot), name.ptr + dot);
+        context = find_name(tls, (struct str){ pattern, (uint32_t)len });
+    }
+    if (!context)
+        context = find_covering(tls, name);
+    if (context)
+        SSL_set_SSL_CTX(ssl, context);
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static int make_context(struct server_tls *tls, const struct pair *pair, SSL_CTX **ret, struct error *err)
+{
+    const struct server_tls_options *options = &tls->options;
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (!context)
+        return error_set(err, -ENOMEM, "cannot make a TLS context");
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN_BYTES_MAX);
+    SSL_CTX_set_cert_verify_callback(context, believe_for_now, NULL);
+    if (options->request_client_certificate)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, tls);
+    SSL_CTX_set_tlsext_servername_callback(context, choose_certificate);
+    SSL_CTX_set_tlsext_servername_arg(context, tls);
+    int r = set_version(context, options->min_version, err);
+    if (r == 0)
+        r = set_suites(context, options->cipher_suites, options->cipher_suite_count, err);
+    if (r == 0)
+        r = check_http2_suites(options, err);
+    if (r == 0)
+        r = set_curves(context, options->curves, options->curve_count, err);
+    if (r == 0)
+        r = use_pair(context, pair, err);
+    ERR_clear_error();
+    if (r < 0)
+        SSL_CTX_free(context);
+    else
+        *ret = context;
+    return r;
+}
+
+/* A name that was given outranks one that was found in a certificate; then the earlier certificate wins. */
+static void add_name(struct server_tls *tls, struct str name, SSL_CTX *context, bool is_explicit)
+{
+    for (size_t i = 0; i < tls->names.len; i++) {
+        struct named *known = &tls->names.items[i];
+        if (!str_eq(known->name, name))
+            continue;
+        if (is_explicit && !known->is_explicit)
+            *known = (struct named){ known->name, context, true };
+        return;
+    }
+    *vec_push(&tls->names) = (struct named){ arena_str(&tls->names_arena, name), context, is_explicit };
+}
+
+static void add_certificate_names(struct server_tls *tls, SSL_CTX *context)
+{
+    X509 *cert = SSL_CTX_get0_certificate(context);
+    char name[256];
+    int len = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, name, sizeof(name));
+    /* A common name with a space in it is a title and no host. */
+    if (len > 0 && !strpbrk(name, " @:/"))
+        add_name(tls, str_from(name), context, false);
+    GENERAL_NAMES *others = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; i < sk_GENERAL_NAME_num(others); i++) {
+        const GENERAL_NAME *other = sk_GENERAL_NAME_value(others, i);
+        if (other->type != GEN_DNS)
+            continue;
+        struct str text = { (const char *)ASN1_STRING_get0_data(other->d.dNSName),
+                            (uint32_t)ASN1_STRING_length(other->d.dNSName) };
+        add_name(tls, text, context, false);
+    }
+    GENERAL_NAMES_free(others);
+}
+
+static void index_names(struct server_tls *tls)
+{
+    vec_clear(&tls->names);
+    arena_reset(&tls->names_arena);
+    for (size_t i = 0; i < tls->options.sni_count; i++) {
+        const struct server_sni *sni = &tls->options.snis[i];
+        for (size_t j = 0; j < sni->name_count; j++)
+            add_name(tls, str_from(sni->names[j]), tls->contexts[i + 1], true);
+        if (!sni->name_count)
+            add_certificate_names(tls, tls->contexts[i + 1]);
+    }
+}
+
+static size_t pair_count(const struct server_tls *tls)
+{
+    return tls->options.sni_count + 1;
+}
+
+static void secret_release(struct strbuf *secret)
+{
+    if (secret->text)
+        OPENSSL_cleanse(secret->text, secret->cap);
+    strbuf_release(secret);
+}
+
+static void pair_release(struct pair *pair)
+{
+    strbuf_release(&pair->cert);
+    secret_release(&pair->key);
+}
+
+/* Reads one pair; what it was goes to `ret_changed`. */
+static int read_pair(const struct pair *old, struct pair *ret, bool *ret_changed, struct error *err)
+{
+    *ret = (struct pair){ .cert_file = old->cert_file, .key_file = old->key_file };
+    int r = 0;
+    if (!old->cert_file) {
+        strbuf_str(&ret->cert, strbuf_slice(&old->cert));
+        strbuf_str(&ret->key, strbuf_slice(&old->key));
+    } else {
+        r = file_read(old->cert_file, PEM_BYTES_MAX, &ret->cert, err);
+        if (r == 0)
+            r = file_read(old->key_file, PEM_BYTES_MAX, &ret->key, err);
+    }
+    *ret_changed = !str_eq(strbuf_slice(&ret->cert), strbuf_slice(&old->cert)) ||
+                   !str_eq(strbuf_slice(&ret->key), strbuf_slice(&old->key));
+    return r;
+}
+
+static void swap_in(struct server_tls *tls, struct pair *pairs, SSL_CTX **contexts)
+{
+    for (size_t i = 0; i < pair_count(tls); i++) {
+        struct pair old_pair = tls->pairs[i];
+        SSL_CTX *old = tls->contexts[i];
+        tls->pairs[i] = pairs[i];
+        tls->contexts[i] = contexts[i];
+        pairs[i] = old_pair;
+        contexts[i] = old;
+    }
+    index_names(tls);
+}
+
+int server_tls_reload(struct server_tls *tls, struct error *err)
+{
+    size_t count = pair_count(tls);
+    struct pair *pairs = xcalloc(count, sizeof(*pairs));
+    SSL_CTX **contexts = xcalloc(count, sizeof(SSL_CTX *));
+    bool any = !tls->contexts[0];
+    int r = 0;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        bool changed;
+        r = read_pair(&tls->pairs[i], &pairs[i], &changed, err);
+        any = any || changed;
+    }
+    for (size_t i = 0; i < count && r == 0 && any; i++)
+        r = make_context(tls, &pairs[i], &contexts[i], err);
+    if (r == 0 && any) {
+        swap_in(tls, pairs, contexts);
+        r = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        pair_release(&pairs[i]);
+        SSL_CTX_free(contexts[i]);
+    }
+    free(pairs);
+    free(contexts);
+    return r;
+}
+
+static const char *copy(struct server_tls *tls, const char *text)
+{
+    return text && *text ? arena_strndup(&tls->arena, text, strlen(text)) : NULL;
+}
+
+static const char *const *copy_all(struct server_tls *tls, const char *const *texts, size_t len)
+{
+    const char **copies = arena_array(&tls->arena, const char *, len + 1);
+    for (size_t i = 0; i < len; i++)
+        copies[i] = arena_strndup(&tls->arena, texts[i], strlen(texts[i]));
+    return copies;
+}
+
+static void copy_options(struct server_tls *tls, const struct server_tls_options *options)
+{
+    struct server_tls_options *to = &tls->options;
+    *to = *options;
+    to->cert_file = copy(tls, options->cert_file);
+    to->key_file = copy(tls, options->key_file);
+    to->cert_dir = copy(tls, options->cert_dir);
+    to->pair_name = copy(tls, options->pair_name);
+    to->bind_address = copy(tls, options->bind_address);
+    to->min_version = copy(tls, options->min_version);
+    to->cipher_suites = copy_all(tls, options->cipher_suites, options->cipher_suite_count);
+    int32_t *ids = arena_array(&tls->arena, int32_t, options->curve_count + 1);
+    for (size_t i = 0; i < options->curve_count; i++)
+        ids[i] = options->curves[i];
+    to->curves = ids;
+    struct server_sni *snis = arena_array(&tls->arena, struct server_sni, options->sni_count + 1);
+    for (size_t i = 0; i < options->sni_count; i++) {
+        const struct server_sni *from = &options->snis[i];
+        snis[i] = (struct server_sni){ copy(tls, from->cert_file), copy(tls, from->key_file),
+                                       copy_all(tls, from->names, from->name_count), from->name_count };
+    }
+    to->snis = snis;
+}
+
+/* Where the main certificate is, or the making of it. */
+static int settle_main_pair(struct server_tls *tls, struct error *err)
+{
+    struct server_tls_options *options = &tls->options;
+    struct pair *pair = &tls->pairs[0];
+    if (options->cert_file || options->key_file) {
+        if (!options->cert_file || !options->key_file)
+            return error_set(err, -EINVAL, "a serving certificate and its key must be given together");
+    } else if (options->cert_dir) {
+        const char *name = options->pair_name ? options->pair_name : "server";
+        options->cert_file = arena_printf(&tls->arena, "%s/%s.crt", options->cert_dir, name).ptr;
+        options->key_file = arena_printf(&tls->arena, "%s/%s.key", options->cert_dir, name).ptr;
+        int r = server_selfsigned_files(options->cert_file, options->key_file, options->bind_address, err);
+        if (r < 0)
+            return r;
+    } else {
+        return server_selfsigned(options->bind_address, &pair->cert, &pair->key, err);
+    }
+    pair->cert_file = options->cert_file;
+    pair->key_file = options->key_file;
+    return 0;
+}
+
+int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err)
+{
+    struct server_tls *tls = xcalloc(1, sizeof(*tls));
+    copy_options(tls, options);
+    tls->pairs = xcalloc(pair_count(tls), sizeof(*tls->pairs));
+    tls->contexts = xcalloc(pair_count(tls), sizeof(SSL_CTX *));
+    int r = settle_main_pair(tls, err);
+    for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
+        tls->pairs[i + 1].cert_file = tls->options.snis[i].cert_file;
+        tls->pairs[i + 1].key_file = tls->options.snis[i].key_file;
+        if (!tls->pairs[i + 1].cert_file || !tls->pairs[i + 1].key_file)
+            r = error_set(err, -EINVAL, "a serving certificate and its key must be given together");
+    }
+    if (r == 0)
+        r = server_tls_reload(tls, err);
+    if (r < 0) {
+        server_tls_free(tls);
+        return r;
+    }
+    *ret = tls;
+    return 0;
+}
+
+void server_tls_free(struct server_tls *tls)
+{
+    if (!tls)
+        return;
+    for (size_t i = 0; i < pair_count(tls); i++) {
+        pair_release(&tls->pairs[i]);
+        SSL_CTX_free(tls->contexts[i]);
+    }
+    free(tls->pairs);
+    free(tls->contexts);
+    vec_release(&tls->names);
+    arena_release(&tls->names_arena);
+    arena_release(&tls->arena);
+    free(tls);
+}
+
+struct ssl_st *server_tls_accept(struct server_tls *tls, int fd)
+{
+    SSL *ssl = SSL_new(tls->contexts[0]);
+    if (ssl && SSL_set_fd(ssl, fd) != 1) {
+        SSL_free(ssl);
+        ssl = NULL;
+    }
+    if (ssl)
+        SSL_set_accept_state(ssl);
+    ERR_clear_error();
+    return ssl;
+}

@@ -1,0 +1,54 @@
+/* server_tls.h: how a server presents itself: certificates, versions and ciphers.
+ *
+ * The names of versions and cipher suites are Go's, as kube-scheduler's flags have them. */
+#ifndef SERVER_SERVER_TLS_H
+#define SERVER_SERVER_TLS_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+/* A certificate for clients that ask for one of these names. */
+struct server_sni {
+    const char *cert_file, *key_file;
+    const char *const *names; /* "*.example.com" is a pattern for one label; none: those of the certificate */
+    size_t name_count;
+};
+
+/* Anything may be NULL or empty. Without files a certificate that signs itself is made: in memory, or in cert_dir,
+ * where the next start finds it. */
+struct server_tls_options {
+    const char *cert_file, *key_file;
+    const char *cert_dir, *pair_name; /* cert_dir/pair_name.crt and .key */
+    const char *bind_address;         /* goes into a certificate made here */
+    const char *min_version;          /* "VersionTLS12" */
+    const char *const *cipher_suites; /* "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" */
+    size_t cipher_suite_count;
+    const int32_t *curves; /* Go's CurveID */
+    size_t curve_count;
+    const struct server_sni *snis;
+    size_t sni_count;
+    bool request_client_certificate;
+    bool http1_only; /* HTTP/2 is not offered */
+};
+
+struct server_tls;
+
+/* Copies the options. */
+int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err);
+void server_tls_free(struct server_tls *tls);
+/* Looks at the files again. 1: they have changed and are in use for new connections; 0: as they were; negative: what
+ * is there now cannot be used, and what was there stays. */
+int server_tls_reload(struct server_tls *tls, struct error *err);
+
+/* Is a cipher suite of that name one that Go calls insecure? */
+bool server_tls_insecure_suite(const char *name);
+
+/* For net/server alone: a new connection's SSL, as libssl calls it. */
+struct ssl_st;
+struct ssl_st *server_tls_accept(struct server_tls *tls, int fd);
+/* Was HTTP/2 agreed on in the handshake? */
+bool server_tls_speaks_http2(const struct ssl_st *ssl);
+/* Is what was agreed on good enough for it, by RFC 9113? */
+bool server_tls_suits_http2(const struct ssl_st *ssl);
+
+#endif

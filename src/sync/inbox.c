@@ -1,0 +1,127 @@
+/* inbox.c: a list under a lock. Who posts wakes the taker only when it sleeps, so that a burst costs one
+ * wake-up; who takes empties the list in one step and walks it without the lock. */
+#include "sync/inbox.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct inbox {
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    struct letter *first, **end;
+    bool sleeping;
+    void (*prepare)(struct letter *letter); /* may be NULL */
+    atomic_size_t depth;
+};
+
+struct inbox *inbox_new(void)
+{
+    struct inbox *inbox = xcalloc(1, sizeof(*inbox));
+    pthread_condattr_t attributes;
+    pthread_mutex_init(&inbox->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as http_now_ns() */
+    pthread_cond_init(&inbox->filled, &attributes);
+    pthread_condattr_destroy(&attributes);
+    inbox->end = &inbox->first;
+    return inbox;
+}
+
+void inbox_free(struct inbox *inbox)
+{
+    if (!inbox)
+        return;
+    for (struct letter *letter = inbox->first, *next; letter; letter = next) {
+        next = letter->next;
+        letter_free(letter);
+    }
+    pthread_cond_destroy(&inbox->filled);
+    pthread_mutex_destroy(&inbox->lock);
+    free(inbox);
+}
+
+struct letter *letter_new(enum letter_kind kind)
+{
+    struct letter *letter = xcalloc(1, sizeof(*letter));
+    letter->kind = kind;
+    return letter;
+}
+
+void letter_free(struct letter *letter)
+{
+    if (!letter)
+        return;
+    live_object_free(letter->object);
+    if (letter->drop)
+        letter->drop(letter->context);
+    arena_release(&letter->texts);
+    strbuf_release(&letter->record);
+    free(letter);
+}
+
+void inbox_prepare(struct inbox *inbox, void (*prepare)(struct letter *letter))
+{
+    inbox->prepare = prepare;
+}
+
+void inbox_post(struct inbox *inbox, struct letter *letter)
+{
+    letter->next = NULL;
+    if (inbox->prepare)
+        inbox->prepare(letter);
+    pthread_mutex_lock(&inbox->lock);
+    *inbox->end = letter;
+    inbox->end = &letter->next;
+    atomic_fetch_add_explicit(&inbox->depth, 1, memory_order_relaxed);
+    bool wake = inbox->sleeping;
+    inbox->sleeping = false;
+    pthread_mutex_unlock(&inbox->lock);
+    if (wake)
+        pthread_cond_signal(&inbox->filled);
+}
+
+/* Under the lock. Wake-ups without a letter happen; only a letter or the time ends it. */
+static void wait_for_letter(struct inbox *inbox, int64_t until_ns)
+{
+    struct timespec until = { .tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000 };
+    int r = 0;
+    while (!inbox->first && r == 0) {
+        inbox->sleeping = true;
+        r = until_ns == INT64_MAX ? pthread_cond_wait(&inbox->filled, &inbox->lock)
+                                  : pthread_cond_timedwait(&inbox->filled, &inbox->lock, &until);
+    }
+    inbox->sleeping = false;
+}
+
+struct letter *inbox_take(struct inbox *inbox, int64_t until_ns)
+{
+    pthread_mutex_lock(&inbox->lock);
+    if (!inbox->first && until_ns > 0)
+        wait_for_letter(inbox, until_ns);
+    struct letter *letters = inbox->first;
+    inbox->first = NULL;
+    inbox->end = &inbox->first;
+    atomic_store_explicit(&inbox->depth, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&inbox->lock);
+    return letters;
+}
+
+size_t inbox_depth(const struct inbox *inbox)
+{
+    return atomic_load_explicit(&inbox->depth, memory_order_relaxed);
+}
+
+struct live_object *live_object_new(void)
+{
+    return xcalloc(1, sizeof(struct live_object));
+}
+
+void live_object_free(struct live_object *object)
+{
+    if (!object)
+        return;
+    arena_release(&object->arena);
+    free(object);
+}

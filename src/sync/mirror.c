@@ -1,0 +1,217 @@
+/* mirror.c: an object knows what it lives in (meta.home): that is how old versions are found and freed. */
+#include "sync/mirror.h"
+
+static struct live_object *home_of(const struct meta *meta)
+{
+    return meta ? meta->home : NULL;
+}
+
+static void free_home(const struct meta *meta)
+{
+    if (home_of(meta))
+        live_object_free(home_of(meta));
+}
+
+static void pod_free(void *context, const struct pod *pod)
+{
+    (void)context;
+    free_home(&pod->meta);
+}
+
+void mirror_init(struct mirror *mirror, struct engine *engine)
+{
+    *mirror = (struct mirror){ .engine = engine };
+    engine->cluster->pod_free = pod_free;
+}
+
+/* ---- what is known ---- */
+static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)
+{
+    switch (kind) {
+#define X(number, type, field) \
+    case KIND_##number: \
+        return &cluster->field;
+        CLUSTER_STORES(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
+#define X(number, type, field) \
+    static_assert(offsetof(struct type, meta) == 0, "objects begin with their metadata");
+CLUSTER_STORES(X)
+#undef X
+
+/* The known object of that name, or NULL. */
+static const struct meta *known_of(const struct cluster *cluster, enum api_kind kind, const struct meta *meta)
+{
+    if (kind == KIND_POD) {
+        const struct pod_info *pod = cluster_find_pod(cluster, meta->namespace, meta->name);
+        return pod ? &pod->api->meta : NULL;
+    }
+    if (kind == KIND_NODE) {
+        uint32_t row = cluster_row(cluster, meta->name);
+        return row == ROW_NONE ? NULL : &cluster_node(cluster, row)->api->meta;
+    }
+    const struct strmap *store = store_of(cluster, kind);
+    return store ? cluster_get(store, meta->namespace, meta->name) : NULL;
+}
+
+static bool is_straggler(const struct meta *known, const struct meta *meta)
+{
+    int64_t then, now;
+    return known && str_eq(known->uid, meta->uid) && str_to_int64(known->resource_version, &then) &&
+           str_to_int64(meta->resource_version, &now) && now < then;
+}
+
+/* ---- changes ---- */
+static void set(struct mirror *mirror, struct live_object *live, int64_t now_ns)
+{
+    struct engine *engine = mirror->engine;
+    enum api_kind kind = live->object.kind;
+    const struct meta *meta = live->object.meta;
+    const struct meta *known = known_of(engine->cluster, kind, meta);
+    live->object.meta->home = live;
+    live->round = mirror->kinds[kind].round;
+    if (!mirror->kinds[kind].listing && is_straggler(known, meta)) {
+        mirror->stale++;
+        live_object_free(live);
+        return;
+    }
+    if (kind == KIND_POD) {
+        if (!engine_set_pod(engine, live->object.ptr, now_ns))
+            live_object_free(live);
+        return;
+    }
+    if (kind == KIND_NODE)
+        engine_set_node(engine, live->object.ptr, now_ns);
+    else if (!engine_set_object(engine, kind, live->object.ptr, meta, now_ns))
+        known = meta; /* nobody keeps it */
+    free_home(known);
+}
+
+static void take_away(struct mirror *mirror, enum api_kind kind, const struct meta *known, int64_t now_ns)
+{
+    struct engine *engine = mirror->engine;
+    if (kind == KIND_POD) { /* freed through pod_free */
+        engine_remove_pod(engine, cluster_find_pod(engine->cluster, known->namespace, known->name), now_ns);
+        return;
+    }
+    if (kind == KIND_NODE)
+        engine_remove_node(engine, known->name, now_ns);
+    else
+        engine_remove_object(engine, kind, known->namespace, known->name, now_ns);
+    free_home(known);
+}
+
+static void remove_one(struct mirror *mirror, const struct live_object *live, int64_t now_ns)
+{
+    enum api_kind kind = live->object.kind;
+    const struct meta *known = known_of(mirror->engine->cluster, kind, live->object.meta);
+    if (!known)
+        return;
+    if (is_straggler(known, live->object.meta) || !str_eq(known->uid, live->object.meta->uid))
+        mirror->stale++; /* of an object that had the name before */
+    else
+        take_away(mirror, kind, known, now_ns);
+}
+
+/* ---- lists ---- */
+typedef VEC(const struct meta *) meta_vec;
+
+static void collect_pods(const struct cluster *cluster, meta_vec *ret)
+{
+    map_for(&cluster->pods, slot)
+        *vec_push(ret) = &((const struct pod_info *)slot->value)->api->meta;
+}
+
+static void collect_nodes(const struct cluster *cluster, meta_vec *ret)
+{
+    vec_for(&cluster->nodes, node)
+        if (node->api)
+            *vec_push(ret) = &node->api->meta;
+}
+
+static void collect(const struct cluster *cluster, enum api_kind kind, meta_vec *ret)
+{
+    const struct strmap *store = store_of(cluster, kind);
+    if (kind == KIND_POD)
+        collect_pods(cluster, ret);
+    else if (kind == KIND_NODE)
+        collect_nodes(cluster, ret);
+    else if (store)
+        map_for(store, slot)
+            *vec_push(ret) = stored_object(slot);
+}
+
+/* What the list did not have is gone. */
+static void sweep(struct mirror *mirror, enum api_kind kind, int64_t now_ns)
+{
+    meta_vec known = { 0 };
+    collect(mirror->engine->cluster, kind, &known);
+    vec_for(&known, meta)
+        if (home_of(*meta) && home_of(*meta)->round != mirror->kinds[kind].round)
+            take_away(mirror, kind, *meta, now_ns);
+    vec_release(&known);
+}
+
+void mirror_apply(struct mirror *mirror, struct letter *letter, int64_t now_ns)
+{
+    enum api_kind kind = letter->api_kind;
+    struct live_object *live = letter->object;
+    letter->object = NULL;
+    switch (letter->kind) {
+    case LETTER_SET:
+        set(mirror, live, now_ns);
+        return;
+    case LETTER_REMOVE:
+        remove_one(mirror, live, now_ns);
+        live_object_free(live);
+        return;
+    case LETTER_LIST_BEGIN:
+        mirror->kinds[kind].round++;
+        mirror->kinds[kind].listing = true;
+        return;
+    case LETTER_ABSENT: /* nothing of the kind is there */
+        mirror->kinds[kind].round++;
+        /* fall through */
+    case LETTER_LIST_END:
+        sweep(mirror, kind, now_ns);
+        mirror->kinds[kind].listing = false;
+        mirror->kinds[kind].synced = true;
+        return;
+    case LETTER_DOUBT:
+        mirror->kinds[kind].synced = false;
+        return;
+    case LETTER_ANSWER:
+    case LETTER_CALL:
+        return;
+    }
+}
+
+bool mirror_synced(const struct mirror *mirror, const enum api_kind *kinds, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!mirror->kinds[kinds[i]].synced)
+            return false;
+    return true;
+}
+
+void mirror_release(struct mirror *mirror)
+{
+    struct cluster *cluster = mirror->engine->cluster;
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        meta_vec known = { 0 };
+        if (kind != KIND_POD) /* those go with the model, through pod_free */
+            collect(cluster, (enum api_kind)kind, &known);
+        vec_for(&known, meta) {
+            if (kind == KIND_NODE)
+                cluster_remove_node(cluster, (*meta)->name);
+            else
+                cluster_remove_object(cluster, (enum api_kind)kind, (*meta)->namespace, (*meta)->name);
+            free_home(*meta);
+        }
+        vec_release(&known);
+    }
+}

@@ -1,0 +1,38 @@
+/* mirror.h: the engine's model follows the API server: letters in, intake calls out.
+ *
+ *     LIST_BEGIN SET SET ... LIST_END          what was not among them is gone
+ *     SET, REMOVE                              of a watch: what is older than what is known is dropped
+ *
+ * The mirror keeps every object for as long as the engine needs it, and frees it then. It belongs to the core thread.
+ *
+ * Within a list everything counts, whatever its version: a list is the newest state, and a cluster may have been
+ * restored from a backup. An event of a watch that has a lower resource version than the known object of the same uid
+ * is a straggler. */
+#ifndef SYNC_MIRROR_H
+#define SYNC_MIRROR_H
+
+#include "engine/intake.h"
+#include "sync/inbox.h"
+
+struct mirror {
+    struct engine *engine;
+    struct {
+        uint32_t round; /* of the list that is being read, or was last */
+        bool listing;   /* between LIST_BEGIN and LIST_END */
+        bool synced;    /* a list has ended, or the server does not serve the kind */
+    } kinds[KIND_COUNT];
+    uint64_t stale; /* events that were dropped */
+};
+
+/* Sets cluster->pod_free. */
+void mirror_init(struct mirror *mirror, struct engine *engine);
+/* Frees the objects. After engine_release(), before cluster_release(). */
+void mirror_release(struct mirror *mirror);
+
+/* A letter about objects: SET, REMOVE, LIST_BEGIN, LIST_END, DOUBT, ABSENT. Takes its object over; the letter stays the
+ * caller's. */
+void mirror_apply(struct mirror *mirror, struct letter *letter, int64_t now_ns);
+/* Has every one of these kinds been listed to its end? */
+bool mirror_synced(const struct mirror *mirror, const enum api_kind *kinds, size_t len);
+
+#endif

@@ -1,0 +1,86 @@
+/* reflector.h: the API server's objects, kind by kind, as letters to the core: listed once, then watched for ever.
+ *
+ *            ┌─────────────── 410, or a history that is not ours ───────────────┐
+ *            ▼                                                                  │
+ *     LIST page, page, ... ──▶ LIST_BEGIN SET SET ... LIST_END ──▶ WATCH ──▶ SET, REMOVE, ...
+ *                                                                  ▲    │
+ *                                                                  └────┘ it ended: on from the last version seen
+ *
+ * A kind has no thread: callbacks of api_send() on the I/O thread drive one small state machine each.
+ *
+ * Going back in time. Lists ask for no resource version, so the server must answer from its newest state: what a list
+ * says between LIST_BEGIN and LIST_END is true whatever was known before, resource versions that are lower included
+ * (a cluster may have been restored from a backup). A list that breaks off is begun anew with another LIST_BEGIN. An
+ * event of a watch is only as good as its number: the reflector hands all of them on in the order in which they came,
+ * resumes from the highest one, and the core drops one that is older than what it knows of the same object (same
+ * uid). An event from before the beginning of its own watch comes from another history than ours: the kind is listed
+ * again.
+ *
+ * When the API server is away, one probe for all kinds asks for it, twice a second or more often; with its first
+ * answer, whatever it is, all kinds go on at once. A kind that fails by itself comes back by itself, within half a
+ * second; one that is refused (401, 403) more and more slowly, unless it was allowed before and the server may just
+ * have started.
+ *
+ * Objects of an API server have their defaults: nothing is filled in here. */
+#ifndef SYNC_REFLECTOR_H
+#define SYNC_REFLECTOR_H
+
+#include "client/api.h"
+#include "sync/inbox.h"
+#include "sync/watched.h"
+
+struct reflectors;
+
+/* Zero takes the default in brackets. */
+struct reflector_options {
+    const struct watched_kind *kinds; /* NULL: all of watched.def */
+    size_t kind_count;
+    uint64_t seed;           /* of the jitter; 0: another one every time */
+    int64_t backoff_ms_min;  /* after the first failure [50], doubled with each one */
+    int64_t backoff_ms_max;  /* [500] */
+    int64_t refused_ms_min;  /* likewise where the server says no [250] */
+    int64_t refused_ms_max;  /* [15000] */
+    int64_t patience_ms_max; /* of what 429 asks for [5000] */
+    int64_t absent_ms;       /* until a kind that is not served is asked for again [180000] */
+    int64_t watch_ms_min;    /* a watch takes this long, or up to twice as long [300000] */
+    size_t page_bytes_max;   /* of a page of a list [64 MiB] */
+    /* Told why a request failed, on the I/O thread; refusals are told here instead of the log. `status` is 0 where
+     * there was no answer. NULL is fine. */
+    void (*on_failure)(void *user, const char *resource, int status, const char *why);
+    void *user;
+    uint64_t
+        whole_kinds; /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
+};
+
+#define REFLECTOR_COUNTS(X) \
+    X(lists) /* to their end */ \
+    X(pages) \
+    X(watches) /* that began */ \
+    X(events)  /* objects added, modified, deleted; with those that could not be decoded */ \
+    X(bookmarks) \
+    X(undecodable) /* objects, of lists and watches */ \
+    X(failures)    /* requests that failed or were refused */
+
+struct reflector_stats {
+#define X(name) uint64_t name;
+    REFLECTOR_COUNTS(X)
+#undef X
+    int64_t synced_ns; /* when the last list ended, by http_now_ns(); 0: none has, or there is no such kind */
+    int64_t heard_ns;  /* when something of the kind came last */
+};
+
+/* Begins with all kinds at once. Options are copied, `kinds` stay the caller's. */
+struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
+                                    const struct reflector_options *options);
+/* Ends everything and waits for it; before api_free() and inbox_free(), not from a callback. NULL is fine. */
+void reflectors_stop(struct reflectors *all);
+/* Lists a kind again, whatever it is at; the letter DOUBT stands between what came before and that. From any thread. */
+void reflectors_relist(struct reflectors *all, enum api_kind kind);
+/* Other kinds keep their bytes from now on: for those that did not yet, a list follows. From any thread. */
+void reflectors_keep_whole(struct reflectors *all, uint64_t kinds);
+/* From any thread. False: the kind is not watched. */
+bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret);
+/* Since when the API server has not answered, by http_now_ns(); 0: it does. From any thread. */
+int64_t reflectors_down_since_ns(const struct reflectors *all);
+
+#endif

@@ -1,0 +1,25 @@
+/* watched.h: which kinds of objects are watched, and where an API server has them; the list is watched.def. */
+#ifndef SYNC_WATCHED_H
+#define SYNC_WATCHED_H
+
+#include "api/types.h"
+
+struct watched_kind {
+    enum api_kind kind;
+    const char *resource;       /* "pods" */
+    uint32_t page_len;          /* items that a page of a list shall have */
+    bool required;              /* not served: no scheduling; otherwise: none are there */
+    const char *older_versions; /* of the group, newest first, separated by spaces: "v1beta2 v1beta1" */
+    const char *field_selector; /* "": none */
+};
+
+extern const struct watched_kind watched_kinds[];
+extern const size_t watched_kind_count;
+
+/* Appends "/apis/apps/v1/replicasets?" and the selector, if there is one. `version` 0 is the newest; false: there is
+ * no such version. */
+bool watched_path(const struct watched_kind *watched, uint32_t version, struct strbuf *path);
+/* Appends "&name=value", with what a query cannot hold escaped; no "&" behind a "?". */
+void watched_query(struct strbuf *path, const char *name, struct str value);
+
+#endif

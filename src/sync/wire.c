@@ -1,0 +1,390 @@
+/* wire.c: see wire.h. The JSON half cuts the text of a watch into values by counting braces, which yyjson then reads
+ * one by one: events follow each other with a newline between them, or with nothing. */
+#include "sync/wire.h"
+
+#include <stdlib.h>
+
+#include "api/decode.h"
+
+enum { SCRATCH_BYTES = 64 << 10, SCRATCH_BYTES_KEPT_MAX = 4 << 20, TOKEN_LEN_MAX = 16 << 10 };
+
+/* ---- objects ---- */
+
+typedef int (*decode_fn)(const void *source, struct arena *arena, struct object *ret, struct error *err);
+
+static void scratch_clear(struct arena *scratch)
+{
+    if (scratch->total_bytes > SCRATCH_BYTES_KEPT_MAX)
+        arena_release(scratch);
+    arena_reset(scratch);
+    arena_reserve(scratch, SCRATCH_BYTES);
+}
+
+/* `first` is what the source decodes to, and all that `scratch` holds. */
+static int make_live(decode_fn decode, const void *source, const struct object *first, enum api_kind kind,
+                     const struct arena *scratch, struct live_object **ret, struct error *err)
+{
+    if (first->kind != kind) {
+        _cleanup_(strbuf_release) struct strbuf found = { 0 };
+        decode_put_shown(&found, first->kind_name);
+        return error_set(err, -EINVAL, "expected a " STR_FMT ", found \"%s\"", STR_ARG(api_kinds[kind].kind),
+                         found.len ? found.text : "");
+    }
+    struct live_object *live = live_object_new();
+    arena_reserve(&live->arena, arena_used(scratch));
+    int r = decode(source, &live->arena, &live->object, err);
+    if (r < 0) {
+        live_object_free(live);
+        return r;
+    }
+    *ret = live;
+    return 0;
+}
+
+/* A value of a document whose text will be gone: strings are copied. */
+struct json_source {
+    const struct doc *doc;
+    yyjson_val *val;
+    enum api_kind kind;
+    struct str api_version;
+    bool whole;
+};
+
+static struct str text_of(yyjson_val *val, struct arena *arena)
+{
+    size_t len = 0;
+    char *text = yyjson_val_write(val, YYJSON_WRITE_NOFLAG, &len);
+    struct str copy =
+        len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
+    free(text);
+    return copy;
+}
+
+static int decode_json(const void *source, struct arena *arena, struct object *ret, struct error *err)
+{
+    const struct json_source *json = source;
+    const struct kind_info *kind = &api_kinds[json->kind];
+    struct decoder dec = { json->doc, arena, err, false };
+    struct object object = { .kind = json->kind, .api_version = kind->api_version, .kind_name = kind->kind };
+    if (json->kind == KIND_UNKNOWN) {
+        *ret = object;
+        return 0;
+    }
+    object.ptr = object.meta = arena_zalloc(arena, kind->type->size);
+    int r = decode_struct(&dec, NULL, json->val, kind->type, object.ptr);
+    if (r < 0)
+        return r;
+    object_convert(&object, json->api_version);
+    if (json->whole)
+        object.meta->source = text_of(json->val, arena);
+    *ret = object;
+    return 0;
+}
+
+/* A string of a document, or an empty one. */
+static struct str json_text(yyjson_val *object, const char *key)
+{
+    yyjson_val *val = yyjson_obj_get(object, key);
+    if (!yyjson_is_str(val) || yyjson_get_len(val) > UINT32_MAX)
+        return (struct str){ 0 };
+    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
+}
+
+/* The text as one document; takes the text over, in any case. */
+static int open_json(struct doc_stream *stream, struct doc *doc, struct strbuf *text, struct error *err)
+{
+    size_t len = text->len;
+    char *padded = xrealloc(text->text, len + YYJSON_PADDING_SIZE);
+    memset(padded + len, 0, YYJSON_PADDING_SIZE);
+    *text = (struct strbuf){ 0 };
+    doc_stream_init(stream, "answer", padded, len);
+    int r = stream->yaml ? error_set(err, -EBADMSG, "the answer is neither protobuf nor JSON")
+                         : doc_stream_next(stream, doc, err);
+    if (r == 0)
+        r = error_set(err, -ENODATA, "the answer is empty");
+    return r < 0 ? r : 0;
+}
+
+/* ---- lists ---- */
+
+static int init_protobuf(struct wire_page *page, struct error *err)
+{
+    int r = object_list_protobuf_init(&page->items, strbuf_slice(&page->body), err);
+    if (r < 0)
+        return r;
+    if (page->items.items_kind != page->kind)
+        return error_set(err, -EINVAL, "expected a list of " STR_FMT " objects, found another one",
+                         STR_ARG(api_kinds[page->kind].kind));
+    page->resource_version = page->items.resource_version;
+    page->continue_token = page->items.continue_token;
+    return 0;
+}
+
+static int init_json(struct wire_page *page, struct error *err)
+{
+    int r = open_json(&page->stream, &page->doc, &page->body, err);
+    if (r < 0)
+        return r;
+    yyjson_val *root = page->doc.root, *items = yyjson_obj_get(root, "items");
+    struct str kind = json_text(root, "kind");
+    page->api_version = json_text(root, "apiVersion");
+    bool is_list =
+        str_ends_with(kind, STR("List")) && (!items || yyjson_is_null(items) || yyjson_is_arr(items));
+    if (!is_list || object_kind_from(page->api_version, str_slice(kind, 0, kind.len - 4)) != page->kind)
+        return error_set(err, -EINVAL, "expected a list of " STR_FMT " objects, found something else",
+                         STR_ARG(api_kinds[page->kind].kind));
+    yyjson_val *metadata = yyjson_obj_get(root, "metadata");
+    page->resource_version = json_text(metadata, "resourceVersion");
+    page->continue_token = json_text(metadata, "continue");
+    if (yyjson_is_arr(items))
+        yyjson_arr_iter_init(items, &page->json_items);
+    return 0;
+}
+
+int wire_page_init(struct wire_page *page, enum api_kind kind, struct strbuf *body, struct error *err)
+{
+    *page = (struct wire_page){ .kind = kind, .body = *body };
+    *body = (struct strbuf){ 0 };
+    if (page->body.len > UINT32_MAX)
+        return error_set(err, -EMSGSIZE, "a page of more than 4 GiB");
+    page->json = !str_starts_with(strbuf_slice(&page->body), STR("k8s"));
+    int r = page->json ? init_json(page, err) : init_protobuf(page, err);
+    if (r < 0)
+        return r;
+    if (!page->resource_version.len ||
+        MAX(page->resource_version.len, page->continue_token.len) > TOKEN_LEN_MAX)
+        return error_set(err, -EBADMSG, "a list without a usable resource version");
+    return 0;
+}
+
+static enum string_home home_of(bool whole)
+{
+    return whole ? STRINGS_IN_SOURCE : STRINGS_COPIED;
+}
+
+/* Bytes that begin with an object. */
+struct protobuf_source {
+    struct object_list_protobuf list; /* of a page */
+    struct str frame;                 /* of a watch */
+    bool whole;
+};
+
+static int decode_item(const void *source, struct arena *arena, struct object *ret, struct error *err)
+{
+    const struct protobuf_source *protobuf = source;
+    struct object_list_protobuf list = protobuf->list;
+    int r = object_list_protobuf_next(&list, home_of(protobuf->whole), arena, ret, err);
+    return r == 0 ? error_set(err, -ENODATA, "the list ended") : r < 0 ? r : 0;
+}
+
+int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
+{
+    struct object first = { 0 };
+    struct protobuf_source before = { .list = page->items, .whole = page->whole };
+    struct json_source json = { &page->doc, NULL, page->kind, page->api_version, page->whole };
+    scratch_clear(scratch);
+    int r;
+    if (page->json) {
+        json.val = yyjson_arr_iter_next(&page->json_items);
+        if (!json.val)
+            return 0;
+        r = decode_json(&json, scratch, &first, err);
+    } else {
+        r = object_list_protobuf_next(&page->items, home_of(page->whole), scratch, &first, err);
+        if (r == 0)
+            return 0;
+    }
+    if (r >= 0)
+        r = page->json ? make_live(decode_json, &json, &first, page->kind, scratch, ret, err)
+                       : make_live(decode_item, &before, &first, page->kind, scratch, ret, err);
+    return r < 0 ? r : 1;
+}
+
+void wire_page_release(struct wire_page *page)
+{
+    strbuf_release(&page->body);
+    doc_release(&page->doc);
+    doc_stream_release(&page->stream);
+    *page = (struct wire_page){ 0 };
+}
+
+/* ---- watches ---- */
+
+void wire_watch_init(struct wire_watch *watch, enum api_kind kind)
+{
+    *watch = (struct wire_watch){ .kind = kind, .frames = { .bytes_max = WATCH_EVENT_BYTES_MAX } };
+}
+
+void wire_watch_release(struct wire_watch *watch)
+{
+    protobuf_frames_release(&watch->frames);
+    strbuf_release(&watch->text);
+    wire_watch_init(watch, watch->kind);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+void wire_watch_feed(struct wire_watch *watch, struct str chunk)
+{
+    if (!chunk.len)
+        return;
+    /* As the first byte of a frame's length, these would announce hundreds of megabytes. */
+    if (watch->format == WIRE_UNDECIDED)
+        watch->format = chunk.ptr[0] == '{' || is_space(chunk.ptr[0]) ? WIRE_JSON : WIRE_PROTOBUF;
+    if (watch->format == WIRE_PROTOBUF) {
+        protobuf_frames_feed(&watch->frames, chunk.ptr, chunk.len);
+        return;
+    }
+    if (watch->at) {
+        watch->text.len -= watch->at;
+        watch->seen -= watch->at;
+        memmove(watch->text.text, watch->text.text + watch->at, watch->text.len);
+        watch->at = 0;
+    }
+    strbuf_str(&watch->text, chunk);
+}
+
+/* Takes note of a byte inside a value: did the value end with it? */
+static bool json_byte(struct wire_watch *watch, char c)
+{
+    if (watch->in_string) {
+        watch->in_string = watch->escaped || c != '"';
+        watch->escaped = !watch->escaped && c == '\\';
+    } else if (c == '"') {
+        watch->in_string = true;
+    } else if (c == '{' || c == '[') {
+        watch->depth++;
+    } else if (c == '}' || c == ']') {
+        watch->depth--;
+    }
+    return watch->depth == 0;
+}
+
+/* The text of the next value: 1, 0 for more bytes, or a negative errno. */
+static int json_value(struct wire_watch *watch, struct str *ret, struct error *err)
+{
+    const char *text = watch->text.text;
+    if (watch->depth == 0) {
+        while (watch->at < watch->text.len && is_space(text[watch->at]))
+            watch->at++;
+        watch->seen = watch->at;
+        if (watch->at < watch->text.len && text[watch->at] != '{')
+            return error_set(err, -EBADMSG, "the watch does not go on with a JSON object");
+    }
+    while (watch->seen < watch->text.len) {
+        if (watch->seen - watch->at >= WATCH_EVENT_BYTES_MAX)
+            return error_set(err, -EMSGSIZE, "a watch event of more than %d bytes", WATCH_EVENT_BYTES_MAX);
+        if (!json_byte(watch, text[watch->seen++]))
+            continue;
+        *ret = (struct str){ text + watch->at, (uint32_t)(watch->seen - watch->at) };
+        watch->at = watch->seen;
+        return 1;
+    }
+    return 0;
+}
+
+static bool json_type(struct str name, enum watch_type *ret)
+{
+    static const char *const names[] = {
+#define X(type) [WATCH_##type] = #type,
+        WATCH_TYPES(X)
+#undef X
+    };
+    for (int i = 0; i < WATCH_TYPE_COUNT; i++)
+        if (str_is(name, names[i])) {
+            *ret = (enum watch_type)i;
+            return true;
+        }
+    return false;
+}
+
+static int json_event(const struct doc *doc, const struct wire_watch *watch, struct arena *scratch,
+                      struct wire_event *ret, struct error *err)
+{
+    struct object first = { 0 };
+    yyjson_val *val = yyjson_obj_get(doc->root, "object");
+    if (!json_type(json_text(doc->root, "type"), &ret->type))
+        return error_set(err, -EINVAL, "a watch event of no known type");
+    if (!yyjson_is_obj(val))
+        return error_set(err, -EINVAL, "a watch event without an object");
+    if (ret->type == WATCH_ERROR) {
+        struct decoder dec = { doc, scratch, err, false };
+        return decode_struct(&dec, NULL, val, api_status_type, &ret->status);
+    }
+    struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
+    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version, watch->whole };
+    int r = decode_json(&json, scratch, &first, err);
+    if (r < 0)
+        return r;
+    if (ret->type == WATCH_BOOKMARK) {
+        ret->resource_version = first.meta ? first.meta->resource_version : (struct str){ 0 };
+        return 0;
+    }
+    if (first.kind == KIND_UNKNOWN)
+        first.kind_name = name;
+    return make_live(decode_json, &json, &first, watch->kind, scratch, &ret->object, err);
+}
+
+static int next_json(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
+                     struct error *err)
+{
+    struct str value;
+    struct strbuf copy = { 0 };
+    struct doc_stream stream = { 0 };
+    struct doc doc = { 0 };
+    int r = json_value(watch, &value, err);
+    if (r <= 0)
+        return r;
+    strbuf_str(&copy, value);
+    r = open_json(&stream, &doc, &copy, err);
+    if (r == 0)
+        json_event(&doc, watch, scratch, ret, err);
+    doc_release(&doc);
+    doc_stream_release(&stream);
+    return 1;
+}
+
+static int decode_frame(const void *source, struct arena *arena, struct object *ret, struct error *err)
+{
+    const struct protobuf_source *protobuf = source;
+    struct watch_event event;
+    int r = watch_event_decode_protobuf(protobuf->frame, home_of(protobuf->whole), arena, &event, err);
+    if (r == 0)
+        *ret = event.object;
+    return r;
+}
+
+static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
+                         struct error *err)
+{
+    struct protobuf_source source = { .whole = watch->whole };
+    struct watch_event event = { 0 };
+    int r = protobuf_frames_next(&watch->frames, &source.frame, err);
+    if (r <= 0)
+        return r;
+    if (watch_event_decode_protobuf(source.frame, home_of(watch->whole), scratch, &event, err) < 0)
+        return 1;
+    ret->type = event.type;
+    if (event.type == WATCH_ERROR)
+        ret->status = event.status;
+    else if (event.type == WATCH_BOOKMARK)
+        ret->resource_version = event.object.meta ? event.object.meta->resource_version : (struct str){ 0 };
+    else
+        make_live(decode_frame, &source, &event.object, watch->kind, scratch, &ret->object, err);
+    return 1;
+}
+
+int wire_watch_next(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
+                    struct error *err)
+{
+    /* Until it is known better, the event is one of an object that can not be decoded. */
+    *ret = (struct wire_event){ .type = WATCH_MODIFIED };
+    scratch_clear(scratch);
+    if (watch->format == WIRE_UNDECIDED)
+        return 0;
+    return watch->format == WIRE_JSON ? next_json(watch, scratch, ret, err)
+                                      : next_protobuf(watch, scratch, ret, err);
+}

@@ -1,0 +1,301 @@
+/* explain.c: one cycle, looked at from all sides; see explain.h. */
+#include "whatif/explain.h"
+
+#include <time.h>
+
+#define PREEMPTION_PLUGIN "DefaultPreemption"
+#define NS_PER_S INT64_C(1000000000)
+
+/* ---- what plugins cost ---- */
+static int64_t now_ns(void *context)
+{
+    struct timespec now;
+    (void)context;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* A filter takes less time than the clock that measures it. */
+static int64_t clock_cost(void)
+{
+    enum { TRIES = 100 };
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        int64_t begun_ns = now_ns(NULL);
+        least = MIN(least, now_ns(NULL) - begun_ns);
+    }
+    return least;
+}
+
+static void add_cost(struct explanation *explanation, uint32_t index, enum probe_point point, uint32_t calls,
+                     int64_t ns)
+{
+    struct explain_cost *cost = &explanation->costs[index];
+    cost->points |= UINT32_C(1) << point;
+    cost->calls += calls;
+    cost->ns += MAX(ns - explanation->clock_ns, 0);
+}
+
+static void on_plugin(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                      enum probe_point point, enum status_code code, uint32_t count, int64_t ns)
+{
+    (void)profile, (void)code;
+    add_cost(context, instance->index, point, count, ns);
+}
+
+static void on_point(void *context, const struct profile *profile, enum probe_point point,
+                     enum status_code code, int64_t ns)
+{
+    (void)context, (void)profile, (void)point, (void)code, (void)ns;
+}
+
+static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
+                         enum probe_point point, uint32_t count)
+{
+    (void)context, (void)profile, (void)instance, (void)point, (void)count;
+}
+
+static void begin_measuring(struct explanation *ret)
+{
+    ret->clock_ns = clock_cost();
+    ret->probe = (struct probe){
+        .context = ret, .now_ns = now_ns, .point = on_point, .plugin = on_plugin, .evaluated = on_evaluated
+    };
+    ret->cycle.probe = &ret->probe;
+    ret->cycle.is_sampled = true;
+    ret->begun_ns = now_ns(NULL);
+}
+
+/* ---- extenders ---- */
+static void name_extenders(struct explanation *ret, const struct explain_options *options)
+{
+    const struct extenders *table = http_extenders_table(options->extenders);
+    ret->extenders_len = table ? table->len : 0;
+    ret->extenders = arena_array(&ret->arena, struct explain_extender, ret->extenders_len);
+    for (uint32_t i = 0; i < ret->extenders_len; i++)
+        ret->extenders[i] =
+            (struct explain_extender){ .url = table->items[i]->name, .asked = options->asks_extenders };
+}
+
+/* Binding is left out: it is waited for by nobody. */
+static void count_extenders(struct explanation *ret, const struct http_extenders *extenders)
+{
+    for (uint32_t i = 0; i < ret->extenders_len; i++)
+        for (int verb = 0; verb < EXTENDER_VERBS_LEN; verb++) {
+            struct extender_share share = http_extender_share(extenders, i, (enum extender_verb)verb),
+                                  *sum = &ret->extenders[i].since;
+            if (verb == EXTENDER_BIND)
+                continue;
+            sum->calls += share.calls;
+            sum->failures += share.failures;
+            sum->total_ns += share.total_ns;
+        }
+}
+
+/* ---- nodes ---- */
+
+void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len)
+{
+    struct named_row {
+        struct str name;
+        uint32_t row;
+    } *named = xcalloc((size_t)len + 1, sizeof(*named));
+    for (uint32_t i = 0; i < len; i++)
+        named[i] = (struct named_row){ cluster_node_name(cluster, rows[i]), rows[i] };
+    qsort(named, len, sizeof(*named), str_qsort_cmp); /* the name comes first in it */
+    for (uint32_t i = 0; i < len; i++)
+        rows[i] = named[i].row;
+    free(named);
+}
+
+static void list_rows(struct explanation *ret)
+{
+    uint32_t len;
+    const uint32_t *order = cluster_order(ret->cluster, &len);
+    ret->rows = arena_array(&ret->arena, uint32_t, len);
+    ret->rows_len = len;
+    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
+    if (len)
+        memcpy(ret->rows, order, len * sizeof(*order));
+    explain_sort_rows(ret->cluster, ret->rows, len);
+}
+
+/* The feasible nodes of the highest total; a pod that has a nomination that fits takes that, whatever the totals. */
+static void find_best(struct explanation *ret)
+{
+    const struct score_table *scores = &ret->scores;
+    ret->best = arena_array(&ret->arena, uint32_t, (size_t)scores->rows.len + 1);
+    if (ret->evaluation.own_nomination != ROW_NONE) {
+        ret->best[ret->best_len++] = ret->evaluation.own_nomination;
+        return;
+    }
+    int64_t highest = INT64_MIN;
+    for (uint32_t i = 0; i < scores->rows.len; i++) {
+        if (scores->totals[i] > highest) {
+            highest = scores->totals[i];
+            ret->best_len = 0;
+        }
+        if (scores->totals[i] == highest)
+            ret->best[ret->best_len++] = scores->rows.items[i];
+    }
+    explain_sort_rows(ret->cluster, ret->best, ret->best_len);
+}
+
+static void score(struct explanation *ret)
+{
+    const struct evaluation *evaluation = &ret->evaluation;
+    if (!evaluation->feasible_len)
+        return;
+    const struct row_list feasible = { evaluation->feasible, evaluation->feasible_len };
+    ret->score_error = run_scores(&ret->cycle, feasible, &ret->scores);
+    if (!status_ok(ret->score_error)) {
+        ret->message = status_message(ret->score_error, &ret->arena);
+        return;
+    }
+    if (feasible.len > 1) /* with one there is nothing to compare */
+        extenders_score(&ret->cycle, &ret->scores);
+    for (uint32_t i = 0; i < feasible.len; i++)
+        ret->places[feasible.items[i]] = i + 1;
+    find_best(ret);
+}
+
+/* ---- preemption ---- */
+static bool must_not_ask(const struct explanation *explanation, const struct plugin *plugin)
+{
+    return explanation->live && explanation->file_of && explanation->file_of(plugin);
+}
+
+/* Runs what stands before preemption at PostFilter; a plugin there may end the search. Without a writer the built-in
+ * ones only answer. */
+static const struct plugin_instance *reach_preemption(struct explanation *ret)
+{
+    const struct plugin_order *order = &ret->profile->points[POINT_POST_FILTER];
+    for (uint32_t i = 0; i < order->len; i++) {
+        const struct plugin *plugin = order->items[i]->plugin;
+        struct post_filter_result result = { .nominated_row = ROW_NONE };
+        if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
+            return order->items[i];
+        if (must_not_ask(ret, plugin)) {
+            ret->unasked = plugin->name;
+            continue;
+        }
+        ret->cycle.current = order->items[i];
+        int64_t begun_ns = now_ns(NULL);
+        enum status_code code = plugin->post_filter(&ret->cycle, &ret->evaluation.diagnosis, &result).code;
+        add_cost(ret, order->items[i]->index, PROBE_POST_FILTER, 1, now_ns(NULL) - begun_ns);
+        if (code != STATUS_UNSCHEDULABLE)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void look_for_victims(struct explanation *ret)
+{
+    if (str_is(ret->cycle.pod->spec.preemption_policy, "Never"))
+        return;
+    ret->cycle.is_sampled = false; /* what filters take in a what-if is preemption's */
+    const struct plugin_instance *preemption = reach_preemption(ret);
+    if (!preemption)
+        return;
+    ret->preempts = true;
+    int64_t begun_ns = now_ns(NULL);
+    preempt_find(&ret->cycle, &ret->evaluation.diagnosis, (struct preempt_options){ .all_candidates = true },
+                 &ret->preemption);
+    add_cost(ret, preemption->index, PROBE_POST_FILTER, 1, now_ns(NULL) - begun_ns);
+}
+
+/* ---- all of it ---- */
+/* A decision looks no further when the node of its nomination can take the pod. */
+static void take_nomination(struct explanation *ret)
+{
+    struct evaluation *evaluation = &ret->evaluation;
+    if (evaluation->feasible_len || evaluation->own_nomination == ROW_NONE)
+        return;
+    evaluation->feasible = arena_array(&ret->arena, uint32_t, 1);
+    evaluation->feasible[evaluation->feasible_len++] = evaluation->own_nomination;
+}
+
+bool explain_is_unasked(const struct explanation *explanation, uint32_t row)
+{
+    return explanation->percentage.set && explanation->evaluation.feasible_len && !explanation->places[row] &&
+           status_ok(explanation->score_error) &&
+           status_ok(diagnosis_get(&explanation->evaluation.diagnosis, row));
+}
+
+static void explain(struct explanation *ret)
+{
+    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, &ret->arena);
+    list_rows(ret);
+    if (!ret->rows_len) {
+        ret->evaluation.pre_filter = STATUS_OK;
+        ret->evaluation.names.all = true;
+        ret->message = STR("no nodes available to schedule pods");
+        return;
+    }
+    run_evaluation(&ret->cycle, 0, ret->percentage.set ? ret->percentage.value : EVERY_NODE,
+                   &ret->evaluation);
+    take_nomination(ret);
+    score(ret);
+    if (!status_ok(ret->evaluation.error)) { /* the reference gives up the whole attempt */
+        ret->best_len = 0;
+        ret->message = status_message(ret->evaluation.error, &ret->arena);
+        return;
+    }
+    if (ret->evaluation.feasible_len)
+        return;
+    ret->message = diagnosis_message(&ret->evaluation.diagnosis, ret->rows_len);
+    look_for_victims(ret);
+}
+
+/* The pod as it was before it had its node. */
+static struct pod_info *as_pending(struct explanation *ret, struct pod_info *pod)
+{
+    ret->is_lifted = true;
+    ret->as_pending = *pod->api;
+    ret->as_pending.spec.node_name = (struct str){ 0 };
+    ret->as_pending_info = *pod;
+    ret->as_pending_info.api = &ret->as_pending;
+    ret->as_pending_info.row = ROW_NONE;
+    return &ret->as_pending_info;
+}
+
+/* A copy of the profile is what the cycle sees: its plugins are the same, whom it would tell or ask is left out. */
+static void leave_alone(struct explanation *ret, const struct profile *profile, bool asks_extenders)
+{
+    ret->lone = *profile;
+    if (!asks_extenders)
+        ret->lone.extenders = NULL;
+    ret->lone.probe = NULL;
+    ret->profile = &ret->lone;
+}
+
+void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
+                 struct pod_info *pod, const struct explain_options *options)
+{
+    struct lifted lifted = { 0 };
+    *ret = (struct explanation){ .cluster = cluster,
+                                 .live = options->live,
+                                 .percentage = options->percentage,
+                                 .file_of = options->file_of };
+    leave_alone(ret, profile, options->asks_extenders);
+    name_extenders(ret, options);
+    if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
+        lift(cluster, pod, &ret->arena, &lifted);
+    if (pod->row != ROW_NONE || lifted.pod)
+        pod = as_pending(ret, pod);
+    cycle_init(&ret->cycle, ret->profile, cluster, pod, &ret->arena);
+    ret->cycle.now_ns = options->now_ns;
+    begin_measuring(ret);
+    explain(ret);
+    ret->took_ns = now_ns(NULL) - ret->begun_ns;
+    lifted_put_back(&lifted);
+    count_extenders(ret, options->extenders);
+}
+
+void explanation_release(struct explanation *explanation)
+{
+    if (explanation->profile)
+        cycle_release(&explanation->cycle);
+    diagnosis_release(&explanation->evaluation.diagnosis);
+    arena_release(&explanation->arena);
+}

@@ -1,0 +1,89 @@
+/* explain.h: everything that the scheduler would think about one pod, on every node.
+ *
+ * Evaluated on the plain path with all nodes, so it judges the fast ones. Nothing is placed and nobody leaves. What
+ * each plugin costs is measured on the way. */
+#ifndef WHATIF_EXPLAIN_H
+#define WHATIF_EXPLAIN_H
+
+#include "extender/extender.h"
+#include "framework/probe.h"
+#include "framework/run.h"
+#include "preempt/preempt.h"
+#include "whatif/lifted.h"
+
+/* What a plugin of the profile took. */
+struct explain_cost {
+    uint32_t points; /* where it was called: 1 << enum probe_point */
+    uint64_t calls;
+    int64_t ns;
+    /* What a running scheduler has sampled of it since its start; no calls: nothing. */
+    uint64_t sampled_calls;
+    int64_t sampled_ns;
+};
+
+/* An extender of the configuration. */
+struct explain_extender {
+    struct str url;
+    bool asked; /* by this evaluation, where it wanted to be */
+    struct extender_share
+        since; /* all it was asked since it is there: by this evaluation, or by a running scheduler */
+};
+
+struct explanation {
+    const struct profile *profile;
+    struct cluster *cluster;
+    struct arena arena;    /* holds everything below */
+    struct pod as_pending; /* a pod that is on a node, as if it were not; and its place in the model */
+    struct pod_info as_pending_info;
+    bool is_lifted;
+    struct profile lone; /* the profile without those whom explaining must not ask */
+    struct cycle cycle;
+    struct status pre_enqueue; /* not Success: a gate holds the pod back */
+    struct evaluation evaluation;
+    struct score_table scores; /* of the feasible nodes */
+    uint32_t *places;          /* by row: where in scores.rows it is, + 1; 0: not feasible */
+    struct status score_error; /* Success, or which plugin failed */
+    uint32_t *rows;            /* every node, by name */
+    uint32_t rows_len;
+    uint32_t *best; /* feasible rows of the highest total, by name */
+    uint32_t best_len;
+    struct str message; /* why no node will do; empty when one will */
+    bool preempts;      /* did preemption get its turn? */
+    struct preemption preemption;
+    const char *unasked; /* a PostFilter plugin that was not asked; NULL: none */
+
+    struct probe probe;
+    struct explain_cost costs[PLUGINS_MAX]; /* by index in the profile */
+    int64_t clock_ns;                       /* what reading the clock adds to a measured call */
+    int64_t took_ns;                        /* altogether */
+    int64_t begun_ns;
+    bool live; /* as in the options, and so the next two */
+    struct opt_int32 percentage;
+    const char *(*file_of)(const struct plugin *plugin);
+    struct explain_extender *extenders; /* all that there are */
+    uint32_t extenders_len;
+};
+
+struct explain_options {
+    int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
+    /* Others use the plugins: those of files are not asked at PostFilter, where they may do things. */
+    bool live;
+    /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
+    struct opt_int32 percentage;
+    /* The file that a plugin is from; NULL: it is built in. NULL as a whole: all are. */
+    const char *(*file_of)(const struct plugin *plugin);
+    const struct http_extenders
+        *extenders;      /* those of the profile, for their names and times; NULL: it has none */
+    bool asks_extenders; /* else they are only named */
+};
+
+/* The profile's probe is told nothing. A pod that is on a node is asked about as if it
+ * waited and the node had the room. The cluster is as before, and so is what will be decided: lifted.h. */
+void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
+                 struct pod_info *pod, const struct explain_options *options);
+void explanation_release(struct explanation *explanation);
+/* Enough others can take the pod: nobody looked at this node. */
+bool explain_is_unasked(const struct explanation *explanation, uint32_t row);
+/* By the names of the nodes. */
+void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len);
+#endif

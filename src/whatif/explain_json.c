@@ -1,0 +1,160 @@
+/* explain_json.c: an explanation as JSON: preFilter, nodes, best, message and preemption as docs/CLI.md names them. */
+#include "codec/json_line.h"
+#include "whatif/explain_print.h"
+
+static void put_reasons(struct json_writer *json, struct status status)
+{
+    if (status.plugin) {
+        json_key(json, STR("plugin"));
+        json_str(json, str_from(status.plugin->name));
+    }
+    if (!status.len)
+        return;
+    json_key(json, STR("reasons"));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < status.len; i++)
+        json_str(json, status.reasons[i]);
+    json_end_array(json);
+}
+
+static void put_status(struct json_writer *json, struct status status)
+{
+    json_key(json, STR("status"));
+    json_str(json, str_from(status_code_name(status.code)));
+    if (!status_ok(status))
+        put_reasons(json, status);
+}
+
+static void put_pre_filter(struct json_writer *json, const struct evaluation *evaluation)
+{
+    json_key(json, STR("preFilter"));
+    json_begin_line(json);
+    put_status(json, evaluation->pre_filter);
+    if (status_ok(evaluation->pre_filter) && !evaluation->names.all) {
+        json_key(json, STR("nodeNames"));
+        json_begin_array(json);
+        for (uint32_t i = 0; i < evaluation->names.len; i++)
+            json_str(json, evaluation->names.items[i]);
+        json_end_array(json);
+    }
+    json_end_line(json);
+}
+
+static void put_scores(struct json_writer *json, const struct explanation *explanation, uint32_t place)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
+    const struct score_table *scores = &explanation->scores;
+    json_key(json, STR("scores"));
+    json_begin_object(json);
+    for (uint32_t p = 0; p < order->len; p++) {
+        if (explanation->cycle.skip_score >> order->items[p]->index & 1)
+            continue;
+        json_key(json, str_from(order->items[p]->plugin->name));
+        json_int(json, scores->scores[(size_t)place * scores->plugins + p]);
+    }
+    json_end_object(json);
+    if (explanation->profile->extenders)
+        json_member_int(json, "extenders", explain_extender_score(explanation, place));
+    json_member_int(json, "total", scores->totals[place]);
+}
+
+static void put_node(struct json_writer *json, const struct explanation *explanation, uint32_t row)
+{
+    uint32_t place = explanation->places[row];
+    json_key(json, cluster_node_name(explanation->cluster, row));
+    json_begin_line(json);
+    if (explain_is_unasked(explanation, row)) {
+        json_member_bool(json, "asked", false);
+        json_end_line(json);
+        return;
+    }
+    json_key(json, STR("feasible"));
+    json_bool(json, place > 0);
+    if (place)
+        put_scores(json, explanation, place - 1);
+    else
+        put_status(json, diagnosis_get(&explanation->evaluation.diagnosis, row));
+    json_end_line(json);
+}
+
+static void put_rows(struct json_writer *json, const struct explanation *explanation, const char *key,
+                     const uint32_t *rows, uint32_t len)
+{
+    json_key(json, str_from(key));
+    json_begin_array(json);
+    for (uint32_t i = 0; i < len; i++)
+        json_str(json, cluster_node_name(explanation->cluster, rows[i]));
+    json_end_array(json);
+}
+
+static void put_preemption(struct json_writer *json, const struct explanation *explanation)
+{
+    const struct preemption *found = &explanation->preemption;
+    struct arena scratch = { 0 };
+    json_key(json, STR("preemption"));
+    json_begin_object(json);
+    json_key(json, STR("status"));
+    json_str(json, str_from(status_code_name(found->status.code)));
+    if (!str_empty(found->message)) {
+        json_key(json, STR("message"));
+        json_str(json, found->message);
+    }
+    put_rows(json, explanation, "nominated", found->top, found->top_len);
+    json_key(json, STR("candidates"));
+    json_begin_object(json);
+    for (uint32_t i = 0; i < found->candidates_len; i++) {
+        const struct preempt_candidate *candidate = &found->candidates[i];
+        json_key(json, cluster_node_name(explanation->cluster, candidate->row));
+        json_begin_line(json);
+        json_key(json, STR("victims"));
+        json_begin_array(json);
+        for (uint32_t v = 0; v < candidate->victims_len; v++)
+            json_str(json, pod_full_name(candidate->victims[v]->api, &scratch));
+        json_end_array(json);
+        json_key(json, STR("pdbViolations"));
+        json_int(json, candidate->pdb_violations);
+        json_end_line(json);
+    }
+    json_end_object(json);
+    json_end_object(json);
+    arena_release(&scratch);
+}
+
+void explain_members(const struct explanation *explanation, struct json_writer *json)
+{
+    const struct pod *pod = explanation->cycle.pod;
+    struct arena scratch = { 0 };
+    json_member_str(json, "pod", pod_full_name(pod, &scratch));
+    json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
+    json_member_int(json, "priority", explanation->cycle.info->priority);
+    if (!status_ok(explanation->pre_enqueue)) {
+        json_key(json, STR("preEnqueue"));
+        json_begin_object(json);
+        put_status(json, explanation->pre_enqueue);
+        json_end_object(json);
+    }
+    put_pre_filter(json, &explanation->evaluation);
+    json_key(json, STR("nodes"));
+    json_begin_object(json);
+    for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
+        put_node(json, explanation, explanation->rows[i]);
+    json_end_object(json);
+    put_rows(json, explanation, "best", explanation->best, explanation->best_len);
+    if (!str_empty(explanation->message))
+        json_member_str(json, "message", explanation->message);
+    if (explanation->preempts)
+        put_preemption(json, explanation);
+    if (explanation->unasked)
+        json_member_str(json, "notAsked", str_from(explanation->unasked));
+    explain_cost_member(explanation, json);
+    arena_release(&scratch);
+}
+
+void explain_json(const struct explanation *explanation, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    json_begin_object(&json);
+    explain_members(explanation, &json);
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}

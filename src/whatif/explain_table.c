@@ -1,0 +1,337 @@
+/* explain_table.c: an explanation for a person.
+ *
+ * First the answer in a sentence, then the nodes that could take the pod by total, then why the others can not, most
+ * frequent reason first, then who could make room. */
+#include "base/term.h"
+#include "whatif/explain_print.h"
+
+/* Headings that keep the table narrow; other plugins go by their names. */
+const char *explain_heading(const char *plugin)
+{
+    static const struct {
+        const char *plugin, *heading;
+    } rows[] = {
+        { "TaintToleration", "TAINTS" },   { "NodeAffinity", "NODE-AFF" },
+        { "NodeResourcesFit", "FIT" },     { "VolumeBinding", "VOLUMES" },
+        { "PodTopologySpread", "SPREAD" }, { "InterPodAffinity", "POD-AFF" },
+        { "DynamicResources", "DEVICES" }, { "NodeResourcesBalancedAllocation", "BALANCED" },
+        { "ImageLocality", "IMAGES" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (strcmp(plugin, rows[i].plugin) == 0)
+            return rows[i].heading;
+    return plugin;
+}
+
+/* ---- the answer ---- */
+
+static void print_best(const struct explanation *explanation, struct term *term)
+{
+    enum { NAMES_SHOWN = 4 };
+    uint32_t len = explanation->best_len;
+    if (len > NAMES_SHOWN) {
+        term_paint(term, PAINT_GOOD, "It goes to one of %s equally good nodes", grouped(len));
+        return;
+    }
+    for (uint32_t i = 0; i < len; i++) {
+        const char *before = i == 0 ? "It goes to " : i + 1 == len ? " or " : ", ";
+        struct str name = cluster_node_name(explanation->cluster, explanation->best[i]);
+        term_paint(term, PAINT_GOOD, "%s" STR_FMT, before, STR_ARG(name));
+    }
+    strbuf_puts(term->out, len > 1 ? ", equally good" : "");
+}
+
+static void print_answer(const struct explanation *explanation, struct term *term)
+{
+    struct strbuf *out = term->out;
+    if (!status_ok(explanation->pre_enqueue)) {
+        struct arena scratch = { 0 };
+        term_paint(term, PAINT_WARN, "It is held back");
+        strbuf_puts(out, ":\n");
+        term_wrap(term, 2, status_message(explanation->pre_enqueue, &scratch));
+        strbuf_puts(out, "Without that:\n\n");
+        arena_release(&scratch);
+    }
+    if (!explanation->best_len) {
+        term_paint(term, PAINT_BAD, "No node can take it");
+        strbuf_puts(out, ":\n");
+        term_wrap(term, 2, explanation->message);
+        return;
+    }
+    print_best(explanation, term);
+    strbuf_printf(out, ", of %s that can take it and %s in all.\n",
+                  grouped(explanation->evaluation.feasible_len), grouped(explanation->rows_len));
+    if (explanation->evaluation.own_nomination != ROW_NONE)
+        strbuf_puts(out, "Other pods made room for it there, so the totals do not count.\n");
+}
+
+/* ---- nodes that can take it ---- */
+
+struct ranked {
+    int64_t total;
+    struct str name;
+    uint32_t place;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return str_cmp(x->name, y->name);
+}
+
+static void heading_cells(const struct explanation *explanation, struct grid *grid)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
+    grid->columns = 2;
+    grid_cell(grid, false, PAINT_BOLD, "NODE");
+    grid_cell(grid, true, PAINT_BOLD, "TOTAL");
+    for (uint32_t p = 0; p < order->len; p++) {
+        if (explanation->cycle.skip_score >> order->items[p]->index & 1)
+            continue;
+        grid->columns++;
+        grid_cell(grid, true, PAINT_BOLD, "%s", explain_heading(order->items[p]->plugin->name));
+    }
+    if (explanation->profile->extenders) {
+        grid->columns++;
+        grid_cell(grid, true, PAINT_BOLD, "EXTENDERS");
+    }
+}
+
+static void node_cells(const struct explanation *explanation, struct grid *grid, const struct ranked *node,
+                       bool best)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
+    const struct score_table *scores = &explanation->scores;
+    enum paint paint = best ? PAINT_GOOD : PAINT_NONE;
+    grid_cell(grid, false, paint, STR_FMT, STR_ARG(node->name));
+    grid_cell(grid, true, paint, "%lld", (long long)node->total);
+    for (uint32_t p = 0; p < order->len; p++)
+        if (!(explanation->cycle.skip_score >> order->items[p]->index & 1))
+            grid_cell(grid, true, PAINT_NONE, "%lld",
+                      (long long)scores->scores[(size_t)node->place * scores->plugins + p]);
+    if (explanation->profile->extenders)
+        grid_cell(grid, true, PAINT_NONE, "%lld",
+                  (long long)explain_extender_score(explanation, node->place));
+}
+
+/* A plugin's score times its weight is what the columns show: say so where it is not plain. */
+static void print_weights(const struct explanation *explanation, struct term *term)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
+    bool first = true;
+    for (uint32_t p = 0; p < order->len; p++) {
+        const struct plugin_instance *instance = order->items[p];
+        if (instance->weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
+            continue;
+        term_paint(term, PAINT_DIM, "%s%s counts %d times", first ? "  " : ", ",
+                   explain_heading(instance->plugin->name), instance->weight);
+        first = false;
+    }
+    if (!first)
+        strbuf_putc(term->out, '\n');
+}
+
+static void print_feasible(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    const struct score_table *scores = &explanation->scores;
+    uint32_t len = scores->rows.len;
+    if (!len || !status_ok(explanation->score_error))
+        return;
+    struct ranked *nodes = xcalloc(len, sizeof(*nodes));
+    for (uint32_t i = 0; i < len; i++)
+        nodes[i] = (struct ranked){ scores->totals[i],
+                                    cluster_node_name(explanation->cluster, scores->rows.items[i]), i };
+    qsort(nodes, len, sizeof(*nodes), by_total);
+    struct grid grid = { 0 };
+    heading_cells(explanation, &grid);
+    for (uint32_t i = 0; i < len && i < top; i++)
+        node_cells(explanation, &grid, &nodes[i], nodes[i].total == nodes[0].total);
+    strbuf_putc(term->out, '\n');
+    grid_print(&grid, term, 2);
+    if (len > top)
+        term_paint(term, PAINT_DIM, "  and %s more; --top shows more of them\n", grouped(len - top));
+    print_weights(explanation, term);
+    grid_release(&grid);
+    free(nodes);
+}
+
+/* ---- nodes that can not ---- */
+
+static int by_nodes(const void *a, const void *b)
+{
+    const struct refusal *x = a, *y = b;
+    if (x->nodes != y->nodes)
+        return x->nodes > y->nodes ? -1 : 1;
+    int by_plugin = str_cmp(x->plugin, y->plugin);
+    return by_plugin ? by_plugin : str_cmp(x->text, y->text);
+}
+
+/* Groups of nodes that the same plugin rejects with the same reasons. */
+static void collect_refusals(const struct explanation *explanation, struct arena *arena, refusal_vec *ret)
+{
+    struct strmap places = { 0 };
+    for (uint32_t i = 0; i < explanation->rows_len; i++) {
+        uint32_t row = explanation->rows[i];
+        if (explanation->places[row] || explain_is_unasked(explanation, row))
+            continue;
+        struct status status = diagnosis_get(&explanation->evaluation.diagnosis, row);
+        struct str plugin = str_from(status.plugin ? status.plugin->name : "");
+        struct str text = status_message(status, arena);
+        struct str key = arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(plugin), STR_ARG(text));
+        size_t place = (size_t)strmap_get(&places, key);
+        if (!place) {
+            *vec_push(ret) =
+                (struct refusal){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
+            place = ret->len;
+            strmap_put(&places, key, (void *)place);
+        }
+        ret->items[place - 1].nodes++;
+    }
+    strmap_release(&places);
+    refusals_sort(ret);
+}
+
+void refusals_sort(refusal_vec *refusals)
+{
+    if (refusals->len)
+        qsort(refusals->items, refusals->len, sizeof(*refusals->items), by_nodes);
+}
+
+void refusals_print(const refusal_vec *refusals, struct term *term, uint32_t top)
+{
+    struct grid grid = { .columns = 4 };
+    static const char *const headings[] = { "REJECTED", "BY", "WHY", "SUCH AS" };
+    if (!refusals->len)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
+        grid_cell(&grid, i == 0, PAINT_BOLD, "%s", headings[i]);
+    for (size_t i = 0; i < refusals->len && i < top; i++) {
+        const struct refusal *refusal = &refusals->items[i];
+        grid_cell(&grid, true, PAINT_NONE, "%s", grouped(refusal->nodes));
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->plugin));
+        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->text));
+        grid_cell(&grid, false, PAINT_DIM, STR_FMT, STR_ARG(refusal->example));
+    }
+    strbuf_putc(term->out, '\n');
+    grid_print(&grid, term, 2);
+    if (refusals->len > top)
+        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(refusals->len - top)));
+    grid_release(&grid);
+}
+
+static void print_refusals(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    struct arena scratch = { 0 };
+    refusal_vec refusals = { 0 };
+    if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
+        return;
+    collect_refusals(explanation, &scratch, &refusals);
+    refusals_print(&refusals, term, top);
+    vec_release(&refusals);
+    arena_release(&scratch);
+}
+
+/* ---- preemption ---- */
+
+static bool is_top(const struct preemption *found, uint32_t row)
+{
+    for (uint32_t i = 0; i < found->top_len; i++)
+        if (found->top[i] == row)
+            return true;
+    return false;
+}
+
+/* The nodes at the top of the ranking come first. */
+static void candidate_cells(const struct explanation *explanation, struct grid *grid, bool top_ones,
+                            uint32_t *left, struct arena *scratch)
+{
+    enum { VICTIMS_SHOWN = 3 };
+    const struct preemption *found = &explanation->preemption;
+    for (uint32_t i = 0; i < found->candidates_len && *left; i++) {
+        const struct preempt_candidate *candidate = &found->candidates[i];
+        if (is_top(found, candidate->row) != top_ones)
+            continue;
+        struct strbuf victims = { 0 };
+        for (uint32_t v = 0; v < candidate->victims_len && v < VICTIMS_SHOWN; v++) {
+            strbuf_puts(&victims, v ? ", " : "");
+            strbuf_str(&victims, pod_full_name(candidate->victims[v]->api, scratch));
+        }
+        if (candidate->victims_len > VICTIMS_SHOWN)
+            strbuf_printf(&victims, " and %u more", candidate->victims_len - VICTIMS_SHOWN);
+        enum paint paint = top_ones ? PAINT_GOOD : PAINT_NONE;
+        grid_cell(grid, false, paint, STR_FMT,
+                  STR_ARG(cluster_node_name(explanation->cluster, candidate->row)));
+        grid_cell(grid, true, PAINT_NONE, "%lld", (long long)candidate->pdb_violations);
+        grid_cell(grid, false, PAINT_NONE, "%s", victims.text ? victims.text : "");
+        strbuf_release(&victims);
+        (*left)--;
+    }
+}
+
+static void print_preemption(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    const struct preemption *found = &explanation->preemption;
+    if (!explanation->preempts)
+        return;
+    strbuf_putc(term->out, '\n');
+    if (!found->candidates_len) {
+        strbuf_puts(term->out, "Nobody can make room for it:\n");
+        term_wrap(term, 2, found->message);
+        return;
+    }
+    strbuf_printf(term->out, "Pods of lower priority can make room on %s node%s",
+                  grouped(found->candidates_len), found->candidates_len == 1 ? "" : "s");
+    strbuf_printf(term->out, "; %s would be chosen:\n",
+                  found->candidates_len == 1 ? "it"
+                  : found->top_len == 1      ? "the first"
+                                             : "one of the equals at the top");
+    struct arena scratch = { 0 };
+    struct grid grid = { .columns = 3 };
+    uint32_t left = top;
+    grid_cell(&grid, false, PAINT_BOLD, "NODE");
+    grid_cell(&grid, true, PAINT_BOLD, "BUDGETS BROKEN");
+    grid_cell(&grid, false, PAINT_BOLD, "WHO HAS TO LEAVE");
+    candidate_cells(explanation, &grid, true, &left, &scratch);
+    candidate_cells(explanation, &grid, false, &left, &scratch);
+    grid_print(&grid, term, 2);
+    if (found->candidates_len > top)
+        term_paint(term, PAINT_DIM, "  and %s more\n", grouped(found->candidates_len - top));
+    grid_release(&grid);
+    arena_release(&scratch);
+}
+
+static void print_unasked(const struct explanation *explanation, struct term *term)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < explanation->rows_len; i++)
+        nodes += explain_is_unasked(explanation, explanation->rows[i]);
+    if (nodes)
+        strbuf_printf(term->out, "\nNobody was asked about %s other node%s: enough can take it.\n",
+                      grouped(nodes), nodes == 1 ? "" : "s");
+    if (explanation->unasked)
+        strbuf_printf(term->out,
+                      "\n%s has a say in that too; what it does about a real pod is not tried here.\n",
+                      explanation->unasked);
+}
+
+void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    print_answer(explanation, term);
+    print_feasible(explanation, term, top);
+    print_refusals(explanation, term, top);
+    print_preemption(explanation, term, top);
+    print_unasked(explanation, term);
+}
+
+void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)
+{
+    const struct pod *pod = explanation->cycle.pod;
+    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+    strbuf_printf(term->out, "  priority %d, scheduler ", explanation->cycle.info->priority);
+    strbuf_str(term->out, explanation->profile->scheduler_name);
+    strbuf_puts(term->out, "\n\n");
+    explain_table_answer(explanation, term, top);
+    explain_table_cost(explanation, term, top);
+}

@@ -1,0 +1,324 @@
+/* simulate.c: feeds the engine, carries out what it decides, and keeps the record; see simulate.h. */
+#include "whatif/simulate.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "engine/binding.h"
+#include "extender/extender.h"
+
+enum {
+    PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
+    EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
+    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits has no node */
+    STEPS_BETWEEN_PROGRESS = 256,
+    GRACE_SECONDS = 30, /* where a pod does not say */
+    GRACE_SECONDS_MAX = 3600,
+};
+
+double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Many pods wait for the same reason: its text is kept once. */
+static struct str keep_text(struct simulation *simulation, struct str text)
+{
+    if (str_empty(text))
+        return (struct str){ 0 };
+    struct str *known = strmap_get(&simulation->messages, text);
+    if (known)
+        return *known;
+    known = arena_new(&simulation->arena, struct str);
+    *known = arena_str(&simulation->arena, text);
+    strmap_put(&simulation->messages, *known, known);
+    return *known;
+}
+
+static void take_usage(struct simulation *simulation, struct sim_usage *ret)
+{
+    const struct cluster *cluster = &simulation->world->cluster;
+    uint32_t rows = (uint32_t)cluster->nodes.len;
+    *ret = (struct sim_usage){ .resources = cluster->col.resources, .rows = rows };
+    ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources *rows);
+    for (uint32_t r = 0; r < ret->resources && rows; r++)
+        memcpy(ret->used + (size_t)r * rows, cluster->col.used[r], rows * sizeof(int64_t));
+}
+
+/* ---- pods come ---- */
+
+static int add_pod(struct simulation *simulation, const struct pod *pod, struct error *err)
+{
+    struct engine *engine = &simulation->engine;
+    if (!engine_profile(engine, pod)) {
+        if (simulation->foreign++ == 0)
+            simulation->foreign_name = pod->spec.scheduler_name;
+        return 0;
+    }
+    struct status gate;
+    struct pod_info *info = cluster_add_pod(&simulation->world->cluster, pod);
+    /* A template that names a node needs no scheduler; a pod that is being deleted gets none. */
+    if (info->row != ROW_NONE || pod->meta.deletion_time.set)
+        return 0;
+    int r = engine_add_pod(engine, info, simulation->now_ns, &gate, err);
+    if (r < 0)
+        return r;
+    simulation->pods++;
+    if (!status_ok(gate)) {
+        struct str message = keep_text(simulation, status_message(gate, &engine->arena));
+        *vec_push(&simulation->gated) = (struct sim_waiting){ pod, message, true };
+    }
+    return 0;
+}
+
+static int add_all(struct simulation *simulation, struct error *err)
+{
+    struct world *world = simulation->world;
+    size_t len;
+    int r = expansion_run(&world->expansion, err);
+    if (r < 0)
+        return r;
+    world_apply_claims(world);
+    struct pod **pending = world_pending(world, &len);
+    for (size_t i = 0; i < len && r == 0; i++)
+        r = add_pod(simulation, pending[i], err);
+    free(pending);
+    for (size_t i = 0; i < world->expansion.pods.len && r == 0; i++)
+        r = add_pod(simulation, world->expansion.pods.items[i], err);
+    return r;
+}
+
+/* ---- pods leave ---- */
+
+/* How long the slowest of the victims may take to leave. */
+static int64_t grace_ns(const struct decision *decision)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < decision->victims_len; i++) {
+        const struct opt_int64 *grace = &decision->victims[i]->api->spec.termination_grace_seconds;
+        int64_t seconds = grace->set ? grace->value : GRACE_SECONDS;
+        most = MAX(most, MIN(seconds, GRACE_SECONDS_MAX));
+    }
+    return most * NS_PER_SECOND;
+}
+
+/* The victims leave together when their time is over, then their controllers notice. */
+static int evict(struct simulation *simulation, const struct decision *decision, struct sim_record *row,
+                 struct error *err)
+{
+    struct world *world = simulation->world;
+    size_t first = simulation->victims.len;
+    row->nominated_row = decision->nominated_row;
+    row->victims_first = first;
+    row->victims_len = decision->victims_len;
+    for (uint32_t i = 0; i < decision->victims_len; i++) {
+        const struct pod *victim = decision->victims[i]->api;
+        *vec_push(&simulation->victims) = victim;
+    }
+    engine_preemption_done(&simulation->engine, decision->pod, false, simulation->now_ns);
+    simulation->now_ns += grace_ns(decision);
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        engine_remove_pod(&simulation->engine, decision->victims[i], simulation->now_ns);
+    for (size_t i = first; i < simulation->victims.len; i++) {
+        const struct pod *replacement = expansion_replace(&world->expansion, simulation->victims.items[i]);
+        if (!replacement)
+            continue;
+        world_apply_claims(world);
+        simulation->replaced++;
+        int r = add_pod(simulation, replacement, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+static struct sim_record *record(struct simulation *simulation, const struct decision *decision)
+{
+    struct sim_record *row = vec_push(&simulation->records);
+    *row = (struct sim_record){
+        .pod = decision->pod->api,
+        .row = decision->row,
+        .nominated_row = ROW_NONE,
+        .message = keep_text(simulation, decision->message),
+    };
+    simulation->scheduled += decision->row != ROW_NONE;
+    return row;
+}
+
+/* Pods that failed by an error since the clock was last moved. */
+struct error_round {
+    bool failed;
+    size_t changes; /* that had happened when the first of them failed */
+};
+
+/* Has the pod had its share of other pods' places? Counted in `tries`, by its address. */
+static bool is_stuck(struct idmap *tries, const struct decision *decision)
+{
+    uint64_t key = (uint64_t)(uintptr_t)decision->pod->api;
+    size_t count = (size_t)idmap_get(tries, key) + 1;
+    idmap_put(tries, key, (void *)count);
+    return count > PREEMPTIONS_PER_POD_MAX;
+}
+
+/* What came of a decision: who got a node is announced, who takes another's place gets it. */
+static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
+                     struct error *err)
+{
+    struct sim_record *row = record(simulation, decision);
+    if (decision->row != ROW_NONE)
+        engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
+    if (!decision->retry)
+        return 0;
+    if (is_stuck(tries, decision)) {
+        engine_remove_pod(&simulation->engine, decision->pod, simulation->now_ns);
+        return 0;
+    }
+    return evict(simulation, decision, row, err);
+}
+
+/* A plugin has not permitted the pod after all: what was decided last about it did not come true. */
+static void on_notice(void *context, const struct notice *notice)
+{
+    struct simulation *simulation = context;
+    if (notice->kind != NOTICE_BINDING_FAILED)
+        return;
+    size_t at = simulation->records.len;
+    while (at > 0 && simulation->records.items[at - 1].pod != notice->pod)
+        at--;
+    if (!at)
+        return;
+    simulation->scheduled--;
+    simulation->records.items[at - 1].row = ROW_NONE;
+    simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
+}
+
+/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods
+ * that failed by an error end. Those would be tried for ever, so that they get another try only if something changed
+ * since the first of them failed. */
+static bool jump(struct simulation *simulation, struct error_round *round)
+{
+    int64_t due = bindings_next_due(&simulation->engine);
+    if (due != INT64_MAX && simulation->timeouts++ <= TIMEOUTS_PER_POD_MAX * simulation->pods) {
+        simulation->now_ns = MAX(simulation->now_ns, due);
+        return true;
+    }
+    due = queue_next_backoff(&simulation->engine.queue);
+    bool changed = simulation->scheduled + simulation->victims.len != round->changes;
+    if (due == QUEUE_NEVER || !round->failed || !changed)
+        return false;
+    simulation->now_ns = MAX(simulation->now_ns, due);
+    round->failed = false;
+    return true;
+}
+
+static void note_error(struct simulation *simulation, const struct decision *decision,
+                       struct error_round *round)
+{
+    if (decision->row != ROW_NONE || decision->unschedulable_plugins || round->failed)
+        return;
+    *round = (struct error_round){ true, simulation->scheduled + simulation->victims.len };
+}
+
+/* Who still waits for permission would not get it, however often it is tried. */
+static void stop_waiting(struct simulation *simulation)
+{
+    for (size_t left = simulation->engine.waiting.len; left > 0; left--) {
+        int64_t due = bindings_next_due(&simulation->engine);
+        if (due == INT64_MAX)
+            return;
+        simulation->now_ns = MAX(simulation->now_ns, due);
+        bindings_tick(&simulation->engine, simulation->now_ns);
+    }
+}
+
+static int run(struct simulation *simulation, const struct sim_options *options, struct error *err)
+{
+    struct engine *engine = &simulation->engine;
+    struct decision decision;
+    struct error_round round = { 0 };
+    struct idmap tries = { 0 };
+    size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->world->running) + 1024;
+    double start = now_seconds();
+    int r = 0;
+    while (r == 0 && !simulation->cut_short) {
+        if (!engine_step(engine, simulation->now_ns, &decision)) {
+            if (!jump(simulation, &round))
+                break;
+            continue;
+        }
+        note_error(simulation, &decision, &round);
+        r = carry_out(simulation, &decision, &tries, err);
+        if (options->progress && simulation->records.len % STEPS_BETWEEN_PROGRESS == 0)
+            options->progress(simulation, now_seconds() - start);
+        simulation->cut_short = simulation->victims.len > bound;
+    }
+    stop_waiting(simulation);
+    simulation->decide_seconds = now_seconds() - start;
+    idmap_release(&tries);
+    return r;
+}
+
+/* Whoever has no node in the end waits, with the reason of its last decision. */
+static void collect_waiting(struct simulation *simulation)
+{
+    for (size_t i = 0; i < simulation->records.len; i++)
+        idmap_put(&simulation->last, (uint64_t)(uintptr_t)simulation->records.items[i].pod, (void *)(i + 1));
+    for (size_t i = 0; i < simulation->records.len; i++) {
+        const struct sim_record *row = &simulation->records.items[i];
+        bool is_last = (size_t)idmap_get(&simulation->last, (uint64_t)(uintptr_t)row->pod) == i + 1;
+        if (is_last && row->row == ROW_NONE)
+            *vec_push(&simulation->waiting) = (struct sim_waiting){ row->pod, row->message, false };
+    }
+    vec_for(&simulation->gated, gated)
+        *vec_push(&simulation->waiting) = *gated;
+}
+
+int simulate(struct simulation *simulation, struct world *world, const struct sim_options *options,
+             struct error *err)
+{
+    *simulation = (struct simulation){ .world = world };
+    const struct http_extenders_options extenders = { .config = &world->config, .binds_nothing = true };
+    int r = options->asks_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
+    if (r < 0)
+        return r;
+    const struct engine_options engine_options = {
+        .config = &world->config,
+        .registry = world->registry,
+        .seed = options->seed,
+        .percentage = options->percentage,
+        .slowest = PATH_INDEX,
+        .extenders = http_extenders_table(simulation->extenders),
+        .host = { .notice = on_notice, .context = simulation },
+    };
+    r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
+    simulation->engine_ready = true;
+    if (r < 0)
+        return r;
+    r = add_all(simulation, err);
+    if (r < 0)
+        return r;
+    take_usage(simulation, &simulation->before);
+    r = run(simulation, options, err);
+    if (r < 0)
+        return r;
+    take_usage(simulation, &simulation->after);
+    collect_waiting(simulation);
+    return 0;
+}
+
+void simulation_release(struct simulation *simulation)
+{
+    if (simulation->engine_ready)
+        engine_release(&simulation->engine);
+    http_extenders_free(simulation->extenders);
+    strmap_release(&simulation->messages);
+    vec_release(&simulation->records);
+    vec_release(&simulation->victims);
+    vec_release(&simulation->waiting);
+    vec_release(&simulation->gated);
+    idmap_release(&simulation->last);
+    arena_release(&simulation->arena);
+}

@@ -1,0 +1,77 @@
+/* simulate.h: the engine's host offline: every pending pod is decided, in queue order, until nothing moves any more.
+ *
+ *     pending and expanded pods ──▶ engine ──▶ decisions ──▶ records
+ *                                     ▲             │ victims leave at once
+ *                                     └─ replacements that their controllers make
+ *
+ * Pods that found no node are tried again when something happens that may help them: others got a node, or left theirs.
+ * The clock is virtual: waiting takes no time.
+ *
+ * It ends: a pod that keeps taking others' places without finding one itself is set aside after a while, and so is
+ * everything when far more pods were evicted than there ever were. */
+#ifndef WHATIF_SIMULATE_H
+#define WHATIF_SIMULATE_H
+
+#include "engine/engine.h"
+#include "input/world.h"
+
+/* One decision. */
+struct sim_record {
+    const struct pod *pod;
+    uint32_t row;                      /* where it went, or ROW_NONE */
+    uint32_t nominated_row;            /* where victims made room for it, or ROW_NONE */
+    struct str message;                /* why it waits */
+    size_t victims_first, victims_len; /* in simulation->victims */
+};
+
+/* A pod that has no node in the end. */
+struct sim_waiting {
+    const struct pod *pod;
+    struct str message;
+    bool gated;
+};
+
+/* How much of each resource the nodes have in use: [resource * rows + row]. */
+struct sim_usage {
+    int64_t *used;
+    uint32_t resources, rows;
+};
+
+struct simulation {
+    struct world *world;
+    struct engine engine;
+    bool engine_ready;
+    struct http_extenders *extenders; /* NULL: none are asked */
+    struct arena arena;
+    struct strmap messages; /* each text once */
+    VEC(struct sim_record) records;
+    VEC(const struct pod *) victims;
+    VEC(struct sim_waiting) waiting; /* filled at the end */
+    VEC(struct sim_waiting) gated;
+    struct idmap last; /* address of a pod to its last record + 1 */
+    size_t pods;       /* that asked for a node, replacements too */
+    size_t scheduled, replaced;
+    size_t foreign; /* pods of other schedulers: left alone */
+    struct str foreign_name;
+    bool cut_short;  /* evictions went on and on */
+    size_t timeouts; /* how often the clock was moved because permission to bind did not come */
+    int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
+    double decide_seconds;
+    struct sim_usage before, after;
+};
+
+struct sim_options {
+    uint64_t seed;
+    struct opt_int32 percentage; /* of nodes to score; absent: as configured */
+    bool asks_extenders;         /* to filter, score and preempt; none of them binds anything */
+    /* Called now and then; may be NULL. */
+    void (*progress)(const struct simulation *simulation, double seconds);
+};
+
+int simulate(struct simulation *simulation, struct world *world, const struct sim_options *options,
+             struct error *err);
+void simulation_release(struct simulation *simulation);
+/* Seconds of a clock that only goes forward. */
+double now_seconds(void);
+
+#endif

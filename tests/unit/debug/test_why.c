@@ -1,0 +1,415 @@
+/* Why a pod is where it is, as the running scheduler tells it: of one that waits, one that was placed, one that is held
+ * back, and one that nobody knows. */
+#include "support/engine_fixture.h"
+
+#include "debug/why.h"
+#include "engine/account.h"
+#include "observe/observer.h"
+
+#define SECOND INT64_C(1000000000)
+
+struct asked {
+    struct engine_fixture e;
+    struct attempts *attempts;
+    struct why_source source;
+    struct strbuf out;
+    yyjson_doc *doc;
+};
+
+static void begin(struct asked *a, const char *nodes)
+{
+    *a = (struct asked){ 0 };
+    engine_fixture_init(&a->e, NULL,
+                        &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .ranks = true });
+    a->attempts = attempts_new(&a->e.f.cluster);
+    a->source = (struct why_source){ &a->e.engine, a->attempts, NULL, NULL };
+    fixture_load(&a->e.f, nodes);
+}
+
+static void end(struct asked *a)
+{
+    attempts_free(a->attempts);
+    yyjson_doc_free(a->doc);
+    strbuf_release(&a->out);
+    engine_fixture_release(&a->e);
+}
+
+static void step(struct asked *a)
+{
+    struct decision decision = engine_fixture_step(&a->e);
+    attempts_decision(a->attempts, &decision, a->e.now_ns, 5000);
+}
+
+static int ask(struct asked *a, const char *name, bool table)
+{
+    strbuf_clear(&a->out);
+    yyjson_doc_free(a->doc);
+    a->doc = NULL;
+    int r = why_write(
+        &a->source,
+        &(struct why_question){ STR("default"), str_from(name), .table = table, .top = 20, .width = 100 },
+        1060 * SECOND, &a->out);
+    if (r == 0 && !table) {
+        a->doc = yyjson_read(a->out.text, a->out.len, 0);
+        assert_non_null(a->doc);
+    }
+    return r;
+}
+
+static yyjson_val *at(struct asked *a, const char *pointer)
+{
+    yyjson_val *val = yyjson_doc_ptr_get(a->doc, pointer);
+    if (!val)
+        fail_msg("there is no %s in %s", pointer, a->out.text);
+    return val;
+}
+
+static const char *text_at(struct asked *a, const char *pointer)
+{
+    return yyjson_get_str(at(a, pointer));
+}
+
+static void assert_says(struct asked *a, const char *text)
+{
+    if (!strstr(a->out.text, text))
+        fail_msg("\"%s\" is not in:\n%s", text, a->out.text);
+}
+
+#define TWO_NODES \
+    "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 2, pods: 9}}}\n---\n" \
+    "{kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {allocatable: {cpu: 9, pods: " \
+    "9}}}"
+
+static void one_that_waits(void **state)
+{
+    (void)state;
+    struct asked a;
+    begin(&a, TWO_NODES);
+    engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: big}, spec: {containers: [{resources: {requests: {cpu: 9}}}]}}");
+    step(&a);
+    assert_int_equal(ask(&a, "big", false), 0);
+    assert_string_equal(text_at(&a, "/state"), "queued");
+    assert_string_equal(text_at(&a, "/queue/queue"), "unschedulable");
+    assert_true(yyjson_arr_size(at(&a, "/queue/wakes")) > 0);
+    assert_string_equal(text_at(&a, "/attempts/0/outcome"), "unschedulable");
+    int64_t verdict = yyjson_get_int(at(&a, "/attempts/0/nodes/a"));
+    char path[64];
+    snprintf(path, sizeof(path), "/attempts/0/verdicts/%lld/reasons/0", (long long)verdict);
+    assert_string_equal(text_at(&a, path), "Insufficient cpu");
+    assert_string_equal(text_at(&a, "/now/nodes/a/plugin"), "NodeResourcesFit");
+    assert_string_equal(text_at(&a, "/now/nodes/b/plugin"), "NodeUnschedulable");
+    assert_true(yyjson_arr_size(at(&a, "/now/cost/plugins")) > 3);
+    assert_null(yyjson_doc_ptr_get(a.doc, "/now/asIfPending"));
+
+    assert_int_equal(ask(&a, "big", true), 0);
+    assert_says(&a, "default/big  priority 0, scheduler default-scheduler");
+    assert_says(&a,
+                "It waits in the queue: unschedulable for 60s, after 1 attempt, rejected by NodeResourcesFit "
+                "NodeUnschedulable.");
+    assert_says(&a, "NodeAdd");
+    assert_says(&a, "No node can take it:");
+    assert_says(&a, "Insufficient cpu");
+    end(&a);
+}
+
+static void one_that_was_placed(void **state)
+{
+    (void)state;
+    struct asked a;
+    begin(&a, TWO_NODES "\n---\n{kind: Node, metadata: {name: c}, status: {allocatable: {cpu: 1, pods: 9}}}");
+    struct pod_info *pod = engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
+    step(&a);
+    uint32_t row = pod->row;
+    uint64_t rng = a.e.engine.rng.state[0];
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_string_equal(text_at(&a, "/state"), "bound");
+    assert_string_equal(text_at(&a, "/node"), "a");
+    assert_string_equal(text_at(&a, "/attempts/0/outcome"), "placed");
+    assert_string_equal(text_at(&a, "/attempts/0/node"), "a");
+    assert_true(yyjson_get_bool(at(&a, "/now/asIfPending")));
+    assert_true(yyjson_get_bool(at(&a, "/now/nodes/a/feasible"))); /* its own room is not held against it */
+    assert_false(yyjson_get_bool(at(&a, "/now/nodes/c/feasible")));
+    assert_string_equal(text_at(&a, "/now/nodes/c/plugin"), "NodeResourcesFit");
+    assert_int_equal(pod->row, row);
+    assert_int_equal(a.e.f.cluster.col.used[RES_CPU][row], 2000);
+    assert_int_equal(a.e.engine.rng.state[0], rng);
+    assert_int_equal(a.e.engine.stats.decisions[PATH_PLAIN] + a.e.engine.stats.decisions[PATH_SCAN] +
+                         a.e.engine.stats.decisions[PATH_INDEX],
+                     1);
+    assert_int_equal(ask(&a, "p", true), 0);
+    assert_says(&a, "It is on a.");
+    assert_says(&a, "as if it had no node yet");
+    end(&a);
+}
+
+/* What the k-th of the best nodes had, and what it would have now. */
+static void assert_same_scores(struct asked *a, int k, bool same)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/attempts/0/best/%d", k);
+    yyjson_val *then = at(a, path);
+    const char *name = yyjson_get_str(yyjson_obj_get(then, "node"));
+    snprintf(path, sizeof(path), "/now/nodes/%s", name ? name : "?");
+    yyjson_val *now = at(a, path), *key, *value;
+    size_t i, max;
+    int64_t total = yyjson_get_int(yyjson_obj_get(then, "total")), sum = 0;
+    assert_true((total == yyjson_get_int(yyjson_obj_get(now, "total"))) == same);
+    yyjson_obj_foreach(yyjson_obj_get(then, "scores"), i, max, key, value) {
+        yyjson_val *other = yyjson_obj_get(yyjson_obj_get(now, "scores"), yyjson_get_str(key));
+        if (same) /* who has nothing to say about the pod is not named now */
+            assert_int_equal(yyjson_get_int(value), yyjson_get_int(other));
+        sum += yyjson_get_int(value);
+    }
+    assert_int_equal(sum, total);
+}
+
+static void scores_stay_what_they_were(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "4", "8", "9", "16", "32" };
+    struct asked a;
+    struct strbuf text = { 0 };
+    begin(&a, "");
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
+        strbuf_printf(&text,
+                      "---\n{kind: Node, metadata: {name: n%s}, status: {allocatable: {cpu: %s, pods: 9}}}\n",
+                      nodes[i], nodes[i]);
+    fixture_load(&a.e.f, text.text);
+    engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
+    step(&a);
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(yyjson_arr_size(at(&a, "/attempts/0/best")), RANKING_MAX);
+    assert_string_equal(text_at(&a, "/attempts/0/best/0/node"), "n32");
+    assert_string_equal(text_at(&a, "/attempts/0/best/1/node"), "n16");
+    for (int k = 0; k < RANKING_MAX; k++)
+        assert_same_scores(&a, k, true);
+    fixture_load(&a.e.f,
+                 "{kind: Pod, metadata: {name: later}, spec: {nodeName: n32, containers: [{resources: "
+                 "{requests: {cpu: 20}}}]}}");
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_same_scores(&a, 0, false);
+    assert_same_scores(&a, 1, true);
+    cluster_remove_node(&a.e.f.cluster, STR("n16"));
+    assert_int_equal(ask(&a, "p", true), 0);
+    assert_says(&a, "The scores 60s ago, of the node that was chosen and the best others:\n"
+                    "  NODE                 TOTAL  TAINTS  FIT  BALANCED\n");
+    assert_says(&a, "  a node that is gone");
+    strbuf_release(&text);
+    end(&a);
+}
+
+static void others(void **state)
+{
+    (void)state;
+    struct asked a;
+    struct status gate;
+    struct error err;
+    begin(&a, TWO_NODES);
+    assert_int_equal(ask(&a, "nobody", false), -ENOENT);
+    assert_string_equal(
+        a.out.text,
+        "the scheduler knows no pod default/nobody: there is none, or it waits for another scheduler\n");
+
+    fixture_load(&a.e.f, "{kind: Pod, metadata: {name: held}, spec: {schedulingGates: [{name: x}]}}");
+    assert_int_equal(engine_add_pod(&a.e.engine, a.e.f.last_pod, a.e.now_ns, &gate, &err), 0);
+    assert_int_equal(ask(&a, "held", true), 0);
+    assert_says(&a, "gated for 60s, after 0 attempts, held back by SchedulingGates");
+    assert_says(&a, "No attempt of it is remembered.");
+    assert_says(&a, "It is held back");
+    assert_int_equal(ask(&a, "held", false), 0);
+    assert_string_equal(text_at(&a, "/queue/gate"), "SchedulingGates");
+    assert_string_equal(text_at(&a, "/now/best/0"), "a");
+
+    fixture_load(&a.e.f, "{kind: Pod, metadata: {name: foreign}, spec: {schedulerName: other}}");
+    assert_int_equal(ask(&a, "foreign", false), 0);
+    assert_string_equal(text_at(&a, "/state"), "other scheduler");
+    assert_string_equal(text_at(&a, "/notNow"), "it belongs to another scheduler");
+
+    struct pod_info *pod = engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: brief}}");
+    step(&a);
+    engine_remove_pod(&a.e.engine, pod, a.e.now_ns);
+    assert_int_equal(ask(&a, "brief", false), 0);
+    assert_string_equal(text_at(&a, "/state"), "gone");
+    assert_string_equal(text_at(&a, "/attempts/0/outcome"), "placed");
+    end(&a);
+}
+
+/* A plugin from a file is named, and not asked at PostFilter. */
+static unsigned post_filters;
+
+static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
+                                 struct post_filter_result *ret)
+{
+    (void)cycle, (void)diagnosis, (void)ret;
+    post_filters++;
+    return reject(STATUS_UNSCHEDULABLE, "no");
+}
+
+static struct status filter(struct cycle *cycle, struct node_view node)
+{
+    (void)cycle, (void)node;
+    return reject(STATUS_UNSCHEDULABLE, "never");
+}
+
+static const struct plugin stranger = {
+    .name = "Stranger", .doc = "From a file.", .filter = filter, .post_filter = post_filter
+};
+
+static const char *file_of(const struct plugin *plugin)
+{
+    return plugin == &stranger ? "/plugins/stranger.so" : NULL;
+}
+
+static void loaded_plugins_are_named_and_left_alone(void **state)
+{
+    (void)state;
+    struct asked a = { 0 };
+    const struct plugin *all[PLUGINS_MAX];
+    uint32_t len = 0;
+    for (; len < builtin_plugins.len; len++)
+        all[len] = builtin_plugins.items[len];
+    all[len++] = &stranger;
+    struct registry registry = { all, len };
+    engine_fixture_init(
+        &a.e,
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {filter: {enabled: [{name: Stranger}]}, postFilter: {enabled: [{name: "
+        "Stranger}], disabled: [{name: '*'}]}}}]\n",
+        &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .registry = &registry });
+    a.source = (struct why_source){ &a.e.engine, NULL, file_of, NULL };
+    fixture_load(&a.e.f, TWO_NODES);
+    engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: p}}");
+    engine_fixture_step(&a.e);
+    assert_int_equal(post_filters, 1);
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(post_filters, 1);
+    assert_string_equal(text_at(&a, "/now/notAsked"), "Stranger");
+    assert_int_equal(yyjson_arr_size(at(&a, "/attempts")), 0);
+    assert_int_equal(ask(&a, "p", true), 0);
+    assert_says(&a, "/plugins/stranger.so");
+    assert_says(&a, "Stranger has a say in that too");
+    end(&a);
+}
+
+/* A plugin from a file may be slow: it is asked about as many nodes as for a decision, not about all. */
+static unsigned filters;
+
+static struct status count_and_accept(struct cycle *cycle, struct node_view node)
+{
+    (void)cycle, (void)node;
+    filters++;
+    return STATUS_OK;
+}
+
+static const struct plugin slow = { .name = "Slow", .doc = "From a file.", .filter = count_and_accept };
+
+static const char *file_of_slow(const struct plugin *plugin)
+{
+    return plugin == &slow ? "/plugins/slow.so" : NULL;
+}
+
+static void slow_plugins_are_asked_as_for_a_decision(void **state)
+{
+    (void)state;
+    enum { NODES = 300, ENOUGH = NODES * (50 - NODES / 125) / 100 };
+    struct asked a = { 0 };
+    char text[128];
+    const struct plugin *all[PLUGINS_MAX];
+    memcpy(all, builtin_plugins.items, builtin_plugins.len * sizeof(*all));
+    all[builtin_plugins.len] = &slow;
+    struct registry registry = { all, builtin_plugins.len + 1 };
+    engine_fixture_init(
+        &a.e,
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {filter: {enabled: [{name: Slow}]}}}]\n",
+        &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .registry = &registry });
+    a.source = (struct why_source){ &a.e.engine, NULL, file_of_slow, NULL };
+    for (int i = 0; i < NODES; i++) {
+        snprintf(text, sizeof(text),
+                 "{kind: Node, metadata: {name: n%03d}, status: {allocatable: {cpu: 2, pods: 9}}}", i);
+        fixture_load(&a.e.f, text);
+    }
+    engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: p}}");
+    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(filters, ENOUGH);
+    assert_true(yyjson_get_bool(at(&a, "/now/limited")));
+    size_t feasible = 0, unasked = 0, i, len;
+    yyjson_val *name, *node;
+    yyjson_obj_foreach(at(&a, "/now/nodes"), i, len, name, node) {
+        feasible += yyjson_get_bool(yyjson_obj_get(node, "feasible"));
+        unasked += yyjson_is_false(yyjson_obj_get(node, "asked"));
+    }
+    assert_int_equal(feasible, ENOUGH);
+    assert_int_equal(unasked, NODES - ENOUGH);
+    assert_int_equal(ask(&a, "p", true), 0);
+    assert_says(&a, "asked about as many nodes as for a decision");
+    assert_says(&a, "Nobody was asked about 156 other nodes");
+    end(&a);
+}
+
+/* What the scheduler has sampled of its plugins is told beside what the question took; the question is not counted. */
+static void the_share_so_far(void **state)
+{
+    (void)state;
+    enum { DECISIONS = 300 }; /* of which a tenth is sampled */
+    struct asked a;
+    char *argv[] = { (char *)(uintptr_t)"x" }, text[128];
+    struct scheduler_flags flags;
+    struct features features;
+    struct error err;
+    assert_int_equal(flags_parse(&flags, 1, argv, &err), 0);
+    assert_int_equal(flags_check(&flags, &features, NULL, &err), 0);
+    struct metrics *metrics = families_new(&flags, &features, &err);
+    struct observer *observer = observer_new(metrics);
+    flags_release(&flags);
+    begin(&a, "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 2, pods: 999}}}");
+    engine_watch(&a.e.engine, observer_probe(observer));
+    for (int i = 0; i < DECISIONS; i++) {
+        snprintf(text, sizeof(text), "{kind: Pod, metadata: {name: p%d}}", i);
+        engine_fixture_add(&a.e, text);
+        step(&a);
+    }
+    assert_int_equal(ask(&a, "p7", false), 0);
+    double sum = 0;
+    size_t i, len, sampled = 0;
+    yyjson_val *plugin;
+    yyjson_arr_foreach(at(&a, "/now/cost/plugins"), i, len, plugin) {
+        yyjson_val *so_far = yyjson_obj_get(plugin, "sampled");
+        sampled += so_far != NULL;
+        sum += yyjson_get_num(yyjson_obj_get(so_far, "share"));
+    }
+    assert_true(sampled > 3);
+    assert_true(sum > 0.99 && sum < 1.01);
+    struct strbuf before = { 0 }, after = { 0 };
+    metrics_write(metrics, METRICS_TEXT, &before);
+    assert_int_equal(ask(&a, "p7", true), 0);
+    metrics_write(metrics, METRICS_TEXT, &after);
+    char *plugins[2] = { strstr(before.text, "# HELP scheduler_plugin_execution"),
+                         strstr(after.text, "# HELP scheduler_plugin_execution") };
+    for (int k = 0; k < 2; k++)
+        *strstr(plugins[k], "# HELP scheduler_pod_") = '\0';
+    assert_string_equal(plugins[0], plugins[1]);
+    assert_says(&a, "SO FAR");
+    strbuf_release(&before);
+    strbuf_release(&after);
+    end(&a);
+    observer_free(observer);
+    metrics_free(metrics);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_waits),
+        cmocka_unit_test(one_that_was_placed),
+        cmocka_unit_test(scores_stay_what_they_were),
+        cmocka_unit_test(others),
+        cmocka_unit_test(loaded_plugins_are_named_and_left_alone),
+        cmocka_unit_test(slow_plugins_are_asked_as_for_a_decision),
+        cmocka_unit_test(the_share_so_far),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/* loaded.h: a load made from a text, for tests of sim/. */
+#ifndef UNIT_SIM_LOADED_H
+#define UNIT_SIM_LOADED_H
+
+#include "support/test.h"
+
+#include <unistd.h>
+
+#include "input/load.h"
+
+/* Reads the text through a file, as a user would; returns what load_path() returns. */
+static inline int load_text(struct load *load, const char *text, struct error *err)
+{
+    char path[] = "/tmp/berth-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    size_t len = strlen(text);
+    assert_true(write(fd, text, len) == (ssize_t)len);
+    close(fd);
+    int r = load_path(load, path, err);
+    unlink(path);
+    return r;
+}
+
+static inline void load_good(struct load *load, const char *text)
+{
+    struct error err = { "" };
+    load_init(load);
+    if (load_text(load, text, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+#endif

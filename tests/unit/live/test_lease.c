@@ -1,0 +1,596 @@
+/* Leader election: who may lead and when, with a clock, a server and faults of the test's own; at the end
+ * with threads and a server that is another process. */
+#include "unit/net/harness.h"
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "unit/live/election.h"
+
+/* ---- acquiring ---- */
+
+static void test_creates(void **state _unused_)
+{
+    struct contender *c = contender("me");
+    assert_false(lease_valid(c->lease));
+    step(c);
+    assert_requests(c, "GET 404,POST 201,");
+    assert_string_equal(
+        c->body, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"
+                 "\"berth\",\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"me\","
+                 "\"leaseDurationSeconds\":15,\"acquireTime\":\"2023-11-14T22:30:00.000000Z\","
+                 "\"renewTime\":\"2023-11-14T22:30:00.000000Z\",\"leaseTransitions\":0}}");
+    assert_true(lease_valid(c->lease));
+    assert_int_equal(c->started, 1);
+    assert_string_equal(c->events, "me became leader,");
+    assert_string_equal(c->leaders, "me,");
+}
+
+static void test_renews_every_two_seconds_and_keeps_what_others_wrote(void **state _unused_)
+{
+    hold_by("", 15);
+    struct contender *c = contender("me");
+    pass(0);
+    assert_requests(c, "GET 200,PUT 200,PUT 200,");
+    pass(3500 * MS);
+    assert_requests(c, "PUT 200,");
+    clock_ns += 123456;
+    pass(500 * MS);
+    assert_requests(c, "PUT 200,");
+    static const char *const fields[][2] = {
+        { "/metadata/labels/team", "a" },
+        { "/spec/strategy", "OldestEmulationVersion" },
+        { "/spec/preferredHolder", "p" },
+        { "/spec/later/x/0", "1" },
+        { "/spec/holderIdentity", "me" },
+        { "/spec/leaseTransitions", "5" },
+        { "/spec/leaseDurationSeconds", "15" },
+        { "/spec/acquireTime", "2023-11-14T22:30:00.000000Z" },
+        { "/spec/renewTime", "2023-11-14T22:30:04.000000Z" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        assert_field(stored, fields[i][0], fields[i][1]);
+    assert_non_null(strstr(stored, "\"later\":{\"x\":[1,2.5,null]}"));
+    assert_int_equal(c->started, 1);
+    assert_int_equal(c->lost, 0);
+}
+
+static void test_waits_for_the_end_of_anothers(void **state _unused_)
+{
+    hold_by("other", 15); /* its renewTime is long ago: only our own clock counts */
+    struct contender *c = contender("me");
+    c->random = 0.5; /* every 2 s * (1 + 1.2 / 2) */
+    int64_t start_ns = clock_ns;
+    step(c);
+    assert_int_equal(c->due_ns, start_ns + 3200 * MS);
+    pass(14 * SECOND);
+    assert_int_equal(c->started, 0);
+    assert_requests(c, "GET 200,GET 200,GET 200,GET 200,GET 200,");
+    pass(2 * SECOND); /* at 16 s */
+    assert_requests(c, "GET 200,PUT 200,PUT 200,");
+    assert_true(lease_valid(c->lease));
+    assert_field(stored, "/spec/leaseTransitions", "5");
+    assert_string_equal(c->leaders, "other,me,");
+}
+
+static void test_jitter(void **state _unused_)
+{
+    hold_by("other", 15);
+    struct contender *c = contender("me");
+    int64_t start_ns = clock_ns;
+    step(c);
+    assert_int_equal(c->due_ns, start_ns + 2000 * MS);
+    c->random = 0.9999;
+    step(c);
+    assert_int_equal(c->due_ns, start_ns + 4399 * MS);
+}
+
+static void test_a_renewal_that_was_seen_starts_the_wait_anew(void **state _unused_)
+{
+    hold_by("other", 15);
+    struct contender *c = contender("me");
+    pass(12 * SECOND);
+    hold_by("other", 15);
+    pass(14 * SECOND);
+    assert_int_equal(c->started, 0);
+    pass(4 * SECOND);
+    assert_int_equal(c->started, 1);
+}
+
+static void test_durations_of_others(void **state _unused_)
+{
+    static const struct {
+        const char *holder;
+        int duration_s;
+        int64_t after_s; /* it leads not before, and no later than a retry more */
+    } cases[] = {
+        { "other", 60, 60 }, { "other", 1, 1 }, { "other", 0, 0 }, { "other", -5, 0 }, { "", 60, 0 }
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        each_before(NULL);
+        hold_by(cases[i].holder, cases[i].duration_s);
+        struct contender *c = contender("me");
+        if (cases[i].after_s)
+            pass(cases[i].after_s * SECOND - MS);
+        assert_int_equal(c->started, 0);
+        pass(2 * SECOND);
+        assert_int_equal(c->started, 1);
+        each_after(NULL);
+    }
+}
+
+static void test_refusals_make_no_leader(void **state _unused_)
+{
+    static const struct {
+        enum fault get, write;
+        const char *requests;
+        const char *then; /* of the second attempt */
+    } cases[] = {
+        { FORBIDDEN, FINE, "GET 403,", "GET 200,PUT 200," },
+        { BROKEN, FINE, "GET 500,", "GET 200,PUT 200," },
+        { UNREACHABLE, FINE, "GET 0,", "GET 200,PUT 200," },
+        { JUNK, FINE, "GET 200,", "GET 200,PUT 200," },
+        { FINE, FORBIDDEN, "GET 200,PUT 403,", "GET 200,PUT 200," },
+        { FINE, EATEN, "GET 200,PUT 0,", "GET 200,PUT 200," },
+        { FINE, MUTE, "GET 200,PUT 0,", "GET 200,PUT 200," },
+        { FINE, JUNK, "GET 200,PUT 200,", "GET 200,PUT 200," },
+        { FINE, STOLEN, "GET 200,PUT 200,", "GET 200," },
+        { FINE, RIVAL, "GET 200,PUT 409,", "GET 200," },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        each_before(NULL);
+        hold_by("", 15);
+        struct contender *c = contender("me");
+        faults(c, cases[i].get, cases[i].write);
+        c->fault_count -= cases[i].write == FINE;
+        step(c);
+        assert_requests(c, cases[i].requests);
+        assert_false(lease_valid(c->lease));
+        assert_int_equal(c->started, 0);
+        clock_ns += 2 * SECOND;
+        step(c);
+        assert_requests(c, cases[i].then);
+        bool leads = strstr(cases[i].then, "PUT") != NULL;
+        assert_int_equal(lease_valid(c->lease), leads);
+        assert_int_equal(c->started, leads);
+        each_after(NULL);
+    }
+}
+
+/* ---- leading ---- */
+
+static void test_lost_answers_of_renewals(void **state _unused_)
+{
+    static const struct {
+        enum fault first, second, third;
+        const char *requests;
+        bool renewed;
+    } cases[] = {
+        { MUTE, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
+        { EATEN, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
+        { UNREACHABLE, UNREACHABLE, FINE, "PUT 0,GET 0,", false },
+        { MUTE, MUTE, FINE, "PUT 0,GET 0,", false },
+        { MUTE, FINE, MUTE, "PUT 0,GET 200,PUT 0,", false },
+        { JUNK, FINE, FINE, "PUT 200,GET 200,PUT 200,", true },
+        { BROKEN, FINE, FORBIDDEN, "PUT 500,GET 200,PUT 403,", false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        each_before(NULL);
+        struct contender *c = leader("me");
+        int64_t sent_ns = clock_ns;
+        faults(c, cases[i].first, cases[i].second, cases[i].third);
+        pass(2 * SECOND);
+        assert_requests(c, cases[i].requests);
+        int64_t until_ns = (cases[i].renewed ? clock_ns : sent_ns) + 10 * SECOND;
+        c->due_ns = INT64_MAX; /* nothing else happens */
+        clock_ns = until_ns - 1;
+        assert_true(lease_valid(c->lease));
+        clock_ns = until_ns;
+        assert_false(lease_valid(c->lease));
+        each_after(NULL);
+    }
+}
+
+static void test_valid_from_the_sending_on(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    c->latency_ns = 3 * SECOND;
+    pass(2 * SECOND); /* sent at 2 s, answered at 5 s */
+    assert_requests(c, "PUT 200,");
+    c->due_ns = INT64_MAX;
+    clock_ns = 1000 * SECOND + 12 * SECOND - 1;
+    assert_true(lease_valid(c->lease));
+    clock_ns++;
+    assert_false(lease_valid(c->lease));
+}
+
+static void test_server_away(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    for (size_t i = 0; i < FAULTS_MAX; i++)
+        c->faults[i] = UNREACHABLE;
+    c->fault_count = FAULTS_MAX;
+    pass(10 * SECOND - 1);
+    assert_true(lease_valid(c->lease));
+    pass(1);
+    assert_false(lease_valid(c->lease));
+    assert_int_equal(c->lost, 0); /* the round began at 2 s */
+    struct error err;
+    assert_int_equal(lease_check(c->lease, 20000, &err), 0);
+    pass(2 * SECOND);
+    assert_int_equal(c->lost, 1);
+    assert_string_equal(c->events, "me became leader,me stopped leading,");
+    assert_requests(c, "PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,");
+    assert_int_equal(c->due_ns, INT64_MAX);
+    pass(60 * SECOND);
+    assert_int_equal(c->lost, 1);
+}
+
+static void test_slow_server(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    c->latency_ns = 20 * SECOND; /* every request ends after 5 s; the round after 10 s */
+    pass(60 * SECOND);
+    assert_int_equal(c->lost, 1);
+    assert_requests(c, "PUT 0,GET 0,");
+}
+
+static void test_server_returns_in_time(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    faults(c, UNREACHABLE, UNREACHABLE, BROKEN, FORBIDDEN, EATEN, EATEN, UNREACHABLE, UNREACHABLE);
+    pass(60 * SECOND);
+    assert_int_equal(c->lost, 0);
+    assert_true(lease_valid(c->lease));
+}
+
+static void test_sleeper(void **state _unused_)
+{
+    /* Nobody came meanwhile: it still leads, once the server said so. */
+    struct contender *c = leader("me");
+    clock_ns += 30 * SECOND;
+    assert_false(lease_valid(c->lease));
+    struct error err;
+    assert_int_equal(lease_check(c->lease, 20000, &err), 0);
+    clock_ns += 6 * SECOND;
+    assert_int_equal(lease_check(c->lease, 20000, &err), -ETIMEDOUT);
+    assert_string_equal(err.text, "failed election to renew leadership on lease berth");
+    pass(0);
+    assert_requests(c, "GET 200,PUT 200,");
+    assert_true(lease_valid(c->lease));
+    assert_int_equal(lease_check(c->lease, 20000, &err), 0);
+    /* Somebody came: it never writes again. */
+    c->busy = true;
+    struct contender *next = contender("next");
+    pass(30 * SECOND);
+    assert_true(lease_valid(next->lease));
+    assert_false(lease_valid(c->lease));
+    c->busy = false;
+    c->requests[0] = '\0';
+    pass(0);
+    assert_requests(c, "GET 200,");
+    pass(15 * SECOND);
+    assert_int_equal(c->lost, 1);
+    assert_string_equal(c->leaders, "me,next,");
+    assert_true(lease_valid(next->lease));
+}
+
+static void test_taken_from_under_us(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    hold_by("thief", 15);
+    pass(2 * SECOND);
+    assert_requests(c, "PUT 409,GET 200,");
+    assert_false(lease_valid(c->lease));
+    /* And given back: too late, for nobody here knows what the thief did. */
+    hold_by("", 15);
+    pass(9 * SECOND);
+    assert_false(lease_valid(c->lease));
+    assert_int_equal(c->lost, 0);
+    pass(1 * SECOND);
+    assert_int_equal(c->lost, 1);
+    assert_field(stored, "/spec/holderIdentity", "");
+    assert_field(stored, "/spec/leaseTransitions", "4");
+}
+
+static void test_deleted_from_under_us(void **state _unused_)
+{
+    struct contender *c = leader("me");
+    free(stored);
+    stored = NULL;
+    pass(2 * SECOND);
+    assert_requests(c, "PUT 404,GET 404,POST 201,");
+    assert_true(lease_valid(c->lease));
+    assert_int_equal(c->lost, 0);
+}
+
+/* Others are told of whole seconds, and wait no longer than that. */
+static void test_fractions_of_seconds(void **state _unused_)
+{
+    static const struct {
+        int64_t lease_ms, renew_ms;
+        const char *told;
+        int64_t valid_ms;
+    } cases[] = {
+        { 2900, 2500, "2", 2000 },
+        { 2900, 1500, "2", 1500 },
+        { 2000, 1999, "2", 1999 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct contender *c = contender_with("me", cases[i].lease_ms, cases[i].renew_ms, 500);
+        int64_t start_ns = clock_ns;
+        step(c);
+        assert_field(stored, "/spec/leaseDurationSeconds", cases[i].told);
+        clock_ns = start_ns + cases[i].valid_ms * MS - 1;
+        assert_true(lease_valid(c->lease));
+        clock_ns++;
+        assert_false(lease_valid(c->lease));
+        each_after(NULL);
+        each_before(NULL);
+    }
+}
+
+/* ---- releasing ---- */
+
+static void test_renounce(void **state _unused_)
+{
+    hold_by("", 15);
+    struct contender *c = leader("me"), *next = contender("next");
+    lease_renounce(c->lease);
+    assert_false(lease_valid(c->lease));
+    pass(60 * SECOND); /* it keeps the others out all the same */
+    assert_false(lease_valid(c->lease));
+    assert_int_equal(next->started, 0);
+    lease_release(c->lease);
+    pass(5 * SECOND);
+    assert_true(lease_valid(next->lease));
+    assert_int_equal(c->lost, 0);
+}
+
+static void test_release(void **state _unused_)
+{
+    hold_by("", 15);
+    struct contender *c = leader("me");
+    lease_release(c->lease);
+    assert_false(lease_valid(c->lease));
+    assert_requests(c, "GET 200,PUT 200,");
+    assert_field(stored, "/spec/holderIdentity", "");
+    assert_field(stored, "/spec/leaseDurationSeconds", "1");
+    assert_field(stored, "/spec/leaseTransitions", "5");
+    assert_field(stored, "/spec/renewTime", "2023-11-14T22:30:00.000000Z");
+    assert_field(stored, "/spec/acquireTime", "2023-11-14T22:30:00.000000Z");
+    assert_field(stored, "/spec/strategy", "OldestEmulationVersion");
+    assert_string_equal(c->events, "me became leader,"); /* to leave is no news */
+    assert_int_equal(c->lost, 0);
+    struct contender *next = contender("next");
+    pass(0);
+    assert_true(lease_valid(next->lease));
+    pass(60 * SECOND);
+    assert_string_equal(c->requests, "");
+}
+
+static void test_release_cases(void **state _unused_)
+{
+    static const struct {
+        const char *name;
+        enum fault acquire[2], release[4];
+        const char *requests, *holder;
+    } cases[] = {
+        { "nothing was written", { BROKEN, FINE }, { FINE }, "GET 500,", "" },
+        { "perhaps ours", { FINE, MUTE }, { FINE }, "GET 200,PUT 0,GET 200,PUT 200,", "" },
+        { "it was not", { FINE, EATEN }, { FINE }, "GET 200,PUT 0,GET 200,", "" },
+        { "a rival's", { FINE, RIVAL }, { FINE }, "GET 200,PUT 409,GET 200,", "rival" },
+        { "a rival on the way",
+          { FINE, MUTE },
+          { FINE, RIVAL },
+          "GET 200,PUT 0,GET 200,PUT 409,GET 200,",
+          "rival" },
+        { "no server", { FINE, MUTE }, { UNREACHABLE }, "GET 200,PUT 0,GET 0,", "me" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        each_before(NULL);
+        hold_by("", 15);
+        struct contender *c = contender("me");
+        faults(c, cases[i].acquire[0], cases[i].acquire[1]);
+        step(c);
+        faults(c, cases[i].release[0], cases[i].release[1], cases[i].release[2], cases[i].release[3]);
+        c->busy = true;
+        lease_release(c->lease);
+        if (strcmp(c->requests, cases[i].requests) != 0)
+            fail_msg("%s: %s", cases[i].name, c->requests);
+        assert_field(stored, "/spec/holderIdentity", cases[i].holder);
+        assert_string_equal(c->events, "");
+        each_after(NULL);
+    }
+}
+
+static void test_bad_options(void **state _unused_)
+{
+    static const struct {
+        int64_t lease_ms, renew_ms, retry_ms;
+        const char *identity, *want;
+    } cases[] = {
+        { 10000, 10000, 2000, "a", "leaseDuration must be greater than renewDeadline" },
+        { 15000, 2400, 2000, "a", "renewDeadline must be greater than retryPeriod*JitterFactor" },
+        { 15000, 10000, 0, "a", "retryPeriod must be greater than zero" },
+        { 15000, 10000, 2000, "", "Lock identity is empty" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct lease_options options = { .lease_duration_ms = cases[i].lease_ms,
+                                         .renew_deadline_ms = cases[i].renew_ms,
+                                         .retry_period_ms = cases[i].retry_ms,
+                                         .identity = str_from(cases[i].identity) };
+        struct leader_lease *lease;
+        struct error err;
+        assert_int_equal(lease_new(&options, &lease, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].want);
+    }
+    _cleanup_(strbuf_release) struct strbuf a = { 0 }, b = { 0 };
+    lease_identity(&a);
+    lease_identity(&b);
+    assert_string_not_equal(a.text, b.text);
+    assert_int_equal(strlen(strrchr(a.text, '_') + 1), 36);
+}
+
+/* ---- all together ---- */
+
+/* Contenders with a bad network that fall asleep now and then: never two at once (pass() looks all the time),
+ * and soon one when the network is good again. */
+static void test_contest(void **state _unused_)
+{
+    static const char *const names[CONTENDERS] = { "a", "b", "c" };
+    struct rng rng = test_rng();
+    int terms = 0;
+    for (int round = 0; round < 40; round++) {
+        each_before(NULL);
+        for (size_t i = 0; i < CONTENDERS; i++)
+            contender(names[i])->chaos = &rng;
+        for (int i = 0; i < 60; i++) {
+            struct contender *sleeper = &all[rng_below(&rng, CONTENDERS)];
+            sleeper->busy = rng_below(&rng, 3) == 0;
+            pass((int64_t)rng_below(&rng, 20000) * MS);
+            sleeper->busy = false;
+            for (size_t k = 0; k < CONTENDERS; k++) { /* who lost comes back as another */
+                terms += all[k].lost;
+                if (!all[k].lost)
+                    continue;
+                lease_free(all[k].lease);
+                size_t count = all_count;
+                all_count = k;
+                contender(names[k])->chaos = &rng;
+                all_count = count;
+            }
+        }
+        bool one = false;
+        for (size_t i = 0; i < CONTENDERS; i++) {
+            all[i].chaos = NULL;
+            all[i].latency_ns = 10 * MS;
+        }
+        pass(40 * SECOND);
+        for (size_t i = 0; i < CONTENDERS; i++)
+            one |= lease_valid(all[i].lease);
+        assert_true(one);
+        each_after(NULL);
+    }
+    assert_true(terms > 10); /* or nothing was tried */
+}
+
+/* ---- with threads and a server ---- */
+
+struct real {
+    atomic_int started, lost;
+};
+
+static void real_started(void *user)
+{
+    atomic_fetch_add(&((struct real *)user)->started, 1);
+}
+
+static void real_lost(void *user)
+{
+    atomic_fetch_add(&((struct real *)user)->lost, 1);
+}
+
+static struct leader_lease *start_real(struct api *api, const char *name, const char *identity,
+                                       struct real *real, int64_t deadline_ms)
+{
+    struct leader_lease *lease;
+    struct error err;
+    struct lease_options options = {
+        .api = api,
+        .namespace = STR("kube-system"),
+        .name = str_from(name),
+        .identity = str_from(identity),
+        .lease_duration_ms = deadline_ms + 1000,
+        .renew_deadline_ms = deadline_ms,
+        .retry_period_ms = 50,
+        .on_started = real_started,
+        .on_lost = real_lost,
+        .user = real,
+    };
+    *real = (struct real){ 0 };
+    if (lease_new(&options, &lease, &err) < 0 || lease_start(lease, &err) < 0)
+        fail_msg("%s", err.text);
+    return lease;
+}
+
+static void wait_for(const atomic_int *counter)
+{
+    for (int i = 0; i < 6000 && !atomic_load(counter); i++)
+        sleep_ms(10);
+    assert_int_equal(atomic_load(counter), 1);
+}
+
+static void test_with_threads(void **state _unused_)
+{
+    struct server server;
+    char url[64];
+    struct api *api;
+    struct error err;
+    struct real a, b, c;
+    /* Only the second is to lose its lease, and no sooner than it has been looked at. */
+    enum { LONG_MS = 120000, SHORT_MS = 6000 };
+    server_start_args(&server, (const char *const[]){ NULL }); /* plain HTTP */
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", server.port);
+    struct kube_access access = { .cluster.server = str_from(url) };
+    struct api_options options = { .access = &access, .qps = -1 };
+    if (api_new(&options, &api, &err) < 0)
+        fail_msg("%s", err.text);
+    struct leader_lease *first = start_real(api, "berth", "a", &a, LONG_MS);
+    wait_for(&a.started);
+    assert_true(lease_valid(first));
+    struct leader_lease *second = start_real(api, "berth", "b", &b, SHORT_MS);
+    struct leader_lease *stalled = start_real(api, "stalled", "c", &c, LONG_MS);
+    sleep_ms(400);
+    assert_true(lease_valid(first));
+    assert_false(lease_valid(second));
+    lease_release(first);
+    assert_false(lease_valid(first));
+    wait_for(&b.started);
+    assert_true(lease_valid(second));
+    int64_t before_ns = http_now_ns();
+    lease_free(stalled); /* in the middle of a request */
+    assert_true(http_now_ns() - before_ns < LONG_MS / 2 * (SECOND / 1000));
+    server_stop(&server);
+    wait_for(&b.lost);
+    assert_false(lease_valid(second));
+    lease_release(second);
+    lease_free(second);
+    lease_free(first);
+    lease_free(NULL);
+    api_free(api);
+    assert_int_equal(atomic_load(&a.lost), 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, each_before, each_after)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_creates),
+        CASE(test_renews_every_two_seconds_and_keeps_what_others_wrote),
+        CASE(test_waits_for_the_end_of_anothers),
+        CASE(test_jitter),
+        CASE(test_a_renewal_that_was_seen_starts_the_wait_anew),
+        CASE(test_durations_of_others),
+        CASE(test_refusals_make_no_leader),
+        CASE(test_lost_answers_of_renewals),
+        CASE(test_valid_from_the_sending_on),
+        CASE(test_server_away),
+        CASE(test_slow_server),
+        CASE(test_server_returns_in_time),
+        CASE(test_sleeper),
+        CASE(test_taken_from_under_us),
+        CASE(test_deleted_from_under_us),
+        CASE(test_fractions_of_seconds),
+        CASE(test_renounce),
+        CASE(test_release),
+        CASE(test_release_cases),
+        CASE(test_bad_options),
+        CASE(test_contest),
+        CASE(test_with_threads),
+    };
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    log_init(&(struct log_options){ .fd = null }, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

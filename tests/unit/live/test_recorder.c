@@ -1,0 +1,669 @@
+/* Events as the API server gets them: which requests, when, and which are spared. The clock is the test's. */
+#include "unit/live/scripted.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "api/protobuf.h"
+#include "base/log.h"
+#include "live/recorder.h"
+
+#define SECOND INT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+
+struct fixture {
+    struct scripted server;
+    struct kube_access access;
+    struct api *api;
+    struct recorder *recorder;
+    _Atomic int64_t now_ns;
+};
+
+static int64_t now_ns(void *clock)
+{
+    return atomic_load((_Atomic int64_t *)clock);
+}
+
+static void start(struct fixture *f, struct recorder_options options)
+{
+    scripted_start(&f->server);
+    f->api = scripted_client(&f->server, &f->access, (struct api_options){ 0 });
+    atomic_store(&f->now_ns, 1700000000 * SECOND + 123456789);
+    options.api = f->api;
+    options.hostname = "host";
+    options.wall_ns = now_ns;
+    options.steady_ns = now_ns;
+    options.clock = &f->now_ns;
+    options.retry_ms = options.retry_ms ? options.retry_ms : 20;
+    options.qps = options.qps != 0 ? options.qps : -1;
+    f->recorder = recorder_new(&options);
+}
+
+static void stop(struct fixture *f)
+{
+    api_free(f->api);
+    recorder_free(f->recorder);
+    scripted_stop(&f->server);
+}
+
+static void sleep_ms(int64_t ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+/* Until so many requests were written, and nothing waits for anything. */
+static void settle(struct fixture *f, uint64_t written)
+{
+    for (int i = 0; i < WAIT_MS_MAX; i++) {
+        struct recorder_stats stats = recorder_stats(f->recorder);
+        if (stats.written >= written && !stats.waiting && !stats.in_flight)
+            return;
+        sleep_ms(1);
+    }
+    fail_msg("%llu were written, not %llu", (unsigned long long)recorder_stats(f->recorder).written,
+             (unsigned long long)written);
+}
+
+static void pass(struct fixture *f, int64_t ns)
+{
+    atomic_fetch_add(&f->now_ns, ns);
+    recorder_tick(f->recorder);
+}
+
+static struct effect effect_about(struct str pod, struct str version)
+{
+    return (struct effect){
+        .kind = EFFECT_EVENT,
+        .namespace = STR("ns"),
+        .name = pod,
+        .uid = STR("u1"),
+        .resource_version = version,
+        .event = { .type = STR("Warning"),
+                   .reason = STR("FailedScheduling"),
+                   .action = STR("Scheduling"),
+                   .note = STR("no room"),
+                   .scheduler_name = STR("default-scheduler") },
+    };
+}
+
+static void record(struct fixture *f, struct str pod, struct str version)
+{
+    struct effect effect = effect_about(pod, version);
+    recorder_effect(f->recorder, &effect);
+}
+
+static const struct api_event *decode(const struct asked *asked, struct arena *arena)
+{
+    struct object object;
+    struct error err;
+    if (object_decode_protobuf(strbuf_slice(&asked->body), STRINGS_BORROWED, arena, &object, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(object.kind, KIND_EVENT);
+    assert_str(object.api_version, "events.k8s.io/v1");
+    return object.ptr;
+}
+
+static void check(const struct asked *asked, const char *method, const char *path, const char *type)
+{
+    assert_string_equal(asked->method, method);
+    assert_string_equal(asked->path, path);
+    assert_string_equal(asked->content_type, type);
+}
+
+#define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
+#define STRATEGIC "application/strategic-merge-patch+json"
+#define NAME "web.17979cfe3d85cd15" /* 1700000000123456789 in hexadecimal */
+
+static void test_created(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    struct effect effect = effect_about(STR("web"), STR("7"));
+    effect.event.related = (struct event_subject){ STR("other"), STR("big"), STR("u2"), STR("8") };
+    recorder_effect(f.recorder, &effect);
+    check(scripted_wait(&f.server, 1), "GET", "/apis/events.k8s.io/v1", "");
+    const struct asked *asked = scripted_wait(&f.server, 2);
+    check(asked, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(asked, &arena);
+    assert_str(event->meta.name, NAME);
+    assert_str(event->meta.namespace, "ns");
+    assert_int_equal(event->event_time.seconds, 1700000000);
+    assert_int_equal(event->event_time.nanos, 123456000);
+    assert_str(event->reporting_controller, "default-scheduler");
+    assert_str(event->reporting_instance, "default-scheduler-host");
+    assert_str(event->action, "Scheduling");
+    assert_str(event->reason, "FailedScheduling");
+    assert_str(event->note, "no room");
+    assert_str(event->type, "Warning");
+    assert_null(event->series);
+    assert_str(event->regarding.kind, "Pod");
+    assert_str(event->regarding.api_version, "v1");
+    assert_str(event->regarding.namespace, "ns");
+    assert_str(event->regarding.name, "web");
+    assert_str(event->regarding.uid, "u1");
+    assert_str(event->regarding.resource_version, "7");
+    assert_non_null(event->related);
+    assert_str(event->related->namespace, "other");
+    assert_str(event->related->name, "big");
+    assert_str(event->related->uid, "u2");
+    arena_release(&arena);
+    settle(&f, 1);
+    stop(&f);
+}
+
+/* One, two, many; the end; and a new beginning. */
+static void test_series(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 1);
+    atomic_fetch_add(&f.now_ns, SECOND);
+    record(&f, STR("web"), STR("7"));
+    const struct asked *asked = scripted_wait(&f.server, 3);
+    check(asked, "PATCH", EVENTS "/" NAME, STRATEGIC);
+    assert_string_equal(asked->body.text,
+                        "{\"series\":{\"count\":2,\"lastObservedTime\":\"2023-11-14T22:13:21.123456Z\"}}");
+    settle(&f, 2);
+    for (int i = 0; i < 5; i++)
+        record(&f, STR("web"), STR("7"));
+    pass(&f, 2 * MINUTE);
+    assert_int_equal(recorder_stats(f.recorder).waiting, 0);
+    assert_int_equal(recorder_stats(f.recorder).repeated, 6);
+    assert_int_equal(scripted_count(&f.server), 3);
+
+    /* Six minutes without another one. */
+    pass(&f, 10 * MINUTE);
+    asked = scripted_wait(&f.server, 4);
+    check(asked, "PATCH", EVENTS "/" NAME, STRATEGIC);
+    assert_string_equal(asked->body.text,
+                        "{\"series\":{\"count\":7,\"lastObservedTime\":\"2023-11-14T22:13:21.123456Z\"}}");
+    settle(&f, 3);
+    assert_int_equal(recorder_stats(f.recorder).series, 0);
+    record(&f, STR("web"), STR("7"));
+    check(scripted_wait(&f.server, 5), "POST", EVENTS, API_PROTOBUF);
+    settle(&f, 4);
+
+    /* Seen once: forgotten without a word. */
+    pass(&f, 13 * MINUTE);
+    assert_int_equal(recorder_stats(f.recorder).series, 0);
+    assert_int_equal(scripted_count(&f.server), 5);
+    arena_release(&arena);
+    stop(&f);
+}
+
+/* A series that goes on is written every half hour. */
+static void test_refresh(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    for (int minute = 0; minute < 29; minute++) {
+        record(&f, STR("web"), STR("7"));
+        settle(&f, MIN(minute + 1, 2));
+        pass(&f, MINUTE);
+    }
+    assert_int_equal(scripted_count(&f.server), 3);
+    pass(&f, 90 * SECOND);
+    const struct asked *asked = scripted_wait(&f.server, 4);
+    assert_string_equal(asked->method, "PATCH");
+    assert_non_null(strstr(asked->body.text, "{\"series\":{\"count\":29,"));
+    settle(&f, 3);
+    assert_int_equal(recorder_stats(f.recorder).series, 1);
+    stop(&f);
+}
+
+/* What tells events apart, and what does not. */
+static void test_kinds(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    struct effect effects[6];
+    for (size_t i = 0; i < ARRAY_SIZE(effects); i++)
+        effects[i] = effect_about(STR("web"), STR("7"));
+    effects[1].resource_version = STR("8");
+    effects[2].event.reason = STR("Preempted");
+    effects[3].event.related.name = STR("big");
+    effects[4].event.scheduler_name = STR("other");
+    effects[5].uid = STR("u2");
+    for (size_t i = 0; i < ARRAY_SIZE(effects); i++)
+        recorder_effect(f.recorder, &effects[i]);
+    settle(&f, ARRAY_SIZE(effects));
+    assert_int_equal(recorder_stats(f.recorder).series, ARRAY_SIZE(effects));
+    assert_int_equal(recorder_stats(f.recorder).repeated, 0);
+    struct effect same = effects[0];
+    same.event.note = STR("other words");
+    recorder_effect(f.recorder, &same);
+    settle(&f, ARRAY_SIZE(effects) + 1);
+    assert_int_equal(recorder_stats(f.recorder).repeated, 1);
+    /* Their names differ although the clock stood still. */
+    struct arena arena = { 0 };
+    for (size_t i = 2; i < 2 + ARRAY_SIZE(effects); i++)
+        for (size_t j = 2; j < i; j++)
+            assert_false(str_eq(decode(scripted_wait(&f.server, i), &arena)->meta.name,
+                                decode(scripted_wait(&f.server, j), &arena)->meta.name));
+    arena_release(&arena);
+    stop(&f);
+}
+
+/* Repeated before the first one is there: no patch overtakes its event. */
+static void test_repeated_at_once(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    record(&f, STR("first"), STR("1"));
+    settle(&f, 1);
+    pthread_mutex_lock(&f.server.lock);
+    f.server.closed = true;
+    pthread_mutex_unlock(&f.server.lock);
+    for (int i = 0; i < 3; i++)
+        record(&f, STR("web"), STR("7"));
+    sleep_ms(50);
+    scripted_open(&f.server);
+    settle(&f, 3);
+    const struct asked *asked = scripted_wait(&f.server, 3);
+    assert_string_equal(asked->method, "POST");
+    assert_null(decode(asked, &arena)->series);
+    asked = scripted_wait(&f.server, 4);
+    assert_string_equal(asked->method, "PATCH");
+    assert_non_null(strstr(asked->body.text, "\"count\":3,"));
+    assert_int_equal(scripted_count(&f.server), 4);
+    arena_release(&arena);
+    stop(&f);
+}
+
+static void say_status(struct fixture *f, int status, const char *more)
+{
+    scripted_say_bytes(&f->server, status, API_JSON, more,
+                       STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"no\"}"));
+}
+
+static void say_yes(struct fixture *f)
+{
+    scripted_say(&f->server, 200, API_JSON, "{}");
+}
+
+/* An event that is gone by now begins again, with its count. */
+static void test_patch_of_what_is_gone(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    say_yes(&f);
+    say_yes(&f);
+    say_status(&f, 404, NULL);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 1);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 2);
+    assert_string_equal(scripted_wait(&f.server, 3)->method, "PATCH");
+    const struct asked *asked = scripted_wait(&f.server, 4);
+    check(asked, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(asked, &arena);
+    assert_str(event->meta.name, NAME);
+    assert_non_null(event->series);
+    assert_int_equal(event->series->count, 2);
+    arena_release(&arena);
+    stop(&f);
+}
+
+/* Noticed only when its count is written: then the next one of its kind brings the texts. */
+static void test_refresh_of_what_is_gone(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    for (int i = 0; i < 3; i++)
+        say_yes(&f);
+    say_status(&f, 404, NULL);
+    for (int minute = 0; minute < 30; minute++) {
+        record(&f, STR("web"), STR("7"));
+        settle(&f, MIN(minute + 1, 2));
+        pass(&f, MINUTE);
+    }
+    /* It has been refused before the next one comes. */
+    assert_string_equal(scripted_wait(&f.server, 4)->method, "PATCH");
+    settle(&f, 2);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 3);
+    const struct asked *asked = scripted_wait(&f.server, 5);
+    check(asked, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(asked, &arena);
+    assert_str(event->meta.name, NAME);
+    assert_str(event->note, "no room");
+    assert_int_equal(event->event_time.seconds, 1700000000);
+    assert_int_equal(event->series->count, 31);
+    arena_release(&arena);
+    /* Those after it are only counted again. */
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 3);
+    assert_int_equal(scripted_count(&f.server), 5);
+    stop(&f);
+}
+
+/* What the server has costs little to remember. */
+static void test_memory(void **state _unused_)
+{
+    enum { COUNT = 500, BYTES_MAX = 160 };
+    static struct fixture f;
+    static char note[1000];
+    start(&f, (struct recorder_options){ 0 });
+    memset(note, 'n', sizeof(note));
+    for (int i = 0; i < COUNT; i++) {
+        char version[16];
+        snprintf(version, sizeof(version), "%d", i);
+        struct effect effect = effect_about(STR("web-5b8f6cd7c4-x2v9q"), str_from(version));
+        effect.namespace = STR("production-2");
+        effect.event.note = (struct str){ note, sizeof(note) };
+        recorder_effect(f.recorder, &effect);
+        settle(&f, (uint64_t)i + 1);
+    }
+    struct recorder_stats stats = recorder_stats(f.recorder);
+    assert_int_equal(stats.series, COUNT);
+    assert_in_range(stats.bytes, COUNT * 50, COUNT * BYTES_MAX);
+    pass(&f, 13 * MINUTE);
+    assert_int_equal(recorder_stats(f.recorder).bytes, 0);
+    stop(&f);
+}
+
+static const struct {
+    const char *name;
+    int status; /* of the first answer */
+    const char *more;
+    size_t requests;
+    uint64_t written, refused;
+} failures[] = {
+    { "the connection breaks", 0, NULL, 2, 1, 0 },
+    { "too many requests", 429, "Retry-After: 1\r\n", 2, 1, 0 },
+    { "overloaded, come again", 503, "Retry-After: 1\r\n", 2, 1, 0 },
+    { "broken", 500, NULL, 1, 0, 1 },
+    { "forbidden", 403, NULL, 1, 0, 1 },
+    { "invalid", 422, NULL, 1, 0, 1 },
+    { "it is there already", 409, NULL, 1, 0, 0 },
+};
+
+static void test_failures(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+        static struct fixture f;
+        print_message("%s\n", failures[i].name);
+        start(&f, (struct recorder_options){ 0 });
+        say_yes(&f);
+        say_status(&f, failures[i].status, failures[i].more);
+        record(&f, STR("web"), STR("7"));
+        scripted_wait(&f.server, 1 + failures[i].requests);
+        settle(&f, failures[i].written);
+        assert_int_equal(scripted_count(&f.server), 1 + failures[i].requests);
+        assert_int_equal(recorder_stats(f.recorder).refused, failures[i].refused);
+        assert_int_equal(recorder_stats(f.recorder).written, failures[i].written);
+        stop(&f);
+    }
+}
+
+/* The first attempt went through, only its answer was lost; meanwhile it became a series. */
+static void test_lost_answer(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ .retry_ms = 300 });
+    say_yes(&f);
+    scripted_say(&f.server, 0, API_JSON, "");
+    say_status(&f, 409, NULL);
+    record(&f, STR("web"), STR("7"));
+    scripted_wait(&f.server, 2);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 1);
+    assert_string_equal(scripted_wait(&f.server, 3)->method, "POST");
+    const struct asked *asked = scripted_wait(&f.server, 4);
+    assert_string_equal(asked->method, "PATCH");
+    assert_non_null(strstr(asked->body.text, "\"count\":2,"));
+    stop(&f);
+}
+
+static void test_given_up(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    say_yes(&f);
+    for (int i = 0; i < 12; i++)
+        scripted_say(&f.server, 0, API_JSON, "");
+    record(&f, STR("web"), STR("7"));
+    scripted_wait(&f.server, 13);
+    settle(&f, 0);
+    assert_int_equal(recorder_stats(f.recorder).given_up, 1);
+    assert_int_equal(scripted_count(&f.server), 13);
+    record(&f, STR("db"), STR("1"));
+    settle(&f, 1);
+    stop(&f);
+}
+
+/* Not more than so many wait, not more are remembered. */
+static void test_bounds(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ .queue_max = 10, .series_max = 12, .in_flight_max = 2 });
+    f.server.closed = true;
+    char name[16];
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        record(&f, str_from(name), STR("1"));
+    }
+    assert_int_equal(recorder_stats(f.recorder).dropped, 20);
+    assert_int_equal(recorder_stats(f.recorder).waiting, 10);
+    scripted_open(&f.server);
+    settle(&f, 10);
+    for (int i = 100; i < 105; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        record(&f, str_from(name), STR("1"));
+    }
+    settle(&f, 15);
+    assert_int_equal(recorder_stats(f.recorder).series, 12);
+    assert_int_equal(recorder_stats(f.recorder).forgotten, 3);
+    stop(&f);
+}
+
+/* A server without events.k8s.io. */
+static void test_core_group(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    say_status(&f, 503, NULL);
+    say_status(&f, 404, NULL);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 1);
+    check(scripted_wait(&f.server, 2), "GET", "/apis/events.k8s.io/v1", "");
+    const struct asked *asked = scripted_wait(&f.server, 3);
+    check(asked, "POST", "/api/v1/namespaces/ns/events", API_JSON);
+    assert_string_equal(asked->body.text,
+                        "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" NAME
+                        "\",\"namespace\":\"ns\"},"
+                        "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"web\",\"uid\":"
+                        "\"u1\",\"apiVersion\":\"v1\","
+                        "\"resourceVersion\":\"7\"},\"reason\":\"FailedScheduling\",\"message\":\"no room\","
+                        "\"source\":{\"component\":\"default-scheduler\"},\"firstTimestamp\":\"2023-11-14T22:"
+                        "13:20Z\",\"count\":1,"
+                        "\"lastTimestamp\":\"2023-11-14T22:13:20Z\",\"type\":\"Warning\","
+                        "\"reportingComponent\":\"default-scheduler\","
+                        "\"reportingInstance\":\"\"}");
+    record(&f, STR("web"), STR("7"));
+    asked = scripted_wait(&f.server, 4);
+    check(asked, "PATCH", "/api/v1/namespaces/ns/events/" NAME, STRATEGIC);
+    assert_string_equal(asked->body.text, "{\"count\":2,\"lastTimestamp\":\"2023-11-14T22:13:20Z\"}");
+    settle(&f, 2);
+    stop(&f);
+}
+
+static void record_legacy(struct fixture *f, struct str note)
+{
+    recorder_event(f->recorder, &(struct recorder_event){
+                                    .regarding = { .kind = STR("Lease"),
+                                                   .api_version = STR("coordination.k8s.io/v1"),
+                                                   .namespace = STR("kube-system"),
+                                                   .name = STR("kube-scheduler") },
+                                    .type = STR("Normal"),
+                                    .reason = STR("LeaderElection"),
+                                    .note = note,
+                                    .controller = STR("default-scheduler"),
+                                    .legacy = true,
+                                });
+}
+
+static void test_legacy(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    record_legacy(&f, STR("host_1 became leader"));
+    const struct asked *asked = scripted_wait(&f.server, 2);
+    check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+    assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 became leader\""));
+    settle(&f, 1);
+    record_legacy(&f, STR("host_1 stopped leading"));
+    asked = scripted_wait(&f.server, 3);
+    check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+    assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 stopped leading\""));
+    settle(&f, 2);
+    record_legacy(&f, STR("host_1 became leader"));
+    asked = scripted_wait(&f.server, 4);
+    assert_string_equal(asked->method, "PATCH");
+    settle(&f, 3);
+    stop(&f);
+}
+
+/* What an API server would not take as it is. */
+static void test_texts(void **state _unused_)
+{
+    static struct fixture f;
+    struct arena arena = { 0 };
+    start(&f, (struct recorder_options){ 0 });
+    char note[2000], name[254];
+    memset(note, 'a', sizeof(note));
+    memcpy(note + 1018, "\xe2\x82\xac", 3); /* a character that the cut would split */
+    memset(name, 'n', sizeof(name));
+    struct effect effect = effect_about((struct str){ name, 250 }, STR("1"));
+    effect.event.note = (struct str){ note, sizeof(note) };
+    effect.namespace = (struct str){ 0 };
+    recorder_effect(f.recorder, &effect);
+    const struct asked *asked = scripted_wait(&f.server, 2);
+    assert_string_equal(asked->path, "/apis/events.k8s.io/v1/namespaces/default/events");
+    const struct api_event *event = decode(asked, &arena);
+    assert_int_equal(event->note.len, 1022);
+    assert_true(str_ends_with(event->note, STR("aaa ...")));
+    assert_int_equal(event->meta.name.len,
+                     36); /* a UUID: with the time behind it, the name would be too long */
+    assert_int_equal(event->meta.name.ptr[14], '4');
+
+    effect.event.note = (struct str){ note, 1024 };
+    effect.name = STR("Not_a.Name");
+    recorder_effect(f.recorder, &effect);
+    event = decode(scripted_wait(&f.server, 3), &arena);
+    assert_int_equal(event->note.len, 1024);
+    assert_int_equal(event->meta.name.len, 36);
+
+    effect.event.type = STR("Odd");
+    recorder_effect(f.recorder, &effect);
+    assert_int_equal(recorder_stats(f.recorder).refused, 1);
+    settle(&f, 2);
+    arena_release(&arena);
+    stop(&f);
+}
+
+/* Its own rate: tokens that are not there yet are waited for. */
+static void test_rate(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ .qps = 20, .burst = 1 });
+    int64_t begin_ns = http_now_ns();
+    char name[16];
+    for (int i = 0; i < 5; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        record(&f, str_from(name), STR("1"));
+    }
+    settle(&f, 5);
+    assert_true(http_now_ns() - begin_ns >= 195 * SECOND / 1000);
+    stop(&f);
+}
+
+enum { THREADS = 4, PER_THREAD = 300 };
+
+static void *record_many(void *argument)
+{
+    struct fixture *f = argument;
+    char name[32];
+    for (int i = 0; i < PER_THREAD; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        record(f, str_from(name), STR("1"));
+        recorder_tick(f->recorder);
+    }
+    return NULL;
+}
+
+/* From many threads: each event is created once and counted to the last. */
+static void test_threads(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, record_many, &f);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    settle(&f, PER_THREAD);
+    struct recorder_stats stats = recorder_stats(f.recorder);
+    assert_int_equal(stats.series, PER_THREAD);
+    assert_int_equal(stats.repeated, (THREADS - 1) * PER_THREAD);
+    size_t created = 0, count = scripted_count(&f.server);
+    for (size_t i = 1; i <= count; i++)
+        created += strcmp(scripted_wait(&f.server, i)->method, "POST") == 0;
+    assert_int_equal(created, PER_THREAD);
+    stop(&f);
+}
+
+/* The end comes while events wait, are under way and are to be repeated. */
+static void test_end(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ .in_flight_max = 4, .retry_ms = 60000 });
+    say_yes(&f);
+    scripted_say(&f.server, 0, API_JSON, "");
+    scripted_say(&f.server, -1, API_JSON, "");
+    char name[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        record(&f, str_from(name), STR("1"));
+    }
+    scripted_wait(&f.server, 3);
+    stop(&f);
+}
+
+static int quiet(void **state _unused_)
+{
+    struct error err;
+    return log_init(&(struct log_options){ .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) }, &err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_created),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_refresh),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_repeated_at_once),
+        cmocka_unit_test(test_patch_of_what_is_gone),
+        cmocka_unit_test(test_refresh_of_what_is_gone),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_core_group),
+        cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_end),
+    };
+    return cmocka_run_group_tests(tests, quiet, NULL);
+}

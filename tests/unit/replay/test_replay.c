@@ -1,0 +1,407 @@
+/* A small cluster lives for a while in front of an engine that is recorded; then it is replayed. */
+#include "unit/replay/life.h"
+
+/* A whole life. */
+static void live(struct life *life, uint32_t rounds, const struct journal_options *options)
+{
+    life_open(life, &(struct life_options){ .journal = *options });
+    for (uint32_t i = 0; i < rounds; i++)
+        life_round(life);
+    life_stop(life);
+}
+
+static void count_file(const char *path _unused_, void *context)
+{
+    ++*(size_t *)context;
+}
+
+/* ---- tests ---- */
+
+static void decisions_are_repeated_exactly(void **state _unused_)
+{
+    struct life life;
+    size_t files = 0;
+    live(&life, 1500, &(struct journal_options){ .file_bytes = 256 << 10 });
+    life_each_file(&life, count_file, &files);
+    assert_true(files > 2);
+    assert_true(life.decisions > 2000);
+    struct replay *first = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *second = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(first->difference.there);
+    assert_string_equal(first->recording.cut.text, "");
+    assert_int_equal(first->decisions, life.decisions);
+    assert_true(first->placements > 500 && first->placements < first->decisions);
+    assert_true(first->digest == second->digest);
+    life_drop(first);
+    life_drop(second);
+    life_forget(&life);
+}
+
+static void only_up_to_a_time(void **state _unused_)
+{
+    struct life life;
+    live(&life, 300, &(struct journal_options){ 0 });
+    struct replay *half =
+        life_replay(&life, NULL, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
+    assert_false(half->difference.there);
+    assert_true(half->decisions > 0 && half->decisions < life.decisions);
+    assert_true(half->last_ns <= (1767225600 + 150) * SECOND);
+    life_drop(half);
+    life_forget(&life);
+}
+
+static void holds_secret(const char *path, void *context)
+{
+    int fd = open(path, O_RDONLY);
+    struct stat stat_of;
+    assert_true(fd >= 0 && fstat(fd, &stat_of) == 0);
+    char *bytes = xcalloc(1, (size_t)stat_of.st_size + 1);
+    assert_true(read(fd, bytes, (size_t)stat_of.st_size) == stat_of.st_size);
+    close(fd);
+    *(bool *)context |= memmem(bytes, (size_t)stat_of.st_size, SECRET, strlen(SECRET)) != NULL;
+    free(bytes);
+}
+
+static void values_of_variables_are_not_recorded(void **state _unused_)
+{
+    struct life life;
+    bool found = false;
+    live(&life, 20, &(struct journal_options){ 0 });
+    life_each_file(&life, holds_secret, &found);
+    assert_false(found);
+    life_forget(&life);
+}
+
+struct damage {
+    bool cut;
+    double at; /* share of the file */
+};
+
+static void do_damage(const char *path, void *context)
+{
+    const struct damage *damage = context;
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    off_t at = (off_t)((double)stat_of.st_size * damage->at);
+    if (damage->cut) {
+        assert_int_equal(truncate(path, at), 0);
+        return;
+    }
+    int fd = open(path, O_RDWR);
+    char byte;
+    assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+    byte ^= 0x20;
+    assert_true(pwrite(fd, &byte, 1, at) == 1);
+    close(fd);
+}
+
+static void a_damaged_tail_is_left_out(void **state _unused_)
+{
+    static const struct damage damages[] = { { true, 0.99 }, { true, 0.7 }, { false, 0.6 }, { false, 0.95 } };
+    for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
+        struct life life;
+        struct damage damage = damages[i];
+        live(&life, 1500, &(struct journal_options){ 0 });
+        life_each_file(&life, do_damage, &damage);
+        struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        assert_false(rest->difference.there);
+        assert_true(rest->decisions > 0 && rest->decisions < life.decisions);
+        assert_true(strstr(rest->recording.cut.text, "left out") != NULL);
+        life_drop(rest);
+        life_forget(&life);
+    }
+}
+
+static void without_a_beginning_there_is_nothing(void **state _unused_)
+{
+    struct life life;
+    struct damage damage = { true, 0.0001 };
+    live(&life, 50, &(struct journal_options){ 0 });
+    life_each_file(&life, do_damage, &damage);
+    life_drop(life_replay(&life, NULL, &(struct replay_options){ 0 }, -EBADMSG));
+    life_forget(&life);
+}
+
+static void a_recording_has_a_bound(void **state _unused_)
+{
+    struct life life;
+    size_t files = 0;
+    live(&life, 1500, &(struct journal_options){ .file_bytes = 100 << 10, .total_bytes = 600 << 10 });
+    life_each_file(&life, count_file, &files);
+    assert_true(files >= 1);
+    struct replay *begun = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(begun->difference.there);
+    assert_true(begun->recording.bytes < 600 << 10);
+    assert_true(begun->decisions > 0 && begun->decisions < life.decisions);
+    life_drop(begun);
+    life_forget(&life);
+}
+
+/* The first block of a recording, to be changed by hand and written back with a checksum that fits. */
+struct block {
+    char path[512];
+    char *bytes; /* of the file */
+    size_t len;
+    struct str payload;
+};
+
+static void keep_path(const char *path, void *context)
+{
+    snprintf(context, 512, "%s", path);
+}
+
+static void block_open(struct block *block, const struct life *life)
+{
+    struct stat stat_of;
+    life_each_file(life, keep_path, block->path);
+    int fd = open(block->path, O_RDONLY);
+    assert_true(fd >= 0 && fstat(fd, &stat_of) == 0);
+    block->len = (size_t)stat_of.st_size;
+    block->bytes = xcalloc(1, block->len);
+    assert_true(read(fd, block->bytes, block->len) == (ssize_t)block->len);
+    close(fd);
+    uint32_t len = 0;
+    for (int i = 3; i >= 0; i--)
+        len = len << 8 | (unsigned char)block->bytes[JOURNAL_MAGIC_LEN + i];
+    block->payload = (struct str){ block->bytes + JOURNAL_MAGIC_LEN + JOURNAL_BLOCK_HEAD_LEN, len };
+}
+
+static void block_write(const struct block *block)
+{
+    uint64_t sum = journal_checksum(block->payload, 0);
+    for (int i = 0; i < 8; i++)
+        block->bytes[JOURNAL_MAGIC_LEN + 12 + i] = (char)(sum >> 8 * i);
+    int fd = open(block->path, O_WRONLY);
+    assert_true(fd >= 0 && write(fd, block->bytes, block->len) == (ssize_t)block->len);
+    close(fd);
+}
+
+/* The same entries with another seed: some choice among equal nodes comes out differently. */
+static void another_seed_is_noticed(void **state _unused_)
+{
+    struct life life;
+    struct block block;
+    live(&life, 300, &(struct journal_options){ 0 });
+    block_open(&block, &life);
+    char *seed = memmem(block.payload.ptr, block.payload.len, (char[]){ HEAD_SEED << 3, 42 }, 2);
+    assert_non_null(seed);
+    seed[1] = 43;
+    block_write(&block);
+    struct replay *changed = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_true(changed->difference.there);
+    assert_true(changed->difference.recorded.len && changed->difference.here.len);
+    life_drop(changed);
+    free(block.bytes);
+    life_forget(&life);
+}
+
+/* Whatever a file says: a difference, a sentence, or nothing at all, and never a crash. */
+static void hostile_entries_do_no_harm(void **state _unused_)
+{
+    struct life life;
+    struct block block;
+    live(&life, 12, &(struct journal_options){ 0 });
+    block_open(&block, &life);
+    char *payload = (char *)block.payload.ptr;
+    /* Behind the head with its configuration, which other tests damage. */
+    char *from = memmem(payload, block.payload.len, "node-0", 6);
+    assert_non_null(from);
+    size_t first = (size_t)(from - payload) > 40 ? (size_t)(from - payload) - 40 : 0;
+    for (int i = 0; i < 400; i++) {
+        char before[4];
+        size_t at = first + rng_below(&life.rng, block.payload.len - first - sizeof(before));
+        memcpy(before, payload + at, sizeof(before));
+        for (uint64_t k = 0, count = 1 + rng_below(&life.rng, sizeof(before)); k < count; k++)
+            payload[at + k] = (char)rng_next(&life.rng);
+        block_write(&block);
+        struct replay *hurt = xcalloc(1, sizeof(*hurt));
+        struct error err;
+        replay_run(hurt,
+                   &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
+                   &err);
+        life_drop(hurt);
+        memcpy(payload + at, before, sizeof(before));
+    }
+    free(block.bytes);
+    life_forget(&life);
+}
+
+/* The recording of a life under another configuration. */
+static struct versus_sum versus_of(const struct life *life, const char *text)
+{
+    char config[] = "/tmp/berth-config-XXXXXX";
+    int fd = mkstemp(config);
+    assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    struct replay *other = life_replay(life, NULL, &(struct replay_options){ .config = config }, 0);
+    struct versus_sum sum = versus_sum(other->versus);
+    assert_int_equal(sum.pods, sum.same + sum.moved + sum.only_recorded + sum.only_here + sum.neither);
+    assert_true(sum.tries[0] >= sum.same + sum.moved && sum.tries[1] >= sum.same + sum.moved);
+    life_drop(other);
+    unlink(config);
+    return sum;
+}
+
+#define CONFIG_HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+static void another_configuration_decides_otherwise(void **state _unused_)
+{
+    struct life life;
+    live(&life, 600, &(struct journal_options){ 0 });
+    struct versus_sum sum =
+        versus_of(&life, CONFIG_HEAD "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
+                                     "  - name: NodeResourcesFit\n    args:\n      scoringStrategy: {type: "
+                                     "MostAllocated, resources: [{name: cpu, weight: 1}]}\n");
+    assert_true(sum.pods > 500);
+    assert_true(sum.moved > 100 && sum.same > 0);
+    assert_int_equal(sum.left_out, 0);
+
+    sum = versus_of(&life, CONFIG_HEAD "profiles: [{schedulerName: somebody-else}]\n");
+    assert_int_equal(sum.pods, 0);
+    assert_true(sum.left_out > 500);
+    assert_int_equal(sum.evictions[0], 0);
+    life_forget(&life);
+}
+
+/* What differs lies in the configuration: not in chance, nor in how long things took, nor in what went wrong. */
+static void the_same_configuration_decides_the_same(void **state _unused_)
+{
+    struct life life;
+    live(&life, 600, &(struct journal_options){ 0 });
+    struct versus_sum sum = versus_of(&life, CONFIG_HEAD);
+    assert_true(sum.same > 500);
+    assert_int_equal(sum.moved + sum.only_recorded + sum.only_here, 0);
+    assert_int_equal(sum.tries[0], sum.tries[1]);
+    assert_true(sum.evictions[0] > 0);
+    assert_int_equal(sum.evictions[0], sum.evictions[1]);
+    life_forget(&life);
+}
+
+/* ---- what the engine was told besides ---- */
+
+static const char *const configs[] = {
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
+    "percentageOfNodesToScore: 40, "
+    "podInitialBackoffSeconds: 3, profiles: [{schedulerName: default-scheduler, pluginConfig: [{name: "
+    "NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: "
+    "1}]}}}]}]}",
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
+    "[{schedulerName: "
+    "default-scheduler, plugins: {multiPoint: {disabled: [{name: PodTopologySpread}, {name: "
+    "DefaultPreemption}]}}}, {schedulerName: another}]}",
+};
+
+static void reconfigure(struct life *life, const char *text, struct scheduler_config *config)
+{
+    struct error err;
+    life_read_config(life, text, config);
+    const struct engine_setup setup = { .config = config, .registry = &builtin_plugins };
+    if (engine_reconfigure(&life->engine, &setup, life->now_ns, &err) < 0)
+        fail_msg("%s", err.text);
+    journal_config(life->journal, config, life->now_ns);
+}
+
+static void changes_of_the_configuration_are_repeated(void **state _unused_)
+{
+    enum { CHANGES = 6 };
+    struct life life;
+    struct scheduler_config changed[CHANGES];
+    life_open(&life, &(struct life_options){ 0 });
+    for (int i = 0; i < CHANGES; i++) {
+        for (int round = 0; round < 150; round++)
+            life_round(&life);
+        reconfigure(&life, configs[i % 2], &changed[i]);
+    }
+    for (int round = 0; round < 150; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(again->difference.there);
+    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->reloads, CHANGES);
+    life_drop(again);
+    for (int i = 0; i < CHANGES; i++)
+        config_release(&changed[i]);
+    life_forget(&life);
+}
+
+/* Pods that nothing helps are tried again when their time is over; which time is part of the recording. */
+static void the_time_of_the_unschedulable_is_recorded(void **state _unused_)
+{
+    struct life life;
+    life_open(&life, &(struct life_options){ .unschedulable_max_ns = 20 * SECOND });
+    for (int round = 0; round < 800; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_false(again->difference.there);
+    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->engine.queue.options.unschedulable_max_ns, 20 * SECOND);
+    life_drop(again);
+    life_forget(&life);
+}
+
+struct told {
+    uint64_t placed, refused;
+};
+
+static void on_explanation(void *user, struct str body, const struct explanation *explanation)
+{
+    struct told *told = user;
+    struct entry_fields fields;
+    assert_int_equal(entry_read(body, &fields, NULL), 0);
+    assert_int_equal(explanation->rows_len, LIFE_NODES);
+    if (!fields.texts[DECISION_NODE].len) {
+        told->refused++;
+        return;
+    }
+    /* The node that it got is among the best; not all nodes of the cluster were looked at, but all of these are. */
+    uint32_t row = cluster_row(explanation->cluster, fields.texts[DECISION_NODE]);
+    bool best = false;
+    for (uint32_t i = 0; i < explanation->best_len; i++)
+        best |= explanation->best[i] == row;
+    assert_true(best);
+    assert_int_equal(explanation->best_len, fields.numbers[DECISION_TIES]);
+    told->placed++;
+}
+
+/* An explanation of every pod, and every decision is as it was. */
+static void explanations_disturb_nothing(void **state _unused_)
+{
+    struct life life;
+    struct told told = { 0 };
+    life_open(&life, &(struct life_options){ 0 });
+    for (int round = 0; round < 400; round++)
+        life_round(&life);
+    life_stop(&life);
+    struct replay *plain = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *explained = life_replay(
+        &life, NULL, &(struct replay_options){ .on_explanation = on_explanation, .user = &told }, 0);
+    assert_false(explained->difference.there);
+    assert_true(explained->digest == plain->digest);
+    assert_int_equal(explained->decisions, life.decisions);
+    assert_true(told.placed > 100 && told.refused > 10);
+    life_drop(plain);
+    life_drop(explained);
+    life_forget(&life);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decisions_are_repeated_exactly),
+        cmocka_unit_test(only_up_to_a_time),
+        cmocka_unit_test(values_of_variables_are_not_recorded),
+        cmocka_unit_test(a_damaged_tail_is_left_out),
+        cmocka_unit_test(without_a_beginning_there_is_nothing),
+        cmocka_unit_test(a_recording_has_a_bound),
+        cmocka_unit_test(another_seed_is_noticed),
+        cmocka_unit_test(hostile_entries_do_no_harm),
+        cmocka_unit_test(another_configuration_decides_otherwise),
+        cmocka_unit_test(the_same_configuration_decides_the_same),
+        cmocka_unit_test(changes_of_the_configuration_are_repeated),
+        cmocka_unit_test(the_time_of_the_unschedulable_is_recorded),
+        cmocka_unit_test(explanations_disturb_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

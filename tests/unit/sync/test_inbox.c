@@ -1,0 +1,142 @@
+/* Letters of many threads reach the one that takes them: all of them, and each thread's in its order. */
+#include "support/test.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http/http.h"
+#include "sync/inbox.h"
+
+enum { POSTERS = 4, LETTERS = 20000, MS = 1000000 };
+
+struct poster {
+    struct inbox *inbox;
+    uint64_t number;
+    useconds_t pause_us;
+    uint64_t letters;
+};
+
+static void *post_all(void *user)
+{
+    struct poster *poster = user;
+    for (uint64_t i = 0; i < poster->letters; i++) {
+        struct letter *letter = letter_new(LETTER_ANSWER);
+        letter->ticket = poster->number << 32 | i;
+        if (poster->pause_us)
+            usleep(poster->pause_us);
+        inbox_post(poster->inbox, letter);
+    }
+    return NULL;
+}
+
+static void test_order_of_many_threads(void **state _unused_)
+{
+    struct inbox *inbox = inbox_new();
+    struct poster posters[POSTERS];
+    pthread_t threads[POSTERS];
+    uint64_t next[POSTERS] = { 0 };
+    for (size_t i = 0; i < POSTERS; i++) {
+        posters[i] = (struct poster){ inbox, i, 0, LETTERS };
+        pthread_create(&threads[i], NULL, post_all, &posters[i]);
+    }
+    for (size_t seen = 0; seen < (size_t)POSTERS * LETTERS;) {
+        struct letter *letters = inbox_take(inbox, http_now_ns() + INT64_C(20000) * MS);
+        assert_non_null(letters);
+        for (struct letter *letter = letters, *after; letter; letter = after, seen++) {
+            uint64_t poster = letter->ticket >> 32;
+            assert_int_equal(letter->ticket & UINT32_MAX, next[poster]++);
+            after = letter->next;
+            letter_free(letter);
+        }
+    }
+    for (size_t i = 0; i < POSTERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_null(inbox_take(inbox, 0));
+    assert_int_equal(inbox_depth(inbox), 0);
+    inbox_free(inbox);
+}
+
+static void count(void *context)
+{
+    ++*(int *)context;
+}
+
+/* A context goes with a letter that is never called, and with no other. */
+static void test_contexts_of_calls(void **state _unused_)
+{
+    struct inbox *inbox = inbox_new();
+    int dropped = 0;
+    for (int i = 0; i < 3; i++) {
+        struct letter *letter = letter_new(LETTER_CALL);
+        letter->drop = count;
+        letter->context = &dropped;
+        inbox_post(inbox, letter);
+    }
+    struct letter *taken = inbox_take(inbox, 0), *second = taken->next, *third = second->next;
+    second->drop = NULL; /* as who calls does it */
+    letter_free(taken);
+    letter_free(second);
+    assert_int_equal(dropped, 1);
+    inbox_post(inbox, third);
+    inbox_free(inbox);
+    assert_int_equal(dropped, 2);
+}
+
+static void test_waiting(void **state _unused_)
+{
+    struct inbox *inbox = inbox_new();
+    int64_t before_ns = http_now_ns();
+    assert_null(inbox_take(inbox, 0));
+    assert_null(inbox_take(inbox, before_ns - MS));
+    assert_null(inbox_take(inbox, before_ns + 30 * MS));
+    assert_true(http_now_ns() - before_ns >= 30 * MS);
+
+    struct poster late = { inbox, 1, 20000, 1 };
+    pthread_t thread;
+    before_ns = http_now_ns();
+    pthread_create(&thread, NULL, post_all, &late);
+    struct letter *letter = inbox_take(inbox, INT64_MAX);
+    assert_non_null(letter);
+    assert_true(http_now_ns() - before_ns < INT64_C(10000) * MS);
+    letter_free(letter);
+    pthread_join(thread, NULL);
+    inbox_free(inbox);
+}
+
+static void test_letters_own_what_they_carry(void **state _unused_)
+{
+    struct inbox *inbox = inbox_new();
+    for (int i = 0; i < 3; i++) {
+        struct letter *letter = letter_new(LETTER_SET);
+        letter->object = live_object_new();
+        letter->object->object.meta = arena_new(&letter->object->arena, struct meta);
+        letter->answer.message = arena_printf(&letter->texts, "number %d", i);
+        inbox_post(inbox, letter);
+    }
+    assert_int_equal(inbox_depth(inbox), 3);
+    struct letter *first = inbox_take(inbox, INT64_MAX);
+    struct live_object *object = first->object;
+    struct letter *second = first->next;
+    first->object = NULL; /* taken over */
+    letter_free(first);
+    object->object.meta->generation = 7;
+    live_object_free(object);
+    inbox_post(inbox, second->next);
+    letter_free(second);
+    inbox_free(inbox); /* with a letter inside; a sanitizer sees whether all is freed */
+    letter_free(NULL);
+    live_object_free(NULL);
+    inbox_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_of_many_threads),
+        cmocka_unit_test(test_contexts_of_calls),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_letters_own_what_they_carry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,778 @@
+/* test_reflector.c: lists and watches against an API server that the test answers for: what reaches the inbox, what is
+ * asked for and when, and everything that can go wrong on the way. */
+#include "unit/sync/dialogue.h"
+
+#include "sync/reflector.h"
+#include "unit/sync/wire_bytes.h"
+
+static const struct watched_kind pods = { KIND_POD, "pods", 100, true, "", "status.phase!=Failed" };
+static const struct watched_kind claims = {
+    KIND_RESOURCE_CLAIM, "resourceclaims", 100, false, "v1beta2", ""
+};
+static const struct watched_kind three[] = {
+    { KIND_POD, "pods", 100, true, "", "" },
+    { KIND_NODE, "nodes", 100, true, "", "" },
+    { KIND_SERVICE, "services", 100, true, "", "" },
+};
+#define PODS "/api/v1/pods?"
+#define LISTED_PODS PODS "fieldSelector=status.phase%21%3DFailed&limit"
+#define PODS_WATCH \
+    PODS "fieldSelector=status.phase%21%3DFailed&watch=true&allowWatchBookmarks=true&resourceVersion="
+
+/* ---- a client of the dialogue ---- */
+
+static struct dialogue server;
+static struct api *api;
+static struct inbox *inbox;
+static struct reflectors *all;
+static struct letter *letters; /* taken and not looked at */
+
+static int setup(void **state _unused_)
+{
+    static char url[64];
+    static struct kube_access access;
+    struct error err;
+    dialogue_start(&server);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", server.port);
+    access = (struct kube_access){ .cluster.server = str_from(url) };
+    if (api_new(&(struct api_options){ .access = &access, .qps = -1 }, &api, &err) < 0)
+        fail_msg("%s", err.text);
+    inbox = inbox_new();
+    return 0;
+}
+
+static int teardown(void **state _unused_)
+{
+    reflectors_stop(all);
+    all = NULL;
+    api_free(api);
+    while (letters) {
+        struct letter *letter = letters;
+        letters = letter->next;
+        letter_free(letter);
+    }
+    inbox_free(inbox);
+    dialogue_stop(&server);
+    return 0;
+}
+
+static void start(const struct watched_kind *kinds, size_t count, struct reflector_options options)
+{
+    options.kinds = kinds;
+    options.kind_count = count;
+    options.seed = options.seed ? options.seed : 7;
+    all = reflectors_start(api, inbox, &options);
+}
+
+static void start_pods(void)
+{
+    start(&pods, 1, (struct reflector_options){ 0 });
+}
+
+/* The next letter; NULL: none comes in time. */
+static struct letter *letter_within(int64_t ms)
+{
+    if (!letters)
+        letters = inbox_take(inbox, http_now_ns() + ms * 1000000);
+    struct letter *letter = letters;
+    if (letter)
+        letters = letter->next;
+    return letter;
+}
+
+static void want(enum letter_kind kind, const char *name)
+{
+    struct letter *letter = letter_within(DIALOGUE_WAIT_MS);
+    if (!letter)
+        fail_msg("no letter about %s came", name ? name : "a list");
+    assert_int_equal(letter->kind, kind);
+    if (name) {
+        assert_str(letter->object->object.meta->name, name);
+        assert_int_equal(letter->object->object.kind, letter->api_kind);
+        /* One piece of memory of the right size. */
+        assert_int_equal(arena_used(&letter->object->arena), letter->object->arena.total_bytes);
+    }
+    letter_free(letter);
+}
+
+static void want_silence(int64_t ms)
+{
+    struct letter *letter = letter_within(ms);
+    if (letter)
+        fail_msg("a letter of kind %d", letter->kind);
+}
+
+static int64_t ms_since(int64_t ns)
+{
+    return (http_now_ns() - ns) / 1000000;
+}
+
+/* A pause that would be noticed: nobody waits for that long. */
+enum { NEVER_MS = 20 * DIALOGUE_WAIT_MS };
+
+/* Lists pods, at version 100, and hears the watch behind it. */
+static struct exchange *to_watch(const char *items)
+{
+    reply_list(hear(&server, PODS), "100", "", items);
+    struct exchange *watch = hear(&server, PODS_WATCH "100&");
+    stream_begin(watch);
+    return watch;
+}
+
+static void skip_list(size_t items)
+{
+    for (size_t i = 0; i < items + 2; i++) {
+        struct letter *letter = letter_within(DIALOGUE_WAIT_MS);
+        assert_non_null(letter);
+        letter_free(letter);
+    }
+}
+
+/* ---- the ordinary way ---- */
+
+static void test_pages_then_watch(void **state _unused_)
+{
+    start_pods();
+    struct exchange *x = hear(&server, PODS);
+    assert_string_equal(x->path, LISTED_PODS "=100");
+    reply_list(x, "100", "a/b=", "a@1 b@2");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "b");
+    x = hear(&server, PODS);
+    assert_string_equal(x->path, LISTED_PODS "=100&continue=a%2Fb%3D");
+    reply_list(x, "100", "", "c@3");
+    want(LETTER_SET, "c");
+    want(LETTER_LIST_END, NULL);
+
+    x = hear(&server, PODS_WATCH "100&timeoutSeconds=");
+    long seconds = strtol(strrchr(x->path, '=') + 1, NULL, 10);
+    assert_in_range(seconds, 300, 600);
+    stream_begin(x);
+    tell(x, "ADDED", "d@101");
+    want(LETTER_SET, "d");
+    tell(x, "MODIFIED", "a@102");
+    want(LETTER_SET, "a");
+    tell(x, "DELETED", "b@103");
+    want(LETTER_REMOVE, "b");
+    want_silence(50);
+
+    struct reflector_stats stats;
+    assert_true(reflectors_stats(all, KIND_POD, &stats));
+    assert_int_equal(stats.lists, 1);
+    assert_int_equal(stats.pages, 2);
+    assert_int_equal(stats.watches, 1);
+    assert_int_equal(stats.events, 3);
+    assert_int_equal(stats.failures, 0);
+    assert_true(stats.synced_ns > 0 && stats.heard_ns >= stats.synced_ns);
+    assert_false(reflectors_stats(all, KIND_NODE, &stats));
+    assert_int_equal(reflectors_down_since_ns(all), 0);
+}
+
+/* On from the last event or bookmark, at once. */
+static void test_watch_resumes(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .backoff_ms_min = NEVER_MS, .backoff_ms_max = NEVER_MS });
+    struct exchange *watch = to_watch("a@1");
+    skip_list(1);
+    tell(watch, "MODIFIED", "a@120");
+    tell(watch, "BOOKMARK", "@150");
+    want(LETTER_SET, "a");
+    stream_end(watch);
+    watch = hear(&server, PODS_WATCH "150&");
+    stream_begin(watch);
+    tell(watch, "MODIFIED", "a@151");
+    want(LETTER_SET, "a");
+    stream_end(watch);
+    hear(&server, PODS_WATCH "151&");
+    struct reflector_stats stats;
+    reflectors_stats(all, KIND_POD, &stats);
+    assert_int_equal(stats.bookmarks, 1);
+    assert_int_equal(stats.lists, 1);
+}
+
+static void test_events_in_pieces(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("");
+    struct strbuf bytes = event_bytes("ADDED", "Pod", "a@101"), more = event_bytes("DELETED", "Pod", "a@102");
+    strbuf_str(&bytes, strbuf_slice(&more));
+    for (size_t i = 0; i < bytes.len; i += 7)
+        stream_put(watch, str_slice(strbuf_slice(&bytes), i, MIN(i + 7, bytes.len)));
+    skip_list(0);
+    want(LETTER_SET, "a");
+    want(LETTER_REMOVE, "a");
+    strbuf_release(&bytes);
+    strbuf_release(&more);
+}
+
+static void test_json(void **state _unused_)
+{
+    static const char list[] =
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"100\"},"
+        "\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":3},{\"metadata\":{\"name\":\"b\"}}]}";
+    static const char events[] =
+        "\n{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+        "\"x\\\"}{\","
+        "\"resourceVersion\":\"101\"}}}{\"type\":\"ADDED\",\"object\":{\"kind\":\"Secret\",\"apiVersion\":"
+        "\"v1\"}}"
+        "{\"type\":\"NO\"}{} "
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":[]}}\n"
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":"
+        "\"170\"}}}\n{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"name\":"
+        "\"c\",\"resourceVersion\":\"171\"}}}";
+    static const char gone[] =
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":410}}";
+    start_pods();
+    reply(hear(&server, PODS), 200, "Content-Type: application/json\r\n", str_from(list));
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "b");
+    want(LETTER_LIST_END, NULL);
+    struct exchange *watch = hear(&server, PODS_WATCH "100&");
+    stream_begin(watch);
+    for (size_t i = 0; i < strlen(events); i++)
+        stream_put(watch, str_slice(str_from(events), i, i + 1));
+    want(LETTER_SET, "x\"}{");
+    want(LETTER_REMOVE, "c");
+    stream_end(watch);
+    watch = hear(&server, PODS_WATCH "171&");
+    stream_begin(watch);
+    stream_put(watch, str_from(gone));
+    hear(&server, LISTED_PODS);
+    struct reflector_stats stats;
+    reflectors_stats(all, KIND_POD, &stats);
+    assert_int_equal(stats.undecodable, 5);
+}
+
+/* ---- too old ---- */
+
+static void test_gone_watch_lists_again(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = NEVER_MS, .refused_ms_max = NEVER_MS });
+    hang_up(to_watch("a@1"));
+    skip_list(1);
+    reply(hear(&server, PODS_WATCH "100&"), 410, "", STR("gone"));
+    reply_list(hear(&server, LISTED_PODS "=100"), "200", "", "b@150");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "b");
+    want(LETTER_LIST_END, NULL);
+
+    struct exchange *watch = hear(&server, PODS_WATCH "200&");
+    stream_begin(watch);
+    tell(watch, "ADDED", "c@201");
+    tell_error(watch, 410);
+    want(LETTER_SET, "c");
+    reply_list(hear(&server, LISTED_PODS), "300", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+    hear(&server, PODS_WATCH "300&");
+}
+
+static void test_gone_token_begins_the_list_anew(void **state _unused_)
+{
+    start_pods();
+    reply_list(hear(&server, PODS), "100", "token", "a@1");
+    reply(hear(&server, PODS), 410, "", STR("gone"));
+    struct exchange *x = hear(&server, PODS);
+    assert_null(strstr(x->path, "continue"));
+    reply_list(x, "130", "", "b@2");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "b");
+    want(LETTER_LIST_END, NULL);
+    hear(&server, PODS_WATCH "130&");
+}
+
+/* Other errors end the watch; three in a row, and the list is asked for. */
+static void test_errors_in_a_watch(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("");
+    for (int i = 0; i < 3; i++) {
+        if (i)
+            stream_begin(watch = hear(&server, PODS_WATCH "100&"));
+        tell_error(watch, 500);
+    }
+    hear(&server, LISTED_PODS);
+}
+
+static void test_back_in_time(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("a@90");
+    skip_list(1);
+    tell(watch, "MODIFIED", "a@110");
+    tell(watch, "MODIFIED", "a@105"); /* the core will know what to do with it */
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "a");
+    stream_end(watch);
+    watch = hear(&server, PODS_WATCH "110&");
+    stream_begin(watch);
+    tell(watch, "MODIFIED", "a@40"); /* another history */
+    reply_list(hear(&server, LISTED_PODS), "50", "", "a@40");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_LIST_END, NULL);
+    hear(&server, PODS_WATCH "50&");
+}
+
+/* Somebody wants to know better: a list begins after the letter that says so, whatever was under way. */
+static void test_relist(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("a@1");
+    skip_list(1);
+    tell(watch, "MODIFIED", "a@101");
+    want(LETTER_SET, "a");
+    reflectors_relist(all, KIND_NODE); /* which is not watched */
+    reflectors_relist(all, KIND_POD);
+    want(LETTER_DOUBT, NULL);
+    struct exchange *list = hear(&server, LISTED_PODS);
+    reply_list(list, "200", "token", "b@150");
+    hear(&server, LISTED_PODS "=100&continue=token"); /* and again, in the middle of that */
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "b");
+    reflectors_relist(all, KIND_POD);
+    want(LETTER_DOUBT, NULL);
+    list = hear(&server, LISTED_PODS);
+    assert_null(strstr(list->path, "continue"));
+    reply_list(list, "300", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+    hear(&server, PODS_WATCH "300&");
+
+    dialogue_down(&server);
+    usleep(100 * 1000);
+    reflectors_relist(all, KIND_POD);
+    dialogue_up(&server);
+    want(LETTER_DOUBT, NULL);
+    hear(&server, LISTED_PODS);
+}
+
+/* ---- the server is away ---- */
+
+static void answer_all(size_t lists)
+{
+    for (size_t i = 0; i < 2 * lists; i++) {
+        struct exchange *x = hear(&server, "/api/v1/");
+        const char *kind = strstr(x->path, "pods") ? "Pod" : strstr(x->path, "nodes") ? "Node" : "Service";
+        if (strstr(x->path, "limit="))
+            reply_list_of(x, kind, "100", "", "");
+        else
+            stream_begin(x);
+    }
+}
+
+/* How long it takes until all of them watch again. */
+static int64_t comes_back_after_ms(void)
+{
+    dialogue_down(&server);
+    while (!reflectors_down_since_ns(all))
+        usleep(1000);
+    usleep(1500 * 1000);
+    dialogue_up(&server);
+    int64_t up_ns = http_now_ns(), last_ns = 0;
+    for (int i = 0; i < 3; i++) {
+        struct exchange *x = hear(&server, "/api/v1/");
+        assert_non_null(strstr(x->path, "resourceVersion=100"));
+        last_ns = MAX(last_ns, x->at_ns);
+        stream_begin(x);
+    }
+    assert_int_equal(reflectors_down_since_ns(all), 0);
+    return (last_ns - up_ns) / 1000000;
+}
+
+static void test_all_come_back_with_the_server(void **state _unused_)
+{
+    enum { SOON_MS = 800, TRIES = 6 };
+    start(three, 3, (struct reflector_options){ 0 });
+    answer_all(3);
+    int64_t best_ms = INT64_MAX; /* of a machine that may be busy */
+    for (int i = 0; i < TRIES && best_ms >= SOON_MS; i++)
+        best_ms = MIN(best_ms, comes_back_after_ms());
+    assert_true(best_ms < SOON_MS);
+}
+
+/* One probe for all, and no more often than it is good for. */
+static void test_no_flood(void **state _unused_)
+{
+    start(three, 3, (struct reflector_options){ 0 });
+    answer_all(3);
+    size_t before = server.connections;
+    pthread_mutex_lock(&server.lock);
+    server.mute = true;
+    vec_for(&server.lines, line)
+        shutdown((*line)->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&server.lock);
+    int64_t begun_ns = http_now_ns();
+    size_t attempts = 0;
+    while (ms_since(begun_ns) < 2000 || attempts < 4) {
+        usleep(1000);
+        pthread_mutex_lock(&server.lock);
+        attempts = server.connections - before;
+        assert_true((int64_t)attempts <= 6 + ms_since(begun_ns) / 250);
+        pthread_mutex_unlock(&server.lock);
+    }
+    pthread_mutex_lock(&server.lock);
+    server.mute = false;
+    pthread_mutex_unlock(&server.lock);
+    for (int i = 0; i < 3; i++)
+        hear(&server, "/api/v1/");
+}
+
+static void test_server_comes_late(void **state _unused_)
+{
+    dialogue_down(&server);
+    start_pods();
+    usleep(300 * 1000);
+    dialogue_up(&server);
+    reply_list(hear(&server, PODS), "100", "", "a@1");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_LIST_END, NULL);
+}
+
+/* In the middle of a list, the list goes on where it was. */
+static void test_lost_page_is_asked_for_again(void **state _unused_)
+{
+    start_pods();
+    reply_list(hear(&server, PODS), "100", "token", "a@1");
+    hang_up(hear(&server, PODS));
+    struct exchange *x = hear(&server, PODS);
+    assert_non_null(strstr(x->path, "continue=token"));
+    reply_list(x, "100", "", "b@2");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "b");
+    want(LETTER_LIST_END, NULL);
+}
+
+/* ---- the server says no ---- */
+
+static void test_busy_server_sets_the_pace(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .patience_ms_max = 1000 });
+    static const char *const asks[] = { "Retry-After: 1\r\n", "Retry-After: 3600\r\n" };
+    for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
+        struct exchange *x = hear(&server, PODS);
+        int64_t told_ns = http_now_ns();
+        reply(x, 429, asks[i], STR("later"));
+        x = hear(&server, PODS); /* 3600 s are too long */
+        assert_true(x->at_ns - told_ns >= 990 * INT64_C(1000000));
+        reply(x, 429, "", STR("later, without a time"));
+    }
+    reply_list(hear(&server, PODS), "100", "", "");
+    struct exchange *watch = hear(&server, PODS_WATCH "100&");
+    int64_t told_ns = http_now_ns();
+    reply(watch, 429, "Retry-After: 1\r\n", STR("later"));
+    assert_true(hear(&server, PODS_WATCH "100&")->at_ns - told_ns >= 990 * INT64_C(1000000));
+}
+
+static void test_server_errors_pass(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .patience_ms_max = NEVER_MS });
+    int64_t begun_ns = http_now_ns();
+    for (int i = 0; i < 6; i++) /* which is no reason to wait for so long */
+        reply(hear(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
+    assert_true(ms_since(begun_ns) > 500); /* more and more slowly */
+    reply_list(hear(&server, PODS), "100", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+    reply(hear(&server, PODS_WATCH "100&"), 500, "", STR("oh"));
+    hear(&server, PODS_WATCH "100&");
+}
+
+static void test_forbidden_is_not_synced(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100, .refused_ms_max = 400 });
+    int64_t begun_ns = http_now_ns();
+    for (int i = 0; i < 4; i++)
+        reply(hear(&server, PODS), i % 2 ? 401 : 403, "", STR("no"));
+    assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
+    want_silence(10);
+    reply_list(hear(&server, PODS), "100", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+    reply(hear(&server, PODS_WATCH "100&"), 403, "", STR("no"));
+    stream_begin(hear(&server, PODS_WATCH "100&")); /* the same again, not a list */
+    struct reflector_stats stats;
+    reflectors_stats(all, KIND_POD, &stats);
+    assert_int_equal(stats.failures, 5);
+}
+
+/* A server that has just started may know nobody's rights yet. */
+static void test_forbidden_for_a_while(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = NEVER_MS, .refused_ms_max = NEVER_MS });
+    reply_list(hear(&server, PODS), "100", "", "");
+    for (int i = 0; i < 6; i++)
+        reply(hear(&server, PODS_WATCH "100&"), 403, "", STR("no"));
+    hear(&server, PODS_WATCH "100&");
+}
+
+static void test_bad_request_lists_again(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 10 });
+    reply_list(hear(&server, PODS), "100", "", "");
+    reply(hear(&server, PODS_WATCH "100&"), 400, "", STR("what"));
+    hear(&server, LISTED_PODS);
+}
+
+static void test_not_served(void **state _unused_)
+{
+    start(&claims, 1, (struct reflector_options){ .absent_ms = 300 });
+    reply(hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?limit=100"), 404, "", STR("no"));
+    struct exchange *x = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit=100");
+    int64_t told_ns = http_now_ns();
+    reply(x, 404, "", STR("no"));
+    want(LETTER_ABSENT, NULL);
+    x = hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?");
+    assert_true(x->at_ns - told_ns >= 100 * INT64_C(1000000));
+    reply(x, 404, "", STR("no"));
+    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 404, "", STR("no"));
+    want_silence(50); /* it was said */
+    reply(hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?"), 404, "", STR("no"));
+    struct strbuf body = { 0 };
+    protobuf_text_object(&body, "resource.k8s.io/v1beta2", "ResourceClaimList",
+                         "1{ 2\"9\" } 2{ 1{ 1\"c\" } }");
+    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 200, "", strbuf_slice(&body));
+    strbuf_release(&body);
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "c");
+    want(LETTER_LIST_END, NULL);
+    /* Taken away again. */
+    struct exchange *watch = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?watch=true");
+    reply(watch, 404, "", STR("no"));
+    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit"), 404, "", STR("no"));
+    want(LETTER_ABSENT, NULL);
+}
+
+static void test_required_is_waited_for(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 20 });
+    for (int i = 0; i < 3; i++)
+        reply(hear(&server, PODS), 404, "", STR("no"));
+    want_silence(50);
+    reply_list(hear(&server, PODS), "100", "", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_LIST_END, NULL);
+}
+
+/* ---- what can not be read ---- */
+
+static void test_undecodable_objects_cost_nothing_else(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("a@1 ! b@2");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "b");
+    want(LETTER_LIST_END, NULL);
+    tell(watch, "MODIFIED", "!");
+    tell(watch, "WHATEVER", "a@101");
+    struct strbuf other = event_bytes("ADDED", "Node", "a@102"),
+                  unknown = event_bytes("ADDED", "Odd", "a@102");
+    stream_put(watch, strbuf_slice(&other));
+    stream_put(watch, strbuf_slice(&unknown));
+    strbuf_release(&other);
+    strbuf_release(&unknown);
+    tell(watch, "MODIFIED", "b@103");
+    want(LETTER_SET, "b");
+    stream_end(watch);
+    hear(&server, PODS_WATCH "103&");
+    struct reflector_stats stats;
+    reflectors_stats(all, KIND_POD, &stats);
+    assert_int_equal(stats.undecodable, 5);
+}
+
+static void test_lists_that_are_none(void **state _unused_)
+{
+    static const char *const bodies[] = {
+        "",
+        "{",
+        "hello",
+        "{}",
+        "[]",
+        "k8s",
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[]}",
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":7}",
+    };
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 1, .refused_ms_max = 5 });
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
+        reply(hear(&server, PODS), 200, "", str_from(bodies[i]));
+    /* A list that does not go on. */
+    reply_list(hear(&server, PODS), "1", "same", "");
+    reply_list(hear(&server, PODS), "1", "same", "");
+    want(LETTER_LIST_BEGIN, NULL);
+    assert_null(strstr(hear(&server, PODS)->path, "continue"));
+    want_silence(10);
+}
+
+static void test_giant_event(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("");
+    stream_put(watch, (struct str){ "\x01\x00\x00\x01", 4 });
+    reply_list(hear(&server, LISTED_PODS), "200", "", "");
+    hear(&server, PODS_WATCH "200&");
+}
+
+static void test_broken_off_event(void **state _unused_)
+{
+    start_pods();
+    struct exchange *watch = to_watch("");
+    struct strbuf bytes = event_bytes("ADDED", "Pod", "a@101");
+    stream_put(watch, strbuf_slice(&bytes));
+    stream_put(watch, str_slice(strbuf_slice(&bytes), 0, bytes.len - 1));
+    strbuf_release(&bytes);
+    hang_up(watch);
+    watch = hear(&server, PODS_WATCH "101&");
+    stream_begin(watch);
+    tell(watch, "ADDED", "b@102"); /* nothing of the half is left */
+    skip_list(0);
+    want(LETTER_SET, "a");
+    want(LETTER_SET, "b");
+}
+
+static void test_page_too_large(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .page_bytes_max = 4096 });
+    struct strbuf large = { 0 };
+    for (int i = 0; i < 5000; i++)
+        strbuf_putc(&large, 'x');
+    reply(hear(&server, PODS), 200, "", strbuf_slice(&large));
+    strbuf_release(&large);
+    struct exchange *x = hear(&server, PODS);
+    assert_non_null(strstr(x->path, "limit=25"));
+    reply_list(x, "100", "", "a@1");
+    want(LETTER_LIST_BEGIN, NULL);
+    want(LETTER_SET, "a");
+    want(LETTER_LIST_END, NULL);
+}
+
+/* A server that ends every watch as it begins is not asked without a pause. */
+static void test_short_watches(void **state _unused_)
+{
+    start_pods();
+    int64_t begun_ns = http_now_ns();
+    stream_end(to_watch(""));
+    for (int i = 0; i < 5; i++) {
+        struct exchange *watch = hear(&server, PODS_WATCH "100&");
+        stream_begin(watch);
+        stream_end(watch);
+    }
+    assert_true(ms_since(begun_ns) >= 25 + 50 + 100 + 200 + 250);
+}
+
+/* Nor is one whose watches are always too old already. */
+static void test_gone_again_and_again(void **state _unused_)
+{
+    start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100 });
+    int64_t begun_ns = http_now_ns();
+    for (int i = 0; i < 5; i++) {
+        reply_list(hear(&server, PODS), "100", "", "");
+        reply(hear(&server, PODS), 410, "", STR("gone"));
+    }
+    assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
+}
+
+/* ---- the end ---- */
+
+static void test_stop_at_any_time(void **state _unused_)
+{
+    for (int i = 0; i < 6; i++) {
+        start(three, 3, (struct reflector_options){ 0 });
+        struct exchange *x = i > 0 ? hear(&server, "/api/v1/") : NULL;
+        if (i == 1)
+            reply(x, 404, "", STR("no"));
+        if (i == 2)
+            hang_up(x);
+        if (i == 3)
+            reply(x, 200, "", STR("rubbish"));
+        if (i >= 4)
+            dialogue_down(&server);
+        if (i == 5)
+            usleep(200 * 1000);
+        int64_t now_ns = http_now_ns();
+        reflectors_stop(all);
+        all = NULL;
+        assert_true(ms_since(now_ns) < 20000); /* no answer is waited for */
+        if (i < 4)
+            dialogue_down(&server);
+        dialogue_up(&server);
+    }
+    reflectors_stop(NULL);
+}
+
+static void test_table(void **state _unused_)
+{
+    static const struct {
+        enum api_kind kind;
+        const char *path;
+    } cases[] = {
+        { KIND_POD, "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed" },
+        { KIND_NODE, "/api/v1/nodes?" },
+        { KIND_REPLICA_SET, "/apis/apps/v1/replicasets?" },
+        { KIND_PDB, "/apis/policy/v1/poddisruptionbudgets?" },
+        { KIND_CSI_STORAGE_CAPACITY, "/apis/storage.k8s.io/v1/csistoragecapacities?" },
+        { KIND_DEVICE_CLASS, "/apis/resource.k8s.io/v1/deviceclasses?" },
+    };
+    size_t found = 0;
+    for (size_t i = 0; i < watched_kind_count; i++) {
+        struct strbuf path = { 0 };
+        assert_true(watched_path(&watched_kinds[i], 0, &path));
+        for (size_t j = 0; j < ARRAY_SIZE(cases); j++)
+            if (cases[j].kind == watched_kinds[i].kind) {
+                assert_string_equal(path.text, cases[j].path);
+                found++;
+            }
+        strbuf_clear(&path);
+        assert_false(watched_path(&watched_kinds[i], 9, &path));
+        strbuf_release(&path);
+    }
+    assert_int_equal(found, ARRAY_SIZE(cases));
+    assert_int_equal(watched_kind_count, 18);
+}
+
+#define live(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        live(test_pages_then_watch),
+        live(test_watch_resumes),
+        live(test_events_in_pieces),
+        live(test_json),
+        live(test_gone_watch_lists_again),
+        live(test_gone_token_begins_the_list_anew),
+        live(test_errors_in_a_watch),
+        live(test_back_in_time),
+        live(test_relist),
+        live(test_all_come_back_with_the_server),
+        live(test_no_flood),
+        live(test_server_comes_late),
+        live(test_lost_page_is_asked_for_again),
+        live(test_busy_server_sets_the_pace),
+        live(test_server_errors_pass),
+        live(test_forbidden_is_not_synced),
+        live(test_forbidden_for_a_while),
+        live(test_bad_request_lists_again),
+        live(test_not_served),
+        live(test_required_is_waited_for),
+        live(test_undecodable_objects_cost_nothing_else),
+        live(test_lists_that_are_none),
+        live(test_giant_event),
+        live(test_broken_off_event),
+        live(test_page_too_large),
+        live(test_short_watches),
+        live(test_gone_again_and_again),
+        live(test_stop_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
