@@ -124,4 +124,4 @@ def workload(kind, name, cpu="100m", namespace="default", labels=None, pod_spec_
 
 
 def main():
-    unittest.main(verbosity=1)
+    unittest.main(verbosity=2)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The checks of tools/ find what they are for: each case is a small tree with one thing wrong, or nothing."""
+import json
 import os
 import subprocess
 import sys
@@ -107,6 +108,92 @@ class Tidy(unittest.TestCase):
         self.breach("src/base/a.c", opening + "x" * 121 + "\n", "121 columns")
         self.breach("src/base/a.c", "int a;\n", "does not open with a comment")
         self.breach("src/base/a.h", header("WRONG_H"), "no include guard named BASE_A_H")
+
+
+class Reports(unittest.TestCase):
+    """Results are summed up, and what was not run is named, also where a program left out a test of its own."""
+
+    def report(self, *files, arguments=()):
+        with tempfile.TemporaryDirectory() as root:
+            paths = [os.path.join(root, "results-%d.json" % i) for i in range(len(files))]
+            for path, rows in zip(paths, files):
+                if rows is not None:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.writelines(json.dumps(row) + "\n" for row in rows)
+            done = subprocess.run([sys.executable, os.path.join(TOOLS, "test-report"), *arguments, *paths],
+                                  capture_output=True, text=True)
+            return done.returncode, done.stdout
+
+    def test_counts_over_files_and_checks(self):
+        code, output = self.report([{"name": "a", "result": "OK"}], [{"name": "b", "result": "pass"}],
+                                   arguments=["--checks", "2", "0"])
+        self.assertEqual((code, output), (0, "4 passed, 0 failed, 0 skipped\n"))
+
+    def test_failures_are_named(self):
+        for result in ("FAIL", "TIMEOUT", "ERROR", "fail"):
+            code, output = self.report([{"name": "a", "result": "OK"}, {"name": "b", "result": result}])
+            self.assertEqual(code, 1)
+            self.assertIn("failed: b", output)
+            self.assertTrue(output.endswith("1 passed, 1 failed, 0 skipped\n"), output)
+
+    def test_a_step_without_results_failed(self):
+        code, output = self.report([{"name": "a", "result": "OK"}], None)
+        self.assertEqual(code, 1)
+        self.assertIn("1 passed, 1 failed", output)
+
+    def test_nothing_ran(self):
+        self.assertEqual(self.report([])[0], 1)
+
+    def test_a_skipped_program(self):
+        code, output = self.report([{"name": "a", "result": "OK"},
+                                    {"name": "e2e", "result": "skip", "reason": "no Go"}])
+        self.assertEqual(code, 0)
+        self.assertIn("Not run on this machine (1):\n  e2e: no Go\n1 passed, 0 failed, 1 skipped\n", output)
+
+    def test_cmocka(self):
+        said = "[ RUN      ] one\nskipped: no IPv6\n[  SKIPPED ] one\n[  SKIPPED ] 1 test(s), listed below:\n" \
+               "[  SKIPPED ] one\n"
+        code, output = self.report([{"name": "net", "result": "OK", "stdout": said}])
+        self.assertEqual(code, 0)
+        self.assertIn("  net: one: no IPv6\n1 passed, 0 failed, 1 skipped\n", output)
+
+    def test_python(self):
+        said = "test_a (__main__.A.test_a) ... ok\ntest_b (__main__.A.test_b)\nA doc string. ... skipped 'no bash'\n"
+        code, output = self.report([{"name": "cli", "result": "OK", "stderr": said}])
+        self.assertIn("  cli: test_b: no bash\n1 passed, 0 failed, 1 skipped\n", output)
+        self.assertEqual(code, 0)
+
+
+class GoResults(unittest.TestCase):
+    def run_over(self, *events):
+        with tempfile.TemporaryDirectory() as root:
+            path = os.path.join(root, "results.json")
+            done = subprocess.run([sys.executable, os.path.join(TOOLS, "go-results"), path], capture_output=True,
+                                  text=True, input="".join(json.dumps(event) + "\n" for event in events))
+            with open(path, encoding="utf-8") as file:
+                return done.returncode, done.stdout, [json.loads(line) for line in file]
+
+    def test_results_and_reasons(self):
+        code, output, rows = self.run_over(
+            {"Action": "output", "Test": "TestA", "Output": "noise\n"},
+            {"Action": "pass", "Test": "TestA", "Elapsed": 1.5},
+            {"Action": "output", "Test": "TestB", "Output": "    life_test.go:42: needs kwok\n"},
+            {"Action": "skip", "Test": "TestB", "Elapsed": 0},
+            {"Action": "pass"})
+        self.assertEqual(code, 0)
+        self.assertEqual(output, "pass TestA (1.5 s)\nskip TestB (0.0 s): needs kwok\n")
+        self.assertEqual([(row["name"], row["result"], row["reason"]) for row in rows],
+                         [("e2e: TestA", "pass", ""), ("e2e: TestB", "skip", "needs kwok")])
+
+    def test_a_failure_shows_its_output(self):
+        code, output, rows = self.run_over({"Action": "output", "Test": "TestA", "Output": "it broke\n"},
+                                           {"Action": "fail", "Test": "TestA"}, {"Action": "fail"})
+        self.assertEqual(code, 1)
+        self.assertIn("it broke\n", output)
+        self.assertEqual(rows[0]["result"], "fail")
+
+    def test_nothing_ran(self):
+        self.assertEqual(self.run_over({"Action": "pass"})[0], 1)
 
 
 unittest.main()

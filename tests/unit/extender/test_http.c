@@ -478,7 +478,7 @@ static void test_ipv6(void **state)
     char text[512];
     (void)state;
     if (!has_ipv6())
-        skip();
+        skip_because("this machine has no IPv6");
     start(&stage.server, LIAR, (const char *const[]){ "::1", NULL });
     snprintf(text, sizeof(text), FAIR_AT("[::1]:%d"), stage.server.port);
     stage_init(&stage, text);

@@ -13,10 +13,8 @@ static struct tls_config *tls;
 
 #define NEEDS_NGHTTPX \
     do { \
-        if (!have_nghttpx) { \
-            print_message("skipped: nghttpx is not installed (tools/install-deps test)\n"); \
-            skip(); \
-        } \
+        if (!have_nghttpx) \
+            skip_because("nghttpx is not installed (tools/install-deps test)"); \
     } while (0)
 
 static const char *url_of(const char *path, char url[256])
