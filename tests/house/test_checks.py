@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
-PLAN = "".join("| %s/ | a room |\n" % room for room in
+PLAN = "".join("| %s/ | a layer |\n" % layer for layer in
                "base codec net api config cluster framework plugins preempt queue engine sim cmd".split())
 HEADER = "/* What it is for. */\n#ifndef %s\n#define %s\n%s\n#endif\n"
 
@@ -75,7 +75,7 @@ class Layers(unittest.TestCase):
         self.assertIn("engine/ belongs to the core and reaches the network", output)
 
     def test_unknown_room(self):
-        self.breach("src/misc/x.c", "\n", "not in a room")
+        self.breach("src/misc/x.c", "\n", "not in a layer")
 
     def test_relative_include(self):
         self.breach("src/base/b.c", '#include "a.h"\n', '"a.h" is not a file under src/')
