@@ -35,13 +35,7 @@ static bool go(struct cel_run *run, const struct cel_node *node, struct way *way
 
 static struct cel_value finish(struct cel_run *run, const struct way *way)
 {
-    if (way->ended || !way->optional)
-        return way->at;
-    struct cel_value *held = cel_take(run, sizeof(*held));
-    if (!held)
-        return cel_stop(run);
-    *held = way->at;
-    return (struct cel_value){ .kind = CEL_OPTIONAL, .optional = held };
+    return way->ended || !way->optional ? way->at : cel_optional(run, &way->at);
 }
 
 /* What an optional holds, once it has been through the reference's own representation of values: an optional in it is

@@ -60,18 +60,13 @@ static void no_overload(struct cel_checker *checker, struct cel_node *node)
     node->type = &cel_type_error;
 }
 
-/* Whether the overload fits; then what it takes and gives. */
-static bool fits(struct cel_checker *checker, const struct cel_call *call,
-                 const struct cel_overload *overload, struct cel_candidate *ret,
-                 const struct cel_type **ret_type)
+/* Whether the next alternative of a signature fits; then what it takes and gives. */
+static bool fits(struct cel_checker *checker, const struct cel_call *call, const char **alternatives,
+                 struct cel_candidate *ret, const struct cel_type **ret_type)
 {
     const struct cel_type *signature[CEL_ARGS_MAX + 1], *args[CEL_ARGS_MAX];
-    if (overload->member != call->member)
+    if (cel_type_signature(&checker->types, alternatives, signature) != call->len + 1)
         return false;
-    size_t len = cel_type_signature(&checker->types, overload->signature, signature);
-    if (len != call->len + 1)
-        return false;
-    ret->overload = overload;
     for (size_t i = 0; i < call->len; i++) {
         args[i] = call->args[i]->type;
         ret->kinds[i] = (uint8_t)signature[i]->value;
@@ -91,14 +86,17 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
     const struct cel_overload *overload;
     const struct cel_type *result = NULL, *type;
     for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = cel_library_find(call->function, i)); i++) {
-        struct cel_candidate candidate = { 0 };
-        if (!fits(checker, call, overload, &candidate, &type))
-            continue;
-        *vec_push(&found) = candidate;
-        if (!result)
-            result = type;
-        else if (!cel_type_is_dyn(result) && !cel_type_same(&checker->types, type, result, false))
-            result = &cel_type_dyn;
+        const char *alternatives = overload->signature;
+        while (*alternatives && !!(overload->flags & CEL_MEMBER) == call->member) {
+            struct cel_candidate candidate = { .overload = overload };
+            if (!fits(checker, call, &alternatives, &candidate, &type))
+                continue;
+            *vec_push(&found) = candidate;
+            if (!result)
+                result = type;
+            else if (!cel_type_is_dyn(result) && !cel_type_same(&checker->types, type, result, false))
+                result = &cel_type_dyn;
+        }
     }
     if (result) {
         struct cel_candidate *copy = arena_array(checker->types.arena, struct cel_candidate, found.len);

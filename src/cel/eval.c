@@ -77,6 +77,35 @@ void *cel_take(struct cel_run *run, size_t bytes)
     return run->stopped ? NULL : arena_alloc(run->scratch, bytes);
 }
 
+struct cel_value cel_optional(struct cel_run *run, const struct cel_value *value)
+{
+    struct cel_value *held = value ? cel_take(run, sizeof(*held)) : NULL;
+    if (value && !held)
+        return cel_stop(run);
+    if (held)
+        *held = *value;
+    return (struct cel_value){ .kind = CEL_OPTIONAL, .optional = held };
+}
+
+bool cel_text_add(struct cel_run *run, struct strbuf *text, struct str part)
+{
+    if (text->len + part.len > BYTES_MAX)
+        run->stopped = true;
+    else
+        strbuf_str(text, part);
+    return !run->stopped;
+}
+
+struct cel_value cel_text(struct cel_run *run, const struct strbuf *text)
+{
+    char *copy = text->len <= UINT32_MAX ? cel_take(run, text->len) : NULL;
+    if (!copy)
+        return cel_stop(run);
+    if (text->len)
+        memcpy(copy, text->text, text->len);
+    return cel_string((struct str){ copy, (uint32_t)text->len });
+}
+
 static bool takes_kind(uint8_t wanted, const struct cel_value *value)
 {
     return wanted == CEL_KINDS || wanted == value->kind;
@@ -121,7 +150,7 @@ static struct cel_value dispatch(struct cel_run *run, const struct cel_call *cal
 {
     for (size_t i = 0; i < call->candidates_len; i++) {
         const struct cel_overload *overload = call->candidates[i].overload;
-        if (overload->unguarded || takes(run, &call->candidates[i], args, call->len)) {
+        if ((overload->flags & CEL_UNGUARDED) || takes(run, &call->candidates[i], args, call->len)) {
             *ret_chosen = overload;
             run->call = call;
             return overload->call(run, args, call->len);

@@ -56,7 +56,7 @@ static bool is_conversion(struct str function)
 static void plan_in(struct plan *plan, struct cel_node *node)
 {
     struct cel_call *call = &node->call;
-    if (call->candidates_len != 1 || strcmp(call->candidates[0].overload->id, "in_list") != 0 ||
+    if (call->candidates_len != 1 || call->candidates[0].kinds[1] != CEL_LIST ||
         !is_constant(call->args[1]) || call->args[1]->literal.kind != CEL_LIST)
         return;
     const struct cel_list *list = call->args[1]->literal.list;

@@ -57,16 +57,33 @@ struct cel_run {
 
 typedef struct cel_value cel_function(struct cel_run *run, const struct cel_value *args, size_t len);
 
-struct cel_overload {
-    const char *function, *id, *signature; /* "string, string -> bool" */
-    cel_function *call;                    /* NULL: evaluation knows it */
-    bool member;
-    bool unguarded; /* looks at the kinds of its arguments itself */
-    uint8_t cost;
+enum {
+    CEL_MEMBER = 1,    /* written a.f(b) */
+    CEL_UNGUARDED = 2, /* checks the kinds of its arguments itself */
 };
 
+/* Overloads of a function: the checker reads the signature, evaluation the function, and cost.c the cost. */
+struct cel_overload {
+    const char *function;
+    const char *signature; /* one alternative or several: "int -> string; string, string -> bool" */
+    cel_function *call;    /* NULL: eval.c evaluates it */
+    uint8_t flags;
+    uint8_t cost; /* enum cel_cost */
+};
+
+/* Defines a function of a library, which need not use all of its parameters. */
+#define CEL_FUNCTION(name) \
+    static struct cel_value name(_unused_ struct cel_run *run, _unused_ const struct cel_value *args, \
+                                 _unused_ size_t len)
+/* The same for a function that is one expression. */
+#define CEL_RETURNS(name, ...) \
+    CEL_FUNCTION(name) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 /* Every table of overloads, ended by one without a function; library.c lists the tables. */
-extern const struct cel_overload cel_lib_operators[], cel_lib_convert[], cel_lib_text[], cel_lib_strings[],
+extern const struct cel_overload cel_operators[], cel_lib_convert[], cel_lib_text[], cel_lib_strings[],
     cel_lib_lists[], cel_lib_optional[], cel_lib_time[], cel_lib_quantity[], cel_lib_semver[], cel_lib_net[],
     cel_lib_url[], cel_lib_format[], cel_lib_regex[];
 /* The i-th overload of this function over all tables, NULL behind the last. */

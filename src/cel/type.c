@@ -163,16 +163,17 @@ static const struct cel_type *parse_type(struct cel_types *types, const char **t
     return type;
 }
 
-size_t cel_type_signature(struct cel_types *types, const char *text, const struct cel_type *ret[static 5])
+size_t cel_type_signature(struct cel_types *types, const char **text, const struct cel_type *ret[static 5])
 {
     const struct cel_type *letters[26] = { NULL };
+    const char *p = *text;
     size_t len = 0;
-    while (*text) {
-        if (strncmp(text, "-> ", 3) == 0)
-            text += 3;
-        ret[len++] = parse_type(types, &text, letters);
-        text += strspn(text, ", ");
+    while (*p && *p != ';') {
+        p += strncmp(p, "-> ", 3) == 0 ? 3 : 0;
+        ret[len++] = parse_type(types, &p, letters);
+        p += strspn(p, ", ");
     }
+    *text = p + strspn(p, "; ");
     return len;
 }
 

@@ -64,8 +64,9 @@ const struct cel_type *cel_type_type(struct cel_types *types, const struct cel_t
 const struct cel_type *cel_type_optional(struct cel_types *types, const struct cel_type *of);
 /* The type that a name in an expression means ("int", "google.protobuf.Duration"), or NULL. */
 const struct cel_type *cel_type_named(struct str name);
-/* As in the tables of overloads: "list(A), int -> A", with fresh parameters. The last one is the result. */
-size_t cel_type_signature(struct cel_types *types, const char *text, const struct cel_type *ret[static 5]);
+/* The types of a signature in the tables of overloads, "list(A), int -> A; map(A, B), A -> B", with fresh parameters.
+ * The last one is the result; *text moves to the next alternative. */
+size_t cel_type_signature(struct cel_types *types, const char **text, const struct cel_type *ret[static 5]);
 
 bool cel_type_is_dyn(const struct cel_type *type);
 bool cel_type_is_optional(const struct cel_type *type);

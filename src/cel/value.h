@@ -15,6 +15,13 @@ struct cel_value cel_values_compare(const struct cel_value *a, const struct cel_
 bool cel_is_ordered(enum cel_kind kind);
 
 struct cel_value cel_list_item(struct cel_run *run, const struct cel_list *list, size_t i);
+/* An optional that holds a copy of the value; NULL: none. */
+struct cel_value cel_optional(struct cel_run *run, const struct cel_value *value);
+/* Adds to a text; false: it would be longer than an evaluation may hold, which ends the evaluation. */
+bool cel_text_add(struct cel_run *run, struct strbuf *text, struct str part);
+/* The text in the memory of the evaluation. */
+struct cel_value cel_text(struct cel_run *run, const struct strbuf *text);
+
 /* A list that takes over `items`. */
 struct cel_value cel_list_make(struct cel_run *run, const struct cel_value *items, size_t len);
 struct cel_value cel_list_concat(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);

@@ -100,9 +100,8 @@ static struct cel_value bad(struct cel_run *run, const struct cel_value *value, 
     return cel_fail(run, "type conversion error from '%s' to '%s'", cel_kind_name(value->kind), type);
 }
 
-static struct cel_value to_int(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_int)
 {
-    (void)len;
     int64_t value;
     switch (args->kind) {
     case CEL_INT:
@@ -123,9 +122,8 @@ static struct cel_value to_int(struct cel_run *run, const struct cel_value *args
     }
 }
 
-static struct cel_value to_uint(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_uint)
 {
-    (void)len;
     uint64_t value;
     switch (args->kind) {
     case CEL_UINT:
@@ -142,9 +140,8 @@ static struct cel_value to_uint(struct cel_run *run, const struct cel_value *arg
     }
 }
 
-static struct cel_value to_double(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_double)
 {
-    (void)len;
     double value;
     switch (args->kind) {
     case CEL_DOUBLE:
@@ -194,22 +191,12 @@ struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *v
     return cel_string(text);
 }
 
-static struct cel_value to_string(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return cel_convert_text(run, args);
-}
+CEL_RETURNS(to_string, cel_convert_text(run, args))
 
-static struct cel_value to_bytes(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return (struct cel_value){ .kind = CEL_BYTES, .text = args->text };
-}
+CEL_RETURNS(to_bytes, (struct cel_value){ .kind = CEL_BYTES, .text = args->text })
 
-static struct cel_value to_bool(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_bool)
 {
-    (void)len;
     static const char *const yes[] = { "1", "t", "T", "TRUE", "true", "True" };
     static const char *const no[] = { "0", "f", "F", "FALSE", "false", "False" };
     if (args->kind == CEL_BOOL)
@@ -220,52 +207,26 @@ static struct cel_value to_bool(struct cel_run *run, const struct cel_value *arg
     return bad(run, args, "bool");
 }
 
-static struct cel_value to_dyn(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return *args;
-}
+CEL_RETURNS(to_dyn, *args)
 
-static struct cel_value to_type(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_make_type(cel_kind_name(args->kind));
-}
-
-#define CONVERT(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
+CEL_RETURNS(to_type, cel_make_type(cel_kind_name(args->kind)))
 
 const struct cel_overload cel_lib_convert[] = {
-    CONVERT("int", "int64_to_int64", "int -> int", to_int, COST_ONE),
-    CONVERT("int", "double_to_int64", "double -> int", to_int, COST_ONE),
-    CONVERT("int", "duration_to_int64", "duration -> int", to_int, COST_ONE),
-    CONVERT("int", "string_to_int64", "string -> int", to_int, COST_ONE),
-    CONVERT("int", "timestamp_to_int64", "timestamp -> int", to_int, COST_ONE),
-    CONVERT("int", "uint64_to_int64", "uint -> int", to_int, COST_ONE),
-    CONVERT("uint", "uint64_to_uint64", "uint -> uint", to_uint, COST_ONE),
-    CONVERT("uint", "double_to_uint64", "double -> uint", to_uint, COST_ONE),
-    CONVERT("uint", "int64_to_uint64", "int -> uint", to_uint, COST_ONE),
-    CONVERT("uint", "string_to_uint64", "string -> uint", to_uint, COST_ONE),
-    CONVERT("double", "double_to_double", "double -> double", to_double, COST_ONE),
-    CONVERT("double", "int64_to_double", "int -> double", to_double, COST_ONE),
-    CONVERT("double", "string_to_double", "string -> double", to_double, COST_ONE),
-    CONVERT("double", "uint64_to_double", "uint -> double", to_double, COST_ONE),
-    CONVERT("string", "string_to_string", "string -> string", to_string, COST_ONE),
-    CONVERT("string", "bool_to_string", "bool -> string", to_string, COST_ONE),
-    CONVERT("string", "bytes_to_string", "bytes -> string", to_string, COST_TEXT),
-    CONVERT("string", "double_to_string", "double -> string", to_string, COST_ONE),
-    CONVERT("string", "duration_to_string", "duration -> string", to_string, COST_ONE),
-    CONVERT("string", "int64_to_string", "int -> string", to_string, COST_ONE),
-    CONVERT("string", "timestamp_to_string", "timestamp -> string", to_string, COST_ONE),
-    CONVERT("string", "uint64_to_string", "uint -> string", to_string, COST_ONE),
-    CONVERT("string", "ip_to_string", "ip -> string", to_string, COST_ONE),
-    CONVERT("string", "cidr_to_string", "cidr -> string", to_string, COST_ONE),
-    CONVERT("bytes", "bytes_to_bytes", "bytes -> bytes", to_bytes, COST_ONE),
-    CONVERT("bytes", "string_to_bytes", "string -> bytes", to_bytes, COST_TEXT),
-    CONVERT("bool", "bool_to_bool", "bool -> bool", to_bool, COST_ONE),
-    CONVERT("bool", "string_to_bool", "string -> bool", to_bool, COST_ONE),
-    CONVERT("dyn", "to_dyn", "A -> dyn", to_dyn, COST_ONE),
-    CONVERT("type", "type", "A -> type(A)", to_type, COST_ONE),
+    { "int", "int -> int; double -> int; duration -> int; string -> int; timestamp -> int; uint -> int",
+      to_int },
+    { "uint", "uint -> uint; double -> uint; int -> uint; string -> uint", to_uint },
+    { "double", "double -> double; int -> double; string -> double; uint -> double", to_double },
+    { "string", "string -> string; bool -> string", to_string },
+    { "string", "bytes -> string", to_string, 0, COST_TEXT },
+    { "string",
+      "double -> string; duration -> string; int -> string; timestamp -> string; uint -> string; ip -> "
+      "string; "
+      "cidr -> string",
+      to_string },
+    { "bytes", "bytes -> bytes", to_bytes },
+    { "bytes", "string -> bytes", to_bytes, 0, COST_TEXT },
+    { "bool", "bool -> bool; string -> bool", to_bool },
+    { "dyn", "A -> dyn", to_dyn },
+    { "type", "A -> type(A)", to_type },
     { 0 },
 };

@@ -174,27 +174,17 @@ static void check(struct cel_run *run, const struct cel_format *format, struct s
         complain(run, problems, "", problem);
 }
 
-static struct cel_value optional(struct cel_run *run, struct cel_value value)
-{
-    struct cel_value *held = cel_take(run, sizeof(*held));
-    if (!held)
-        return cel_stop(run);
-    *held = value;
-    return (struct cel_value){ .kind = CEL_OPTIONAL, .optional = held };
-}
-
-static struct cel_value validate(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(validate)
 {
     enum { PROGRAM_BYTES = 16384 }; /* about what the patterns take */
-    (void)len;
     struct cel_value problems = cel_list_grower(run);
     if (!cel_take(run, PROGRAM_BYTES + 4 * (size_t)args[1].text.len))
         return cel_stop(run);
     check(run, args[0].format, args[1].text, &problems);
     if (run->stopped || cel_is_error(&problems))
         return cel_stop(run);
-    return problems.list->len == 0 ? (struct cel_value){ .kind = CEL_OPTIONAL }
-                                   : optional(run, cel_list_frozen(run, &problems));
+    problems = cel_list_frozen(run, &problems);
+    return cel_optional(run, problems.list->len ? &problems : NULL);
 }
 
 static const struct cel_format *find(struct str function)
@@ -205,43 +195,33 @@ static const struct cel_format *find(struct str function)
     return NULL;
 }
 
-static struct cel_value named(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(named)
 {
-    (void)len;
     struct str function = arena_printf(run->scratch, "format." STR_FMT, (int)MIN(args->text.len, 64u),
                                        args->text.ptr ? args->text.ptr : "");
     const struct cel_format *format = args->text.len < 64 ? find(function) : NULL;
-    if (!format)
-        return (struct cel_value){ .kind = CEL_OPTIONAL };
-    return optional(run, (struct cel_value){ .kind = CEL_FORMAT, .format = format });
+    struct cel_value value = { .kind = CEL_FORMAT, .format = format };
+    return cel_optional(run, format ? &value : NULL);
 }
 
 /* One function for all: the call knows its name. */
-static struct cel_value constant(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)args;
-    (void)len;
-    return (struct cel_value){ .kind = CEL_FORMAT, .format = find(run->call->function) };
-}
-
-#define CONSTANT(name) { name, name, "-> format", constant, false, false, COST_ONE }
+CEL_RETURNS(constant, (struct cel_value){ .kind = CEL_FORMAT, .format = find(run->call->function) })
 
 const struct cel_overload cel_lib_format[] = {
-    { "validate", "format-validate", "format, string -> opt(list(string))", validate, true, false,
-      COST_VALIDATE },
-    { "format.named", "format-named", "string -> opt(format)", named, false, false, COST_ONE },
-    CONSTANT("format.byte"),
-    CONSTANT("format.date"),
-    CONSTANT("format.datetime"),
-    CONSTANT("format.dns1035Label"),
-    CONSTANT("format.dns1035LabelPrefix"),
-    CONSTANT("format.dns1123Label"),
-    CONSTANT("format.dns1123LabelPrefix"),
-    CONSTANT("format.dns1123Subdomain"),
-    CONSTANT("format.dns1123SubdomainPrefix"),
-    CONSTANT("format.labelValue"),
-    CONSTANT("format.qualifiedName"),
-    CONSTANT("format.uri"),
-    CONSTANT("format.uuid"),
+    { "validate", "format, string -> opt(list(string))", validate, CEL_MEMBER, COST_VALIDATE },
+    { "format.named", "string -> opt(format)", named },
+    { "format.byte", "-> format", constant },
+    { "format.date", "-> format", constant },
+    { "format.datetime", "-> format", constant },
+    { "format.dns1035Label", "-> format", constant },
+    { "format.dns1035LabelPrefix", "-> format", constant },
+    { "format.dns1123Label", "-> format", constant },
+    { "format.dns1123LabelPrefix", "-> format", constant },
+    { "format.dns1123Subdomain", "-> format", constant },
+    { "format.dns1123SubdomainPrefix", "-> format", constant },
+    { "format.labelValue", "-> format", constant },
+    { "format.qualifiedName", "-> format", constant },
+    { "format.uri", "-> format", constant },
+    { "format.uuid", "-> format", constant },
     { 0 },
 };

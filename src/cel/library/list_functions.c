@@ -7,9 +7,20 @@
 /* ResourceSliceMaxAttributeValuesPerDevice */
 enum { INCLUDES_LEN_MAX = 48, FLATTEN_DEPTH_MAX = 300 };
 
-static struct cel_value slice(struct cel_run *run, const struct cel_value *args, size_t len)
+/* `count` items from item `from` on, or from there backwards. */
+static struct cel_value part_of(struct cel_run *run, const struct cel_list *list, size_t from, size_t count,
+                                bool backwards)
 {
-    (void)len;
+    struct cel_value *items = cel_take(run, arena_bytes(count, sizeof(*items)));
+    if (!items)
+        return cel_stop(run);
+    for (size_t i = 0; i < count; i++)
+        items[i] = cel_list_item(run, list, backwards ? from - i : from + i);
+    return cel_list_make(run, items, count);
+}
+
+CEL_FUNCTION(slice)
+{
     const struct cel_list *list = args[0].list;
     long long from = args[1].integer, to = args[2].integer;
     if (from < 0 || to < 0)
@@ -19,14 +30,10 @@ static struct cel_value slice(struct cel_run *run, const struct cel_value *args,
                         from, to);
     if ((uint64_t)to > list->len)
         return cel_fail(run, "cannot slice(%lld, %lld), list is length %zu", from, to, list->len);
-    size_t count = (size_t)(to - from);
-    struct cel_value *items = cel_take(run, arena_bytes(count, sizeof(*items)));
-    if (!items)
-        return cel_stop(run);
-    for (size_t i = 0; i < count; i++)
-        items[i] = cel_list_item(run, list, (size_t)from + i);
-    return cel_list_make(run, items, count);
+    return part_of(run, list, (size_t)from, (size_t)(to - from), false);
 }
+
+CEL_RETURNS(reverse, part_of(run, args->list, args->list->len - 1, args->list->len, true))
 
 static struct cel_value flatten_into(struct cel_run *run, struct cel_value *out, const struct cel_list *list,
                                      int64_t depth, int nesting)
@@ -44,7 +51,7 @@ static struct cel_value flatten_into(struct cel_run *run, struct cel_value *out,
     return *out;
 }
 
-static struct cel_value flatten(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(flatten)
 {
     int64_t depth = len > 1 ? args[1].integer : 1;
     if (args[0].kind != CEL_LIST || (len > 1 && args[1].kind != CEL_INT))
@@ -70,7 +77,7 @@ static int by_key(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-static struct cel_value sort_by_keys(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(sort_by_keys)
 {
     const struct cel_value *keys = &args[len - 1];
     if (args[0].kind != CEL_LIST || keys->kind != CEL_LIST)
@@ -101,9 +108,8 @@ static struct cel_value sort_by_keys(struct cel_run *run, const struct cel_value
     return cel_list_make(run, items, count);
 }
 
-static struct cel_value range(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(range)
 {
-    (void)len;
     size_t count = args->integer > 0 ? (size_t)args->integer : 0;
     struct cel_value *items = cel_take(run, arena_bytes(count, sizeof(*items)));
     if (!items)
@@ -113,21 +119,8 @@ static struct cel_value range(struct cel_run *run, const struct cel_value *args,
     return cel_list_make(run, items, count);
 }
 
-static struct cel_value reverse(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(distinct)
 {
-    (void)len;
-    size_t count = args->list->len;
-    struct cel_value *items = cel_take(run, arena_bytes(count, sizeof(*items)));
-    if (!items)
-        return cel_stop(run);
-    for (size_t i = 0; i < count; i++)
-        items[i] = cel_list_item(run, args->list, count - i - 1);
-    return cel_list_make(run, items, count);
-}
-
-static struct cel_value distinct(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
     size_t count = args->list->len, kept = 0;
     struct cel_value *items = cel_take(run, arena_bytes(count, sizeof(*items)));
     if (!items)
@@ -153,22 +146,12 @@ static bool contains_all(struct cel_run *run, const struct cel_list *list, const
     return true;
 }
 
-static struct cel_value sets_contains(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return cel_bool(contains_all(run, args[0].list, args[1].list));
-}
+CEL_RETURNS(sets_contains, cel_bool(contains_all(run, args[0].list, args[1].list)))
+CEL_RETURNS(sets_equivalent, cel_bool(contains_all(run, args[0].list, args[1].list) &&
+                                      contains_all(run, args[1].list, args[0].list)))
 
-static struct cel_value sets_equivalent(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(sets_intersects)
 {
-    (void)len;
-    return cel_bool(contains_all(run, args[0].list, args[1].list) &&
-                    contains_all(run, args[1].list, args[0].list));
-}
-
-static struct cel_value sets_intersects(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
     for (size_t i = 0; i < args[0].list->len && !run->stopped; i++) {
         struct cel_value item = cel_list_item(run, args[0].list, i);
         if (cel_list_contains(run, args[1].list, &item))
@@ -177,9 +160,8 @@ static struct cel_value sets_intersects(struct cel_run *run, const struct cel_va
     return cel_bool(false);
 }
 
-static struct cel_value is_sorted(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_sorted)
 {
-    (void)len;
     struct cel_value before = { .kind = CEL_NULL };
     for (size_t i = 0; i < args->list->len; i++) {
         struct cel_value item = cel_list_item(run, args->list, i);
@@ -195,24 +177,15 @@ static struct cel_value is_sorted(struct cel_run *run, const struct cel_value *a
     return cel_bool(true);
 }
 
-static struct cel_value sum(struct cel_run *run, const struct cel_value *args, size_t len)
+/* From the zero of the first item's kind on; of an empty list, of the kind that the checker found. */
+CEL_FUNCTION(sum)
 {
-    (void)len;
-    struct cel_value total = cel_int(0), first;
-    if (args->list->len > 0) {
-        first = cel_list_item(run, args->list, 0);
-        total = first.kind == CEL_UINT       ? cel_make_uint(0)
-                : first.kind == CEL_DOUBLE   ? cel_make_double(0)
-                : first.kind == CEL_DURATION ? (struct cel_value){ .kind = CEL_DURATION }
-                                             : total;
-    } else {
-        const struct cel_candidate *candidate = &run->call->candidates[0];
-        const char *id = candidate->overload->id;
-        total = strcmp(id, "list_uint_sum_uint") == 0           ? cel_make_uint(0)
-                : strcmp(id, "list_double_sum_double") == 0     ? cel_make_double(0)
-                : strcmp(id, "list_duration_sum_duration") == 0 ? (struct cel_value){ .kind = CEL_DURATION }
-                                                                : total;
-    }
+    enum cel_kind kind = run->call->candidates[0].parts[0][0];
+    if (args->list->len > 0)
+        kind = cel_list_item(run, args->list, 0).kind;
+    if (kind != CEL_UINT && kind != CEL_DOUBLE && kind != CEL_DURATION)
+        kind = CEL_INT;
+    struct cel_value total = { .kind = kind };
     for (size_t i = 0; i < args->list->len && !cel_is_error(&total); i++) {
         struct cel_value pair[] = { total, cel_list_item(run, args->list, i) };
         total = cel_work(run, 1) ? cel_add(run, pair, 2) : cel_stop(run);
@@ -239,43 +212,26 @@ static struct cel_value extreme(struct cel_run *run, const struct cel_list *list
     return best;
 }
 
-static struct cel_value max(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return extreme(run, args->list, -1, "max");
-}
+CEL_RETURNS(max, extreme(run, args->list, -1, "max"))
+CEL_RETURNS(min, extreme(run, args->list, 1, "min"))
 
-static struct cel_value min(struct cel_run *run, const struct cel_value *args, size_t len)
+static struct cel_value index_in(struct cel_run *run, const struct cel_value *args, bool backwards)
 {
-    (void)len;
-    return extreme(run, args->list, 1, "min");
-}
-
-static struct cel_value index_of(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    for (size_t i = 0; i < args[0].list->len && !run->stopped; i++) {
-        struct cel_value item = cel_list_item(run, args[0].list, i);
+    size_t len = args[0].list->len;
+    for (size_t i = 0; i < len && !run->stopped; i++) {
+        size_t at = backwards ? len - i - 1 : i;
+        struct cel_value item = cel_list_item(run, args[0].list, at);
         if (cel_values_equal(run, &item, &args[1]) == CEL_EQUAL)
-            return cel_int((int64_t)i);
+            return cel_int((int64_t)at);
     }
     return cel_int(-1);
 }
 
-static struct cel_value last_index_of(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    for (size_t i = args[0].list->len; i-- > 0 && !run->stopped;) {
-        struct cel_value item = cel_list_item(run, args[0].list, i);
-        if (cel_values_equal(run, &item, &args[1]) == CEL_EQUAL)
-            return cel_int((int64_t)i);
-    }
-    return cel_int(-1);
-}
+CEL_RETURNS(index_of, index_in(run, args, false))
+CEL_RETURNS(last_index_of, index_in(run, args, true))
 
-static struct cel_value includes(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(includes)
 {
-    (void)len;
     if (args[0].kind != CEL_LIST)
         return cel_bool(cel_values_equal(run, &args[0], &args[1]) == CEL_EQUAL);
     for (size_t i = 0; i < args[0].list->len; i++) {
@@ -289,7 +245,7 @@ static struct cel_value includes(struct cel_run *run, const struct cel_value *ar
     return cel_bool(false);
 }
 
-static struct cel_value map_insert(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(map_insert)
 {
     if (len == 3)
         return cel_map_insert(run, &args[0], &args[1], &args[2]);
@@ -302,60 +258,36 @@ static struct cel_value map_insert(struct cel_run *run, const struct cel_value *
     return map;
 }
 
-#define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
-#define SORT(type, long_name) \
-    { "sort", "list_" long_name "_sort", "list(" type ") -> list(" type ")", sort_by_keys, true, \
-      true,   COST_SELF_COMPARE }, \
-    { \
-        "@sortByAssociatedKeys", "list_" long_name "_sortByAssociatedKeys", \
-            "list(T), list(" type ") -> list(T)", sort_by_keys, true, true, COST_SELF_COMPARE_KEYS \
-    }
-#define COMPARABLE(type) \
-    MEMBER("isSorted", "list_" type "_is_sorted_bool", "list(" type ") -> bool", is_sorted, COST_TRAVERSAL), \
-        MEMBER("max", "list_" type "_max_" type, "list(" type ") -> " type, max, COST_TRAVERSAL), \
-        MEMBER("min", "list_" type "_min_" type, "list(" type ") -> " type, min, COST_TRAVERSAL)
-#define SUMMABLE(type) \
-    MEMBER("sum", "list_" type "_sum_" type, "list(" type ") -> " type, sum, COST_TRAVERSAL)
+/* A signature for each type that has an order. */
+#define EACH_ORDERED(signature) \
+    signature("int") "; " signature("uint") "; " signature("double") "; " signature("bool") "; " signature( \
+        "duration") "; " signature("timestamp") "; " signature("string") "; " signature("bytes")
+#define SORTED(type) "list(" type ") -> list(" type ")"
+#define SORTED_BY(type) "list(T), list(" type ") -> list(T)"
+#define TEST_OF(type) "list(" type ") -> bool"
+#define ITEM_OF(type) "list(" type ") -> " type
 
 const struct cel_overload cel_lib_lists[] = {
-    MEMBER("slice", "list_slice", "list(T), int, int -> list(T)", slice, COST_LIST_RESULT),
-    { "flatten", "list_flatten", "list(list(T)) -> list(T)", flatten, true, true, COST_FLATTEN },
-    { "flatten", "list_flatten_int", "list(dyn), int -> list(dyn)", flatten, true, true, COST_FLATTEN },
-    SORT("int", "int"),
-    SORT("uint", "uint"),
-    SORT("double", "double"),
-    SORT("bool", "bool"),
-    SORT("duration", "google.protobuf.Duration"),
-    SORT("timestamp", "google.protobuf.Timestamp"),
-    SORT("string", "string"),
-    SORT("bytes", "bytes"),
-    { "lists.range", "lists_range", "int -> list(int)", range, false, false, COST_LIST_RESULT },
-    MEMBER("reverse", "list_reverse", "list(T) -> list(T)", reverse, COST_LIST_RESULT),
-    MEMBER("distinct", "list_distinct", "list(T) -> list(T)", distinct, COST_SELF_COMPARE),
-    { "sets.contains", "list_sets_contains_list", "list(T), list(T) -> bool", sets_contains, false, false,
-      COST_SETS },
-    { "sets.equivalent", "list_sets_equivalent_list", "list(T), list(T) -> bool", sets_equivalent, false,
-      false, COST_SETS_TWICE },
-    { "sets.intersects", "list_sets_intersects_list", "list(T), list(T) -> bool", sets_intersects, false,
-      false, COST_SETS },
-    COMPARABLE("int"),
-    COMPARABLE("uint"),
-    COMPARABLE("double"),
-    COMPARABLE("bool"),
-    COMPARABLE("duration"),
-    COMPARABLE("timestamp"),
-    COMPARABLE("string"),
-    COMPARABLE("bytes"),
-    SUMMABLE("int"),
-    SUMMABLE("uint"),
-    SUMMABLE("double"),
-    SUMMABLE("duration"),
-    MEMBER("indexOf", "list_a_index_of_int", "list(A), A -> int", index_of, COST_TRAVERSAL),
-    MEMBER("lastIndexOf", "list_a_last_index_of_int", "list(A), A -> int", last_index_of, COST_TRAVERSAL),
-    MEMBER("includes", "dra_includes_dyn_dyn", "dyn, dyn -> bool", includes, COST_ONE),
-    { "cel.@mapInsert", "@mapInsert_map_key_value", "map(K, V), K, V -> map(K, V)", map_insert, false, false,
-      COST_ONE },
-    { "cel.@mapInsert", "@mapInsert_map_map", "map(K, V), map(K, V) -> map(K, V)", map_insert, false, false,
-      COST_ONE },
+    { "slice", "list(T), int, int -> list(T)", slice, CEL_MEMBER, COST_LIST_RESULT },
+    { "flatten", "list(list(T)) -> list(T); list(dyn), int -> list(dyn)", flatten, CEL_MEMBER | CEL_UNGUARDED,
+      COST_FLATTEN },
+    { "sort", EACH_ORDERED(SORTED), sort_by_keys, CEL_MEMBER | CEL_UNGUARDED, COST_SELF_COMPARE },
+    { "@sortByAssociatedKeys", EACH_ORDERED(SORTED_BY), sort_by_keys, CEL_MEMBER | CEL_UNGUARDED,
+      COST_SELF_COMPARE_KEYS },
+    { "lists.range", "int -> list(int)", range, 0, COST_LIST_RESULT },
+    { "reverse", "list(T) -> list(T)", reverse, CEL_MEMBER, COST_LIST_RESULT },
+    { "distinct", "list(T) -> list(T)", distinct, CEL_MEMBER, COST_SELF_COMPARE },
+    { "sets.contains", "list(T), list(T) -> bool", sets_contains, 0, COST_SETS },
+    { "sets.equivalent", "list(T), list(T) -> bool", sets_equivalent, 0, COST_SETS_TWICE },
+    { "sets.intersects", "list(T), list(T) -> bool", sets_intersects, 0, COST_SETS },
+    { "isSorted", EACH_ORDERED(TEST_OF), is_sorted, CEL_MEMBER, COST_TRAVERSAL },
+    { "max", EACH_ORDERED(ITEM_OF), max, CEL_MEMBER, COST_TRAVERSAL },
+    { "min", EACH_ORDERED(ITEM_OF), min, CEL_MEMBER, COST_TRAVERSAL },
+    { "sum", "list(int) -> int; list(uint) -> uint; list(double) -> double; list(duration) -> duration", sum,
+      CEL_MEMBER, COST_TRAVERSAL },
+    { "indexOf", "list(A), A -> int", index_of, CEL_MEMBER, COST_TRAVERSAL },
+    { "lastIndexOf", "list(A), A -> int", last_index_of, CEL_MEMBER, COST_TRAVERSAL },
+    { "includes", "dyn, dyn -> bool", includes, CEL_MEMBER },
+    { "cel.@mapInsert", "map(K, V), K, V -> map(K, V); map(K, V), map(K, V) -> map(K, V)", map_insert },
     { 0 },
 };

@@ -188,9 +188,8 @@ static struct cel_value make(struct cel_run *run, enum cel_kind kind, const stru
     return (struct cel_value){ .kind = kind, .ip = copy };
 }
 
-static struct cel_value to_ip(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_ip)
 {
-    (void)len;
     struct cel_ip ip;
     struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
     if (!parse_address(args->text, &ip))
@@ -199,9 +198,8 @@ static struct cel_value to_ip(struct cel_run *run, const struct cel_value *args,
     return make(run, CEL_IP, &ip);
 }
 
-static struct cel_value to_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_cidr)
 {
-    (void)len;
     struct cel_ip ip;
     struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
     if (!parse_prefix(args->text, &ip))
@@ -210,34 +208,16 @@ static struct cel_value to_cidr(struct cel_run *run, const struct cel_value *arg
     return make(run, CEL_CIDR, &ip);
 }
 
-static struct cel_value is_ip(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    struct cel_ip ip;
-    return cel_bool(parse_address(args->text, &ip));
-}
+CEL_RETURNS(is_ip, cel_bool(parse_address(args->text, &(struct cel_ip){ 0 })))
+CEL_RETURNS(is_cidr, cel_bool(parse_prefix(args->text, &(struct cel_ip){ 0 })))
 
-static struct cel_value is_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    struct cel_ip ip;
-    return cel_bool(parse_prefix(args->text, &ip));
-}
-
-static struct cel_value is_canonical(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_canonical)
 {
     struct cel_value ip = to_ip(run, args, len);
     return cel_is_error(&ip) ? ip : cel_bool(str_eq(cel_ip_text(&ip, run->scratch), args->text));
 }
 
-static struct cel_value family(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int(args->ip->len == 4 ? 4 : 6);
-}
+CEL_RETURNS(family, cel_int(args->ip->len == 4 ? 4 : 6))
 
 static bool all_zero(const struct cel_ip *ip)
 {
@@ -273,26 +253,19 @@ static bool global_unicast(const struct cel_ip *ip)
            !multicast && !link_local_unicast(ip);
 }
 
-#define TEST(name, test) \
-    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
-    { \
-        (void)run; \
-        (void)len; \
-        return cel_bool(test(args->ip)); \
-    }
-TEST(is_unspecified, all_zero)
-TEST(is_loopback, loopback)
-TEST(is_link_local_multicast, link_local_multicast)
-TEST(is_link_local_unicast, link_local_unicast)
-TEST(is_global_unicast, global_unicast)
+CEL_RETURNS(is_unspecified, cel_bool(all_zero(args->ip)))
+CEL_RETURNS(is_loopback, cel_bool(loopback(args->ip)))
+CEL_RETURNS(is_link_local_multicast, cel_bool(link_local_multicast(args->ip)))
+CEL_RETURNS(is_link_local_unicast, cel_bool(link_local_unicast(args->ip)))
+CEL_RETURNS(is_global_unicast, cel_bool(global_unicast(args->ip)))
 
-static struct cel_value contains_ip(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(contains_ip)
 {
     struct cel_value ip = args[1].kind == CEL_STRING ? to_ip(run, &args[1], len) : args[1];
     return cel_is_error(&ip) ? cel_no_overload() : cel_bool(same_bits(args[0].ip, ip.ip, args[0].ip->bits));
 }
 
-static struct cel_value contains_cidr(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(contains_cidr)
 {
     struct cel_value other = args[1].kind == CEL_STRING ? to_cidr(run, &args[1], len) : args[1];
     if (cel_is_error(&other))
@@ -300,53 +273,40 @@ static struct cel_value contains_cidr(struct cel_run *run, const struct cel_valu
     return cel_bool(args[0].ip->bits <= other.ip->bits && same_bits(args[0].ip, other.ip, args[0].ip->bits));
 }
 
-static struct cel_value ip_of(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(ip_of)
 {
-    (void)len;
     struct cel_ip ip = *args->ip;
     ip.bits = 0;
     return make(run, CEL_IP, &ip);
 }
 
-static struct cel_value masked(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(masked)
 {
-    (void)len;
     struct cel_ip ip = *args->ip;
     mask(&ip);
     return make(run, CEL_CIDR, &ip);
 }
 
-static struct cel_value prefix_length(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int(args->ip->bits);
-}
-
-#define GLOBAL(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
-#define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
+CEL_RETURNS(prefix_length, cel_int(args->ip->bits))
 
 const struct cel_overload cel_lib_net[] = {
-    GLOBAL("ip", "string_to_ip", "string -> ip", to_ip, COST_LENGTH),
-    MEMBER("ip", "cidr_ip", "cidr -> ip", ip_of, COST_ONE),
-    GLOBAL("ip.isCanonical", "ip_is_canonical", "string -> bool", is_canonical, COST_LENGTH_TWICE),
-    GLOBAL("isIP", "is_ip", "string -> bool", is_ip, COST_LENGTH),
-    GLOBAL("cidr", "string_to_cidr", "string -> cidr", to_cidr, COST_LENGTH),
-    GLOBAL("isCIDR", "is_cidr", "string -> bool", is_cidr, COST_LENGTH),
-    MEMBER("family", "ip_family", "ip -> int", family, COST_ONE),
-    MEMBER("isUnspecified", "ip_is_unspecified", "ip -> bool", is_unspecified, COST_ONE),
-    MEMBER("isLoopback", "ip_is_loopback", "ip -> bool", is_loopback, COST_ONE),
-    MEMBER("isLinkLocalMulticast", "ip_is_link_local_multicast", "ip -> bool", is_link_local_multicast,
-           COST_ONE),
-    MEMBER("isLinkLocalUnicast", "ip_is_link_local_unicast", "ip -> bool", is_link_local_unicast, COST_ONE),
-    MEMBER("isGlobalUnicast", "ip_is_global_unicast", "ip -> bool", is_global_unicast, COST_ONE),
-    MEMBER("containsIP", "cidr_contains_ip_string", "cidr, string -> bool", contains_ip, COST_CONTAINS_IP),
-    MEMBER("containsIP", "cidr_contains_ip_ip", "cidr, ip -> bool", contains_ip, COST_CONTAINS_IP),
-    MEMBER("containsCIDR", "cidr_contains_cidr_string", "cidr, string -> bool", contains_cidr,
-           COST_CONTAINS_CIDR),
-    MEMBER("containsCIDR", "cidr_contains_cidr", "cidr, cidr -> bool", contains_cidr, COST_CONTAINS_CIDR),
-    MEMBER("masked", "cidr_masked", "cidr -> cidr", masked, COST_ONE),
-    MEMBER("prefixLength", "cidr_prefix_length", "cidr -> int", prefix_length, COST_ONE),
+    { "ip", "string -> ip", to_ip, 0, COST_LENGTH },
+    { "ip", "cidr -> ip", ip_of, CEL_MEMBER },
+    { "ip.isCanonical", "string -> bool", is_canonical, 0, COST_LENGTH_TWICE },
+    { "isIP", "string -> bool", is_ip, 0, COST_LENGTH },
+    { "cidr", "string -> cidr", to_cidr, 0, COST_LENGTH },
+    { "isCIDR", "string -> bool", is_cidr, 0, COST_LENGTH },
+    { "family", "ip -> int", family, CEL_MEMBER },
+    { "isUnspecified", "ip -> bool", is_unspecified, CEL_MEMBER },
+    { "isLoopback", "ip -> bool", is_loopback, CEL_MEMBER },
+    { "isLinkLocalMulticast", "ip -> bool", is_link_local_multicast, CEL_MEMBER },
+    { "isLinkLocalUnicast", "ip -> bool", is_link_local_unicast, CEL_MEMBER },
+    { "isGlobalUnicast", "ip -> bool", is_global_unicast, CEL_MEMBER },
+    { "containsIP", "cidr, string -> bool; cidr, ip -> bool", contains_ip, CEL_MEMBER, COST_CONTAINS_IP },
+    { "containsCIDR", "cidr, string -> bool; cidr, cidr -> bool", contains_cidr, CEL_MEMBER,
+      COST_CONTAINS_CIDR },
+    { "masked", "cidr -> cidr", masked, CEL_MEMBER },
+    { "prefixLength", "cidr -> int", prefix_length, CEL_MEMBER },
     { 0 },
 };
 

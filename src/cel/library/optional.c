@@ -1,24 +1,6 @@
 /* optional.c: values that may not be there. */
 #include "cel/value.h"
 
-static struct cel_value none(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)args;
-    (void)len;
-    return (struct cel_value){ .kind = CEL_OPTIONAL };
-}
-
-static struct cel_value of(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    struct cel_value *held = cel_take(run, sizeof(*held));
-    if (!held)
-        return cel_stop(run);
-    *held = *args;
-    return (struct cel_value){ .kind = CEL_OPTIONAL, .optional = held };
-}
-
 static bool is_zero(const struct cel_value *value)
 {
     /* Seconds from 1970 to the first of January of the year 1, which is Go's zero. */
@@ -49,48 +31,26 @@ static bool is_zero(const struct cel_value *value)
     }
 }
 
-static struct cel_value of_non_zero(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_RETURNS(none, cel_optional(run, NULL))
+CEL_RETURNS(of, cel_optional(run, args))
+CEL_RETURNS(of_non_zero, cel_optional(run, is_zero(args) ? NULL : args))
+CEL_RETURNS(value_of, args->optional ? *args->optional : cel_fail_static("optional.none() dereference"))
+CEL_RETURNS(has_value, cel_bool(args->optional != NULL))
+
+/* Item `i` of a list, or none of an empty one. */
+static struct cel_value item_of(struct cel_run *run, const struct cel_list *list, size_t i)
 {
-    return is_zero(args) ? none(run, args, len) : of(run, args, len);
+    if (list->len == 0)
+        return cel_optional(run, NULL);
+    struct cel_value item = cel_list_item(run, list, i);
+    return cel_optional(run, &item);
 }
 
-static struct cel_value value_of(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return args->optional ? *args->optional : cel_fail_static("optional.none() dereference");
-}
+CEL_RETURNS(first, item_of(run, args->list, 0))
+CEL_RETURNS(last, item_of(run, args->list, args->list->len - 1))
 
-static struct cel_value has_value(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(unwrap)
 {
-    (void)run;
-    (void)len;
-    return cel_bool(args->optional != NULL);
-}
-
-static struct cel_value at(struct cel_run *run, const struct cel_value *args, size_t i)
-{
-    if (args->list->len == 0)
-        return none(run, args, 1);
-    struct cel_value item = cel_list_item(run, args->list, i);
-    return of(run, &item, 1);
-}
-
-static struct cel_value first(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return at(run, args, 0);
-}
-
-static struct cel_value last(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return at(run, args, args->list->len - 1);
-}
-
-static struct cel_value unwrap(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
     const struct cel_list *list = args->list;
     struct cel_value *items = cel_take(run, arena_bytes(list->len, sizeof(*items)));
     if (!items)
@@ -108,20 +68,17 @@ static struct cel_value unwrap(struct cel_run *run, const struct cel_value *args
     return cel_list_make(run, items, count);
 }
 
-#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
-#define GLOBAL(name, id, signature, call) { name, id, signature, call, false, false, COST_ONE }
-
 const struct cel_overload cel_lib_optional[] = {
-    GLOBAL("optional.none", "optional_none", "-> opt(V)", none),
-    GLOBAL("optional.of", "optional_of", "V -> opt(V)", of),
-    GLOBAL("optional.ofNonZeroValue", "optional_ofNonZeroValue", "V -> opt(V)", of_non_zero),
-    GLOBAL("optional.unwrap", "optional_unwrap", "list(opt(V)) -> list(V)", unwrap),
-    MEMBER("unwrapOpt", "optional_unwrapOpt", "list(opt(V)) -> list(V)", unwrap),
-    MEMBER("hasValue", "optional_hasValue", "opt(V) -> bool", has_value),
-    MEMBER("value", "optional_value", "opt(V) -> V", value_of),
-    MEMBER("or", "optional_or_optional", "opt(V), opt(V) -> opt(V)", NULL),
-    MEMBER("orValue", "optional_orValue_value", "opt(V), V -> V", NULL),
-    MEMBER("first", "list_first", "list(V) -> opt(V)", first),
-    MEMBER("last", "list_last", "list(V) -> opt(V)", last),
+    { "optional.none", "-> opt(V)", none },
+    { "optional.of", "V -> opt(V)", of },
+    { "optional.ofNonZeroValue", "V -> opt(V)", of_non_zero },
+    { "optional.unwrap", "list(opt(V)) -> list(V)", unwrap },
+    { "unwrapOpt", "list(opt(V)) -> list(V)", unwrap, CEL_MEMBER },
+    { "hasValue", "opt(V) -> bool", has_value, CEL_MEMBER },
+    { "value", "opt(V) -> V", value_of, CEL_MEMBER },
+    { "or", "opt(V), opt(V) -> opt(V)", NULL, CEL_MEMBER },
+    { "orValue", "opt(V), V -> V", NULL, CEL_MEMBER },
+    { "first", "list(V) -> opt(V)", first, CEL_MEMBER },
+    { "last", "list(V) -> opt(V)", last, CEL_MEMBER },
     { 0 },
 };

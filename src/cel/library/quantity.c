@@ -128,10 +128,8 @@ static struct cel_value counted(struct str text, struct quantity parsed)
     return make(nanos, -NANO_DIGITS, CEL_QUANTITY_DECIMAL);
 }
 
-static struct cel_value parse(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(parse)
 {
-    (void)run;
-    (void)len;
     struct quantity value;
     if (quantity_parse(args->text, &value) < 0)
         return cel_fail_static("quantities must match the regular expression "
@@ -139,72 +137,40 @@ static struct cel_value parse(struct cel_run *run, const struct cel_value *args,
     return counted(args->text, value);
 }
 
-static struct cel_value is_quantity(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_quantity)
 {
-    (void)run;
-    (void)len;
     struct quantity ignored;
     return cel_bool(quantity_parse(args->text, &ignored) == 0);
 }
 
-static struct cel_value compare_to(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int(cel_quantity_order(&args[0], &args[1]));
-}
-
-static struct cel_value is_greater(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_bool(cel_quantity_order(&args[0], &args[1]) > 0);
-}
-
-static struct cel_value is_less(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_bool(cel_quantity_order(&args[0], &args[1]) < 0);
-}
-
-static struct cel_value sign(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    wide nanos = amount_of(args);
-    return cel_int((nanos > 0) - (nanos < 0));
-}
+CEL_RETURNS(compare_to, cel_int(cel_quantity_order(&args[0], &args[1])))
+CEL_RETURNS(is_greater, cel_bool(cel_quantity_order(&args[0], &args[1]) > 0))
+CEL_RETURNS(is_less, cel_bool(cel_quantity_order(&args[0], &args[1]) < 0))
+CEL_RETURNS(sign, cel_int((amount_of(args) > 0) - (amount_of(args) < 0)))
 
 static bool as_int64(const struct cel_value *value, int64_t *ret)
 {
     return !(value->flags & CEL_QUANTITY_DECIMAL) && value->scale >= 0 && count_of(amount_of(value), 0, ret);
 }
 
-static struct cel_value is_integer(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_integer)
 {
-    (void)run;
-    (void)len;
     int64_t ignored;
     return cel_bool(as_int64(args, &ignored));
 }
 
-static struct cel_value as_integer(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(as_integer)
 {
-    (void)run;
-    (void)len;
     int64_t value;
     return as_int64(args, &value) ? cel_int(value) : cel_fail_static("cannot convert value to integer");
 }
 
 /* The count as a double, times the power of ten as a double: as imprecise as the reference. */
-static struct cel_value as_float(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(as_float)
 {
     static const double powers[] = { 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0,
                                      1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10,
                                      1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18 };
-    (void)run;
-    (void)len;
     wide unit = power_of_ten(args->scale + NANO_DIGITS), nanos = amount_of(args);
     bool exact = nanos / unit * unit == nanos;
     int scale = exact ? args->scale : -NANO_DIGITS;
@@ -230,18 +196,14 @@ static struct cel_value other_of(const struct cel_value *value)
     return value->kind == CEL_QUANTITY ? *value : make((wide)value->integer * 1000000000, 0, 0);
 }
 
-static struct cel_value plus(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(plus)
 {
-    (void)run;
-    (void)len;
     struct cel_value other = other_of(&args[1]);
     return add(&args[0], &other, amount_of(&other));
 }
 
-static struct cel_value minus(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(minus)
 {
-    (void)run;
-    (void)len;
     struct cel_value other = other_of(&args[1]);
     /* The smallest int is its own negative there, as long as 64 bits are enough. */
     if (args[1].kind == CEL_INT && args[1].integer == INT64_MIN) {
@@ -252,22 +214,17 @@ static struct cel_value minus(struct cel_run *run, const struct cel_value *args,
     return add(&args[0], &other, -amount_of(&other));
 }
 
-#define GLOBAL(name, id, signature, call, cost) { name, id, signature, call, false, false, cost }
-#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
-
 const struct cel_overload cel_lib_quantity[] = {
-    GLOBAL("quantity", "string_to_quantity", "string -> quantity", parse, COST_LENGTH),
-    GLOBAL("isQuantity", "is_quantity_string", "string -> bool", is_quantity, COST_LENGTH),
-    GLOBAL("sign", "quantity_sign", "quantity -> int", sign, COST_ONE),
-    MEMBER("isGreaterThan", "quantity_is_greater_than", "quantity, quantity -> bool", is_greater),
-    MEMBER("isLessThan", "quantity_is_less_than", "quantity, quantity -> bool", is_less),
-    MEMBER("compareTo", "quantity_compare_to", "quantity, quantity -> int", compare_to),
-    MEMBER("asApproximateFloat", "quantity_get_float", "quantity -> double", as_float),
-    MEMBER("asInteger", "quantity_get_int", "quantity -> int", as_integer),
-    MEMBER("isInteger", "quantity_is_integer", "quantity -> bool", is_integer),
-    MEMBER("add", "quantity_add", "quantity, quantity -> quantity", plus),
-    MEMBER("add", "quantity_add_int", "quantity, int -> quantity", plus),
-    MEMBER("sub", "quantity_sub", "quantity, quantity -> quantity", minus),
-    MEMBER("sub", "quantity_sub_int", "quantity, int -> quantity", minus),
+    { "quantity", "string -> quantity", parse, 0, COST_LENGTH },
+    { "isQuantity", "string -> bool", is_quantity, 0, COST_LENGTH },
+    { "sign", "quantity -> int", sign },
+    { "isGreaterThan", "quantity, quantity -> bool", is_greater, CEL_MEMBER },
+    { "isLessThan", "quantity, quantity -> bool", is_less, CEL_MEMBER },
+    { "compareTo", "quantity, quantity -> int", compare_to, CEL_MEMBER },
+    { "asApproximateFloat", "quantity -> double", as_float, CEL_MEMBER },
+    { "asInteger", "quantity -> int", as_integer, CEL_MEMBER },
+    { "isInteger", "quantity -> bool", is_integer, CEL_MEMBER },
+    { "add", "quantity, quantity -> quantity; quantity, int -> quantity", plus, CEL_MEMBER },
+    { "sub", "quantity, quantity -> quantity; quantity, int -> quantity", minus, CEL_MEMBER },
     { 0 },
 };

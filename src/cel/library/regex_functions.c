@@ -24,9 +24,8 @@ static const struct regex *pattern_of(struct cel_run *run, const struct cel_valu
     return NULL;
 }
 
-static struct cel_value matches(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(matches)
 {
-    (void)len;
     struct cel_value failure;
     const struct regex *regex = pattern_of(run, args, "", &failure);
     if (!regex)
@@ -35,9 +34,8 @@ static struct cel_value matches(struct cel_run *run, const struct cel_value *arg
     return run->stopped ? cel_stop(run) : cel_bool(found);
 }
 
-static struct cel_value find(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(find)
 {
-    (void)len;
     struct cel_value failure;
     const struct regex *regex = pattern_of(run, args, "Illegal regex: ", &failure);
     size_t from = 0, to = 0;
@@ -50,7 +48,7 @@ static struct cel_value find(struct cel_run *run, const struct cel_value *args, 
 }
 
 /* Matches one behind the other; an empty one does not count right behind another. */
-static struct cel_value find_all(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(find_all)
 {
     struct cel_value failure, list = cel_list_grower(run);
     const struct regex *regex = pattern_of(run, args, "Illegal regex: ", &failure);
@@ -78,12 +76,10 @@ static struct cel_value find_all(struct cel_run *run, const struct cel_value *ar
 }
 
 const struct cel_overload cel_lib_regex[] = {
-    { "matches", "matches", "string, string -> bool", matches, false, false, COST_ONE },
-    { "matches", "matches_string", "string, string -> bool", matches, true, false, COST_MATCHES },
-    { "find", "string_find_string", "string, string -> string", find, true, false, COST_FIND },
-    { "findAll", "string_find_all_string", "string, string -> list(string)", find_all, true, false,
-      COST_FIND },
-    { "findAll", "string_find_all_string_int", "string, string, int -> list(string)", find_all, true, false,
-      COST_FIND },
+    { "matches", "string, string -> bool", matches },
+    { "matches", "string, string -> bool", matches, CEL_MEMBER, COST_MATCHES },
+    { "find", "string, string -> string", find, CEL_MEMBER, COST_FIND },
+    { "findAll", "string, string -> list(string)", find_all, CEL_MEMBER, COST_FIND },
+    { "findAll", "string, string, int -> list(string)", find_all, CEL_MEMBER, COST_FIND },
     { 0 },
 };

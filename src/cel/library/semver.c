@@ -189,7 +189,7 @@ static int normalize(struct str text, struct arena *arena, struct str *ret, stru
     return 0;
 }
 
-static struct cel_value to_semver(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_semver)
 {
     struct error err = { "" };
     struct str text = args[0].text;
@@ -201,67 +201,27 @@ static struct cel_value to_semver(struct cel_run *run, const struct cel_value *a
     return r ? cel_fail(run, "%s", err.text) : value;
 }
 
-static struct cel_value is_semver(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_semver)
 {
     struct cel_value value = to_semver(run, args, len);
     return run->stopped ? cel_stop(run) : cel_bool(!cel_is_error(&value));
 }
 
-static struct cel_value compare_to(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int(cel_semver_order(args[0].semver, args[1].semver));
-}
-
-static struct cel_value is_greater(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_bool(cel_semver_order(args[0].semver, args[1].semver) > 0);
-}
-
-static struct cel_value is_less(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_bool(cel_semver_order(args[0].semver, args[1].semver) < 0);
-}
-
-static struct cel_value major(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int((int64_t)args->semver->major);
-}
-
-static struct cel_value minor(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int((int64_t)args->semver->minor);
-}
-
-static struct cel_value patch(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return cel_int((int64_t)args->semver->patch);
-}
-
-#define GLOBAL(name, id, signature, call) { name, id, signature, call, false, false, COST_LENGTH }
-#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
+CEL_RETURNS(compare_to, cel_int(cel_semver_order(args[0].semver, args[1].semver)))
+CEL_RETURNS(is_greater, cel_bool(cel_semver_order(args[0].semver, args[1].semver) > 0))
+CEL_RETURNS(is_less, cel_bool(cel_semver_order(args[0].semver, args[1].semver) < 0))
+CEL_RETURNS(major, cel_int((int64_t)args->semver->major))
+CEL_RETURNS(minor, cel_int((int64_t)args->semver->minor))
+CEL_RETURNS(patch, cel_int((int64_t)args->semver->patch))
 
 const struct cel_overload cel_lib_semver[] = {
-    GLOBAL("semver", "string_to_semver", "string -> semver", to_semver),
-    GLOBAL("semver", "string_bool_to_semver", "string, bool -> semver", to_semver),
-    GLOBAL("isSemver", "is_semver_string", "string -> bool", is_semver),
-    GLOBAL("isSemver", "is_semver_string_bool", "string, bool -> bool", is_semver),
-    MEMBER("isGreaterThan", "semver_is_greater_than", "semver, semver -> bool", is_greater),
-    MEMBER("isLessThan", "semver_is_less_than", "semver, semver -> bool", is_less),
-    MEMBER("compareTo", "semver_compare_to", "semver, semver -> int", compare_to),
-    MEMBER("major", "semver_major", "semver -> int", major),
-    MEMBER("minor", "semver_minor", "semver -> int", minor),
-    MEMBER("patch", "semver_patch", "semver -> int", patch),
+    { "semver", "string -> semver; string, bool -> semver", to_semver, 0, COST_LENGTH },
+    { "isSemver", "string -> bool; string, bool -> bool", is_semver, 0, COST_LENGTH },
+    { "isGreaterThan", "semver, semver -> bool", is_greater, CEL_MEMBER },
+    { "isLessThan", "semver, semver -> bool", is_less, CEL_MEMBER },
+    { "compareTo", "semver, semver -> int", compare_to, CEL_MEMBER },
+    { "major", "semver -> int", major, CEL_MEMBER },
+    { "minor", "semver -> int", minor, CEL_MEMBER },
+    { "patch", "semver -> int", patch, CEL_MEMBER },
     { 0 },
 };

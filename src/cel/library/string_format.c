@@ -314,9 +314,8 @@ static const char *put(struct cel_run *run, struct strbuf *out, const struct cel
     }
 }
 
-struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *args, size_t len)
+struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *args, _unused_ size_t len)
 {
-    (void)len;
     struct str format = args[0].text;
     const struct cel_list *list = args[1].list;
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
@@ -339,12 +338,7 @@ struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *
             return cel_fail(run, "error during formatting: %s, was given %s", problem,
                             cel_kind_name(value.kind));
     }
-    char *text = cel_take(run, out.len);
-    if (!text)
-        return cel_stop(run);
-    if (out.len)
-        memcpy(text, out.text, out.len);
-    return cel_string((struct str){ text, (uint32_t)out.len });
+    return cel_text(run, &out);
 }
 
 /* The kinds of type that a clause takes. */

@@ -10,26 +10,14 @@ static bool both_text(const struct cel_value *args)
     return args[0].kind == CEL_STRING && args[1].kind == CEL_STRING;
 }
 
-static struct cel_value contains(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return both_text(args) ? cel_bool(utf8_find(args[0].text, args[1].text, 0) >= 0) : cel_no_overload();
-}
+CEL_RETURNS(contains,
+            both_text(args) ? cel_bool(utf8_find(args[0].text, args[1].text, 0) >= 0) : cel_no_overload())
 
-static struct cel_value starts_with(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return both_text(args) ? cel_bool(str_starts_with(args[0].text, args[1].text)) : cel_no_overload();
-}
+CEL_RETURNS(starts_with,
+            both_text(args) ? cel_bool(str_starts_with(args[0].text, args[1].text)) : cel_no_overload())
 
-static struct cel_value ends_with(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return both_text(args) ? cel_bool(str_ends_with(args[0].text, args[1].text)) : cel_no_overload();
-}
+CEL_RETURNS(ends_with,
+            both_text(args) ? cel_bool(str_ends_with(args[0].text, args[1].text)) : cel_no_overload())
 
 static struct cel_value out_of_range(struct cel_run *run, int64_t index)
 {
@@ -41,9 +29,8 @@ static struct cel_value slice(struct str text, size_t from, size_t to)
     return cel_string(str_slice(text, utf8_offset(text, from), utf8_offset(text, to)));
 }
 
-static struct cel_value char_at(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(char_at)
 {
-    (void)len;
     int64_t index = args[1].integer;
     if (index < 0 || (uint64_t)index > utf8_runes(args[0].text))
         return out_of_range(run, index);
@@ -51,7 +38,7 @@ static struct cel_value char_at(struct cel_run *run, const struct cel_value *arg
 }
 
 /* From the `offset`-th character on. */
-static struct cel_value index_of(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(index_of)
 {
     int64_t offset = len > 2 ? args[2].integer : 0;
     struct str text = args[0].text, part = args[1].text;
@@ -65,7 +52,7 @@ static struct cel_value index_of(struct cel_run *run, const struct cel_value *ar
 }
 
 /* From the `offset`-th character backwards. */
-static struct cel_value last_index_of(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(last_index_of)
 {
     struct str text = args[0].text, part = args[1].text;
     int64_t runes = (int64_t)utf8_runes(text), offset = len > 2 ? args[2].integer : runes - 1;
@@ -97,17 +84,9 @@ static struct cel_value change_case(struct cel_run *run, struct str text, char f
     return cel_string((struct str){ out, text.len });
 }
 
-static struct cel_value lower_ascii(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return change_case(run, args->text, 'A', 'a');
-}
+CEL_RETURNS(lower_ascii, change_case(run, args->text, 'A', 'a'))
 
-static struct cel_value upper_ascii(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)len;
-    return change_case(run, args->text, 'a', 'A');
-}
+CEL_RETURNS(upper_ascii, change_case(run, args->text, 'a', 'A'))
 
 /* Where `part` is next, from `at` on; the empty one is before every character and at the end. */
 static ptrdiff_t next_of(struct str text, struct str part, size_t at, bool first)
@@ -121,45 +100,23 @@ static ptrdiff_t next_of(struct str text, struct str part, size_t at, bool first
     return (ptrdiff_t)(at + bytes);
 }
 
-static size_t replaced_len(struct str text, struct str part, struct str by, int64_t limit, size_t *ret_count)
-{
-    size_t count = 0;
-    ptrdiff_t at = limit == 0 ? -1 : next_of(text, part, 0, true);
-    while (at >= 0) {
-        count++;
-        if (limit > 0 && count == (uint64_t)limit)
-            break;
-        at = next_of(text, part, (size_t)at + part.len, false);
-    }
-    *ret_count = count;
-    size_t added;
-    return __builtin_mul_overflow(count, by.len, &added) ? SIZE_MAX / 2 : text.len - count * part.len + added;
-}
-
-static struct cel_value replace(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(replace)
 {
     struct str text = args[0].text, part = args[1].text, by = args[2].text;
-    size_t count, total = replaced_len(text, part, by, len > 3 ? args[3].integer : -1, &count);
-    char *out = total <= UINT32_MAX ? cel_take(run, total) : NULL;
-    if (!out)
-        return cel_stop(run);
-    size_t done = 0, filled = 0;
-    ptrdiff_t at = -1;
-    for (size_t i = 0; i < count; i++) {
-        at = next_of(text, part, i == 0 ? 0 : (size_t)at + part.len, i == 0);
-        memcpy(out + filled, text.ptr + done, (size_t)at - done);
-        filled += (size_t)at - done;
-        if (by.len)
-            memcpy(out + filled, by.ptr, by.len);
-        filled += by.len;
+    int64_t limit = len > 3 ? args[3].integer : -1;
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    size_t done = 0;
+    ptrdiff_t at = next_of(text, part, 0, true);
+    for (; limit != 0 && at >= 0; limit--) {
+        if (!cel_text_add(run, &out, str_slice(text, done, (size_t)at)) || !cel_text_add(run, &out, by))
+            return cel_stop(run);
         done = (size_t)at + part.len;
+        at = next_of(text, part, done, false);
     }
-    if (text.len > done)
-        memcpy(out + filled, text.ptr + done, text.len - done);
-    return cel_string((struct str){ out, (uint32_t)total });
+    return cel_text_add(run, &out, str_slice(text, done, text.len)) ? cel_text(run, &out) : cel_stop(run);
 }
 
-static struct cel_value split(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(split)
 {
     struct str text = args[0].text, separator = args[1].text;
     int64_t limit = len > 2 ? args[2].integer : -1;
@@ -183,7 +140,7 @@ static struct cel_value split(struct cel_run *run, const struct cel_value *args,
     return items ? cel_list_make(run, items, count) : cel_stop(run);
 }
 
-static struct cel_value substring(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(substring)
 {
     int64_t runes = (int64_t)utf8_runes(args[0].text), from = args[1].integer;
     int64_t to = len > 2 ? args[2].integer : runes;
@@ -204,10 +161,8 @@ static bool is_space(uint32_t rune)
            rune == 0x205F || rune == 0x3000;
 }
 
-static struct cel_value trim(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(trim)
 {
-    (void)run;
-    (void)len;
     struct str text = args->text;
     size_t from = 0, to = 0, bytes;
     bool begun = false;
@@ -221,40 +176,26 @@ static struct cel_value trim(struct cel_run *run, const struct cel_value *args, 
     return cel_string(str_slice(text, from, to));
 }
 
-static struct cel_value join(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(join)
 {
     const struct cel_list *list = args[0].list;
-    struct str separator = len > 1 ? args[1].text : (struct str){ NULL, 0 };
-    size_t total = 0;
+    struct str separator = len > 1 ? args[1].text : STR("");
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
     for (size_t i = 0; i < list->len; i++) {
         struct cel_value item = cel_list_item(run, list, i);
         if (item.kind != CEL_STRING) {
             struct str text = cel_value_text(run, &item);
             return cel_fail(run, "join: invalid input: " STR_FMT, STR_ARG(text));
         }
-        total += item.text.len + (i ? separator.len : 0);
-        if (total > UINT32_MAX || !cel_work(run, 1))
+        if (!cel_work(run, 1) || (i && !cel_text_add(run, &out, separator)) ||
+            !cel_text_add(run, &out, item.text))
             return cel_stop(run);
     }
-    char *out = cel_take(run, total);
-    if (!out)
-        return cel_stop(run);
-    size_t filled = 0;
-    for (size_t i = 0; i < list->len; i++) {
-        struct cel_value item = cel_list_item(run, list, i);
-        if (i && separator.len)
-            memcpy(out + filled, separator.ptr, separator.len);
-        filled += i ? separator.len : 0;
-        if (item.text.len)
-            memcpy(out + filled, item.text.ptr, item.text.len);
-        filled += item.text.len;
-    }
-    return cel_string((struct str){ out, (uint32_t)total });
+    return cel_text(run, &out);
 }
 
-static struct cel_value quote(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(quote)
 {
-    (void)len;
     static const char special[] = "\a\b\f\n\r\t\v\\\"", names[] = "abfnrtv\\\"";
     struct str text = args->text;
     char *out = cel_take(run, 3 * (size_t)text.len + 2);
@@ -276,38 +217,28 @@ static struct cel_value quote(struct cel_run *run, const struct cel_value *args,
     return cel_string((struct str){ out, (uint32_t)filled });
 }
 
-#define MEMBER(name, id, signature, call, cost) { name, id, signature, call, true, false, cost }
-
 const struct cel_overload cel_lib_text[] = {
-    { "contains", "contains_string", "string, string -> bool", contains, true, true, COST_CONTAINS },
-    { "startsWith", "starts_with_string", "string, string -> bool", starts_with, true, true, COST_TEXT },
-    { "endsWith", "ends_with_string", "string, string -> bool", ends_with, true, true, COST_TEXT },
+    { "contains", "string, string -> bool", contains, CEL_MEMBER | CEL_UNGUARDED, COST_CONTAINS },
+    { "startsWith", "string, string -> bool", starts_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT },
+    { "endsWith", "string, string -> bool", ends_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT },
     { 0 },
 };
 
 const struct cel_overload cel_lib_strings[] = {
-    MEMBER("charAt", "string_char_at_int", "string, int -> string", char_at, COST_ONE),
-    MEMBER("indexOf", "string_index_of_string", "string, string -> int", index_of, COST_TRAVERSAL),
-    MEMBER("indexOf", "string_index_of_string_int", "string, string, int -> int", index_of, COST_TRAVERSAL),
-    MEMBER("lastIndexOf", "string_last_index_of_string", "string, string -> int", last_index_of,
-           COST_TRAVERSAL),
-    MEMBER("lastIndexOf", "string_last_index_of_string_int", "string, string, int -> int", last_index_of,
-           COST_TRAVERSAL),
-    MEMBER("lowerAscii", "string_lower_ascii", "string -> string", lower_ascii, COST_LENGTH),
-    MEMBER("upperAscii", "string_upper_ascii", "string -> string", upper_ascii, COST_LENGTH),
-    MEMBER("replace", "string_replace_string_string", "string, string, string -> string", replace,
-           COST_LENGTH_TWICE),
-    MEMBER("replace", "string_replace_string_string_int", "string, string, string, int -> string", replace,
-           COST_LENGTH_TWICE),
-    MEMBER("split", "string_split_string", "string, string -> list(string)", split, COST_LENGTH_TWICE),
-    MEMBER("split", "string_split_string_int", "string, string, int -> list(string)", split,
-           COST_LENGTH_TWICE),
-    MEMBER("substring", "string_substring_int", "string, int -> string", substring, COST_LENGTH),
-    MEMBER("substring", "string_substring_int_int", "string, int, int -> string", substring, COST_LENGTH),
-    MEMBER("trim", "string_trim", "string -> string", trim, COST_LENGTH),
-    MEMBER("join", "list_join", "list(string) -> string", join, COST_RESULT_TWICE),
-    MEMBER("join", "list_join_string", "list(string), string -> string", join, COST_RESULT_TWICE),
-    MEMBER("format", "string_format", "string, list(dyn) -> string", cel_string_format, COST_TEXT),
-    { "strings.quote", "strings_quote", "string -> string", quote, false, false, COST_TEXT },
+    { "charAt", "string, int -> string", char_at, CEL_MEMBER },
+    { "indexOf", "string, string -> int; string, string, int -> int", index_of, CEL_MEMBER, COST_TRAVERSAL },
+    { "lastIndexOf", "string, string -> int; string, string, int -> int", last_index_of, CEL_MEMBER,
+      COST_TRAVERSAL },
+    { "lowerAscii", "string -> string", lower_ascii, CEL_MEMBER, COST_LENGTH },
+    { "upperAscii", "string -> string", upper_ascii, CEL_MEMBER, COST_LENGTH },
+    { "replace", "string, string, string -> string; string, string, string, int -> string", replace,
+      CEL_MEMBER, COST_LENGTH_TWICE },
+    { "split", "string, string -> list(string); string, string, int -> list(string)", split, CEL_MEMBER,
+      COST_LENGTH_TWICE },
+    { "substring", "string, int -> string; string, int, int -> string", substring, CEL_MEMBER, COST_LENGTH },
+    { "trim", "string -> string", trim, CEL_MEMBER, COST_LENGTH },
+    { "join", "list(string) -> string; list(string), string -> string", join, CEL_MEMBER, COST_RESULT_TWICE },
+    { "format", "string, list(dyn) -> string", cel_string_format, CEL_MEMBER, COST_TEXT },
+    { "strings.quote", "string -> string", quote, 0, COST_TEXT },
     { 0 },
 };

@@ -242,23 +242,16 @@ struct str cel_duration_text(int64_t ns, struct arena *arena)
     return arena_printf(arena, STR_FMT "s", STR_ARG(number));
 }
 
-static struct cel_value to_duration(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_duration)
 {
-    (void)run;
-    (void)len;
     if (args->kind == CEL_INT) /* declared, and then never done */
         return cel_fail_static("type conversion error from 'int' to 'google.protobuf.Duration'");
     return args->kind == CEL_DURATION ? *args : cel_duration_parse(args->text);
 }
 
-static struct cel_value to_timestamp(struct cel_run *run, const struct cel_value *args, size_t len)
-{
-    (void)run;
-    (void)len;
-    return args->kind == CEL_TIMESTAMP ? *args
-           : args->kind == CEL_INT     ? timestamp(args->integer, 0, 0)
-                                       : cel_timestamp_parse(args->text);
-}
+CEL_RETURNS(to_timestamp, args->kind == CEL_TIMESTAMP ? *args
+                          : args->kind == CEL_INT     ? timestamp(args->integer, 0, 0)
+                                                      : cel_timestamp_parse(args->text))
 
 /* The offset of a zone: "+02:30", or a name. */
 static bool zone_offset(struct str zone, int64_t *ret)
@@ -285,8 +278,9 @@ static bool local_time(const struct cel_value *args, size_t len, struct civil *r
     return true;
 }
 
+/* A part of a timestamp's local time. */
 #define GETTER(name, expression) \
-    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
+    CEL_FUNCTION(name) \
     { \
         struct civil c; \
         if (!local_time(args, len, &c)) \
@@ -304,46 +298,29 @@ GETTER(get_minutes, c.minute)
 GETTER(get_seconds, c.second)
 GETTER(get_milliseconds, args->timestamp.nanos / 1000000)
 
-#define IN_UNITS(name, unit_ns) \
-    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
-    { \
-        (void)run; \
-        (void)len; \
-        return cel_int(args->duration_ns / (unit_ns)); \
-    }
-IN_UNITS(in_hours, 3600 * NANO)
-IN_UNITS(in_minutes, 60 * NANO)
-IN_UNITS(in_seconds, NANO)
-IN_UNITS(in_milliseconds, NANO / 1000)
+CEL_RETURNS(in_hours, cel_int(args->duration_ns / (3600 * NANO)))
+CEL_RETURNS(in_minutes, cel_int(args->duration_ns / (60 * NANO)))
+CEL_RETURNS(in_seconds, cel_int(args->duration_ns / NANO))
+CEL_RETURNS(in_milliseconds, cel_int(args->duration_ns / (NANO / 1000)))
 
-#define CONVERT(name, id, signature, call) { name, id, signature, call, false, false, COST_ONE }
-#define TIME(name, id, call) \
-    { name, "timestamp_to_" id, "timestamp -> int", call, true, false, COST_ONE }, \
-    { \
-        name, "timestamp_to_" id "_with_tz", "timestamp, string -> int", call, true, false, COST_ONE \
-    }
-#define SPAN(name, id, call) { name, "duration_to_" id, "duration -> int", call, true, false, COST_ONE }
+#define PART "timestamp -> int; timestamp, string -> int"
 
 const struct cel_overload cel_lib_time[] = {
-    CONVERT("duration", "duration_to_duration", "duration -> duration", to_duration),
-    CONVERT("duration", "int64_to_duration", "int -> duration", to_duration),
-    CONVERT("duration", "string_to_duration", "string -> duration", to_duration),
-    CONVERT("timestamp", "timestamp_to_timestamp", "timestamp -> timestamp", to_timestamp),
-    CONVERT("timestamp", "int64_to_timestamp", "int -> timestamp", to_timestamp),
-    CONVERT("timestamp", "string_to_timestamp", "string -> timestamp", to_timestamp),
-    TIME("getFullYear", "year", get_year),
-    TIME("getMonth", "month", get_month),
-    TIME("getDayOfYear", "day_of_year", get_day_of_year),
-    TIME("getDayOfMonth", "day_of_month", get_day_of_month),
-    TIME("getDate", "day_of_month_1_based", get_date),
-    TIME("getDayOfWeek", "day_of_week", get_day_of_week),
-    TIME("getHours", "hours", get_hours),
-    TIME("getMinutes", "minutes", get_minutes),
-    TIME("getSeconds", "seconds", get_seconds),
-    TIME("getMilliseconds", "milliseconds", get_milliseconds),
-    SPAN("getHours", "hours", in_hours),
-    SPAN("getMinutes", "minutes", in_minutes),
-    SPAN("getSeconds", "seconds", in_seconds),
-    SPAN("getMilliseconds", "milliseconds", in_milliseconds),
+    { "duration", "duration -> duration; int -> duration; string -> duration", to_duration },
+    { "timestamp", "timestamp -> timestamp; int -> timestamp; string -> timestamp", to_timestamp },
+    { "getFullYear", PART, get_year, CEL_MEMBER },
+    { "getMonth", PART, get_month, CEL_MEMBER },
+    { "getDayOfYear", PART, get_day_of_year, CEL_MEMBER },
+    { "getDayOfMonth", PART, get_day_of_month, CEL_MEMBER },
+    { "getDate", PART, get_date, CEL_MEMBER },
+    { "getDayOfWeek", PART, get_day_of_week, CEL_MEMBER },
+    { "getHours", PART, get_hours, CEL_MEMBER },
+    { "getMinutes", PART, get_minutes, CEL_MEMBER },
+    { "getSeconds", PART, get_seconds, CEL_MEMBER },
+    { "getMilliseconds", PART, get_milliseconds, CEL_MEMBER },
+    { "getHours", "duration -> int", in_hours, CEL_MEMBER },
+    { "getMinutes", "duration -> int", in_minutes, CEL_MEMBER },
+    { "getSeconds", "duration -> int", in_seconds, CEL_MEMBER },
+    { "getMilliseconds", "duration -> int", in_milliseconds, CEL_MEMBER },
     { 0 },
 };

@@ -235,9 +235,8 @@ bool cel_url_equal(const struct cel_url *a, const struct cel_url *b)
            a->force_query == b->force_query && a->omit_host == b->omit_host;
 }
 
-static struct cel_value to_url(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(to_url)
 {
-    (void)len;
     struct cel_url *url = cel_take(run, sizeof(*url)), ignored;
     if (!url || !cel_take(run, 8 * (size_t)args->text.len))
         return cel_stop(run);
@@ -254,9 +253,8 @@ static struct cel_value to_url(struct cel_run *run, const struct cel_value *args
     return (struct cel_value){ .kind = CEL_URL, .url = url };
 }
 
-static struct cel_value is_url(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(is_url)
 {
-    (void)len;
     if (!cel_take(run, 8 * (size_t)args->text.len))
         return cel_stop(run);
     return cel_bool(cel_url_check(args->text, run->scratch) == NULL);
@@ -273,20 +271,18 @@ static void split_host(struct str host, struct str *ret_name, struct str *ret_po
         *ret_name = str_slice(*ret_name, 1, ret_name->len - 1);
 }
 
-#define PART(name, expression) \
-    static struct cel_value name(struct cel_run *run, const struct cel_value *args, size_t len) \
-    { \
-        (void)run; \
-        (void)len; \
-        struct str host_name, port; \
-        split_host(args->url->host, &host_name, &port); \
-        return cel_string(expression); \
-    }
-PART(get_scheme, args->url->scheme)
-PART(get_host, args->url->host)
-PART(get_hostname, host_name)
-PART(get_port, port)
-PART(get_path, args->url->path)
+static struct str part_of_host(struct str host, bool wants_port)
+{
+    struct str name, port;
+    split_host(host, &name, &port);
+    return wants_port ? port : name;
+}
+
+CEL_RETURNS(get_scheme, cel_string(args->url->scheme))
+CEL_RETURNS(get_host, cel_string(args->url->host))
+CEL_RETURNS(get_hostname, cel_string(part_of_host(args->url->host, false)))
+CEL_RETURNS(get_port, cel_string(part_of_host(args->url->host, true)))
+CEL_RETURNS(get_path, cel_string(args->url->path))
 
 /* Adds a value to the list of its key. */
 static struct cel_value add_query(struct cel_run *run, struct cel_value map, struct str key, struct str text)
@@ -302,9 +298,8 @@ static struct cel_value add_query(struct cel_run *run, struct cel_value map, str
     return cel_is_error(&more) ? more : cel_map_put(run, &map, &name, &more);
 }
 
-static struct cel_value get_query(struct cel_run *run, const struct cel_value *args, size_t len)
+CEL_FUNCTION(get_query)
 {
-    (void)len;
     struct cel_value map = cel_map_new(run, false);
     struct str rest = args->url->query;
     if (!cel_take(run, 2 * (size_t)rest.len))
@@ -325,16 +320,14 @@ static struct cel_value get_query(struct cel_run *run, const struct cel_value *a
     return map;
 }
 
-#define MEMBER(name, id, signature, call) { name, id, signature, call, true, false, COST_ONE }
-
 const struct cel_overload cel_lib_url[] = {
-    { "url", "string_to_url", "string -> url", to_url, false, false, COST_LENGTH },
-    { "isURL", "is_url_string", "string -> bool", is_url, false, false, COST_ONE },
-    MEMBER("getScheme", "url_get_scheme", "url -> string", get_scheme),
-    MEMBER("getHost", "url_get_host", "url -> string", get_host),
-    MEMBER("getHostname", "url_get_hostname", "url -> string", get_hostname),
-    MEMBER("getPort", "url_get_port", "url -> string", get_port),
-    MEMBER("getEscapedPath", "url_get_escaped_path", "url -> string", get_path),
-    MEMBER("getQuery", "url_get_query", "url -> map(string, list(string))", get_query),
+    { "url", "string -> url", to_url, 0, COST_LENGTH },
+    { "isURL", "string -> bool", is_url },
+    { "getScheme", "url -> string", get_scheme, CEL_MEMBER },
+    { "getHost", "url -> string", get_host, CEL_MEMBER },
+    { "getHostname", "url -> string", get_hostname, CEL_MEMBER },
+    { "getPort", "url -> string", get_port, CEL_MEMBER },
+    { "getEscapedPath", "url -> string", get_path, CEL_MEMBER },
+    { "getQuery", "url -> map(string, list(string))", get_query, CEL_MEMBER },
     { 0 },
 };

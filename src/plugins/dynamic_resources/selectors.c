@@ -1,7 +1,7 @@
 /* selectors.c: compiled selectors, and devices in front of them; see selectors.h. */
 #include "plugins/dynamic_resources/selectors.h"
 
-#include "cel/device.h"
+#include "cel/library/device.h"
 
 enum { PROGRAMS_MANY = 256 };
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cel/device.h"
+#include "cel/library/device.h"
 
 enum { CASE_ENTRIES_MAX = 16 };
 

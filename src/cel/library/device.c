@@ -3,7 +3,7 @@
  *     device              driver, allowMultipleAllocations, attributes, capacity
  *     device.attributes   by domain; a domain that is not there is an empty map when it is asked for, but not `in` it
  *     ...["domain"]       by id */
-#include "cel/device.h"
+#include "cel/library/device.h"
 
 struct device_map {
     struct cel_map head;
