@@ -89,4 +89,7 @@ struct cel_node {
     };
 };
 
+/* Part i of a node, in the order of evaluation; NULL behind the last. */
+struct cel_node *cel_node_part(const struct cel_node *node, size_t i);
+
 #endif

@@ -2,8 +2,8 @@
  * entries, and whatever is dyn is left to evaluation. */
 #include "cel/check.h"
 
+#include "cel/lib.h"
 #include "cel/parse.h"
-#include "cel/run.h"
 
 bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const struct cel_type *b)
 {
@@ -68,20 +68,6 @@ bool cel_check_qualified(const struct cel_node *node, struct strbuf *out)
     return true;
 }
 
-static const struct cel_type *device_field(struct cel_checker *checker, struct str field)
-{
-    struct cel_types *types = &checker->types;
-    bool attributes = str_is(field, "attributes");
-    if (str_is(field, "driver"))
-        return &cel_type_string;
-    if (str_is(field, "allowMultipleAllocations"))
-        return &cel_type_bool;
-    if (!attributes && !str_is(field, "capacity"))
-        return NULL;
-    const struct cel_type *value = attributes ? checker->attribute : &cel_type_quantity;
-    return cel_type_map(types, &cel_type_string, cel_type_map(types, &cel_type_string, value));
-}
-
 const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node,
                                        struct cel_node *operand, struct str field, bool optional)
 {
@@ -94,7 +80,9 @@ const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_n
     if (type->kind == TYPE_MAP) {
         result = type->args[1];
     } else if (type->kind == TYPE_STRUCT) {
-        result = type == &cel_type_device ? device_field(checker, field) : NULL;
+        result = NULL;
+        if (type == &cel_type_device)
+            result = cel_device_field(&checker->types, field, checker->list_type_attributes);
         if (!result) {
             cel_issue(checker->issues, node->at, "undefined field '" STR_FMT "'", STR_ARG(field));
             result = &cel_type_error;

@@ -17,7 +17,7 @@ struct cel_checker {
     struct cel_types types;
     struct cel_issues *issues;
     const struct cel_scope *scope;
-    const struct cel_type *attribute; /* any or dyn */
+    bool list_type_attributes; /* see struct cel_options */
     uint32_t slots_len;
 };
 

@@ -3,6 +3,10 @@
 #define CEL_LIB_H
 
 #include "cel/run.h"
+#include "cel/type.h"
+
+/* device.c: the type of a field of `device`; NULL: there is none. */
+const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool list_type_attributes);
 
 /* list.c */
 bool cel_list_is_concat(const struct cel_list *list);

@@ -1,4 +1,4 @@
-/* macro.c: calls that are other expressions in short.
+/* macro.c: calls that stand for longer expressions.
  *
  *     r.all(x, p)   fold: accu = true; while not strictly false; accu = accu && p
  *     r.map(x, e)   fold: accu = []; accu = accu + [e]
@@ -13,12 +13,13 @@ struct expansion {
     size_t at;
     struct cel_node **args; /* the target first, if there is one */
     size_t len;
+    struct cel_fold fold; /* of a macro with variables: its range and names */
     bool failed;
 };
 
 typedef struct cel_node *macro_expand(struct expansion *m);
 
-static struct cel_node *wrong(struct expansion *m, const struct cel_node *node, const char *message)
+static void *wrong(struct expansion *m, const struct cel_node *node, const char *message)
 {
     cel_issue(m->issues, node->at, "%s", message);
     m->failed = true;
@@ -75,29 +76,23 @@ static struct cel_node *bind(const struct expansion *m, struct str name, struct 
                    });
 }
 
-/* The variables of a fold: one or two names. */
-static bool names(struct expansion *m, size_t count, struct cel_fold *ret)
+/* The variables of a fold over the target: one or two names. */
+static bool take_names(struct expansion *m, size_t count)
 {
+    m->fold = (struct cel_fold){ .range = m->args[0], .accu = STR(ACCU_NAME) };
     for (size_t i = 1; i <= count; i++) {
         struct cel_node *arg = m->args[i];
-        if (arg->kind != NODE_IDENT) {
-            wrong(m, arg, "argument must be a simple name");
-            return false;
-        }
-        if (str_is(arg->ident.name, ACCU_NAME) || str_is(arg->ident.name, "__result__")) {
-            wrong(m, arg, "iteration variable overwrites accumulator variable");
-            return false;
-        }
-        *(i == 1 ? &ret->var : &ret->var2) = arg->ident.name;
+        if (arg->kind != NODE_IDENT)
+            return wrong(m, arg, "argument must be a simple name");
+        if (str_is(arg->ident.name, ACCU_NAME) || str_is(arg->ident.name, "__result__"))
+            return wrong(m, arg, "iteration variable overwrites accumulator variable");
+        *(i == 1 ? &m->fold.var : &m->fold.var2) = arg->ident.name;
     }
-    if (count == 2 && str_eq(ret->var, ret->var2)) {
-        cel_issue(m->issues, m->args[2]->at, "duplicate variable name: " STR_FMT, STR_ARG(ret->var));
+    if (count == 2 && str_eq(m->fold.var, m->fold.var2)) {
+        cel_issue(m->issues, m->args[2]->at, "duplicate variable name: " STR_FMT, STR_ARG(m->fold.var));
         m->failed = true;
-        return false;
     }
-    ret->range = m->args[0];
-    ret->accu = STR(ACCU_NAME);
-    return true;
+    return !m->failed;
 }
 
 static struct cel_node *expand_has(struct expansion *m)
@@ -112,136 +107,80 @@ static struct cel_node *expand_has(struct expansion *m)
     return node;
 }
 
-static struct cel_node *all(struct expansion *m, size_t vars)
+/* The fold over the target with these parts. */
+static struct cel_node *fold_target(struct expansion *m, struct cel_node *init, struct cel_node *condition,
+                                    struct cel_node *step, struct cel_node *result)
 {
-    struct cel_fold parts = { 0 };
-    if (!names(m, vars, &parts))
-        return NULL;
-    parts.init = literal_bool(m, true);
-    parts.condition = CALL(m, STR(FN_NOT_STRICTLY_FALSE), accu(m));
-    parts.step = CALL(m, STR(FN_AND), accu(m), m->args[vars + 1]);
-    parts.result = accu(m);
-    return fold(m, parts);
+    m->fold.init = init;
+    m->fold.condition = condition;
+    m->fold.step = step;
+    m->fold.result = result;
+    return fold(m, m->fold);
 }
 
 static struct cel_node *expand_all(struct expansion *m)
 {
-    return all(m, 1);
-}
-
-static struct cel_node *expand_all_2(struct expansion *m)
-{
-    return all(m, 2);
-}
-
-static struct cel_node *exists(struct expansion *m, size_t vars)
-{
-    struct cel_fold parts = { 0 };
-    if (!names(m, vars, &parts))
-        return NULL;
-    parts.init = literal_bool(m, false);
-    parts.condition = CALL(m, STR(FN_NOT_STRICTLY_FALSE), CALL(m, STR(FN_NOT), accu(m)));
-    parts.step = CALL(m, STR(FN_OR), accu(m), m->args[vars + 1]);
-    parts.result = accu(m);
-    return fold(m, parts);
+    return fold_target(m, literal_bool(m, true), CALL(m, STR(FN_NOT_STRICTLY_FALSE), accu(m)),
+                       CALL(m, STR(FN_AND), accu(m), m->args[m->len - 1]), accu(m));
 }
 
 static struct cel_node *expand_exists(struct expansion *m)
 {
-    return exists(m, 1);
-}
-
-static struct cel_node *expand_exists_2(struct expansion *m)
-{
-    return exists(m, 2);
-}
-
-static struct cel_node *exists_one(struct expansion *m, size_t vars)
-{
-    struct cel_fold parts = { 0 };
-    if (!names(m, vars, &parts))
-        return NULL;
-    struct cel_node *more = CALL(m, STR(FN_ADD), accu(m), literal_int(m, 1));
-    parts.init = literal_int(m, 0);
-    parts.condition = literal_bool(m, true);
-    parts.step = CALL(m, STR(FN_CONDITIONAL), m->args[vars + 1], more, accu(m));
-    parts.result = CALL(m, STR(FN_EQUALS), accu(m), literal_int(m, 1));
-    return fold(m, parts);
+    return fold_target(m, literal_bool(m, false),
+                       CALL(m, STR(FN_NOT_STRICTLY_FALSE), CALL(m, STR(FN_NOT), accu(m))),
+                       CALL(m, STR(FN_OR), accu(m), m->args[m->len - 1]), accu(m));
 }
 
 static struct cel_node *expand_exists_one(struct expansion *m)
 {
-    return exists_one(m, 1);
-}
-
-static struct cel_node *expand_exists_one_2(struct expansion *m)
-{
-    return exists_one(m, 2);
+    struct cel_node *more = CALL(m, STR(FN_ADD), accu(m), literal_int(m, 1));
+    return fold_target(m, literal_int(m, 0), literal_bool(m, true),
+                       CALL(m, STR(FN_CONDITIONAL), m->args[m->len - 1], more, accu(m)),
+                       CALL(m, STR(FN_EQUALS), accu(m), literal_int(m, 1)));
 }
 
 /* `step` for every entry that `filter` takes, if there is one, from an empty list or map on. */
-static struct cel_node *collect(struct expansion *m, struct cel_fold parts, struct cel_node *init,
-                                struct cel_node *filter, struct cel_node *step)
+static struct cel_node *collect(struct expansion *m, struct cel_node *init, struct cel_node *filter,
+                                struct cel_node *step)
 {
-    parts.init = init;
-    parts.condition = literal_bool(m, true);
-    parts.step = filter ? CALL(m, STR(FN_CONDITIONAL), filter, step, accu(m)) : step;
-    parts.result = accu(m);
-    return fold(m, parts);
+    return fold_target(m, init, literal_bool(m, true),
+                       filter ? CALL(m, STR(FN_CONDITIONAL), filter, step, accu(m)) : step, accu(m));
 }
 
-static struct cel_node *append(struct expansion *m, struct cel_node *item)
+static struct cel_node *collect_list(struct expansion *m, struct cel_node *filter, struct cel_node *item)
 {
-    return CALL(m, STR(FN_ADD), accu(m), cel_node_list(m->arena, m->at, &item, 1));
+    return collect(m, cel_node_list(m->arena, m->at, NULL, 0), filter,
+                   CALL(m, STR(FN_ADD), accu(m), cel_node_list(m->arena, m->at, &item, 1)));
 }
 
-static struct cel_node *transform_list(struct expansion *m, size_t vars)
+/* The argument between the variables and the last one; NULL: there is none. */
+static struct cel_node *filter_of(const struct expansion *m)
 {
-    struct cel_fold parts = { 0 };
-    if (!names(m, vars, &parts))
-        return NULL;
-    struct cel_node *filter = m->len == vars + 3 ? m->args[vars + 1] : NULL;
-    return collect(m, parts, cel_node_list(m->arena, m->at, NULL, 0), filter, append(m, m->args[m->len - 1]));
+    size_t first = str_empty(m->fold.var2) ? 2 : 3;
+    return m->len == first + 2 ? m->args[first] : NULL;
 }
 
 static struct cel_node *expand_map(struct expansion *m)
 {
-    return transform_list(m, 1);
-}
-
-static struct cel_node *expand_transform_list(struct expansion *m)
-{
-    return transform_list(m, 2);
+    return collect_list(m, filter_of(m), m->args[m->len - 1]);
 }
 
 static struct cel_node *expand_filter(struct expansion *m)
 {
-    struct cel_fold parts = { 0 };
-    if (!names(m, 1, &parts))
-        return NULL;
-    return collect(m, parts, cel_node_list(m->arena, m->at, NULL, 0), m->args[2], append(m, m->args[1]));
-}
-
-static struct cel_node *transform_map(struct expansion *m, bool by_entry)
-{
-    struct cel_fold parts = { 0 };
-    if (!names(m, 2, &parts))
-        return NULL;
-    struct str insert = STR("cel.@mapInsert");
-    struct cel_node *filter = m->len == 5 ? m->args[3] : NULL, *value = m->args[m->len - 1];
-    struct cel_node *key = cel_node_ident(m->arena, m->at, parts.var);
-    struct cel_node *step = by_entry ? CALL(m, insert, accu(m), value) : CALL(m, insert, accu(m), key, value);
-    return collect(m, parts, cel_node_new(m->arena, NODE_MAP, m->at), filter, step);
+    return collect_list(m, m->args[2], m->args[1]);
 }
 
 static struct cel_node *expand_transform_map(struct expansion *m)
 {
-    return transform_map(m, false);
+    struct cel_node *key = cel_node_ident(m->arena, m->at, m->fold.var), *value = m->args[m->len - 1];
+    return collect(m, cel_node_new(m->arena, NODE_MAP, m->at), filter_of(m),
+                   CALL(m, STR(FN_MAP_INSERT), accu(m), key, value));
 }
 
 static struct cel_node *expand_transform_map_entry(struct expansion *m)
 {
-    return transform_map(m, true);
+    return collect(m, cel_node_new(m->arena, NODE_MAP, m->at), filter_of(m),
+                   CALL(m, STR(FN_MAP_INSERT), accu(m), m->args[m->len - 1]));
 }
 
 static struct cel_node *expand_bind(struct expansion *m)
@@ -288,15 +227,13 @@ static struct cel_node *expand_sort_by(struct expansion *m)
         return wrong(
             m, target,
             "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
-    struct cel_node *input = cel_node_ident(m->arena, m->at, name);
-    struct cel_node *map_args[] = { input, m->args[1], m->args[2] };
+    struct cel_node *map_args[] = { cel_node_ident(m->arena, m->at, name), m->args[1], m->args[2] };
     struct expansion inner = *m;
     inner.args = map_args;
-    struct cel_node *keys = transform_list(&inner, 1);
-    if (!keys) {
-        m->failed = true;
+    m->failed = !take_names(&inner, 1);
+    if (m->failed)
         return NULL;
-    }
+    struct cel_node *keys = expand_map(&inner);
     struct cel_node *sort_args[] = { cel_node_ident(m->arena, m->at, name), keys };
     return bind(m, name, target,
                 cel_node_call(m->arena, m->at, STR("@sortByAssociatedKeys"), true, sort_args, 2));
@@ -306,29 +243,30 @@ static const struct macro {
     struct str name;
     uint8_t args; /* without the target */
     bool member;
+    uint8_t vars; /* of the fold, if it is one: the first arguments */
     macro_expand *expand;
 } macros[] = {
-    { STR("has"), 1, false, expand_has },
-    { STR("all"), 2, true, expand_all },
-    { STR("all"), 3, true, expand_all_2 },
-    { STR("exists"), 2, true, expand_exists },
-    { STR("exists"), 3, true, expand_exists_2 },
-    { STR("exists_one"), 2, true, expand_exists_one },
-    { STR("exists_one"), 3, true, expand_exists_one_2 },
-    { STR("existsOne"), 3, true, expand_exists_one_2 },
-    { STR("map"), 2, true, expand_map },
-    { STR("map"), 3, true, expand_map },
-    { STR("filter"), 2, true, expand_filter },
-    { STR("transformList"), 3, true, expand_transform_list },
-    { STR("transformList"), 4, true, expand_transform_list },
-    { STR("transformMap"), 3, true, expand_transform_map },
-    { STR("transformMap"), 4, true, expand_transform_map },
-    { STR("transformMapEntry"), 3, true, expand_transform_map_entry },
-    { STR("transformMapEntry"), 4, true, expand_transform_map_entry },
-    { STR("bind"), 3, true, expand_bind },
-    { STR("optMap"), 2, true, expand_opt_map },
-    { STR("optFlatMap"), 2, true, expand_opt_flat_map },
-    { STR("sortBy"), 2, true, expand_sort_by },
+    { STR("has"), 1, false, 0, expand_has },
+    { STR("all"), 2, true, 1, expand_all },
+    { STR("all"), 3, true, 2, expand_all },
+    { STR("exists"), 2, true, 1, expand_exists },
+    { STR("exists"), 3, true, 2, expand_exists },
+    { STR("exists_one"), 2, true, 1, expand_exists_one },
+    { STR("exists_one"), 3, true, 2, expand_exists_one },
+    { STR("existsOne"), 3, true, 2, expand_exists_one },
+    { STR("map"), 2, true, 1, expand_map },
+    { STR("map"), 3, true, 1, expand_map },
+    { STR("filter"), 2, true, 1, expand_filter },
+    { STR("transformList"), 3, true, 2, expand_map },
+    { STR("transformList"), 4, true, 2, expand_map },
+    { STR("transformMap"), 3, true, 2, expand_transform_map },
+    { STR("transformMap"), 4, true, 2, expand_transform_map },
+    { STR("transformMapEntry"), 3, true, 2, expand_transform_map_entry },
+    { STR("transformMapEntry"), 4, true, 2, expand_transform_map_entry },
+    { STR("bind"), 3, true, 0, expand_bind },
+    { STR("optMap"), 2, true, 0, expand_opt_map },
+    { STR("optFlatMap"), 2, true, 0, expand_opt_flat_map },
+    { STR("sortBy"), 2, true, 0, expand_sort_by },
 };
 
 struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues, size_t at,
@@ -340,7 +278,7 @@ struct cel_node *cel_macro_expand(struct arena *arena, struct cel_issues *issues
         const struct macro *macro = &macros[i];
         if (macro->member != member || macro->args + (size_t)member != len || !str_eq(macro->name, function))
             continue;
-        struct cel_node *node = macro->expand(&m);
+        struct cel_node *node = !macro->vars || take_names(&m, macro->vars) ? macro->expand(&m) : NULL;
         *ret_failed |= m.failed;
         return node;
     }

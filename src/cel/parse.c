@@ -89,6 +89,32 @@ struct cel_node *cel_node_call(struct arena *arena, size_t at, struct str functi
     return node;
 }
 
+struct cel_node *cel_node_part(const struct cel_node *node, size_t i)
+{
+    switch (node->kind) {
+    case NODE_LITERAL:
+    case NODE_IDENT:
+        return NULL;
+    case NODE_SELECT:
+        return i == 0 ? node->select.operand : NULL;
+    case NODE_CALL:
+        return i < node->call.len ? node->call.args[i] : NULL;
+    case NODE_LIST:
+        return i < node->list.len ? node->list.items[i] : NULL;
+    case NODE_MAP:
+        return i < node->map.len       ? node->map.keys[i]
+               : i < 2 * node->map.len ? node->map.values[i - node->map.len]
+                                       : NULL;
+    case NODE_FOLD: {
+        const struct cel_fold *fold = &node->fold;
+        struct cel_node *const parts[] = { fold->init, fold->range, fold->condition, fold->step,
+                                           fold->result };
+        return i < ARRAY_SIZE(parts) ? parts[i] : NULL;
+    }
+    }
+    return NULL;
+}
+
 static void *fail(struct parser *p, size_t at, const char *message)
 {
     if (!p->failed)
@@ -197,35 +223,51 @@ static struct cel_node *parse_text(struct parser *p)
     return cel_node_literal(p->arena, token.at, value);
 }
 
-/* Expressions up to `end`, which is passed as well. With `optional`, each may have a ? before it and a comma may
- * come last. */
-static bool parse_items(struct parser *p, int end, bool lenient, node_vec *items, bool **ret_optional)
+/* Marks of the items with a ? before them, in the arena; NULL: none has one. */
+static bool *copy_marks(struct parser *p, const bool *marks, size_t len)
 {
-    VEC(bool) optional = { 0 };
-    bool any = false;
+    if (!len || !memchr(marks, true, len))
+        return NULL;
+    return memcpy(arena_alloc(p->arena, len), marks, len);
+}
+
+/* Items of a list, or entries of a map if there are `values`, up to `end`, which is passed as well. Each may have a ?
+ * before it, and a comma may come last, or alone. */
+static bool parse_items(struct parser *p, int end, node_vec *items, node_vec *values, bool **ret_optional)
+{
+    VEC(bool) marks = { 0 };
     while (!p->failed && p->token.kind != end) {
-        if (lenient && p->token.kind == ',' && items->len == 0) { /* "[,]" */
-            advance(p);
+        if (items->len == 0 && accept(p, ','))
             break;
-        }
-        bool mark = lenient && accept(p, '?');
+        *vec_push(&marks) = accept(p, '?');
         struct cel_node *item = parse_expr(p);
-        if (!item)
+        struct cel_node *value = item && values && expect(p, ':') ? parse_expr(p) : NULL;
+        if (!item || (values && !value))
             break;
         *vec_push(items) = item;
-        *vec_push(&optional) = mark;
-        any |= mark;
+        if (values)
+            *vec_push(values) = value;
         if (!accept(p, ','))
             break;
-        if (!lenient && p->token.kind == end)
+    }
+    *ret_optional = copy_marks(p, marks.items, marks.len);
+    vec_release(&marks);
+    return expect(p, end);
+}
+
+static bool parse_args(struct parser *p, node_vec *args)
+{
+    while (!p->failed && p->token.kind != ')') {
+        struct cel_node *arg = parse_expr(p);
+        if (!arg)
+            break;
+        *vec_push(args) = arg;
+        if (!accept(p, ','))
+            break;
+        if (p->token.kind == ')')
             unexpected(p);
     }
-    if (any) {
-        *ret_optional = arena_alloc(p->arena, optional.len);
-        memcpy(*ret_optional, optional.items, optional.len);
-    }
-    vec_release(&optional);
-    return expect(p, end);
+    return expect(p, ')');
 }
 
 static struct cel_node *parse_list(struct parser *p)
@@ -235,38 +277,12 @@ static struct cel_node *parse_list(struct parser *p)
     node_vec items = { 0 };
     bool *optional = NULL;
     struct cel_node *node = NULL;
-    if (parse_items(p, ']', true, &items, &optional)) {
+    if (parse_items(p, ']', &items, NULL, &optional)) {
         node = cel_node_list(p->arena, at, items.items, items.len);
         node->list.optional = optional;
     }
     vec_release(&items);
     return node;
-}
-
-static bool parse_entries(struct parser *p, node_vec *keys, node_vec *values, bool **ret_optional)
-{
-    VEC(bool) optional = { 0 };
-    while (!p->failed && p->token.kind != '}') {
-        if (p->token.kind == ',' && keys->len == 0) {
-            advance(p);
-            break;
-        }
-        *vec_push(&optional) = accept(p, '?');
-        struct cel_node *key = parse_expr(p);
-        struct cel_node *value = key && expect(p, ':') ? parse_expr(p) : NULL;
-        if (!value)
-            break;
-        *vec_push(keys) = key;
-        *vec_push(values) = value;
-        if (!accept(p, ','))
-            break;
-    }
-    if (memchr(optional.items ? (void *)optional.items : "", true, optional.len)) {
-        *ret_optional = arena_alloc(p->arena, optional.len);
-        memcpy(*ret_optional, optional.items, optional.len);
-    }
-    vec_release(&optional);
-    return expect(p, '}');
 }
 
 static struct cel_node *parse_map(struct parser *p)
@@ -276,7 +292,7 @@ static struct cel_node *parse_map(struct parser *p)
     node_vec keys = { 0 }, values = { 0 };
     bool *optional = NULL;
     struct cel_node *node = NULL;
-    if (parse_entries(p, &keys, &values, &optional)) {
+    if (parse_items(p, '}', &keys, &values, &optional)) {
         node = cel_node_new(p->arena, NODE_MAP, at);
         node->map.keys = copy_nodes(p->arena, keys.items, keys.len);
         node->map.values = copy_nodes(p->arena, values.items, values.len);
@@ -297,8 +313,7 @@ static struct cel_node *parse_call(struct parser *p, struct str function, struct
     if (target)
         *vec_push(&args) = target;
     struct cel_node *node = NULL;
-    bool *none = NULL;
-    if (parse_items(p, ')', false, &args, &none))
+    if (parse_args(p, &args))
         node = call_or_macro(p, at, function, target != NULL, args.items, args.len);
     vec_release(&args);
     return node;

@@ -18,6 +18,7 @@
 #define FN_OPT_INDEX "_[?_]"
 #define FN_OPT_SELECT "_?._"
 #define FN_NOT_STRICTLY_FALSE "@not_strictly_false"
+#define FN_MAP_INSERT "cel.@mapInsert"
 
 /* A name that no expression can spell. */
 #define ACCU_NAME "@result"

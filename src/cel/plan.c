@@ -25,10 +25,11 @@ static bool is_constant(const struct cel_node *node)
     return node->kind == NODE_LITERAL;
 }
 
-static bool all_constant(struct cel_node *const *nodes, size_t len)
+static bool all_constant(const struct cel_node *node)
 {
-    for (size_t i = 0; i < len; i++)
-        if (!is_constant(nodes[i]))
+    const struct cel_node *part;
+    for (size_t i = 0; (part = cel_node_part(node, i)); i++)
+        if (!is_constant(part))
             return false;
     return true;
 }
@@ -105,49 +106,21 @@ static int plan_call(struct plan *plan, struct cel_node *node)
     return 0;
 }
 
-static int walk(struct plan *plan, struct cel_node *node);
-
-static int walk_all(struct plan *plan, struct cel_node *const *nodes, size_t len)
-{
-    int r = 0;
-    for (size_t i = 0; i < len && r == 0; i++)
-        r = walk(plan, nodes[i]);
-    return r;
-}
-
 static int walk(struct plan *plan, struct cel_node *node)
 {
-    int r = 0;
     if (!node->checking) /* taken back here: a node may be reached twice */
         return 0;
     node->checking = false;
-    switch (node->kind) {
-    case NODE_LITERAL:
-    case NODE_IDENT:
-        return 0;
-    case NODE_SELECT:
-        return walk(plan, node->select.operand);
-    case NODE_CALL:
-        r = walk_all(plan, node->call.args, node->call.len);
-        return r ? r : plan_call(plan, node);
-    case NODE_LIST:
-        r = walk_all(plan, node->list.items, node->list.len);
-        return r || !all_constant(node->list.items, node->list.len) ? r : become_constant(plan, node);
-    case NODE_MAP:
-        r = walk_all(plan, node->map.keys, node->map.len);
-        r = r ? r : walk_all(plan, node->map.values, node->map.len);
-        if (r || !all_constant(node->map.keys, node->map.len) ||
-            !all_constant(node->map.values, node->map.len))
+    struct cel_node *part;
+    for (size_t i = 0; (part = cel_node_part(node, i)); i++) {
+        int r = walk(plan, part);
+        if (r < 0)
             return r;
-        return become_constant(plan, node);
-    case NODE_FOLD: {
-        struct cel_fold *fold = &node->fold;
-        struct cel_node *const parts[] = { fold->init, fold->range, fold->condition, fold->step,
-                                           fold->result };
-        return walk_all(plan, parts, ARRAY_SIZE(parts));
     }
-    }
-    return r;
+    if (node->kind == NODE_CALL)
+        return plan_call(plan, node);
+    bool literal = (node->kind == NODE_LIST || node->kind == NODE_MAP) && all_constant(node);
+    return literal ? become_constant(plan, node) : 0;
 }
 
 int cel_plan(struct cel_node *node, struct arena *arena, struct error *err)

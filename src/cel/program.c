@@ -23,7 +23,7 @@ static int check(struct cel_node *root, const struct cel_options *options, struc
     struct cel_checker checker = {
         .types = { .arena = arena },
         .issues = issues,
-        .attribute = options->list_type_attributes ? &cel_type_dyn : &cel_type_any,
+        .list_type_attributes = options->list_type_attributes,
     };
     cel_check(&checker, root);
     if (issues->count == 0)

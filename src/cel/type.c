@@ -50,6 +50,7 @@ static const struct {
     { "uint", &cel_type_uint, true, true },
     { "string", &cel_type_string, true, true },
     { "dyn", &cel_type_dyn, true, false },
+    { "any", &cel_type_any, true, false },
     { "duration", &cel_type_duration, true, false },
     { "timestamp", &cel_type_timestamp, true, false },
     { "quantity", &cel_type_quantity, true, false },

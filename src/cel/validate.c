@@ -73,14 +73,6 @@ static void validate_literal(struct cel_checker *checker, const struct cel_call 
                   STR_ARG(call->function));
 }
 
-static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt);
-
-static void walk_all(struct cel_checker *checker, struct cel_node *const *nodes, size_t len, bool exempt)
-{
-    for (size_t i = 0; i < len; i++)
-        walk(checker, nodes[i], exempt);
-}
-
 /* `exempt`: somewhere below a call of format(), whose list may be mixed. */
 static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt)
 {
@@ -88,44 +80,24 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
         checker->types.exhausted = true;
     if (checker->types.exhausted)
         return;
-    switch (node->kind) {
-    case NODE_LITERAL:
-        return;
-    case NODE_IDENT:
-        /* A variable that holds a type is taken for the name of one. */
-        if (node->ident.slot >= 0 && final_type(checker, node, false)->kind == TYPE_TYPE)
-            cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT,
-                      STR_ARG(node->ident.name));
-        return;
-    case NODE_SELECT:
-        walk(checker, node->select.operand, exempt);
-        return;
-    case NODE_CALL:
+    if (node->kind == NODE_LIST && !exempt)
+        validate_list(checker, node);
+    if (node->kind == NODE_MAP && !exempt)
+        validate_map(checker, node);
+    if (node->kind == NODE_CALL)
         validate_literal(checker, &node->call);
-        if (str_is(node->call.function, "format")) {
-            cel_validate_format(checker, node);
-            exempt = true;
-        }
-        walk_all(checker, node->call.args, node->call.len, exempt);
-        return;
-    case NODE_LIST:
-        if (!exempt)
-            validate_list(checker, node);
-        walk_all(checker, node->list.items, node->list.len, exempt);
-        return;
-    case NODE_MAP:
-        if (!exempt)
-            validate_map(checker, node);
-        walk_all(checker, node->map.keys, node->map.len, exempt);
-        walk_all(checker, node->map.values, node->map.len, exempt);
-        return;
-    case NODE_FOLD: {
-        struct cel_fold *fold = &node->fold;
-        struct cel_node *const parts[] = { fold->range, fold->init, fold->condition, fold->step,
-                                           fold->result };
-        walk_all(checker, parts, ARRAY_SIZE(parts), exempt);
+    if (node->kind == NODE_CALL && str_is(node->call.function, "format")) {
+        cel_validate_format(checker, node);
+        exempt = true;
     }
-    }
+    /* A variable that holds a type is taken for the name of one. */
+    if (node->kind == NODE_IDENT && node->ident.slot >= 0 &&
+        final_type(checker, node, false)->kind == TYPE_TYPE)
+        cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT,
+                  STR_ARG(node->ident.name));
+    struct cel_node *part;
+    for (size_t i = 0; (part = cel_node_part(node, i)); i++)
+        walk(checker, part, exempt);
 }
 
 void cel_validate(struct cel_checker *checker, struct cel_node *node)

@@ -5,6 +5,8 @@
  *     ...["domain"]       by id */
 #include "cel/library/device.h"
 
+#include "cel/lib.h"
+
 struct device_map {
     struct cel_map head;
     const struct cel_device *device;
@@ -124,7 +126,27 @@ static struct cel_value domains_of(const struct cel_device_entry *entries, size_
 }
 
 enum { FIELD_DRIVER, FIELD_MULTIPLE, FIELD_ATTRIBUTES, FIELD_CAPACITY, FIELDS };
-static const char *const fields[FIELDS] = { "driver", "allowMultipleAllocations", "attributes", "capacity" };
+static const struct {
+    const char *name, *type;
+} fields[FIELDS] = {
+    [FIELD_DRIVER] = { "driver", "string" },
+    [FIELD_MULTIPLE] = { "allowMultipleAllocations", "bool" },
+    [FIELD_ATTRIBUTES] = { "attributes", "map(string, map(string, any))" },
+    [FIELD_CAPACITY] = { "capacity", "map(string, map(string, quantity))" },
+};
+
+const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool list_type_attributes)
+{
+    const struct cel_type *ret[5] = { NULL };
+    for (size_t i = 0; i < FIELDS && !ret[0]; i++) {
+        const char *type = fields[i].type;
+        if (i == FIELD_ATTRIBUTES && list_type_attributes)
+            type = "map(string, map(string, dyn))";
+        if (str_is(name, fields[i].name))
+            cel_type_signature(types, &type, ret);
+    }
+    return ret[0];
+}
 
 static struct cel_value field(const struct cel_device *device, size_t i, struct arena *scratch)
 {
@@ -144,7 +166,7 @@ static bool device_find(const struct cel_map *map, const struct cel_value *key, 
                         struct cel_value *ret)
 {
     for (size_t i = 0; key->kind == CEL_STRING && i < FIELDS; i++) {
-        if (str_is(key->text, fields[i])) {
+        if (str_is(key->text, fields[i].name)) {
             *ret = field(container_of(map, const struct device_map, head)->device, i, scratch);
             return true;
         }
@@ -156,7 +178,7 @@ static void device_at(const struct cel_map *map, size_t i, struct arena *scratch
                       struct cel_value *ret_value)
 {
     if (ret_key)
-        *ret_key = cel_string(str_from(fields[i]));
+        *ret_key = cel_string(str_from(fields[i].name));
     if (ret_value)
         *ret_value = field(container_of(map, const struct device_map, head)->device, i, scratch);
 }
@@ -178,38 +200,24 @@ struct cel_binding cel_device_binding(const struct cel_device *device, struct ar
 }
 
 /* Why a result is no bool, in the words of the reference's conversions. */
-static const char *no_bool(const struct cel_value *value)
+static const char *no_bool(enum cel_kind kind)
 {
-    switch (value->kind) {
-    case CEL_NULL:
-        return "type conversion error from 'null_type' to 'bool'";
-    case CEL_INT:
-        return "unsupported type conversion from 'int' to bool";
-    case CEL_UINT:
-        return "unsupported type conversion from 'uint' to bool";
-    case CEL_DOUBLE:
-        return "type conversion error from Double to 'bool'";
-    case CEL_STRING:
-        return "unsupported native conversion from string to 'bool'";
-    case CEL_BYTES:
-        return "type conversion error from Bytes to 'bool'";
-    case CEL_LIST:
-        return "type conversion error from list to 'bool'";
-    case CEL_MAP:
-        return "type conversion error from map to 'bool'";
-    case CEL_DURATION:
-        return "type conversion error from 'Duration' to 'bool'";
-    case CEL_TIMESTAMP:
-        return "type conversion error from 'Timestamp' to 'bool'";
-    case CEL_OPTIONAL:
-        return "optional.none() dereference";
-    case CEL_QUANTITY:
-        return "type conversion error from 'Quantity' to 'bool'";
-    case CEL_SEMVER:
-        return "type conversion error from 'Semver' to 'bool'";
-    default:
-        return "type conversion error";
-    }
+    static const char *const texts[CEL_KINDS] = {
+        [CEL_NULL] = "type conversion error from 'null_type' to 'bool'",
+        [CEL_INT] = "unsupported type conversion from 'int' to bool",
+        [CEL_UINT] = "unsupported type conversion from 'uint' to bool",
+        [CEL_DOUBLE] = "type conversion error from Double to 'bool'",
+        [CEL_STRING] = "unsupported native conversion from string to 'bool'",
+        [CEL_BYTES] = "type conversion error from Bytes to 'bool'",
+        [CEL_LIST] = "type conversion error from list to 'bool'",
+        [CEL_MAP] = "type conversion error from map to 'bool'",
+        [CEL_DURATION] = "type conversion error from 'Duration' to 'bool'",
+        [CEL_TIMESTAMP] = "type conversion error from 'Timestamp' to 'bool'",
+        [CEL_OPTIONAL] = "optional.none() dereference",
+        [CEL_QUANTITY] = "type conversion error from 'Quantity' to 'bool'",
+        [CEL_SEMVER] = "type conversion error from 'Semver' to 'bool'",
+    };
+    return texts[kind] ? texts[kind] : "type conversion error";
 }
 
 int cel_device_matches(const struct cel_program *program, const struct cel_device *device,
@@ -225,7 +233,7 @@ int cel_device_matches(const struct cel_program *program, const struct cel_devic
         value = *value.optional;
     if (value.kind != CEL_BOOL)
         return error_set(err, -EINVAL, "CEL result of type %s could not be converted to bool: %s",
-                         cel_value_type(&value), no_bool(&value));
+                         cel_value_type(&value), no_bool(value.kind));
     *ret = value.boolean;
     return 0;
 }

@@ -1,5 +1,6 @@
 /* list_functions.c: functions on lists: the extension's third version, sets, those of Kubernetes, and includes(). */
 #include "cel/lib.h"
+#include "cel/parse.h"
 #include "cel/value.h"
 
 #include <stdlib.h>
@@ -288,6 +289,6 @@ const struct cel_overload cel_lib_lists[] = {
     { "indexOf", "list(A), A -> int", index_of, CEL_MEMBER, COST_TRAVERSAL },
     { "lastIndexOf", "list(A), A -> int", last_index_of, CEL_MEMBER, COST_TRAVERSAL },
     { "includes", "dyn, dyn -> bool", includes, CEL_MEMBER },
-    { "cel.@mapInsert", "map(K, V), K, V -> map(K, V); map(K, V), map(K, V) -> map(K, V)", map_insert },
+    { FN_MAP_INSERT, "map(K, V), K, V -> map(K, V); map(K, V), map(K, V) -> map(K, V)", map_insert },
     { 0 },
 };
