@@ -3,8 +3,8 @@
  * A device is given as two tables of entries, made once per device; the maps that an expression sees
  * (device.attributes["domain"].id) are looked up in them. A domain that a device does not have is an empty map,
  * as in the reference: device.attributes["other"].id says "no such key: id". */
-#ifndef CEL_DEVICE_H
-#define CEL_DEVICE_H
+#ifndef CEL_LIBRARY_DEVICE_H
+#define CEL_LIBRARY_DEVICE_H
 
 #include "cel/cel.h"
 
