@@ -174,8 +174,8 @@ class Documents(cli.Case):
         with open(os.path.join(ROOT, "src", "config", "features.def"), encoding="utf-8") as file:
             fixed = re.findall(r"^FEATURE\((\w+), (true|false), \w+, false, FIXED\)", file.read(), re.M)
         with open(os.path.join(ROOT, "docs", "OPERATING.md"), encoding="utf-8") as file:
-            said = file.read().split("- **Feature gates.**")[1].split("All others")[0]
-        off, on = said.split("These can not be turned off:")
+            said = file.read().split("- **Feature gates.**")[1].split("All other gates")[0]
+        off, on = said.split("These cannot be turned off:")
         for text, default in (off, "false"), (on, "true"):
             self.assertEqual(re.findall(r"`(\w+)`", text), sorted(name for name, value in fixed if value == default))
         for name, value in fixed:
