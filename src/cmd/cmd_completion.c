@@ -44,13 +44,12 @@ static void read_options(const struct command *command, struct strbuf *page, opt
         read_page(page, ret);
         return;
     }
-    for (size_t i = 0; i < command->options_len; i++) {
-        const struct option_row *row = &command->options[i];
-        *vec_push(ret) = (struct option_seen){ str_from(row->name), row->letter,
-                                               row->kind == OPTION_CHOICE ? row->argument : NULL,
-                                               row->kind == OPTION_FLAG };
-    }
-    *vec_push(ret) = (struct option_seen){ STR("help"), 'h', NULL, true };
+    struct option_row rows[OPTIONS_MAX];
+    size_t len = command_options(command, rows);
+    for (size_t i = 0; i < len; i++)
+        *vec_push(ret) = (struct option_seen){ str_from(rows[i].name), rows[i].letter,
+                                               rows[i].kind == OPTION_CHOICE ? rows[i].argument : NULL,
+                                               rows[i].kind == OPTION_FLAG || rows[i].kind == OPTION_HELP };
 }
 
 static void add_names(struct strbuf *out)
@@ -162,26 +161,20 @@ static void fish(struct strbuf *out)
 
 /* ---- the command ---- */
 
-static int run(int argc, char **argv)
+static int run(void *settings _unused_, const struct texts *words)
 {
     static const struct {
         const char *shell;
         void (*write)(struct strbuf *out);
     } shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
-    char unused;
-    _cleanup_(texts_release) struct texts words = { 0 };
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
-    int r = options_start(&command_completion, argc, argv, &unused, &words);
-    if (r >= 0)
-        return r;
-    for (size_t i = 0; words.list.len == 1 && i < ARRAY_SIZE(shells); i++)
-        if (strcmp(words.list.items[0], shells[i].shell) == 0) {
+    for (size_t i = 0; words->list.len == 1 && i < ARRAY_SIZE(shells); i++)
+        if (strcmp(words->list.items[0], shells[i].shell) == 0) {
             shells[i].write(&out);
             return finish(&term);
         }
-    fputs("berth: completion wants one of bash, zsh, fish\nTry `berth completion --help`.\n", stderr);
-    return EXIT_INPUT;
+    return usage_error(&command_completion, "completion wants one of bash, zsh, fish");
 }
 
 const struct command command_completion = {
@@ -191,5 +184,6 @@ const struct command command_completion = {
     .examples = "  source <(berth completion bash)                        # in ~/.bashrc\n"
                 "  source <(berth completion zsh)                        # in ~/.zshrc\n"
                 "  berth completion fish > ~/.config/fish/completions/berth.fish\n",
+    .words_max = SIZE_MAX,
     .run = run,
 };

@@ -17,20 +17,19 @@ struct explain_settings {
 };
 
 static const struct option_row rows[] = {
-    INPUT_OPTIONS(struct explain_settings),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask where it would go now." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
-      "never to "
-      "bind." },
+      "never to bind." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
     { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct explain_settings, insecure),
       "With --server: do not check the scheduler's certificate, such as the one that it makes for itself." },
+    { 0 },
 };
 
 extern const struct command command_explain;
@@ -181,18 +180,18 @@ static int explain(struct world *world, const struct explain_settings *settings,
     return finish(&term);
 }
 
-static int with_world(struct world *world, const struct explain_settings *settings, const char *name)
+static int explain_objects(struct explain_settings *settings, const char *name)
 {
+    _cleanup_(world_release) struct world world = { 0 };
     struct error err = { "" };
-    struct input_settings input = settings->input;
-    input.asks_extenders = !settings->no_extenders;
-    int r = open_world(world, &command_explain, &input);
+    settings->input.asks_extenders = !settings->no_extenders;
+    int r = open_world(&world, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(world, parse_wanted(name), &err);
+    const struct pod *pod = find_pod(&world, parse_wanted(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&world->expansion);
+    expansion_warn(&world.expansion);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
         error_set(&err, -EEXIST,
                   "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT
@@ -201,17 +200,8 @@ static int with_world(struct world *world, const struct explain_settings *settin
         return fail(EXIT_INPUT, &err);
     }
     if (!str_empty(pod->spec.node_name))
-        pod = take_off(world, pod, &world->load.arena);
-    return explain(world, settings, pod, &err);
-}
-
-static int explain_objects(const struct explain_settings *settings, const char *name)
-{
-    struct world *world = xcalloc(1, sizeof(*world));
-    int r = with_world(world, settings, name);
-    world_release(world);
-    free(world);
-    return r;
+        pod = take_off(&world, pod, &world.load.arena);
+    return explain(&world, settings, pod, &err);
 }
 
 /* ---- of the running scheduler ---- */
@@ -232,7 +222,7 @@ static void make_path(const struct explain_settings *settings, const char *name,
     arena_release(&scratch);
 }
 
-static int explain_live(const struct explain_settings *settings, const char *name)
+static int explain_live(struct explain_settings *settings, const char *name)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
     struct term term = term_stdout(&out);
@@ -263,35 +253,20 @@ static int check_server(const struct explain_settings *settings, struct error *e
 
 /* ---- the command ---- */
 
-/* `--server shop/cart-0`: the scheduler on this machine. */
-static void default_server(struct explain_settings *settings, struct texts *words)
+static int run(void *given, const struct texts *words)
 {
-    if (!settings->server || words->list.len || strstr(settings->server, "://"))
-        return;
-    *vec_push(&words->list) = settings->server;
-    settings->server = RUNNING_SERVER;
-}
-
-static int run(int argc, char **argv)
-{
-    struct explain_settings settings = { .top = 20 };
-    _cleanup_(texts_release) struct texts words = { 0 };
+    struct explain_settings *settings = given;
     struct error err = { "" };
-    int r = options_start(&command_explain, argc, argv, &settings, &words);
-    if (r < 0)
-        default_server(&settings, &words);
-    if (r < 0 && words.list.len != 1) {
-        fprintf(stderr,
-                "berth: explain wants one pod, as NAMESPACE/POD; it got %zu\nTry `berth explain --help`.\n",
-                words.list.len);
-        r = EXIT_INPUT;
+    const char *pod = words->list.len ? words->list.items[0] : NULL;
+    if (settings->server && !pod && !strstr(settings->server, "://")) { /* `--server shop/cart-0` */
+        pod = settings->server;
+        settings->server = RUNNING_SERVER;
     }
-    if (r < 0 && check_server(&settings, &err) < 0)
-        r = fail(EXIT_INPUT, &err);
-    if (r < 0)
-        r = (settings.server ? explain_live : explain_objects)(&settings, words.list.items[0]);
-    input_settings_release(&settings.input);
-    return r;
+    if (!pod)
+        return usage_error(&command_explain, "explain %s; it got 0", command_explain.wants);
+    if (check_server(settings, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    return (settings->server ? explain_live : explain_objects)(settings, pod);
 }
 
 const struct command command_explain = {
@@ -313,7 +288,12 @@ const struct command command_explain = {
                 "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
                 "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
                 "  berth explain --server shop/cart-0\n",
-    .options = rows,
-    .options_len = ARRAY_SIZE(rows),
+    .options = { { input_options, offsetof(struct explain_settings, input) },
+                 { plugin_options, offsetof(struct explain_settings, input.plugins) },
+                 { rows, 0 } },
+    .settings_size = sizeof(struct explain_settings),
+    .defaults = &(const struct explain_settings){ .top = 20 },
+    .words_max = 1,
+    .wants = "wants one pod, as NAMESPACE/POD",
     .run = run,
 };

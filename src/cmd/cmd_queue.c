@@ -31,14 +31,14 @@ static const struct option_row rows[] = {
       "Only pods of this namespace." },
     { 0, "queue", "NAME", OPTION_TEXT, offsetof(struct queue_settings, queue),
       "Only pods in this queue or at this stage, as the first column has it: active, backoff, "
-      "unschedulable, "
-      "gated, ..." },
+      "unschedulable, gated, ..." },
     { 0, "plugin", "NAME", OPTION_TEXT, offsetof(struct queue_settings, plugin),
       "Only pods that this plugin rejected or holds back, or that wait for it." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct queue_settings, top),
       "How many pods to show (default: 100).", 1, 100000 },
     { 'o', "output", "table|wide|json", OPTION_CHOICE, offsetof(struct queue_settings, output),
       "How to print the answer (default: table); wide adds what the last attempt said." },
+    { 0 },
 };
 
 extern const struct command command_queue;
@@ -360,35 +360,20 @@ static int show(const struct queue_settings *settings, const char *pod, const st
     return finish(&term);
 }
 
-static int run(int argc, char **argv)
+static int run(void *given, const struct texts *words)
 {
-    struct queue_settings settings = { .top = 100 };
-    _cleanup_(texts_release) struct texts words = { 0 };
+    const struct queue_settings *settings = given;
     _cleanup_(shown_release) struct shown shown = { 0 };
     _cleanup_(strbuf_release) struct strbuf pod = { 0 };
     struct error err;
-    int r = options_start(&command_queue, argc, argv, &settings, &words);
-    if (r >= 0)
-        return r;
-    if (words.list.len > 1) {
-        fprintf(stderr,
-                "berth: queue shows all pods, or one, as NAMESPACE/POD; it got %zu\n"
-                "Try `berth queue --help`.\n",
-                words.list.len);
-        return EXIT_INPUT;
-    }
-    if (words.list.len) {
-        const char *name = words.list.items[0];
-        bool whole = strchr(name, '/');
-        strbuf_printf(&pod, "%s%s%s",
-                      whole                ? ""
-                      : settings.namespace ? settings.namespace
-                                           : "default",
-                      whole ? "" : "/", name);
-    }
-    if (ask(&settings, pod.text, &shown, &err) < 0)
+    const char *name = words->list.len ? words->list.items[0] : NULL;
+    if (name && !strchr(name, '/'))
+        strbuf_printf(&pod, "%s/", settings->namespace ? settings->namespace : "default");
+    if (name)
+        strbuf_puts(&pod, name);
+    if (ask(settings, pod.text, &shown, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return show(&settings, pod.text, &shown);
+    return show(settings, pod.text, &shown);
 }
 
 const struct command command_queue = {
@@ -406,7 +391,10 @@ const struct command command_queue = {
                 "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"
                 "  berth queue shop/cart-0\n",
-    .options = rows,
-    .options_len = ARRAY_SIZE(rows),
+    .options = { { rows, 0 } },
+    .settings_size = sizeof(struct queue_settings),
+    .defaults = &(const struct queue_settings){ .top = 100 },
+    .words_max = 1,
+    .wants = "shows all pods, or one, as NAMESPACE/POD",
     .run = run,
 };

@@ -27,8 +27,7 @@ static const struct option_row rows[] = {
       "Another KubeSchedulerConfiguration: what would it have decided instead?" },
     { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
       "Stop there: a time such as 2026-11-15T10:30:00Z, or less of it, in UTC: \"2026-11-15 10:30\". Of "
-      "several "
-      "recordings, the one that went on then." },
+      "several recordings, the one that went on then." },
     { 0, "from", "TIME", OPTION_TEXT, offsetof(struct replay_settings, from),
       "Of several recordings, the one that went on then; --decisions and --explain begin there." },
     { 0, "list", NULL, OPTION_FLAG, offsetof(struct replay_settings, list),
@@ -41,7 +40,7 @@ static const struct option_row rows[] = {
       "How many pods, or nodes of --explain, a table shows (default: 20).", 1, 1000000000 },
     { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct replay_settings, output),
       "How to print the answer (default: table)." },
-    PLUGIN_OPTIONS(struct replay_settings, plugins),
+    { 0 },
 };
 
 extern const struct command command_replay;
@@ -587,8 +586,9 @@ static int read_options(const struct replay_settings *settings, struct replay_op
     return 0;
 }
 
-static int with_replay(struct replay *replay, const struct replay_settings *settings, const char *path)
+static int replay(const struct replay_settings *settings, const char *path)
 {
+    _cleanup_(replay_release) struct replay replay = { 0 };
     struct telling telling = { .settings = settings, .begun = now_seconds() };
     struct replay_options options = { .path = path, .config = settings->config, .user = &telling };
     struct error err = { "" };
@@ -599,41 +599,23 @@ static int with_replay(struct replay *replay, const struct replay_settings *sett
     if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
         options.on_progress = show_progress;
     begin_telling(&telling);
-    int r = replay_run(replay, &options, &err);
+    int r = replay_run(&replay, &options, &err);
     clear_progress(&telling);
     if (r == 0) {
-        r = end_telling(&telling, replay);
+        r = end_telling(&telling, &replay);
     } else {
-        if (!strstr(err.text, replay->recording.cut.text)) /* else it says so itself */
-            warn(replay);
+        if (!strstr(err.text, replay.recording.cut.text)) /* else it says so itself */
+            warn(&replay);
         r = fail(EXIT_INPUT, &err);
     }
     strbuf_release(&telling.out);
     return r;
 }
 
-static int run(int argc, char **argv)
+static int run(void *given, const struct texts *words)
 {
-    struct replay_settings settings = { .top = 20 };
-    _cleanup_(texts_release) struct texts words = { 0 };
-    int r = options_start(&command_replay, argc, argv, &settings, &words);
-    if (r < 0 && words.list.len != 1) {
-        fprintf(stderr,
-                "berth: replay wants one recording, the folder that --record named; it got %zu\n"
-                "Try `berth replay --help`.\n",
-                words.list.len);
-        r = EXIT_INPUT;
-    }
-    if (r < 0 && settings.list) {
-        r = list(&settings, words.list.items[0]);
-    } else if (r < 0) {
-        struct replay *replay = xcalloc(1, sizeof(*replay));
-        r = with_replay(replay, &settings, words.list.items[0]);
-        replay_release(replay);
-        free(replay);
-    }
-    plugin_settings_release(&settings.plugins);
-    return r;
+    const struct replay_settings *settings = given;
+    return (settings->list ? list : replay)(settings, words->list.items[0]);
 }
 
 const struct command command_replay = {
@@ -655,7 +637,11 @@ const struct command command_replay = {
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
                 "  berth replay --explain default/web-1 --from 2026-11-15T10:30:00Z record/\n"
                 "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
-    .options = rows,
-    .options_len = ARRAY_SIZE(rows),
+    .options = { { rows, 0 }, { plugin_options, offsetof(struct replay_settings, plugins) } },
+    .settings_size = sizeof(struct replay_settings),
+    .defaults = &(const struct replay_settings){ .top = 20 },
+    .words_min = 1,
+    .words_max = 1,
+    .wants = "wants one recording, the folder that --record named",
     .run = run,
 };

@@ -615,5 +615,5 @@ const struct command command_scheduler = {
     .summary = "Runs as a cluster's scheduler, in the place of kube-scheduler.",
     .usage = "[FLAGS of kube-scheduler]",
     .page = page,
-    .run = run,
+    .main = run,
 };

@@ -13,7 +13,6 @@ struct simulate_settings {
 };
 
 static const struct option_row rows[] = {
-    INPUT_OPTIONS(struct simulate_settings),
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),
       "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
       INT64_MAX },
@@ -26,12 +25,13 @@ static const struct option_row rows[] = {
       "How many groups, reasons and preemptions the table shows (default: 20).", 1, 1000000 },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
-      "never "
-      "to bind." },
+      "never to "
+      "bind." },
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
       "Leave out what differs from run to run." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
       "Also save the decisions: {\"placements\":[{\"pod\",\"node\"}...]}." },
+    { 0 },
 };
 
 extern const struct command command_simulate;
@@ -101,56 +101,33 @@ static int print(const struct simulation *simulation, const struct simulate_sett
     return finish(&term);
 }
 
-static int with_world(struct world *world, struct simulation *simulation,
-                      const struct simulate_settings *settings)
+static int run(void *given, const struct texts *words _unused_)
 {
+    struct simulate_settings *settings = given;
+    _cleanup_(world_release) struct world world = { 0 };
+    _cleanup_(simulation_release) struct simulation simulation = { 0 };
     struct error err = { "" };
     double start = now_seconds();
-    struct input_settings input = settings->input;
-    input.asks_extenders = !settings->no_extenders;
-    int r = open_world(world, &command_simulate, &input);
+    settings->input.asks_extenders = !settings->no_extenders;
+    int r = open_world(&world, &command_simulate, &settings->input);
     if (r)
         return r;
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
         .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-        .asks_extenders = input.asks_extenders,
+        .asks_extenders = settings->input.asks_extenders,
     };
-    r = simulate(simulation, world, &options, &err);
-    double load_seconds = now_seconds() - start - simulation->decide_seconds;
+    r = simulate(&simulation, &world, &options, &err);
+    double load_seconds = now_seconds() - start - simulation.decide_seconds;
     if (options.progress)
-        clear_progress(simulation);
+        clear_progress(&simulation);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
-    warn(simulation);
-    if (settings->trace && save_trace(simulation, settings->trace, &err) < 0)
+    warn(&simulation);
+    if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return print(simulation, settings, load_seconds);
-}
-
-static int run(int argc, char **argv)
-{
-    struct simulate_settings settings = { .seed = 1, .top = 20, .percentage = -1 };
-    _cleanup_(texts_release) struct texts words = { 0 };
-    int r = options_start(&command_simulate, argc, argv, &settings, &words);
-    if (r < 0 && words.list.len) {
-        fprintf(stderr,
-                "berth: simulate does not know what to do with \"%s\"\nTry `berth simulate --help`.\n",
-                words.list.items[0]);
-        r = EXIT_INPUT;
-    }
-    if (r < 0) {
-        struct world *world = xcalloc(1, sizeof(*world));
-        struct simulation *simulation = xcalloc(1, sizeof(*simulation));
-        r = with_world(world, simulation, &settings);
-        simulation_release(simulation);
-        world_release(world);
-        free(simulation);
-        free(world);
-    }
-    input_settings_release(&settings.input);
-    return r;
+    return print(&simulation, settings, load_seconds);
 }
 
 const struct command command_simulate = {
@@ -166,7 +143,10 @@ const struct command command_simulate = {
                 "  berth simulate -f cluster.json\n"
                 "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
                 "  berth simulate -f cluster.json -o json --no-timing | jq .summary\n",
-    .options = rows,
-    .options_len = ARRAY_SIZE(rows),
+    .options = { { input_options, offsetof(struct simulate_settings, input) },
+                 { plugin_options, offsetof(struct simulate_settings, input.plugins) },
+                 { rows, 0 } },
+    .settings_size = sizeof(struct simulate_settings),
+    .defaults = &(const struct simulate_settings){ .seed = 1, .top = 20, .percentage = -1 },
     .run = run,
 };

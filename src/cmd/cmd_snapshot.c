@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
     { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct snapshot_settings, files),
       "Objects of a file or folder instead of a cluster, as for `berth simulate`: to anonymize what was "
       "saved before." },
+    { 0 },
 };
 
 extern const struct command command_snapshot;
@@ -119,34 +120,24 @@ static int write_anonymized(const struct objects *objects)
     return code;
 }
 
-static int save(const struct snapshot_settings *settings)
+static int run(void *given, const struct texts *words)
 {
+    const struct snapshot_settings *settings = given;
     _cleanup_(objects_release) struct objects objects = { 0 };
     struct error err = { "" };
+    if (words->list.len)
+        return usage_error(&command_snapshot,
+                           "snapshot: it takes no words, only options, and writes to standard output");
+    if (settings->files.list.len && (settings->kubeconfig || settings->context))
+        return usage_error(
+            &command_snapshot,
+            "snapshot: it saves objects of files (-f), or those of a cluster (--kubeconfig, --context)");
     int r = settings->files.list.len ? read_files(&objects, &settings->files, &err)
                                      : read_cluster(&objects, settings, &err);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     return settings->anonymize ? write_anonymized(&objects)
                                : write_list(&objects, &(struct json_veil){ without_copies, NULL });
-}
-
-static int run(int argc, char **argv)
-{
-    struct snapshot_settings settings = { 0 };
-    _cleanup_(texts_release) struct texts words = { 0 };
-    int r = options_start(&command_snapshot, argc, argv, &settings, &words);
-    const char *wrong = NULL;
-    if (r < 0 && words.list.len)
-        wrong = "it takes no words, only options, and writes to standard output";
-    else if (r < 0 && settings.files.list.len && (settings.kubeconfig || settings.context))
-        wrong = "it saves objects of files (-f), or those of a cluster (--kubeconfig, --context)";
-    if (wrong)
-        fprintf(stderr, "berth: snapshot: %s\nTry `berth snapshot --help`.\n", wrong);
-    if (r < 0)
-        r = wrong ? EXIT_INPUT : save(&settings);
-    texts_release(&settings.files);
-    return r;
 }
 
 const struct command command_snapshot = {
@@ -162,7 +153,8 @@ const struct command command_snapshot = {
                 "  berth snapshot --anonymize > for-the-bug-report.json\n"
                 "  berth snapshot --anonymize -f cluster.json > for-the-bug-report.json\n"
                 "  berth simulate -f cluster.json -f new-deployment.yaml\n",
-    .options = rows,
-    .options_len = ARRAY_SIZE(rows),
+    .options = { { rows, 0 } },
+    .settings_size = sizeof(struct snapshot_settings),
+    .words_max = SIZE_MAX,
     .run = run,
 };

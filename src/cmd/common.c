@@ -8,6 +8,22 @@
 #include "base/log.h"
 #include "sync/listing.h"
 
+const struct option_row input_options[] = {
+    { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct input_settings, files),
+      "Objects: a file (JSON, YAML, several documents, Lists, JSON lines), a folder with such files, or - "
+      "for "
+      "standard input. May be given again. Without it, the cluster of the kubeconfig." },
+    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct input_settings, kubeconfig),
+      "How to reach the cluster; without it, $KUBECONFIG or ~/.kube/config." },
+    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct input_settings, context),
+      "Another context than the current one of the kubeconfig." },
+    { 0, "config", "FILE", OPTION_TEXT, offsetof(struct input_settings, config),
+      "A KubeSchedulerConfiguration; without it, what kube-scheduler runs with by default." },
+    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct input_settings, output),
+      "How to print the answer (default: table)." },
+    { 0 },
+};
+
 int fail(int code, const struct error *err)
 {
     fprintf(stderr, "berth: %s\n", err->text);
@@ -102,12 +118,6 @@ int open_world(struct world *world, const struct command *command, const struct 
         return fail(EXIT_INPUT, &err);
     warn_about_plugins(world);
     return 0;
-}
-
-void input_settings_release(struct input_settings *input)
-{
-    texts_release(&input->files);
-    plugin_settings_release(&input->plugins);
 }
 
 int finish(struct term *term)

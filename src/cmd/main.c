@@ -44,53 +44,28 @@ static int unknown_command(const char *name)
     if (near)
         fprintf(stderr, "; did you mean %s?", near);
     fputs("\nTry `berth help`.\n", stderr);
-    return 2;
+    return EXIT_INPUT;
 }
 
-static int surplus_word(const struct command *command, const char *word)
+static int run_version(void *settings _unused_, const struct texts *words _unused_)
 {
-    fprintf(stderr, "berth: %s does not know what to do with \"%s\"\nTry `berth %s --help`.\n", command->name,
-            word, command->name);
-    return 2;
-}
-
-static int run_version(int argc, char **argv)
-{
-    struct {
-        char unused;
-    } settings;
-    _cleanup_(texts_release) struct texts words = { 0 };
-    int r = options_start(&command_version, argc, argv, &settings, &words);
-    if (r >= 0)
-        return r;
-    if (words.list.len)
-        return surplus_word(&command_version, words.list.items[0]);
     puts("berth " BERTH_VERSION " (decides as kube-scheduler v1.36)");
-    return 0;
+    return EXIT_DONE;
 }
 
-static int run_help(int argc, char **argv)
+static int run_help(void *settings _unused_, const struct texts *words)
 {
-    struct {
-        char unused;
-    } settings;
-    _cleanup_(texts_release) struct texts words = { 0 };
     _cleanup_(strbuf_release) struct strbuf page = { 0 };
-    int r = options_start(&command_help, argc, argv, &settings, &words);
-    if (r >= 0)
-        return r;
-    if (words.list.len == 0) {
+    if (words->list.len == 0) {
         print_overview(stdout);
-        return 0;
+        return EXIT_DONE;
     }
-    const struct command *command = command_find(words.list.items[0]);
+    const struct command *command = command_find(words->list.items[0]);
     if (!command)
-        return unknown_command(words.list.items[0]);
-    if (words.list.len > 1)
-        return surplus_word(&command_help, words.list.items[1]);
-    options_help(command, &page);
+        return unknown_command(words->list.items[0]);
+    command_write_help(command, &page);
     fputs(page.text, stdout);
-    return 0;
+    return EXIT_DONE;
 }
 
 const struct command command_version = {
@@ -105,6 +80,7 @@ const struct command command_help = {
     .summary = "Lists the commands, or teaches one of them.",
     .usage = "[COMMAND]",
     .examples = "  berth help simulate\n",
+    .words_max = 1,
     .run = run_help,
 };
 
@@ -120,10 +96,10 @@ int main(int argc, char **argv)
     if (argc > 0 && trial_is_child(argv[0]))
         return reload_rehearse(argc, argv);
     if (argc > 0 && called_kube_scheduler(argv[0]))
-        return command_scheduler.run(argc, argv);
+        return command_scheduler.main(argc, argv);
     if (argc < 2) {
         print_overview(stderr);
-        return 2;
+        return EXIT_INPUT;
     }
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
@@ -133,10 +109,10 @@ int main(int argc, char **argv)
     const struct command *command = command_find(name);
     if (!command)
         return unknown_command(name);
-    int code = command->run(argc - 1, argv + 1);
+    int code = command_run(command, argc - 1, argv + 1);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
         fprintf(stderr, "berth: standard output can not be written: %s\n", strerror(errno));
-        return 1;
+        return EXIT_TROUBLE;
     }
     return code;
 }

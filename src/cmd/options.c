@@ -4,12 +4,13 @@
 #include "cmd/options.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/term.h"
 
-enum { ROWS_MAX = 32, VALUE_HELP = 1000, VALUE_FIRST = 1001 };
+enum { VALUE_FIRST = 1000 }; /* what getopt_long() returns for the first row, beyond all letters */
 /* Where the texts of options begin; how wide a page is where nobody says, and at most. */
 enum { HELP_COLUMN = 28, PAGE_WIDTH = 80, PAGE_WIDTH_MAX = 100 };
 
@@ -101,6 +102,24 @@ static int set_choice(const struct option_row *row, const char *text, void *at, 
     return error_set(err, -EINVAL, "--%s wants %s, not \"%s\"", row->name, row->argument, text);
 }
 
+static bool takes_argument(const struct option_row *row)
+{
+    return row->kind != OPTION_FLAG && row->kind != OPTION_HELP;
+}
+
+size_t command_options(const struct command *command, struct option_row ret[OPTIONS_MAX])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < OPTION_TABLES_MAX; i++)
+        for (const struct option_row *row = command->options[i].rows; row && row->name; row++) {
+            assert(len + 1 < OPTIONS_MAX);
+            ret[len] = *row;
+            ret[len++].offset += command->options[i].base;
+        }
+    ret[len++] = (struct option_row){ 'h', "help", NULL, OPTION_HELP, 0, "Show this page.", 0, 0 };
+    return len;
+}
+
 static int set_row(const struct option_row *row, const char *text, void *settings, struct error *err)
 {
     void *at = (char *)settings + row->offset;
@@ -118,89 +137,82 @@ static int set_row(const struct option_row *row, const char *text, void *setting
         return set_number(row, text, at, err);
     case OPTION_CHOICE:
         return set_choice(row, text, at, err);
+    case OPTION_HELP:
+        break;
     }
     return -EINVAL;
 }
 
 struct getopt_tables {
-    struct option longs[ROWS_MAX + 2];
-    char shorts[3 * ROWS_MAX + 8];
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[2 * OPTIONS_MAX + 2];
 };
 
-static void make_tables(const struct command *command, struct getopt_tables *ret)
+static void make_tables(const struct option_row *rows, size_t len, struct getopt_tables *ret)
 {
-    assert(command->options_len <= ROWS_MAX);
     char *letter = ret->shorts;
     *letter++ = ':'; /* tell a missing argument apart from an unknown option */
-    *letter++ = 'h';
-    size_t n = 0;
-    for (; n < command->options_len; n++) {
-        const struct option_row *row = &command->options[n];
-        int argument = row->kind == OPTION_FLAG ? no_argument : required_argument;
-        ret->longs[n] = (struct option){ row->name, argument, NULL, VALUE_FIRST + (int)n };
-        if (!row->letter)
-            continue;
-        *letter++ = row->letter;
-        if (argument == required_argument)
+    for (size_t i = 0; i < len; i++) {
+        int argument = takes_argument(&rows[i]) ? required_argument : no_argument;
+        ret->longs[i] = (struct option){ rows[i].name, argument, NULL, VALUE_FIRST + (int)i };
+        if (rows[i].letter)
+            *letter++ = rows[i].letter;
+        if (rows[i].letter && argument == required_argument)
             *letter++ = ':';
     }
     *letter = '\0';
-    ret->longs[n++] = (struct option){ "help", no_argument, NULL, VALUE_HELP };
-    ret->longs[n] = (struct option){ 0 };
+    ret->longs[len] = (struct option){ 0 };
 }
 
-static const struct option_row *find_row(const struct command *command, int value)
+static const struct option_row *find_row(const struct option_row *rows, int value)
 {
     if (value >= VALUE_FIRST)
-        return &command->options[value - VALUE_FIRST];
-    for (size_t i = 0; i < command->options_len; i++)
-        if (command->options[i].letter == value)
-            return &command->options[i];
-    return NULL;
+        return &rows[value - VALUE_FIRST];
+    while (rows->letter != value)
+        rows++;
+    return rows;
 }
 
 /* What getopt_long did not understand: `value` is '?' or ':', the word is argv[optind - 1] or part of it. */
-static int complain(const struct command *command, int value, char **argv, struct error *err)
+static int complain(const struct option_row *rows, size_t len, int value, char **argv, struct error *err)
 {
     const char *word = argv[optind - 1];
     if (value == ':')
         return error_set(err, -EINVAL, "%s needs an argument", word);
-    if (optopt >= VALUE_HELP)
+    if (optopt >= VALUE_FIRST)
         return error_set(err, -EINVAL, "%s takes no argument", word);
     if (optopt)
         return error_set(err, -EINVAL, "unknown option -%c", optopt);
-    const char *names[ROWS_MAX];
-    for (size_t i = 0; i < command->options_len; i++)
-        names[i] = command->options[i].name;
-    const char *near = nearest_name(word + strspn(word, "-"), names, command->options_len);
+    const char *names[OPTIONS_MAX];
+    for (size_t i = 0; i < len; i++)
+        names[i] = rows[i].name;
+    const char *near = nearest_name(word + strspn(word, "-"), names, len);
     if (near)
         return error_set(err, -EINVAL, "unknown option %s; did you mean --%s?", word, near);
     return error_set(err, -EINVAL, "unknown option %s", word);
 }
 
-enum parsed options_parse(const struct command *command, int argc, char **argv, void *settings,
-                          struct texts *ret_words, struct error *err)
+/* Reads argv into `settings`, and what is left over into `ret_words`. 1: --help is wanted. */
+static int parse(const struct option_row *rows, size_t len, int argc, char **argv, void *settings,
+                 struct texts *ret_words, struct error *err)
 {
     struct getopt_tables tables;
-    make_tables(command, &tables);
+    make_tables(rows, len, &tables);
     opterr = 0;
     optind = 0; /* starts getopt anew */
-    for (;;) {
-        int value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
-        if (value == -1)
-            break;
-        if (value == 'h' || value == VALUE_HELP)
-            return PARSED_HELP;
-        if (value == '?' || value == ':') {
-            complain(command, value, argv, err);
-            return PARSED_ERROR;
-        }
-        if (set_row(find_row(command, value), optarg, settings, err) < 0)
-            return PARSED_ERROR;
+    for (int value; (value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1;) {
+        if (value == '?' || value == ':')
+            return complain(rows, len, value, argv, err);
+        const struct option_row *row = find_row(rows, value);
+        if (row->kind == OPTION_HELP)
+            return 1;
+        int r = set_row(row, optarg, settings, err);
+        if (r < 0)
+            return r;
     }
     for (int i = optind; i < argc; i++)
         *vec_push(&ret_words->list) = argv[i];
-    return PARSED_RUN;
+    return 0;
 }
 
 /* ---- help ---- */
@@ -238,41 +250,75 @@ static void help_paragraphs(const char *text, struct term *page)
     }
 }
 
-void options_help(const struct command *command, struct strbuf *out)
+void command_write_help(const struct command *command, struct strbuf *out)
 {
     if (command->page) {
         command->page(out);
         return;
     }
-    static const struct option_row help = { 'h', "help", NULL, OPTION_FLAG, 0, "Show this page.", 0, 0 };
+    struct option_row rows[OPTIONS_MAX];
+    size_t len = command_options(command, rows);
     struct term page = term_stdout(out);
     page.width = page.folds ? MIN(page.width, (unsigned)PAGE_WIDTH_MAX) : PAGE_WIDTH;
     strbuf_printf(out, "%s\n\nusage: berth %s%s%s\n", command->summary, command->name,
                   command->usage[0] ? " " : "", command->usage);
     help_paragraphs(command->purpose, &page);
     strbuf_puts(out, "\noptions:\n");
-    for (size_t i = 0; i < command->options_len; i++)
-        help_row(&command->options[i], &page);
-    help_row(&help, &page);
+    for (size_t i = 0; i < len; i++)
+        help_row(&rows[i], &page);
     if (command->examples)
         strbuf_printf(out, "\nexamples:\n%s", command->examples);
 }
 
-int options_start(const struct command *command, int argc, char **argv, void *settings,
-                  struct texts *ret_words)
+/* ---- running ---- */
+
+int usage_error(const struct command *command, const char *format, ...)
 {
+    va_list args;
+    va_start(args, format);
+    fputs("berth: ", stderr);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\nTry `berth %s --help`.\n", command->name);
+    va_end(args);
+    return EXIT_INPUT;
+}
+
+static int run(const struct command *command, void *settings, const struct texts *words)
+{
+    size_t len = words->list.len;
+    if (len >= command->words_min && len <= command->words_max)
+        return command->run(settings, words);
+    if (command->wants)
+        return usage_error(command, "%s %s; it got %zu", command->name, command->wants, len);
+    return usage_error(command, "%s does not know what to do with \"%s\"", command->name,
+                       words->list.items[command->words_max]);
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    if (command->main)
+        return command->main(argc, argv);
     struct error err = { "" };
+    struct option_row rows[OPTIONS_MAX];
+    size_t len = command_options(command, rows);
     _cleanup_(strbuf_release) struct strbuf page = { 0 };
-    switch (options_parse(command, argc, argv, settings, ret_words, &err)) {
-    case PARSED_RUN:
-        return -1;
-    case PARSED_HELP:
-        options_help(command, &page);
+    _cleanup_(texts_release) struct texts words = { 0 };
+    char *settings = xcalloc(1, command->settings_size + 1);
+    if (command->defaults)
+        memcpy(settings, command->defaults, command->settings_size);
+    int r = parse(rows, len, argc, argv, settings, &words, &err);
+    int code = EXIT_DONE;
+    if (r < 0) {
+        code = usage_error(command, "%s", err.text);
+    } else if (r > 0) {
+        command_write_help(command, &page);
         fputs(page.text, stdout);
-        return 0;
-    case PARSED_ERROR:
-        break;
+    } else {
+        code = run(command, settings, &words);
     }
-    fprintf(stderr, "berth: %s\nTry `berth %s --help`.\n", err.text, command->name);
-    return 2;
+    for (size_t i = 0; i < len; i++)
+        if (rows[i].kind == OPTION_TEXTS)
+            texts_release((struct texts *)(void *)(settings + rows[i].offset));
+    free(settings);
+    return code;
 }

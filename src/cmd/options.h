@@ -1,16 +1,19 @@
-/* options.h: a command's options as a table, from which parsing, checking and --help follow.
+/* options.h: a command and its options as tables, from which parsing, checking, --help and completion follow.
  *
  *     static const struct option_row rows[] = {
  *         { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct settings, output), "How to print it." },
  *     };
  *
- * A row writes its value at `offset` of the command's settings. The settings start zeroed but for what the command
- * sets before: a default is simply there first. */
+ * A row writes its value at `offset` of the command's settings. The settings begin as a copy of the command's
+ * defaults, or zeroed. */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
 
 #include "base/error.h"
 #include "base/vec.h"
+
+enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_INPUT = 2 };
+enum { OPTIONS_MAX = 32, OPTION_TABLES_MAX = 3 };
 
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
@@ -18,16 +21,23 @@ enum option_kind {
     OPTION_TEXTS,  /* struct texts; may be given again */
     OPTION_NUMBER, /* int64_t between min and max */
     OPTION_CHOICE, /* int: which of the words in `argument`, from 0 */
+    OPTION_HELP,   /* --help, which every command has */
 };
 
 struct option_row {
-    char letter; /* 0: none */
-    const char *name;
+    char letter;          /* 0: none */
+    const char *name;     /* NULL: the end of a table */
     const char *argument; /* how help calls it; OPTION_CHOICE: the words, with | between them */
     enum option_kind kind;
     size_t offset;
     const char *help; /* help breaks it into lines */
     int64_t min, max;
+};
+
+/* Rows that write into a part of the settings, which may be shared by commands. */
+struct option_table {
+    const struct option_row *rows; /* the last one has no name */
+    size_t base;                   /* offset of that part */
 };
 
 struct texts {
@@ -40,10 +50,17 @@ struct command {
     const char *usage;   /* what stands behind "berth NAME " */
     const char *purpose; /* a paragraph or two, an empty line between them; help breaks them into lines */
     const char *examples;
-    const struct option_row *options;
-    size_t options_len;
-    void (*page)(struct strbuf *out);  /* writes the whole help page itself; NULL: it is made of the above */
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+    struct option_table options[OPTION_TABLES_MAX];
+    size_t settings_size;
+    const void *defaults; /* of the settings; NULL: zeros */
+    /* How many words may follow the options, and the end of the sentence "NAME ...; it got N" about another number;
+     * NULL: the first word too many is named. */
+    size_t words_min, words_max;
+    const char *wants;
+    int (*run)(void *settings, const struct texts *words); /* returns the exit code */
+    /* Of a command that parses its arguments itself; argv[0] is its name. Then nothing above but the texts is used. */
+    int (*main)(int argc, char **argv);
+    void (*page)(struct strbuf *out); /* writes the whole help page; NULL: it is made of the above */
 };
 
 /* Every command, in the order of commands.def. */
@@ -51,22 +68,17 @@ extern const struct command *const commands[];
 extern const size_t commands_len;
 /* By name, or NULL. */
 const struct command *command_find(const char *name);
-
-enum parsed { PARSED_RUN, PARSED_HELP, PARSED_ERROR };
-
-/* Reads argv into `settings`, and what is left over into `ret_words`. --help is known to every command.
- * PARSED_ERROR: err has the sentence. */
-enum parsed options_parse(const struct command *command, int argc, char **argv, void *settings,
-                          struct texts *ret_words, struct error *err);
+/* Parses, answers --help, complains on standard error, or runs the command; returns the exit code. */
+int command_run(const struct command *command, int argc, char **argv);
+/* All rows of a command with offsets from the beginning of its settings, --help last; returns how many. */
+size_t command_options(const struct command *command, struct option_row ret[OPTIONS_MAX]);
 /* The page that --help prints. */
-void options_help(const struct command *command, struct strbuf *out);
-/* The whole beginning of a command: parses, answers --help, complains on standard error. Returns -1 to go on, else the
- * exit code. */
-int options_start(const struct command *command, int argc, char **argv, void *settings,
-                  struct texts *ret_words);
+void command_write_help(const struct command *command, struct strbuf *out);
+/* Prints the sentence and where to find help; returns EXIT_INPUT. */
+int usage_error(const struct command *command, const char *format, ...) _printf_(2, 3);
+
 /* The nearest of the names in spelling, or NULL when none is near. */
 const char *nearest_name(const char *wanted, const char *const *names, size_t len);
-
 void texts_release(struct texts *texts);
 
 #endif

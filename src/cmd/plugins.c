@@ -12,6 +12,14 @@
 #include "observe/families.h"
 #include "plugins/registry.h"
 
+const struct option_row plugin_options[] = {
+    { 0, "plugin", "FILE.so", OPTION_TEXTS, offsetof(struct plugin_settings, files),
+      "Load the plugins of a shared object; the configuration enables them. May be given again." },
+    { 0, "plugin-dir", "DIR", OPTION_TEXTS, offsetof(struct plugin_settings, dirs),
+      "The same for every .so file of a folder." },
+    { 0 },
+};
+
 /* One for the process, as what dlopen() brings in is. */
 static struct loaded loaded;
 static bool loaded_ready;

@@ -18,20 +18,7 @@ struct plugin_settings {
     struct texts files, dirs;
 };
 
-/* The rows of a plugin_settings, which is the member `plugins` of `member` of the command's settings. */
-#define PLUGIN_OPTIONS(settings, member) \
-    { 0, \
-      "plugin", \
-      "FILE.so", \
-      OPTION_TEXTS, \
-      offsetof(settings, member.files), \
-      "Load the plugins of a shared object; the configuration enables them. May be given again." }, \
-        { 0, \
-          "plugin-dir", \
-          "DIR", \
-          OPTION_TEXTS, \
-          offsetof(settings, member.dirs), \
-          "The same for every .so file of a folder." }
+extern const struct option_row plugin_options[];
 
 /* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
