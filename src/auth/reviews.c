@@ -435,11 +435,9 @@ static void begin_review(struct json_writer *json, const char *kind, const char 
     json_begin_object(json);
     json_member_str(json, "kind", str_from(kind));
     json_member_str(json, "apiVersion", str_from(version));
-    json_key(json, STR("metadata"));
-    json_begin_object(json);
+    json_member_object(json, "metadata");
     json_end_object(json);
-    json_key(json, STR("spec"));
-    json_begin_object(json);
+    json_member_object(json, "spec");
 }
 
 void review_token_body(struct strbuf *out, struct str token)
@@ -455,8 +453,7 @@ void review_access_body(struct strbuf *out, const struct user *user, struct str 
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
     begin_review(&json, "SubjectAccessReview", "authorization.k8s.io/v1");
-    json_key(&json, STR("nonResourceAttributes"));
-    json_begin_object(&json);
+    json_member_object(&json, "nonResourceAttributes");
     json_member_str(&json, "path", path);
     json_member_str(&json, "verb", verb);
     json_end_object(&json);
@@ -466,8 +463,7 @@ void review_access_body(struct strbuf *out, const struct user *user, struct str 
         put_list(&json, &user->groups);
     }
     if (user->extra.len) {
-        json_key(&json, STR("extra"));
-        json_begin_object(&json);
+        json_member_object(&json, "extra");
         for (uint32_t i = 0; i < user->extra.len; i++) {
             json_key(&json, user->extra.items[i].key);
             put_list(&json, &user->extra.items[i].values);

@@ -136,13 +136,40 @@ void term_bar(struct term *term, double share, unsigned cells)
 
 enum { GRID_COLUMNS_MAX = 64 };
 
-void grid_cell(struct grid *grid, bool right, enum paint paint, const char *format, ...)
+void grid_column(struct grid *grid, bool right, const char *heading)
+{
+    *vec_push(&grid->cells) =
+        (struct grid_cell){ arena_printf(&grid->arena, "%s", heading), PAINT_BOLD, right };
+    grid->columns++;
+    assert(grid->cells.len == grid->columns);
+}
+
+void grid_columns(struct grid *grid, const char *headings)
+{
+    for (size_t len; *headings; headings += len + (headings[len] == '|')) {
+        bool right = *headings == '>';
+        len = strcspn(headings, "|");
+        grid_column(grid, right, arena_strndup(&grid->arena, headings + right, len - right));
+    }
+}
+
+void grid_str(struct grid *grid, enum paint paint, struct str text)
+{
+    bool right = grid->cells.items[grid->cells.len % grid->columns].right;
+    *vec_push(&grid->cells) = (struct grid_cell){ arena_str(&grid->arena, text), paint, right };
+}
+
+void grid_cell(struct grid *grid, enum paint paint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    struct str text = arena_vprintf(&grid->arena, format, args);
+    grid_str(grid, paint, arena_vprintf(&grid->arena, format, args));
     va_end(args);
-    *vec_push(&grid->cells) = (struct grid_cell){ text, paint, right };
+}
+
+void grid_count(struct grid *grid, uint64_t number)
+{
+    grid_cell(grid, PAINT_NONE, "%s", grouped((int64_t)number));
 }
 
 /* The words at the beginning of *rest that fit, one at least; *rest is what is left. */

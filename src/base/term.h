@@ -48,7 +48,15 @@ struct grid {
     VEC(struct grid_cell) cells; /* row after row */
 };
 
-void grid_cell(struct grid *grid, bool right, enum paint paint, const char *format, ...) _printf_(4, 5);
+/* First of all the columns, by their headings. */
+void grid_column(struct grid *grid, bool right, const char *heading);
+/* Several of them: "NODE|>TOTAL" are two columns, of which the second lines up at the right. */
+void grid_columns(struct grid *grid, const char *headings);
+/* The next cell, row after row. */
+void grid_cell(struct grid *grid, enum paint paint, const char *format, ...) _printf_(3, 4);
+void grid_str(struct grid *grid, enum paint paint, struct str text);
+/* A number with commas between thousands. */
+void grid_count(struct grid *grid, uint64_t number);
 void grid_print(const struct grid *grid, struct term *term, unsigned indent);
 void grid_release(struct grid *grid);
 

@@ -102,17 +102,21 @@ static double number_of(yyjson_val *object, const char *key)
     return yyjson_get_num(yyjson_obj_get(object, key));
 }
 
-/* "93s", "15m", "3h". */
-static void age_cell(struct grid *grid, double seconds)
+/* Where the pod is, its name, and since when: "93s", "15m", "3h". */
+static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
 {
     static const struct {
         double from, unit;
         const char *name;
     } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 600, 60, "m" }, { 0, 1, "s" } };
+    double seconds = number_of(pod, "seconds");
     size_t i = 0;
+    grid_str(grid, PAINT_NONE, text_of(pod, place));
+    grid_cell(grid, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
+              STR_ARG(text_of(pod, "name")));
     while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].from)
         i++;
-    grid_cell(grid, true, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
+    grid_cell(grid, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
 }
 
 /* Those who rejected it, or what holds it back before they are asked. */
@@ -129,20 +133,17 @@ static void reason_cell(struct grid *grid, yyjson_val *pod)
         if (name.ptr && !str_eq(name, gate))
             strbuf_printf(&text, "%s" STR_FMT, text.len ? " " : "", STR_ARG(name));
     }
-    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
+    grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
 static void add_pod(struct grid *grid, yyjson_val *pod)
 {
-    grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "queue")));
-    grid_cell(grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-              STR_ARG(text_of(pod, "name")));
-    age_cell(grid, number_of(pod, "seconds"));
-    grid_cell(grid, true, PAINT_NONE, "%.0f", number_of(pod, "attempts"));
-    grid_cell(grid, true, PAINT_NONE, "%.0f", number_of(pod, "priority"));
+    begin_row(grid, pod, "queue");
+    grid_cell(grid, PAINT_NONE, "%.0f", number_of(pod, "attempts"));
+    grid_cell(grid, PAINT_NONE, "%.0f", number_of(pod, "priority"));
     reason_cell(grid, pod);
     if (grid->columns > QUEUE_COLUMNS)
-        grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "message")));
+        grid_str(grid, PAINT_NONE, text_of(pod, "message"));
 }
 
 /* "stage; Plugin (29s left), Other (4s left)". */
@@ -156,16 +157,13 @@ static void wait_cell(struct grid *grid, yyjson_val *pod)
         if (yyjson_obj_get(wait, "secondsLeft"))
             strbuf_printf(&text, " (%.0fs left)", number_of(wait, "secondsLeft"));
     }
-    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
+    grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
 static void add_waiting(struct grid *grid, yyjson_val *pod)
 {
-    grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "stage")));
-    grid_cell(grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-              STR_ARG(text_of(pod, "name")));
-    age_cell(grid, number_of(pod, "seconds"));
-    grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(text_of(pod, "node")));
+    begin_row(grid, pod, "stage");
+    grid_str(grid, PAINT_NONE, text_of(pod, "node"));
     wait_cell(grid, pod);
 }
 
@@ -198,23 +196,17 @@ static void say_counts(struct strbuf *out, const struct shown *shown)
     strbuf_puts(out, told ? "\n" : "Nobody waits.\n");
 }
 
-/* A page as a table; nothing where nobody is on it. */
+/* A page as a table. */
 struct page_table {
-    const char *heads[QUEUE_COLUMNS + 1];
-    unsigned columns, columns_wide;
-    uint32_t numbers; /* columns of numbers, as a mask */
+    const char *columns, *more_columns; /* the latter where it is wide */
     void (*add)(struct grid *grid, yyjson_val *pod);
 };
 static const struct page_table queue_table = {
-    { "QUEUE", "POD", "AGE", "TRIES", "PRIORITY", "REJECTED BY", "THE LAST ATTEMPT SAID" },
-    QUEUE_COLUMNS,
-    QUEUE_COLUMNS + 1,
-    0x1c,
+    "QUEUE|POD|>AGE|>TRIES|>PRIORITY|REJECTED BY",
+    "THE LAST ATTEMPT SAID",
     add_pod,
 };
-static const struct page_table waiting_table = {
-    { "STAGE", "POD", "AGE", "NODE", "WAITS FOR" }, 5, 5, 0x4, add_waiting,
-};
+static const struct page_table waiting_table = { "STAGE|POD|>AGE|NODE|WAITS FOR", "", add_waiting };
 
 /* Names of pods that are on a page. */
 static void names_of(yyjson_doc *doc, struct arena *arena, struct strmap *ret)
@@ -240,14 +232,14 @@ static bool is_among(const struct strmap *names, yyjson_val *pod, struct arena *
 static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_doc *others, bool wide,
                         struct term *term)
 {
-    struct grid grid = { .columns = wide ? table->columns_wide : table->columns };
+    struct grid grid = { 0 };
     struct arena arena = { 0 };
     struct strmap names = { 0 };
     yyjson_val *root = yyjson_doc_get_root(doc), *pod;
     size_t i, len, shown = 0;
     names_of(others, &arena, &names);
-    for (i = 0; i < grid.columns; i++)
-        grid_cell(&grid, table->numbers >> i & 1, PAINT_BOLD, "%s", table->heads[i]);
+    grid_columns(&grid, table->columns);
+    grid_columns(&grid, wide ? table->more_columns : "");
     yyjson_arr_foreach(yyjson_obj_get(root, "pods"), i, len, pod) {
         if (is_among(&names, pod, &arena))
             continue;

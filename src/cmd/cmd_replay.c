@@ -129,8 +129,7 @@ static void on_explanation(void *user, struct str body, const struct explanation
     if (telling->settings->output == OUTPUT_JSON) {
         json_begin_object(json);
         json_decision(json, body);
-        json_key(json, STR("explanation"));
-        json_begin_object(json);
+        json_member_object(json, "explanation");
         explain_members(explanation, json);
         json_end_object(json);
         json_end_object(json);
@@ -248,8 +247,7 @@ static void json_same(const struct replay *replay, struct json_writer *json)
     json_member_str(json, "digest", str_from(digest));
     if (!replay->difference.there)
         return;
-    json_key(json, STR("difference"));
-    json_begin_object(json);
+    json_member_object(json, "difference");
     json_member_int(json, "decision", (int64_t)replay->difference.number);
     json_time(json, "time", replay->difference.now_ns);
     json_said(json, "recorded", replay->difference.recorded);
@@ -267,19 +265,17 @@ static bool differs(const struct versus_pod *pod)
 static void add_side(struct grid *grid, const struct versus_side *side)
 {
     if (side->node.len)
-        grid_cell(grid, false, PAINT_NONE, STR_FMT, STR_ARG(side->node));
+        grid_str(grid, PAINT_NONE, side->node);
     else
-        grid_cell(grid, false, PAINT_WARN, "%s", side->tries ? "waits" : "was not tried");
+        grid_cell(grid, PAINT_WARN, "%s", side->tries ? "waits" : "was not tried");
 }
 
 static void say_pods(const struct replay *replay, struct term *term, size_t top)
 {
-    struct grid grid = { .columns = 3 };
+    struct grid grid = { 0 };
     size_t len, shown = 0, left = 0;
     const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
-    static const char *const heads[] = { "POD", "RECORDED", "HERE" };
-    for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-        grid_cell(&grid, false, PAINT_BOLD, "%s", heads[i]);
+    grid_columns(&grid, "POD|RECORDED|HERE");
     for (size_t i = 0; i < len; i++) {
         if (!differs(pods[i]))
             continue;
@@ -288,7 +284,7 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
             continue;
         }
         shown++;
-        grid_cell(&grid, false, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace),
+        grid_cell(&grid, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace),
                   STR_ARG(pods[i]->name));
         add_side(&grid, &pods[i]->recorded);
         add_side(&grid, &pods[i]->here);
@@ -305,16 +301,16 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
 
 static void add_row(struct grid *grid, const char *name, const uint64_t numbers[static 2])
 {
-    grid_cell(grid, false, PAINT_NONE, "%s", name);
-    for (int side = 0; side < 2; side++)
-        grid_cell(grid, true, PAINT_NONE, "%s", grouped((int64_t)numbers[side]));
+    grid_cell(grid, PAINT_NONE, "%s", name);
+    grid_count(grid, numbers[0]);
+    grid_count(grid, numbers[1]);
 }
 
 static void say_versus(const struct replay *replay, struct term *term, size_t top)
 {
     struct versus_sum sum = versus_sum(replay->versus);
     _cleanup_(strbuf_release) struct strbuf where = { 0 };
-    struct grid grid = { .columns = 3 };
+    struct grid grid = { 0 };
     uint64_t both = sum.same + sum.moved;
     add_origin(replay, term->out);
     if (sum.left_out) {
@@ -333,9 +329,7 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
                   grouped((int64_t)sum.neither));
     term_wrap(term, 2, strbuf_slice(&where));
     strbuf_putc(term->out, '\n');
-    grid_cell(&grid, false, PAINT_BOLD, "SUMMARY");
-    grid_cell(&grid, true, PAINT_BOLD, "RECORDED");
-    grid_cell(&grid, true, PAINT_BOLD, "HERE");
+    grid_columns(&grid, "SUMMARY|>RECORDED|>HERE");
     add_row(&grid, "pods with a node", (uint64_t[]){ both + sum.only_recorded, both + sum.only_here });
     add_row(&grid, "nodes that got pods", sum.nodes);
     add_row(&grid, "tries", sum.tries);
@@ -347,8 +341,7 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
 
 static void json_side(struct json_writer *json, const char *key, const struct versus_side *side)
 {
-    json_key(json, str_from(key));
-    json_begin_object(json);
+    json_member_object(json, key);
     json_member_str(json, "node", side->node);
     json_member_int(json, "tries", side->tries);
     if (side->placed_ns)
@@ -360,8 +353,7 @@ static void json_side(struct json_writer *json, const char *key, const struct ve
 
 static void json_pair(struct json_writer *json, const char *key, const uint64_t numbers[static 2])
 {
-    json_key(json, str_from(key));
-    json_begin_object(json);
+    json_member_object(json, key);
     json_member_int(json, "recorded", (int64_t)numbers[0]);
     json_member_int(json, "here", (int64_t)numbers[1]);
     json_end_object(json);
@@ -369,8 +361,7 @@ static void json_pair(struct json_writer *json, const char *key, const uint64_t 
 
 static void json_sum(struct json_writer *json, const struct versus_sum *sum)
 {
-    json_key(json, STR("summary"));
-    json_begin_object(json);
+    json_member_object(json, "summary");
     json_member_int(json, "pods", (int64_t)sum->pods);
     json_member_int(json, "sameNode", (int64_t)sum->same);
     json_member_int(json, "otherNode", (int64_t)sum->moved);
@@ -390,8 +381,7 @@ static void json_versus(const struct replay *replay, struct json_writer *json)
     size_t len;
     const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
     json_sum(json, &sum);
-    json_key(json, STR("pods"));
-    json_begin_array(json);
+    json_member_array(json, "pods");
     for (size_t i = 0; i < len; i++) {
         if (pods[i]->foreign)
             continue;
@@ -408,34 +398,30 @@ static void json_versus(const struct replay *replay, struct json_writer *json)
 
 /* ---- which there are ---- */
 
-static void add_bytes(struct grid *grid, uint64_t bytes)
-{
-    bool small = bytes < 1 << 20;
-    grid_cell(grid, true, PAINT_NONE, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20),
-              small ? "KiB" : "MiB");
-}
-
 static void list_table(const struct recording_summary *all, size_t len, struct term *term)
 {
-    struct grid grid = { .columns = 5 };
-    static const char *const heads[] = { "RECORDING", "FROM", "TO", "DECISIONS", "SIZE", "" };
+    struct grid grid = { 0 };
+    bool any_broken = false;
     for (size_t i = 0; i < len; i++)
-        if (all[i].headless || all[i].cut.len)
-            grid.columns = ARRAY_SIZE(heads);
-    for (size_t i = 0; i < grid.columns; i++)
-        grid_cell(&grid, i == 3 || i == 4, PAINT_BOLD, "%s", heads[i]);
+        any_broken |= all[i].headless || all[i].cut.len;
+    grid_columns(&grid, "RECORDING|FROM|TO|>DECISIONS|>SIZE");
+    if (any_broken)
+        grid_column(&grid, false, "");
     for (size_t i = 0; i < len; i++) {
-        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(all[i].name));
+        const int64_t ends_ns[] = { all[i].first_ns, all[i].last_ns };
+        grid_str(&grid, PAINT_NONE, all[i].name);
         for (int end = 0; end < 2; end++) {
             _cleanup_(strbuf_release) struct strbuf time = { 0 };
             if (all[i].first_ns)
-                add_time(&time, end ? all[i].last_ns : all[i].first_ns);
-            grid_cell(&grid, false, PAINT_NONE, "%s", time.len ? time.text : "-");
+                add_time(&time, ends_ns[end]);
+            grid_cell(&grid, PAINT_NONE, "%s", time.len ? time.text : "-");
         }
-        grid_cell(&grid, true, PAINT_NONE, "%s", grouped((int64_t)all[i].decisions));
-        add_bytes(&grid, all[i].bytes);
-        if (grid.columns == ARRAY_SIZE(heads))
-            grid_cell(&grid, false, PAINT_WARN, "%s",
+        bool small = all[i].bytes < 1 << 20;
+        grid_count(&grid, all[i].decisions);
+        grid_cell(&grid, PAINT_NONE, "%.1f %s", (double)all[i].bytes / (small ? 1 << 10 : 1 << 20),
+                  small ? "KiB" : "MiB");
+        if (any_broken)
+            grid_cell(&grid, PAINT_WARN, "%s",
                       all[i].headless  ? "its beginning is missing"
                       : all[i].cut.len ? "its end is cut off"
                                        : "");
@@ -499,8 +485,7 @@ static void begin_telling(struct telling *telling)
     telling->json = json_writer(&telling->out, JSON_PRETTY);
     json_begin_object(&telling->json);
     if (has_log(telling->settings)) {
-        json_key(&telling->json, STR("log"));
-        json_begin_array(&telling->json);
+        json_member_array(&telling->json, "log");
     }
 }
 

@@ -32,12 +32,10 @@ static void put_placement(struct json_writer *json, const struct simulation *sim
     json_begin_line(json);
     put_pod(json, "pod", record->pod, scratch);
     put_row(json, cluster, "node", record->row);
-    json_key(json, STR("message"));
-    json_str(json, record->message);
+    json_member_str(json, "message", record->message);
     if (record->nominated_row != ROW_NONE) {
         put_row(json, cluster, "nominated", record->nominated_row);
-        json_key(json, STR("victims"));
-        json_begin_array(json);
+        json_member_array(json, "victims");
         for (size_t i = 0; i < record->victims_len; i++)
             put_pod(json, NULL, simulation->victims.items[record->victims_first + i], scratch);
         json_end_array(json);
@@ -54,8 +52,7 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
 static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
                         const int64_t *amounts, uint32_t stride, uint32_t row, uint32_t resources)
 {
-    json_key(json, str_from(key));
-    json_begin_object(json);
+    json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
         if (cluster->col.alloc[r][row] || amounts[(size_t)r * stride + row]) {
             json_key(json, resource_key(cluster, r));
@@ -69,10 +66,8 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     const struct cluster *cluster = &simulation->world->cluster;
     const struct sim_usage *before = &simulation->before, *after = &simulation->after;
     json_begin_line(json);
-    json_key(json, STR("name"));
-    json_str(json, cluster_node_name(cluster, row));
-    json_key(json, STR("allocatable"));
-    json_begin_object(json);
+    json_member_str(json, "name", cluster_node_name(cluster, row));
+    json_member_object(json, "allocatable");
     for (uint32_t r = 0; r < cluster->col.resources; r++)
         if (cluster->col.alloc[r][row]) {
             json_key(json, resource_key(cluster, r));
@@ -106,11 +101,9 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
         { "preempted", simulation->victims.len },
         { "recreated", simulation->replaced },
     };
-    json_key(json, STR("summary"));
-    json_begin_object(json);
+    json_member_object(json, "summary");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        json_key(json, str_from(rows[i].key));
-        json_int(json, (int64_t)rows[i].value);
+        json_member_int(json, rows[i].key, (int64_t)rows[i].value);
     }
     if (view->timing) {
         double seconds = simulation->decide_seconds;
@@ -124,17 +117,13 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
 
 static void put_waiting(struct json_writer *json, const struct simulation *simulation, struct strbuf *scratch)
 {
-    json_key(json, STR("pending"));
-    json_begin_array(json);
+    json_member_array(json, "pending");
     vec_for(&simulation->waiting, waiting) {
         json_begin_line(json);
         put_pod(json, "pod", waiting->pod, scratch);
-        json_key(json, STR("message"));
-        json_str(json, waiting->message);
-        if (waiting->gated) {
-            json_key(json, STR("gated"));
-            json_bool(json, true);
-        }
+        json_member_str(json, "message", waiting->message);
+        if (waiting->gated)
+            json_member_bool(json, "gated", true);
         json_end_line(json);
     }
     json_end_array(json);
@@ -145,15 +134,13 @@ void simulate_json(const struct simulation *simulation, const struct simulate_vi
     struct json_writer json = json_writer(out, JSON_PRETTY);
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
     json_begin_object(&json);
-    json_key(&json, STR("placements"));
-    json_begin_array(&json);
+    json_member_array(&json, "placements");
     vec_for(&simulation->records, record)
         put_placement(&json, simulation, record, &scratch);
     json_end_array(&json);
     put_waiting(&json, simulation, &scratch);
     struct meta **nodes = load_sorted(&simulation->world->load, KIND_NODE);
-    json_key(&json, STR("nodes"));
-    json_begin_array(&json);
+    json_member_array(&json, "nodes");
     for (size_t i = 0; i < simulation->world->load.objects[KIND_NODE].len; i++)
         put_node(&json, simulation, cluster_row(&simulation->world->cluster, nodes[i]->name));
     json_end_array(&json);
@@ -168,8 +155,7 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out)
     struct json_writer json = json_writer(out, JSON_PRETTY);
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
     json_begin_object(&json);
-    json_key(&json, STR("placements"));
-    json_begin_array(&json);
+    json_member_array(&json, "placements");
     vec_for(&simulation->records, record) {
         json_begin_line(&json);
         put_pod(&json, "pod", record->pod, &scratch);

@@ -214,3 +214,23 @@ void json_member_bool(struct json_writer *json, const char *key, bool value)
     json_key(json, str_from(key));
     json_bool(json, value);
 }
+
+void json_member_object(struct json_writer *json, const char *key)
+{
+    json_key(json, str_from(key));
+    json_begin_object(json);
+}
+
+void json_member_array(struct json_writer *json, const char *key)
+{
+    json_key(json, str_from(key));
+    json_begin_array(json);
+}
+
+void json_member_strs(struct json_writer *json, const char *key, const struct str *values, size_t len)
+{
+    json_member_array(json, key);
+    for (size_t i = 0; i < len; i++)
+        json_str(json, values[i]);
+    json_end_array(json);
+}

@@ -53,6 +53,10 @@ void json_member_str(struct json_writer *json, const char *key, struct str value
 void json_member_int(struct json_writer *json, const char *key, int64_t value);
 void json_member_double(struct json_writer *json, const char *key, double value);
 void json_member_bool(struct json_writer *json, const char *key, bool value);
+void json_member_strs(struct json_writer *json, const char *key, const struct str *values, size_t len);
+/* A key and the beginning of its value. */
+void json_member_object(struct json_writer *json, const char *key);
+void json_member_array(struct json_writer *json, const char *key);
 
 /* One string with its quotes, outside of any writer. */
 void json_quote(struct strbuf *out, struct str text);

@@ -86,8 +86,7 @@ static void put_seconds(struct json_writer *json, const char *key, int64_t ns)
 
 static void put_plugins(struct json_writer *json, const struct profile *profile, uint64_t mask)
 {
-    json_key(json, STR("rejectedBy"));
-    json_begin_array(json);
+    json_member_array(json, "rejectedBy");
     for (uint32_t i = 0; i < profile->plugins_len; i++)
         if (mask >> i & 1)
             json_str(json, str_from(profile->plugins[i].plugin->name));
@@ -131,8 +130,7 @@ static void put_wake(void *context, const char *plugin, struct str event)
 
 static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
 {
-    json_key(json, STR("wakes"));
-    json_begin_array(json);
+    json_member_array(json, "wakes");
     views_each_wake(profile, mask, put_wake, json);
     json_end_array(json);
 }
@@ -176,8 +174,7 @@ void views_put_entry(struct json_writer *json, const struct engine *engine, cons
 
 static void put_counts(struct json_writer *json, const struct queue *queue)
 {
-    json_key(json, STR("counts"));
-    json_begin_object(json);
+    json_member_object(json, "counts");
     for (int place = QUEUE_NOWHERE + 1; place < QUEUE_PLACE_COUNT; place++)
         json_member_int(json, queue_place_names[place], (int64_t)queue->counts[place]);
     json_end_object(json);
@@ -196,8 +193,7 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
     json_begin_object(&json);
     json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
     put_counts(&json, &engine->queue);
-    json_key(&json, STR("pods"));
-    json_begin_array(&json);
+    json_member_array(&json, "pods");
     for (size_t i = 0; i < len; i++)
         views_put_entry(&json, engine, all.entries.items[i], filter->name.len > 0, now_ns);
     json_end_array(&json);

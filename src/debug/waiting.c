@@ -92,8 +92,7 @@ static void put_pod(struct json_writer *json, const struct pod_binding *binding,
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
     json_member_str(json, "since", timestamp_format(binding->started_ns / NS_PER_S, since));
     put_seconds(json, "seconds", waited_ms);
-    json_key(json, STR("waitsFor"));
-    json_begin_array(json);
+    json_member_array(json, "waitsFor");
     if (binding->stage == BINDING_PERMIT)
         put_permits(json, binding, waited_ms);
     else
@@ -104,8 +103,7 @@ static void put_pod(struct json_writer *json, const struct pod_binding *binding,
 
 static void put_counts(struct json_writer *json, const struct engine *engine)
 {
-    json_key(json, STR("counts"));
-    json_begin_object(json);
+    json_member_object(json, "counts");
     for (int stage = 0; stage < BINDING_STAGE_COUNT; stage++)
         json_member_int(json, binding_stage_names[stage], (int64_t)engine->bindings_at[stage]);
     json_end_object(json);
@@ -127,8 +125,7 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
     json_begin_object(&json);
     json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
     put_counts(&json, engine);
-    json_key(&json, STR("pods"));
-    json_begin_array(&json);
+    json_member_array(&json, "pods");
     for (size_t i = 0; i < len; i++)
         put_pod(&json, all.items[i], now_ns);
     json_end_array(&json);

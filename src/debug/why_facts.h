@@ -25,7 +25,7 @@ extern const char *const pod_state_names[POD_STATE_COUNT];
 struct why_facts {
     const struct why_question *question;
     const struct engine *engine;
-    struct arena arena;
+    struct arena *arena;
     int64_t now_ns;
     enum pod_state state;
     struct pod_info *pod;              /* NULL: gone */
@@ -40,8 +40,10 @@ struct why_facts {
     uint32_t rows_len;
 };
 
-/* What extenders added to the total of one of the best nodes. */
-int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node);
+/* The best nodes of an attempt, in the arena of the facts. */
+struct score_view why_best(const struct why_facts *facts, const struct attempt *attempt);
+/* The node of then, or an empty text if it is gone. */
+struct str why_node(const struct why_facts *facts, const struct attempt *attempt, uint32_t row);
 /* How many of the nodes of the attempt are not there any more. */
 uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt);
 void why_write_table(const struct why_facts *facts, struct term *term);

@@ -130,46 +130,40 @@ static void print_place(const struct why_facts *facts, struct term *term)
 /* ---- what was tried ---- */
 static void outcome_cells(const struct why_facts *facts, const struct attempt *attempt, struct grid *grid)
 {
-    const struct cluster *cluster = facts->engine->cluster;
     bool good = attempt->outcome <= ATTEMPT_BOUND;
-    struct strbuf text = { 0 };
-    grid_cell(grid, false, good ? PAINT_GOOD : PAINT_BAD, "%s", attempt_outcome_names[attempt->outcome]);
-    grid_cell(grid, true, PAINT_NONE, "%s of %s", grouped(attempt->feasible), grouped(attempt->examined));
-    grid_cell(grid, false, PAINT_DIM, "%s", decision_path_names[attempt->path]);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    grid_cell(grid, good ? PAINT_GOOD : PAINT_BAD, "%s", attempt_outcome_names[attempt->outcome]);
+    grid_cell(grid, PAINT_NONE, "%s of %s", grouped(attempt->feasible), grouped(attempt->examined));
+    grid_cell(grid, PAINT_DIM, "%s", decision_path_names[attempt->path]);
     if (attempt->outcome > ATTEMPT_BINDING_FAILED) {
         strbuf_str(&text, attempt->rejected_by);
         if (attempt->nominated.len)
             strbuf_printf(&text, "%snominated to " STR_FMT ", to leave: " STR_FMT, text.len ? "; " : "",
                           STR_ARG(attempt->nominated), STR_ARG(attempt->victims));
     } else {
-        bool same = attempt->row != ROW_NONE && attempt_node_is_same(attempt, cluster, attempt->row);
-        struct str name = same ? cluster_node_name(cluster, attempt->row) : STR("a node that is gone");
-        strbuf_printf(&text, STR_FMT, STR_ARG(name));
+        struct str name = why_node(facts, attempt, attempt->row);
+        strbuf_str(&text, name.len ? name : STR("a node that is gone"));
         if (attempt->feasible > 1)
             strbuf_printf(&text, ", total %lld, one of %u", (long long)attempt->total, attempt->ties);
         if (attempt->bound_ns)
             strbuf_printf(&text, ", answered after %lld ms", (long long)(attempt->bound_ns / 1000000));
     }
-    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
-    strbuf_release(&text);
+    grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
 static void print_attempts(const struct why_facts *facts, struct term *term)
 {
-    static const char *const headings[] = { "AGO",      "TOOK µs", "OUTCOME",
-                                            "FEASIBLE", "PATH",    "WHERE, OR REJECTED BY" };
-    struct grid grid = { .columns = ARRAY_SIZE(headings) };
+    struct grid grid = { 0 };
     if (!facts->attempts_len) {
         strbuf_puts(term->out, "\nNo attempt of it is remembered.\n");
         return;
     }
     strbuf_puts(term->out, "\nIts last attempts:\n");
-    for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
-        grid_cell(&grid, i < 2 || i == 3, PAINT_BOLD, "%s", headings[i]);
+    grid_columns(&grid, ">AGO|>TOOK µs|OUTCOME|>FEASIBLE|PATH|WHERE, OR REJECTED BY");
     for (size_t i = 0; i < facts->attempts_len; i++) {
         const struct attempt *attempt = &facts->attempts[i];
-        grid_cell(&grid, true, PAINT_NONE, "%s", age(facts->now_ns - attempt->time_ns, &grid.arena));
-        grid_cell(&grid, true, PAINT_NONE, attempt->took_ns ? "%.1f" : "-", (double)attempt->took_ns / 1000);
+        grid_cell(&grid, PAINT_NONE, "%s", age(facts->now_ns - attempt->time_ns, &grid.arena));
+        grid_cell(&grid, PAINT_NONE, attempt->took_ns ? "%.1f" : "-", (double)attempt->took_ns / 1000);
         outcome_cells(facts, attempt, &grid);
     }
     grid_print(&grid, term, 2);
@@ -209,62 +203,25 @@ static void print_verdicts(const struct why_facts *facts, const struct attempt *
     arena_release(&scratch);
 }
 
-static bool any_score(const struct attempt *attempt, uint32_t scorer)
-{
-    for (uint32_t k = 0; k < attempt->best_len; k++)
-        if (attempt->best[k].scores[scorer])
-            return true;
-    return false;
-}
-
-static void best_cells(const struct why_facts *facts, const struct attempt *attempt, uint32_t k, bool rest,
-                       struct grid *grid)
-{
-    const struct attempt_node *node = &attempt->best[k];
-    const struct cluster *cluster = facts->engine->cluster;
-    bool same = attempt_node_is_same(attempt, cluster, node->row);
-    struct str name = same ? cluster_node_name(cluster, node->row) : STR("a node that is gone");
-    enum paint paint = k ? PAINT_NONE : PAINT_GOOD;
-    grid_cell(grid, false, paint, STR_FMT, STR_ARG(name));
-    grid_cell(grid, true, paint, "%lld", (long long)node->total);
-    for (uint32_t i = 0; i < attempt->scorers_len; i++)
-        if (any_score(attempt, i))
-            grid_cell(grid, true, PAINT_NONE, "%lld", (long long)node->scores[i]);
-    if (rest)
-        grid_cell(grid, true, PAINT_NONE, "%lld", (long long)why_rest(attempt, node));
-}
-
 /* Why the newest attempt that found a node chose that one. Scorers that gave nothing to any are left out. */
 static void print_best(const struct why_facts *facts, struct term *term)
 {
     const struct attempt *attempt = facts->attempts;
     const struct attempt *end = attempt + facts->attempts_len;
-    struct grid grid = { .columns = 2 };
-    bool rest = false;
     while (attempt < end && !attempt->best_len)
         attempt++;
     if (attempt == end)
         return;
-    for (uint32_t k = 0; k < attempt->best_len; k++)
-        rest |= why_rest(attempt, &attempt->best[k]) != 0;
-    grid_cell(&grid, false, PAINT_BOLD, "NODE");
-    grid_cell(&grid, true, PAINT_BOLD, "TOTAL");
-    for (uint32_t i = 0; i < attempt->scorers_len; i++) {
-        if (!any_score(attempt, i))
-            continue;
-        grid.columns++;
-        grid_cell(&grid, true, PAINT_BOLD, "%s", explain_heading(attempt->scorers[i].ptr));
+    struct score_view view = why_best(facts, attempt);
+    view.hidden = UINT64_MAX;
+    for (uint32_t k = 0; k < view.len; k++) {
+        view.has_extenders |= view.nodes[k].extenders != 0;
+        for (uint32_t i = 0; i < view.plugins_len; i++)
+            view.hidden &= ~((uint64_t)(view.nodes[k].scores[i] != 0) << i);
     }
-    if (rest) {
-        grid.columns++;
-        grid_cell(&grid, true, PAINT_BOLD, "EXTENDERS");
-    }
-    for (uint32_t k = 0; k < attempt->best_len; k++)
-        best_cells(facts, attempt, k, rest, &grid);
     strbuf_printf(term->out, "The scores %s ago, of the node that was chosen and the best others:\n",
-                  age(facts->now_ns - attempt->time_ns, &grid.arena));
-    grid_print(&grid, term, 2);
-    grid_release(&grid);
+                  age(facts->now_ns - attempt->time_ns, facts->arena));
+    score_view_print(&view, term, view.len);
 }
 
 /* The newest attempt with words. Its nodes only where they would not be judged the same now, which comes next. */

@@ -67,7 +67,7 @@ static void evaluate(struct why_facts *facts, const struct why_source *source)
     const struct http_extenders *extenders = NULL;
     if (source->extenders_of && facts->profile->extenders && facts->engine->now.owner)
         extenders = source->extenders_of(facts->engine->now.owner);
-    facts->now = arena_new(&facts->arena, struct explanation);
+    facts->now = arena_new(facts->arena, struct explanation);
     explain_pod(facts->now, facts->profile, source->engine->cluster, facts->pod,
                 &(struct explain_options){ .now_ns = facts->now_ns,
                                            .live = true,
@@ -90,7 +90,7 @@ static void list_rows(struct why_facts *facts)
         return;
     }
     const uint32_t *order = cluster_order(cluster, &len);
-    facts->rows = arena_array(&facts->arena, uint32_t, len);
+    facts->rows = arena_array(facts->arena, uint32_t, len);
     facts->rows_len = len;
     if (len)
         memcpy(facts->rows, order, len * sizeof(*order));
@@ -105,12 +105,30 @@ uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *att
     return attempt->live_nodes - MIN(same, attempt->live_nodes);
 }
 
-int64_t why_rest(const struct attempt *attempt, const struct attempt_node *node)
+struct str why_node(const struct why_facts *facts, const struct attempt *attempt, uint32_t row)
 {
-    int64_t rest = node->total;
+    const struct cluster *cluster = facts->engine->cluster;
+    bool same = row != ROW_NONE && attempt_node_is_same(attempt, cluster, row);
+    return same ? cluster_node_name(cluster, row) : (struct str){ 0 };
+}
+
+struct score_view why_best(const struct why_facts *facts, const struct attempt *attempt)
+{
+    struct score_view view = { .plugins = arena_array(facts->arena, const char *, attempt->scorers_len),
+                               .plugins_len = attempt->scorers_len,
+                               .nodes = arena_array(facts->arena, struct scored_node, attempt->best_len),
+                               .len = attempt->best_len };
     for (uint32_t i = 0; i < attempt->scorers_len; i++)
-        rest -= node->scores[i];
-    return rest;
+        view.plugins[i] = attempt->scorers[i].ptr;
+    for (uint32_t k = 0; k < attempt->best_len; k++) {
+        const struct attempt_node *node = &attempt->best[k];
+        int64_t rest = node->total; /* what the plugins' scores lack of the total is from extenders */
+        for (uint32_t i = 0; i < attempt->scorers_len; i++)
+            rest -= node->scores[i];
+        view.nodes[k] = (struct scored_node){ why_node(facts, attempt, node->row), k == 0, node->scores, rest,
+                                              node->total };
+    }
+    return view;
 }
 
 /* ---- JSON ---- */
@@ -156,8 +174,7 @@ static void put_place(struct json_writer *json, const struct why_facts *facts)
 
 static void put_words(struct json_writer *json, const char *key, struct str words)
 {
-    json_key(json, str_from(key));
-    json_begin_array(json);
+    json_member_array(json, key);
     while (words.len) {
         ptrdiff_t space = str_find(words, ' ');
         size_t len = space < 0 ? words.len : (size_t)space;
@@ -169,19 +186,14 @@ static void put_words(struct json_writer *json, const char *key, struct str word
 
 static void put_verdicts(struct json_writer *json, const struct attempt *attempt)
 {
-    json_key(json, STR("verdicts"));
-    json_begin_array(json);
+    json_member_array(json, "verdicts");
     for (uint32_t i = 0; i < attempt->verdicts_len; i++) {
         const struct attempt_verdict *verdict = &attempt->verdicts[i];
         json_begin_line(json);
         json_member_str(json, "status", str_from(status_code_name(verdict->code)));
         if (verdict->plugin.len)
             json_member_str(json, "plugin", verdict->plugin);
-        json_key(json, STR("reasons"));
-        json_begin_array(json);
-        for (uint32_t k = 0; k < verdict->reasons_len; k++)
-            json_str(json, verdict->reasons[k]);
-        json_end_array(json);
+        json_member_strs(json, "reasons", verdict->reasons, verdict->reasons_len);
         json_member_int(json, "nodes", verdict->nodes);
         if (verdict->is_cut)
             json_member_bool(json, "cut", true);
@@ -210,29 +222,24 @@ static void put_nodes(struct json_writer *json, const struct why_facts *facts, c
         json_member_int(json, "nodesGone", gone);
 }
 
+static void put_node_or_gone(struct json_writer *json, struct str node)
+{
+    if (node.len)
+        json_member_str(json, "node", node);
+    else
+        json_member_bool(json, "nodeGone", true);
+}
+
 /* The chosen node and the best others, as they were scored then. */
 static void put_best(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
 {
-    const struct cluster *cluster = facts->engine->cluster;
-    json_key(json, STR("best"));
-    json_begin_array(json);
-    for (uint32_t k = 0; k < attempt->best_len; k++) {
-        const struct attempt_node *node = &attempt->best[k];
+    struct score_view view = why_best(facts, attempt);
+    json_member_array(json, "best");
+    for (uint32_t k = 0; k < view.len; k++) {
         json_begin_line(json);
-        if (attempt_node_is_same(attempt, cluster, node->row))
-            json_member_str(json, "node", cluster_node_name(cluster, node->row));
-        else
-            json_member_bool(json, "nodeGone", true);
-        json_key(json, STR("scores"));
-        json_begin_object(json);
-        for (uint32_t i = 0; i < attempt->scorers_len; i++) {
-            json_key(json, attempt->scorers[i]);
-            json_int(json, node->scores[i]);
-        }
-        json_end_object(json);
-        if (why_rest(attempt, node))
-            json_member_int(json, "extenders", why_rest(attempt, node));
-        json_member_int(json, "total", node->total);
+        put_node_or_gone(json, view.nodes[k].name);
+        view.has_extenders = view.nodes[k].extenders;
+        scored_node_members(&view, &view.nodes[k], json);
         json_end_line(json);
     }
     json_end_array(json);
@@ -241,11 +248,7 @@ static void put_best(struct json_writer *json, const struct why_facts *facts, co
 static void put_placement(struct json_writer *json, const struct why_facts *facts,
                           const struct attempt *attempt)
 {
-    const struct cluster *cluster = facts->engine->cluster;
-    if (attempt->row != ROW_NONE && attempt_node_is_same(attempt, cluster, attempt->row))
-        json_member_str(json, "node", cluster_node_name(cluster, attempt->row));
-    else
-        json_member_bool(json, "nodeGone", true);
+    put_node_or_gone(json, why_node(facts, attempt, attempt->row));
     json_member_int(json, "total", attempt->total);
     json_member_int(json, "ties", attempt->ties);
     if (attempt->bound_ns)
@@ -294,14 +297,12 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
     if (facts->pod)
         json_member_str(&json, "uid", facts->pod->api->meta.uid);
     put_place(&json, facts);
-    json_key(&json, STR("attempts"));
-    json_begin_array(&json);
+    json_member_array(&json, "attempts");
     for (size_t i = 0; i < facts->attempts_len; i++)
         put_attempt(&json, facts, &facts->attempts[i]);
     json_end_array(&json);
     if (facts->now) {
-        json_key(&json, STR("now"));
-        json_begin_object(&json);
+        json_member_object(&json, "now");
         if (facts->now->is_lifted)
             json_member_bool(&json, "asIfPending", true);
         if (facts->now->percentage.set)
@@ -319,19 +320,21 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
 int why_write(const struct why_source *source, const struct why_question *question, int64_t now_ns,
               struct strbuf *out)
 {
-    struct why_facts facts = { .question = question, .engine = source->engine, .now_ns = now_ns };
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct why_facts facts = {
+        .question = question, .engine = source->engine, .arena = &arena, .now_ns = now_ns
+    };
     facts.pod = cluster_find_pod(source->engine->cluster, question->namespace, question->name);
     find_state(&facts);
     if (source->attempts)
         facts.attempts_len =
             attempts_of(source->attempts, question->namespace, question->name,
-                        facts.pod ? facts.pod->api->meta.uid : STR(""), &facts.arena, facts.attempts);
+                        facts.pod ? facts.pod->api->meta.uid : STR(""), &arena, facts.attempts);
     if (!facts.pod && !facts.attempts_len) {
         strbuf_printf(out,
                       "the scheduler knows no pod " STR_FMT "/" STR_FMT
                       ": there is none, or it waits for another scheduler\n",
                       STR_ARG(question->namespace), STR_ARG(question->name));
-        arena_release(&facts.arena);
         return -ENOENT;
     }
     facts.not_now = why_not_now(&facts);
@@ -348,6 +351,5 @@ int why_write(const struct why_source *source, const struct why_question *questi
         write_json(&facts, out);
     if (facts.now)
         explanation_release(facts.now);
-    arena_release(&facts.arena);
     return 0;
 }

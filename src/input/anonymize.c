@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "api/image_name.h"
-#include "input/anonymize_words.h"
 
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/" /* of a resource that a class stands for */
 enum { ORDINALS_MAX = 1000 };
@@ -17,7 +16,7 @@ enum { ORDINALS_MAX = 1000 };
 static struct alias *alias_of(struct anonymizer *anonymizer, struct str text)
 {
     struct alias *alias = strmap_get(&anonymizer->aliases, text);
-    if (alias || anonymizer->sealed || !text.len || is_own_word(text))
+    if (alias || anonymizer->sealed || !text.len || is_own_word(&anonymizer->known, text))
         return alias;
     alias = arena_new(&anonymizer->arena, struct alias);
     alias->text = arena_str(&anonymizer->arena, text);
@@ -32,7 +31,7 @@ static struct str shown(struct anonymizer *anonymizer, struct str text)
     const struct alias *alias = alias_of(anonymizer, text);
     if (alias)
         return alias->shown;
-    return !anonymizer->sealed || !text.len || is_own_word(text) ? text : STR("x");
+    return !anonymizer->sealed || !text.len || is_own_word(&anonymizer->known, text) ? text : STR("x");
 }
 
 static int by_text(const void *a, const void *b)
@@ -203,46 +202,26 @@ static struct str expression(struct anonymizer *anonymizer, struct str text)
 
 /* ---- texts ---- */
 
-static struct str by_kind(struct anonymizer *anonymizer, enum text_kind kind, struct str text)
-{
-    switch (kind) {
-    case TEXT_NAME:
-    case TEXT_KEY:
-        return shown(anonymizer, text);
-    case TEXT_VALUE:
-    case TEXT_PAIRS:
-        return value(anonymizer, text);
-    case TEXT_DRIVER:
-        return driver(anonymizer, text);
-    case TEXT_IMAGE:
-        return image(anonymizer, text);
-    case TEXT_PATH:
-        return path(anonymizer, text);
-    case TEXT_RESOURCE:
-        return resource(anonymizer, text);
-    case TEXT_ATTRIBUTE:
-        return attribute(anonymizer, text);
-    case TEXT_EXPRESSION:
-        return expression(anonymizer, text);
-    case TEXT_DROPPED:
-        return (struct str){ 0 };
-    case TEXT_PLAIN:
-    case TEXT_ANNOTATION:
-        break;
-    }
-    return text;
-}
+/* What replaces a text of a kind; NULL: it stays, or is dropped. */
+static struct str (*const replacements[])(struct anonymizer *anonymizer, struct str text) = {
+    [TEXT_NAME] = shown,          [TEXT_KEY] = shown,
+    [TEXT_VALUE] = value,         [TEXT_PAIRS] = value,
+    [TEXT_DRIVER] = driver,       [TEXT_IMAGE] = image,
+    [TEXT_PATH] = path,           [TEXT_RESOURCE] = resource,
+    [TEXT_ATTRIBUTE] = attribute, [TEXT_EXPRESSION] = expression,
+    [TEXT_KIND_COUNT] = NULL,
+};
 
 static struct str text_of(void *user, const struct field *field, struct str text, bool is_key)
 {
     struct anonymizer *anonymizer = user;
-    enum text_kind kind = text_kind_of(field);
+    enum text_kind kind = field_text_kind(&anonymizer->known, field);
     if (!text.ptr)
         text = STR("");
     if (kind == TEXT_KEY || (is_key && (kind == TEXT_PAIRS || kind == TEXT_ANNOTATION)))
         anonymizer->key = text;
     if (kind == TEXT_ANNOTATION) {
-        kind = annotation_kind(anonymizer->key);
+        kind = annotation_text_kind(&anonymizer->known, anonymizer->key);
         kind = is_key && kind != TEXT_DROPPED ? TEXT_PLAIN : kind;
     } else if (kind == TEXT_PAIRS && is_key) {
         kind = TEXT_KEY;
@@ -251,8 +230,11 @@ static struct str text_of(void *user, const struct field *field, struct str text
     if (!anonymizer->sealed && (str_is(text, "Gt") || str_is(text, "Lt")) &&
         strcmp(field->name, "operator") == 0)
         strmap_put(&anonymizer->compared, arena_str(&anonymizer->arena, anonymizer->key), anonymizer);
-    struct str told = by_kind(anonymizer, kind, text);
-    return told.ptr || kind == TEXT_DROPPED ? told : STR("");
+    if (kind == TEXT_DROPPED)
+        return (struct str){ 0 };
+    if (replacements[kind])
+        text = replacements[kind](anonymizer, text);
+    return text.ptr ? text : STR("");
 }
 
 /* ---- what is put together from names ---- */
@@ -304,6 +286,8 @@ void anonymizer_look(struct anonymizer *anonymizer, const struct object *object)
     _cleanup_(strbuf_release) struct strbuf nowhere = { 0 };
     struct json_writer json = json_writer(&nowhere, JSON_COMPACT);
     assert(!anonymizer->sealed);
+    if (!anonymizer->known.own.len)
+        known_words_init(&anonymizer->known);
     if (object->kind == KIND_POD)
         look_at_pod(anonymizer, object->ptr);
     if (object->kind == KIND_STATEFUL_SET)
@@ -320,6 +304,7 @@ struct json_veil anonymizer_veil(struct anonymizer *anonymizer)
 
 void anonymizer_release(struct anonymizer *anonymizer)
 {
+    known_words_release(&anonymizer->known);
     strmap_release(&anonymizer->aliases);
     strmap_release(&anonymizer->images);
     strmap_release(&anonymizer->compared);

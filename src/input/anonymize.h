@@ -12,8 +12,8 @@
 #define INPUT_ANONYMIZE_H
 
 #include "api/json_encode.h"
-#include "base/map.h"
 #include "base/vec.h"
+#include "input/anonymize_words.h"
 
 /* A text and what stands in its place. */
 struct alias {
@@ -24,6 +24,7 @@ struct alias {
 };
 
 struct anonymizer {
+    struct known_words known;
     struct arena arena;
     struct strmap aliases;   /* to struct alias; of every text that is replaced */
     struct strmap images;    /* to struct alias, with a tag */

@@ -1,254 +1,145 @@
-/* anonymize_words.c: the tables; see anonymize_words.h. */
+/* anonymize_words.c: the tables; see anonymize_words.h. Words of a table are separated by spaces. */
 #include "input/anonymize_words.h"
 
-/* ---- fields ---- */
-
-struct field_row {
-    const char *field;
+struct word_row {
     enum text_kind kind;
+    const char *words;
 };
 
-static const struct field_row fields[] = {
-    { "accessModes", TEXT_PLAIN },
-    { "action", TEXT_PLAIN },
-    { "allocationMode", TEXT_PLAIN },
-    { "annotations", TEXT_ANNOTATION },
-    { "attacher", TEXT_DRIVER },
-    { "attributes", TEXT_ATTRIBUTE },
-    { "data", TEXT_DROPPED },
-    { "declaredFeatures", TEXT_PLAIN },
-    { "distinctAttribute", TEXT_ATTRIBUTE },
-    { "diskURI", TEXT_PATH },
-    { "driver", TEXT_DRIVER },
-    { "effect", TEXT_PLAIN },
-    { "expression", TEXT_EXPRESSION },
-    { "extendedResourceName", TEXT_RESOURCE },
-    { "fieldPath", TEXT_DROPPED },
-    { "hardwareAddress", TEXT_DROPPED },
-    { "image", TEXT_IMAGE },
-    { "interfaceName", TEXT_DROPPED },
-    { "ips", TEXT_DROPPED },
-    { "key", TEXT_KEY },
-    { "labels", TEXT_PAIRS },
-    { "matchAttribute", TEXT_ATTRIBUTE },
-    { "matchLabelKeys", TEXT_KEY },
-    { "matchLabels", TEXT_PAIRS },
-    { "message", TEXT_DROPPED },
-    { "mismatchLabelKeys", TEXT_KEY },
-    { "names", TEXT_IMAGE },
-    { "nodeAffinityPolicy", TEXT_PLAIN },
-    { "nodeSelector", TEXT_PAIRS },
-    { "nodeTaintsPolicy", TEXT_PLAIN },
-    { "operator", TEXT_PLAIN },
-    { "parameters", TEXT_DROPPED },
-    { "phase", TEXT_PLAIN },
-    { "podManagementPolicy", TEXT_PLAIN },
-    { "preemptionPolicy", TEXT_PLAIN },
-    { "protocol", TEXT_PLAIN },
-    { "providerID", TEXT_DROPPED },
-    { "provisioner", TEXT_DRIVER },
-    { "pullPolicy", TEXT_PLAIN },
-    { "reclaimPolicy", TEXT_PLAIN },
-    { "reference", TEXT_IMAGE },
-    { "request", TEXT_PATH },
-    { "requests", TEXT_PATH },
-    { "resize", TEXT_PLAIN },
-    { "resourceVersion", TEXT_PLAIN },
-    { "restartPolicy", TEXT_PLAIN },
-    { "schedulerName", TEXT_PLAIN },
-    { "selector", TEXT_PAIRS },
-    { "source", TEXT_PLAIN },
-    { "status", TEXT_PLAIN },
-    { "string", TEXT_PLAIN }, /* of an attribute: expressions name it */
-    { "topologyKey", TEXT_KEY },
-    { "topologyKeys", TEXT_KEY },
-    { "value", TEXT_VALUE },
-    { "values", TEXT_VALUE },
-    { "version", TEXT_PLAIN },
-    { "volumeBindingMode", TEXT_PLAIN },
-    { "volumeID", TEXT_PATH },
-    { "volumeMode", TEXT_PLAIN },
-    { "whenUnsatisfiable", TEXT_PLAIN },
+static const struct word_row field_names[] = {
+    { TEXT_PLAIN,
+      "accessModes action allocationMode declaredFeatures effect nodeAffinityPolicy nodeTaintsPolicy "
+      "operator phase podManagementPolicy preemptionPolicy protocol pullPolicy reclaimPolicy resize "
+      "resourceVersion restartPolicy schedulerName source status string version volumeBindingMode "
+      "volumeMode whenUnsatisfiable" },
+    { TEXT_ANNOTATION, "annotations" },
+    { TEXT_DRIVER, "attacher driver provisioner" },
+    { TEXT_ATTRIBUTE, "attributes distinctAttribute matchAttribute" },
+    { TEXT_DROPPED, "data fieldPath hardwareAddress interfaceName ips message parameters providerID" },
+    { TEXT_PATH, "diskURI request requests volumeID" },
+    { TEXT_EXPRESSION, "expression" },
+    { TEXT_RESOURCE, "extendedResourceName" },
+    { TEXT_IMAGE, "image names reference" },
+    { TEXT_KEY, "key matchLabelKeys mismatchLabelKeys topologyKey topologyKeys" },
+    { TEXT_PAIRS, "labels matchLabels nodeSelector selector" },
+    { TEXT_VALUE, "value values" },
 };
 
-enum text_kind text_kind_of(const struct field *field)
+/* Annotations that decide, by the kind of their values. */
+static const struct word_row annotations[] = {
+    { TEXT_PLAIN,
+      "batch.kubernetes.io/job-completion-index deployment.kubernetes.io/revision "
+      "pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller "
+      "resource.kubernetes.io/extended-resource-claim storage.alpha.kubernetes.io/migrated-plugins "
+      "storageclass.beta.kubernetes.io/is-default-class storageclass.kubernetes.io/is-default-class" },
+    { TEXT_DRIVER, "pv.kubernetes.io/migrated-to pv.kubernetes.io/provisioned-by "
+                   "volume.beta.kubernetes.io/storage-provisioner volume.kubernetes.io/storage-provisioner" },
+    { TEXT_NAME, "resource.kubernetes.io/pod-claim-name volume.beta.kubernetes.io/storage-class "
+                 "volume.kubernetes.io/selected-node" },
+};
+
+static const char *const own_words[] = {
+    /* values */
+    "true false linux windows amd64 arm64 0.0.0.0 :: 127.0.0.1 system-cluster-critical system-node-critical",
+    /* owners, and who a claim is reserved for */
+    "CronJob resource.k8s.io pods resource.kubernetes.io/delete-protection",
+    /* parts of disks' addresses */
+    "aws: https: subscriptions resourceGroups resourcegroups providers Microsoft.Compute disks",
+    /* kinds of disks */
+    "Shared Dedicated Managed",
+    /* conditions and their reasons */
+    "Infeasible Deferred Unschedulable SchedulingGated PreemptionByScheduler DeletionByTaintManager "
+    "DeletionByPodGC EvictionByEvictionAPI TerminationByKubelet PodScheduled PodResizePending "
+    "PodResizeInProgress DisruptionTarget ContainersReady Initialized PodReadyToStartContainers Ready "
+    "MemoryPressure DiskPressure PIDPressure NetworkUnavailable",
+    /* keys of labels, fields of selectors */
+    "metadata.name metadata.namespace kubernetes.io/arch kubernetes.io/hostname kubernetes.io/metadata.name "
+    "kubernetes.io/os beta.kubernetes.io/arch beta.kubernetes.io/instance-type beta.kubernetes.io/os "
+    "node.kubernetes.io/instance-type node-role.kubernetes.io/control-plane node-role.kubernetes.io/master "
+    "topology.kubernetes.io/region topology.kubernetes.io/zone failure-domain.beta.kubernetes.io/region "
+    "failure-domain.beta.kubernetes.io/zone topology.cinder.csi.openstack.org/zone "
+    "topology.disk.csi.azure.com/zone topology.ebs.csi.aws.com/zone topology.gke.io/zone pod-template-hash "
+    "controller-revision-hash apps.kubernetes.io/pod-index statefulset.kubernetes.io/pod-name "
+    "batch.kubernetes.io/job-completion-index",
+    /* keys of taints */
+    "node.kubernetes.io/disk-pressure node.kubernetes.io/memory-pressure "
+    "node.kubernetes.io/network-unavailable node.kubernetes.io/not-ready node.kubernetes.io/out-of-service "
+    "node.kubernetes.io/pid-pressure node.kubernetes.io/unreachable node.kubernetes.io/unschedulable "
+    "node.cloudprovider.kubernetes.io/shutdown node.cloudprovider.kubernetes.io/uninitialized",
+    /* volume plugins that were part of Kubernetes, and the drivers that took their place */
+    "kubernetes.io/aws-ebs kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder "
+    "kubernetes.io/gce-pd kubernetes.io/no-provisioner kubernetes.io/portworx-volume "
+    "kubernetes.io/vsphere-volume cinder.csi.openstack.org csi.vsphere.vmware.com disk.csi.azure.com "
+    "ebs.csi.aws.com file.csi.azure.com pd.csi.storage.gke.io pxd.portworx.com",
+};
+
+/* The map holds value + 1, since its values are never NULL. */
+static void add_words(struct strmap *map, const char *words, size_t value)
+{
+    for (size_t len; *words; words += len + (words[len] == ' ')) {
+        len = strcspn(words, " ");
+        strmap_put(map, (struct str){ words, (uint32_t)len }, (void *)(value + 1));
+    }
+}
+
+void known_words_init(struct known_words *known)
+{
+    *known = (struct known_words){ 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(field_names); i++)
+        add_words(&known->fields, field_names[i].words, field_names[i].kind);
+    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
+        add_words(&known->annotations, annotations[i].words, annotations[i].kind);
+    for (size_t i = 0; i < ARRAY_SIZE(own_words); i++)
+        add_words(&known->own, own_words[i], 0);
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++) {
+        strmap_put(&known->own, api_kinds[kind].kind, known);
+        strmap_put(&known->own, api_kinds[kind].api_version, known);
+    }
+}
+
+void known_words_release(struct known_words *known)
+{
+    strmap_release(&known->fields);
+    strmap_release(&known->annotations);
+    strmap_release(&known->own);
+}
+
+static enum text_kind look_up(const struct strmap *map, struct str name, enum text_kind otherwise)
+{
+    size_t found = (size_t)strmap_get(map, name);
+    return found ? (enum text_kind)(found - 1) : otherwise;
+}
+
+enum text_kind field_text_kind(const struct known_words *known, const struct field *field)
 {
     if (field->kind == FIELD_RESOURCES)
         return TEXT_RESOURCE;
     if (field->kind == FIELD_MAP && strcmp(field->name, "capacity") == 0)
         return TEXT_ATTRIBUTE;
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (strcmp(fields[i].field, field->name) == 0)
-            return fields[i].kind;
-    return TEXT_NAME;
+    return look_up(&known->fields, str_from(field->name), TEXT_NAME);
 }
 
-/* ---- annotations ---- */
-
-enum text_kind annotation_kind(struct str key)
+enum text_kind annotation_text_kind(const struct known_words *known, struct str key)
 {
-    static const struct field_row deciding[] = {
-        { "batch.kubernetes.io/job-completion-index", TEXT_PLAIN },
-        { "deployment.kubernetes.io/revision", TEXT_PLAIN },
-        { "pv.kubernetes.io/bind-completed", TEXT_PLAIN },
-        { "pv.kubernetes.io/bound-by-controller", TEXT_PLAIN },
-        { "pv.kubernetes.io/migrated-to", TEXT_DRIVER },
-        { "pv.kubernetes.io/provisioned-by", TEXT_DRIVER },
-        { "resource.kubernetes.io/extended-resource-claim", TEXT_PLAIN },
-        { "resource.kubernetes.io/pod-claim-name", TEXT_NAME },
-        { "storage.alpha.kubernetes.io/migrated-plugins", TEXT_PLAIN },
-        { "storageclass.beta.kubernetes.io/is-default-class", TEXT_PLAIN },
-        { "storageclass.kubernetes.io/is-default-class", TEXT_PLAIN },
-        { "volume.beta.kubernetes.io/storage-class", TEXT_NAME },
-        { "volume.beta.kubernetes.io/storage-provisioner", TEXT_DRIVER },
-        { "volume.kubernetes.io/selected-node", TEXT_NAME },
-        { "volume.kubernetes.io/storage-provisioner", TEXT_DRIVER },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(deciding); i++)
-        if (str_is(key, deciding[i].field))
-            return deciding[i].kind;
-    return TEXT_DROPPED;
+    return look_up(&known->annotations, key, TEXT_DROPPED);
 }
 
-/* ---- words ---- */
-
-static bool is_one_of(struct str text, const struct str *words, size_t len)
+bool is_own_word(const struct known_words *known, struct str text)
 {
-    for (size_t i = 0; i < len; i++)
-        if (str_eq(text, words[i]))
-            return true;
-    return false;
-}
-
-static bool is_kind(struct str text)
-{
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
-        if (str_eq(api_kinds[kind].kind, text) || str_eq(api_kinds[kind].api_version, text))
-            return true;
-    return false;
-}
-
-static const struct str own_words[] = {
-    /* values */
-    STR("true"),
-    STR("false"),
-    STR("linux"),
-    STR("windows"),
-    STR("amd64"),
-    STR("arm64"),
-    STR("0.0.0.0"),
-    STR("::"),
-    STR("127.0.0.1"),
-    STR("system-cluster-critical"),
-    STR("system-node-critical"),
-    /* owners, and who a claim is reserved for */
-    STR("CronJob"),
-    STR("resource.k8s.io"),
-    STR("pods"),
-    STR("resource.kubernetes.io/delete-protection"),
-    /* parts of disks' addresses */
-    STR("aws:"),
-    STR("https:"),
-    STR("subscriptions"),
-    STR("resourceGroups"),
-    STR("resourcegroups"),
-    STR("providers"),
-    STR("Microsoft.Compute"),
-    STR("disks"),
-    /* kinds of disks */
-    STR("Shared"),
-    STR("Dedicated"),
-    STR("Managed"),
-    /* conditions and their reasons */
-    STR("Infeasible"),
-    STR("Deferred"),
-    STR("Unschedulable"),
-    STR("SchedulingGated"),
-    STR("PreemptionByScheduler"),
-    STR("DeletionByTaintManager"),
-    STR("DeletionByPodGC"),
-    STR("EvictionByEvictionAPI"),
-    STR("TerminationByKubelet"),
-    STR("PodScheduled"),
-    STR("PodResizePending"),
-    STR("PodResizeInProgress"),
-    STR("DisruptionTarget"),
-    STR("ContainersReady"),
-    STR("Initialized"),
-    STR("PodReadyToStartContainers"),
-    STR("Ready"),
-    STR("MemoryPressure"),
-    STR("DiskPressure"),
-    STR("PIDPressure"),
-    STR("NetworkUnavailable"),
-    /* keys of labels, fields of selectors */
-    STR("metadata.name"),
-    STR("metadata.namespace"),
-    STR("kubernetes.io/arch"),
-    STR("kubernetes.io/hostname"),
-    STR("kubernetes.io/metadata.name"),
-    STR("kubernetes.io/os"),
-    STR("beta.kubernetes.io/arch"),
-    STR("beta.kubernetes.io/instance-type"),
-    STR("beta.kubernetes.io/os"),
-    STR("node.kubernetes.io/instance-type"),
-    STR("node-role.kubernetes.io/control-plane"),
-    STR("node-role.kubernetes.io/master"),
-    STR("topology.kubernetes.io/region"),
-    STR("topology.kubernetes.io/zone"),
-    STR("failure-domain.beta.kubernetes.io/region"),
-    STR("failure-domain.beta.kubernetes.io/zone"),
-    STR("topology.cinder.csi.openstack.org/zone"),
-    STR("topology.disk.csi.azure.com/zone"),
-    STR("topology.ebs.csi.aws.com/zone"),
-    STR("topology.gke.io/zone"),
-    STR("pod-template-hash"),
-    STR("controller-revision-hash"),
-    STR("apps.kubernetes.io/pod-index"),
-    STR("statefulset.kubernetes.io/pod-name"),
-    STR("batch.kubernetes.io/job-completion-index"),
-    /* keys of taints */
-    STR("node.kubernetes.io/disk-pressure"),
-    STR("node.kubernetes.io/memory-pressure"),
-    STR("node.kubernetes.io/network-unavailable"),
-    STR("node.kubernetes.io/not-ready"),
-    STR("node.kubernetes.io/out-of-service"),
-    STR("node.kubernetes.io/pid-pressure"),
-    STR("node.kubernetes.io/unreachable"),
-    STR("node.kubernetes.io/unschedulable"),
-    STR("node.cloudprovider.kubernetes.io/shutdown"),
-    STR("node.cloudprovider.kubernetes.io/uninitialized"),
-    /* volume plugins that were part of Kubernetes, and the drivers that took their place */
-    STR("kubernetes.io/aws-ebs"),
-    STR("kubernetes.io/azure-disk"),
-    STR("kubernetes.io/azure-file"),
-    STR("kubernetes.io/cinder"),
-    STR("kubernetes.io/gce-pd"),
-    STR("kubernetes.io/no-provisioner"),
-    STR("kubernetes.io/portworx-volume"),
-    STR("kubernetes.io/vsphere-volume"),
-    STR("cinder.csi.openstack.org"),
-    STR("csi.vsphere.vmware.com"),
-    STR("disk.csi.azure.com"),
-    STR("ebs.csi.aws.com"),
-    STR("file.csi.azure.com"),
-    STR("pd.csi.storage.gke.io"),
-    STR("pxd.portworx.com"),
-};
-
-bool is_own_word(struct str text)
-{
-    return is_one_of(text, own_words, ARRAY_SIZE(own_words)) || is_kind(text);
+    return strmap_get(&known->own, text) != NULL;
 }
 
 bool is_own_resource(struct str text)
 {
-    static const struct str words[] = { STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods"),
+    static const struct str names[] = { STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods"),
                                         STR("storage") };
-    static const struct str beginnings[] = { STR("hugepages-"), STR("nvidia.com/"), STR("amd.com/"),
-                                             STR("gpu.intel.com/") };
-    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-        if (str_starts_with(text, beginnings[i]))
+    static const struct str prefixes[] = { STR("hugepages-"), STR("nvidia.com/"), STR("amd.com/"),
+                                           STR("gpu.intel.com/") };
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+        if (str_starts_with(text, prefixes[i]))
             return true;
-    return is_one_of(text, words, ARRAY_SIZE(words));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (str_eq(text, names[i]))
+            return true;
+    return false;
 }

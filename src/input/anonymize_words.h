@@ -3,6 +3,7 @@
 #define INPUT_ANONYMIZE_WORDS_H
 
 #include "api/fields.h"
+#include "base/map.h"
 
 enum text_kind {
     TEXT_NAME,  /* replaced; what the table does not know is one too */
@@ -18,13 +19,21 @@ enum text_kind {
     TEXT_RESOURCE, /* key of a list of resources, or of a device's capacities */
     TEXT_ATTRIBUTE,
     TEXT_EXPRESSION,
+    TEXT_KIND_COUNT
 };
 
-enum text_kind text_kind_of(const struct field *field);
+/* The tables as maps. */
+struct known_words {
+    struct strmap fields, annotations; /* to enum text_kind + 1 */
+    struct strmap own;                 /* words of Kubernetes' own, wherever they stand */
+};
+
+void known_words_init(struct known_words *known);
+void known_words_release(struct known_words *known);
+enum text_kind field_text_kind(const struct known_words *known, const struct field *field);
 /* Of the value of an annotation that decides; TEXT_DROPPED for the others. */
-enum text_kind annotation_kind(struct str key);
-/* Words of Kubernetes' own, wherever they stand. */
-bool is_own_word(struct str text);
+enum text_kind annotation_text_kind(const struct known_words *known, struct str key);
+bool is_own_word(const struct known_words *known, struct str text);
 /* Resources that everybody knows: cpu, hugepages-2Mi, nvidia.com/gpu. */
 bool is_own_resource(struct str text);
 

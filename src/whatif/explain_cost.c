@@ -69,15 +69,6 @@ static double microseconds(int64_t ns)
     return (double)(ns / 100) / 10;
 }
 
-int64_t explain_extender_score(const struct explanation *explanation, uint32_t place)
-{
-    const struct score_table *scores = &explanation->scores;
-    uint64_t of_plugins = scores->plugins ? 0 : 1; /* without scorers every node is worth one */
-    for (uint32_t p = 0; p < scores->plugins; p++)
-        of_plugins += (uint64_t)scores->scores[(size_t)place * scores->plugins + p];
-    return (int64_t)((uint64_t)scores->totals[place] - of_plugins);
-}
-
 /* ---- JSON ---- */
 
 static void put_share(struct json_writer *json, int64_t ns, int64_t whole)
@@ -94,8 +85,7 @@ static void put_plugin(struct json_writer *json, const struct explanation *expla
     json_member_str(json, "plugin", str_from(one->plugin->name));
     if (file)
         json_member_str(json, "file", str_from(file));
-    json_key(json, STR("points"));
-    json_begin_array(json);
+    json_member_array(json, "points");
     for (int point = 0; point < PROBE_POINT_COUNT; point++)
         if (one->cost->points >> point & 1)
             json_str(json, str_from(point_names[point]));
@@ -103,8 +93,7 @@ static void put_plugin(struct json_writer *json, const struct explanation *expla
     json_member_int(json, "calls", (int64_t)one->cost->calls);
     put_share(json, one->cost->ns, explanation->took_ns);
     if (one->cost->sampled_calls) {
-        json_key(json, STR("sampled"));
-        json_begin_object(json);
+        json_member_object(json, "sampled");
         json_member_int(json, "calls", (int64_t)one->cost->sampled_calls);
         put_share(json, one->cost->sampled_ns, all->sampled_ns);
         json_end_object(json);
@@ -120,8 +109,7 @@ static void put_extender(struct json_writer *json, const struct explanation *exp
     json_member_str(json, "url", extender->url);
     json_member_bool(json, "asked", extender->asked);
     if (explanation->live) {
-        json_key(json, STR("soFar"));
-        json_begin_object(json);
+        json_member_object(json, "soFar");
         json_member_int(json, "calls", (int64_t)extender->since.calls);
         json_member_int(json, "failures", (int64_t)extender->since.failures);
         json_member_double(json, "microseconds", microseconds(extender->since.total_ns));
@@ -137,17 +125,14 @@ static void put_extender(struct json_writer *json, const struct explanation *exp
 void explain_cost_member(const struct explanation *explanation, struct json_writer *json)
 {
     struct costs all = collect(explanation);
-    json_key(json, STR("cost"));
-    json_begin_object(json);
+    json_member_object(json, "cost");
     json_member_double(json, "microseconds", microseconds(explanation->took_ns));
-    json_key(json, STR("plugins"));
-    json_begin_array(json);
+    json_member_array(json, "plugins");
     for (uint32_t i = 0; i < all.len; i++)
         put_plugin(json, explanation, &all, &all.items[i]);
     json_end_array(json);
     if (explanation->extenders_len) {
-        json_key(json, STR("extenders"));
-        json_begin_array(json);
+        json_member_array(json, "extenders");
         for (uint32_t i = 0; i < explanation->extenders_len; i++)
             put_extender(json, explanation, &explanation->extenders[i]);
         json_end_array(json);
@@ -163,7 +148,7 @@ static void points_cell(struct grid *grid, uint32_t points)
     for (int point = 0; point < PROBE_POINT_COUNT; point++)
         if (points >> point & 1)
             strbuf_printf(&text, "%s%s", text.len ? " " : "", point_names[point]);
-    grid_cell(grid, false, PAINT_NONE, "%s", text.len ? text.text : "-");
+    grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
 static void plugin_cells(const struct explanation *explanation, struct grid *grid, const struct costs *all,
@@ -171,16 +156,16 @@ static void plugin_cells(const struct explanation *explanation, struct grid *gri
 {
     const struct explain_cost *cost = one->cost;
     const char *file = file_of(explanation, one->plugin);
-    grid_cell(grid, false, file ? PAINT_WARN : PAINT_NONE, "%s", one->plugin->name);
-    grid_cell(grid, true, PAINT_NONE, "%.1f", microseconds(cost->ns));
-    grid_cell(grid, true, PAINT_NONE, "%.1f%%", 100 * share(cost->ns, explanation->took_ns));
-    grid_cell(grid, true, PAINT_NONE, "%s", grouped((int64_t)cost->calls));
+    grid_cell(grid, file ? PAINT_WARN : PAINT_NONE, "%s", one->plugin->name);
+    grid_cell(grid, PAINT_NONE, "%.1f", microseconds(cost->ns));
+    grid_cell(grid, PAINT_NONE, "%.1f%%", 100 * share(cost->ns, explanation->took_ns));
+    grid_count(grid, cost->calls);
     if (all->any_sampled)
-        grid_cell(grid, true, PAINT_NONE, cost->sampled_calls ? "%.1f%%" : "-",
+        grid_cell(grid, PAINT_NONE, cost->sampled_calls ? "%.1f%%" : "-",
                   100 * share(cost->sampled_ns, all->sampled_ns));
     points_cell(grid, cost->points);
     if (all->any_file)
-        grid_cell(grid, false, PAINT_DIM, "%s", file ? file : "");
+        grid_cell(grid, PAINT_DIM, "%s", file ? file : "");
 }
 
 /* Built in, and not worth a line. */
@@ -188,20 +173,6 @@ static bool is_small(const struct explanation *explanation, const struct costs *
 {
     return !file_of(explanation, one->plugin) && share(one->cost->ns, explanation->took_ns) < 0.01 &&
            share(one->cost->sampled_ns, all->sampled_ns) < 0.01;
-}
-
-static void heading_cells(struct grid *grid, const struct costs *all)
-{
-    grid_cell(grid, false, PAINT_BOLD, "PLUGIN");
-    grid_cell(grid, true, PAINT_BOLD, "µs");
-    grid_cell(grid, true, PAINT_BOLD, "SHARE");
-    grid_cell(grid, true, PAINT_BOLD, "CALLS");
-    if (all->any_sampled)
-        grid_cell(grid, true, PAINT_BOLD, "SO FAR");
-    grid_cell(grid, false, PAINT_BOLD, "AT");
-    if (all->any_file)
-        grid_cell(grid, false, PAINT_BOLD, "FROM");
-    grid->columns = (unsigned)grid->cells.len;
 }
 
 static void print_extender(const struct explanation *explanation, const struct explain_extender *extender,
@@ -230,7 +201,9 @@ void explain_table_cost(const struct explanation *explanation, struct term *term
     uint32_t shown = 0, small = 0;
     strbuf_printf(term->out, "\nThis evaluation took %s µs, of which plugins took %s:\n",
                   grouped(explanation->took_ns / 1000), grouped(all.ns / 1000));
-    heading_cells(&grid, &all);
+    grid_columns(&grid, "PLUGIN|>µs|>SHARE|>CALLS");
+    grid_columns(&grid, all.any_sampled ? ">SO FAR|AT" : "AT");
+    grid_columns(&grid, all.any_file ? "FROM" : "");
     for (uint32_t i = 0; i < all.len; i++) {
         if (is_small(explanation, &all, &all.items[i]))
             small++;

@@ -2,27 +2,15 @@
 #include "codec/json_line.h"
 #include "whatif/explain_print.h"
 
-static void put_reasons(struct json_writer *json, struct status status)
-{
-    if (status.plugin) {
-        json_key(json, STR("plugin"));
-        json_str(json, str_from(status.plugin->name));
-    }
-    if (!status.len)
-        return;
-    json_key(json, STR("reasons"));
-    json_begin_array(json);
-    for (uint32_t i = 0; i < status.len; i++)
-        json_str(json, status.reasons[i]);
-    json_end_array(json);
-}
-
 static void put_status(struct json_writer *json, struct status status)
 {
-    json_key(json, STR("status"));
-    json_str(json, str_from(status_code_name(status.code)));
-    if (!status_ok(status))
-        put_reasons(json, status);
+    json_member_str(json, "status", str_from(status_code_name(status.code)));
+    if (status_ok(status))
+        return;
+    if (status.plugin)
+        json_member_str(json, "plugin", str_from(status.plugin->name));
+    if (status.len)
+        json_member_strs(json, "reasons", status.reasons, status.len);
 }
 
 static void put_pre_filter(struct json_writer *json, const struct evaluation *evaluation)
@@ -30,35 +18,26 @@ static void put_pre_filter(struct json_writer *json, const struct evaluation *ev
     json_key(json, STR("preFilter"));
     json_begin_line(json);
     put_status(json, evaluation->pre_filter);
-    if (status_ok(evaluation->pre_filter) && !evaluation->names.all) {
-        json_key(json, STR("nodeNames"));
-        json_begin_array(json);
-        for (uint32_t i = 0; i < evaluation->names.len; i++)
-            json_str(json, evaluation->names.items[i]);
-        json_end_array(json);
-    }
+    if (status_ok(evaluation->pre_filter) && !evaluation->names.all)
+        json_member_strs(json, "nodeNames", evaluation->names.items, evaluation->names.len);
     json_end_line(json);
 }
 
-static void put_scores(struct json_writer *json, const struct explanation *explanation, uint32_t place)
+void scored_node_members(const struct score_view *view, const struct scored_node *node,
+                         struct json_writer *json)
 {
-    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
-    const struct score_table *scores = &explanation->scores;
-    json_key(json, STR("scores"));
-    json_begin_object(json);
-    for (uint32_t p = 0; p < order->len; p++) {
-        if (explanation->cycle.skip_score >> order->items[p]->index & 1)
-            continue;
-        json_key(json, str_from(order->items[p]->plugin->name));
-        json_int(json, scores->scores[(size_t)place * scores->plugins + p]);
-    }
+    json_member_object(json, "scores");
+    for (uint32_t p = 0; p < view->plugins_len; p++)
+        if (!(view->hidden >> p & 1))
+            json_member_int(json, view->plugins[p], node->scores[p]);
     json_end_object(json);
-    if (explanation->profile->extenders)
-        json_member_int(json, "extenders", explain_extender_score(explanation, place));
-    json_member_int(json, "total", scores->totals[place]);
+    if (view->has_extenders)
+        json_member_int(json, "extenders", node->extenders);
+    json_member_int(json, "total", node->total);
 }
 
-static void put_node(struct json_writer *json, const struct explanation *explanation, uint32_t row)
+static void put_node(struct json_writer *json, const struct explanation *explanation,
+                     const struct score_view *view, uint32_t row)
 {
     uint32_t place = explanation->places[row];
     json_key(json, cluster_node_name(explanation->cluster, row));
@@ -68,10 +47,9 @@ static void put_node(struct json_writer *json, const struct explanation *explana
         json_end_line(json);
         return;
     }
-    json_key(json, STR("feasible"));
-    json_bool(json, place > 0);
+    json_member_bool(json, "feasible", place > 0);
     if (place)
-        put_scores(json, explanation, place - 1);
+        scored_node_members(view, &view->nodes[place - 1], json);
     else
         put_status(json, diagnosis_get(&explanation->evaluation.diagnosis, row));
     json_end_line(json);
@@ -80,8 +58,7 @@ static void put_node(struct json_writer *json, const struct explanation *explana
 static void put_rows(struct json_writer *json, const struct explanation *explanation, const char *key,
                      const uint32_t *rows, uint32_t len)
 {
-    json_key(json, str_from(key));
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint32_t i = 0; i < len; i++)
         json_str(json, cluster_node_name(explanation->cluster, rows[i]));
     json_end_array(json);
@@ -91,28 +68,21 @@ static void put_preemption(struct json_writer *json, const struct explanation *e
 {
     const struct preemption *found = &explanation->preemption;
     struct arena scratch = { 0 };
-    json_key(json, STR("preemption"));
-    json_begin_object(json);
-    json_key(json, STR("status"));
-    json_str(json, str_from(status_code_name(found->status.code)));
-    if (!str_empty(found->message)) {
-        json_key(json, STR("message"));
-        json_str(json, found->message);
-    }
+    json_member_object(json, "preemption");
+    json_member_str(json, "status", str_from(status_code_name(found->status.code)));
+    if (!str_empty(found->message))
+        json_member_str(json, "message", found->message);
     put_rows(json, explanation, "nominated", found->top, found->top_len);
-    json_key(json, STR("candidates"));
-    json_begin_object(json);
+    json_member_object(json, "candidates");
     for (uint32_t i = 0; i < found->candidates_len; i++) {
         const struct preempt_candidate *candidate = &found->candidates[i];
         json_key(json, cluster_node_name(explanation->cluster, candidate->row));
         json_begin_line(json);
-        json_key(json, STR("victims"));
-        json_begin_array(json);
+        json_member_array(json, "victims");
         for (uint32_t v = 0; v < candidate->victims_len; v++)
             json_str(json, pod_full_name(candidate->victims[v]->api, &scratch));
         json_end_array(json);
-        json_key(json, STR("pdbViolations"));
-        json_int(json, candidate->pdb_violations);
+        json_member_int(json, "pdbViolations", candidate->pdb_violations);
         json_end_line(json);
     }
     json_end_object(json);
@@ -128,16 +98,15 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
     json_member_int(json, "priority", explanation->cycle.info->priority);
     if (!status_ok(explanation->pre_enqueue)) {
-        json_key(json, STR("preEnqueue"));
-        json_begin_object(json);
+        json_member_object(json, "preEnqueue");
         put_status(json, explanation->pre_enqueue);
         json_end_object(json);
     }
     put_pre_filter(json, &explanation->evaluation);
-    json_key(json, STR("nodes"));
-    json_begin_object(json);
+    struct score_view view = explain_scores(explanation, &scratch);
+    json_member_object(json, "nodes");
     for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
-        put_node(json, explanation, explanation->rows[i]);
+        put_node(json, explanation, &view, explanation->rows[i]);
     json_end_object(json);
     put_rows(json, explanation, "best", explanation->best, explanation->best_len);
     if (!str_empty(explanation->message))

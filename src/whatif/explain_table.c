@@ -6,10 +6,10 @@
 #include "whatif/explain_print.h"
 
 /* Headings that keep the table narrow; other plugins go by their names. */
-const char *explain_heading(const char *plugin)
+static const char *heading(const char *plugin)
 {
     static const struct {
-        const char *plugin, *heading;
+        const char *plugin, *text;
     } rows[] = {
         { "TaintToleration", "TAINTS" },   { "NodeAffinity", "NODE-AFF" },
         { "NodeResourcesFit", "FIT" },     { "VolumeBinding", "VOLUMES" },
@@ -19,7 +19,7 @@ const char *explain_heading(const char *plugin)
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(plugin, rows[i].plugin) == 0)
-            return rows[i].heading;
+            return rows[i].text;
     return plugin;
 }
 
@@ -67,53 +67,67 @@ static void print_answer(const struct explanation *explanation, struct term *ter
 
 /* ---- nodes that can take it ---- */
 
-struct ranked {
-    int64_t total;
-    struct str name;
-    uint32_t place;
-};
-
 static int by_total(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct scored_node *x = a, *y = b;
     if (x->total != y->total)
         return x->total > y->total ? -1 : 1;
     return str_cmp(x->name, y->name);
 }
 
-static void heading_cells(const struct explanation *explanation, struct grid *grid)
+void score_view_print(const struct score_view *view, struct term *term, uint32_t top)
 {
-    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
-    grid->columns = 2;
-    grid_cell(grid, false, PAINT_BOLD, "NODE");
-    grid_cell(grid, true, PAINT_BOLD, "TOTAL");
-    for (uint32_t p = 0; p < order->len; p++) {
-        if (explanation->cycle.skip_score >> order->items[p]->index & 1)
-            continue;
-        grid->columns++;
-        grid_cell(grid, true, PAINT_BOLD, "%s", explain_heading(order->items[p]->plugin->name));
+    struct grid grid = { 0 };
+    grid_columns(&grid, "NODE|>TOTAL");
+    for (uint32_t p = 0; p < view->plugins_len; p++)
+        if (!(view->hidden >> p & 1))
+            grid_column(&grid, true, heading(view->plugins[p]));
+    if (view->has_extenders)
+        grid_columns(&grid, ">EXTENDERS");
+    for (uint32_t i = 0; i < view->len && i < top; i++) {
+        const struct scored_node *node = &view->nodes[i];
+        enum paint paint = node->is_best ? PAINT_GOOD : PAINT_NONE;
+        grid_str(&grid, paint, node->name.len ? node->name : STR("a node that is gone"));
+        grid_cell(&grid, paint, "%lld", (long long)node->total);
+        for (uint32_t p = 0; p < view->plugins_len; p++)
+            if (!(view->hidden >> p & 1))
+                grid_cell(&grid, PAINT_NONE, "%lld", (long long)node->scores[p]);
+        if (view->has_extenders)
+            grid_cell(&grid, PAINT_NONE, "%lld", (long long)node->extenders);
     }
-    if (explanation->profile->extenders) {
-        grid->columns++;
-        grid_cell(grid, true, PAINT_BOLD, "EXTENDERS");
-    }
+    grid_print(&grid, term, 2);
+    grid_release(&grid);
 }
 
-static void node_cells(const struct explanation *explanation, struct grid *grid, const struct ranked *node,
-                       bool best)
+static int64_t extender_score(const struct score_table *scores, uint32_t place)
+{
+    uint64_t of_plugins = scores->plugins ? 0 : 1; /* without scorers every node has a score of one */
+    for (uint32_t p = 0; p < scores->plugins; p++)
+        of_plugins += (uint64_t)scores->scores[(size_t)place * scores->plugins + p];
+    return (int64_t)((uint64_t)scores->totals[place] - of_plugins);
+}
+
+struct score_view explain_scores(const struct explanation *explanation, struct arena *arena)
 {
     const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
     const struct score_table *scores = &explanation->scores;
-    enum paint paint = best ? PAINT_GOOD : PAINT_NONE;
-    grid_cell(grid, false, paint, STR_FMT, STR_ARG(node->name));
-    grid_cell(grid, true, paint, "%lld", (long long)node->total);
-    for (uint32_t p = 0; p < order->len; p++)
-        if (!(explanation->cycle.skip_score >> order->items[p]->index & 1))
-            grid_cell(grid, true, PAINT_NONE, "%lld",
-                      (long long)scores->scores[(size_t)node->place * scores->plugins + p]);
-    if (explanation->profile->extenders)
-        grid_cell(grid, true, PAINT_NONE, "%lld",
-                  (long long)explain_extender_score(explanation, node->place));
+    struct score_view view = { .plugins = arena_array(arena, const char *, order->len),
+                               .plugins_len = order->len,
+                               .has_extenders = explanation->profile->extenders,
+                               .nodes = arena_array(arena, struct scored_node, scores->rows.len),
+                               .len = status_ok(explanation->score_error) ? scores->rows.len : 0 };
+    for (uint32_t p = 0; p < order->len; p++) {
+        view.plugins[p] = order->items[p]->plugin->name;
+        view.hidden |= (explanation->cycle.skip_score >> order->items[p]->index & 1) << p;
+    }
+    for (uint32_t i = 0; i < view.len; i++)
+        view.nodes[i] = (struct scored_node){
+            .name = cluster_node_name(explanation->cluster, scores->rows.items[i]),
+            .scores = &scores->scores[(size_t)i * scores->plugins],
+            .extenders = extender_score(scores, i),
+            .total = scores->totals[i],
+        };
+    return view;
 }
 
 /* A plugin's score times its weight is what the columns show: say so where it is not plain. */
@@ -126,7 +140,7 @@ static void print_weights(const struct explanation *explanation, struct term *te
         if (instance->weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
             continue;
         term_paint(term, PAINT_DIM, "%s%s counts %d times", first ? "  " : ", ",
-                   explain_heading(instance->plugin->name), instance->weight);
+                   heading(instance->plugin->name), instance->weight);
         first = false;
     }
     if (!first)
@@ -135,26 +149,18 @@ static void print_weights(const struct explanation *explanation, struct term *te
 
 static void print_feasible(const struct explanation *explanation, struct term *term, uint32_t top)
 {
-    const struct score_table *scores = &explanation->scores;
-    uint32_t len = scores->rows.len;
-    if (!len || !status_ok(explanation->score_error))
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    struct score_view view = explain_scores(explanation, &scratch);
+    if (!view.len)
         return;
-    struct ranked *nodes = xcalloc(len, sizeof(*nodes));
-    for (uint32_t i = 0; i < len; i++)
-        nodes[i] = (struct ranked){ scores->totals[i],
-                                    cluster_node_name(explanation->cluster, scores->rows.items[i]), i };
-    qsort(nodes, len, sizeof(*nodes), by_total);
-    struct grid grid = { 0 };
-    heading_cells(explanation, &grid);
-    for (uint32_t i = 0; i < len && i < top; i++)
-        node_cells(explanation, &grid, &nodes[i], nodes[i].total == nodes[0].total);
+    qsort(view.nodes, view.len, sizeof(*view.nodes), by_total);
+    for (uint32_t i = 0; i < view.len; i++)
+        view.nodes[i].is_best = view.nodes[i].total == view.nodes[0].total;
     strbuf_putc(term->out, '\n');
-    grid_print(&grid, term, 2);
-    if (len > top)
-        term_paint(term, PAINT_DIM, "  and %s more; --top shows more of them\n", grouped(len - top));
+    score_view_print(&view, term, top);
+    if (view.len > top)
+        term_paint(term, PAINT_DIM, "  and %s more; --top shows more of them\n", grouped(view.len - top));
     print_weights(explanation, term);
-    grid_release(&grid);
-    free(nodes);
 }
 
 /* ---- nodes that can not ---- */
@@ -201,18 +207,16 @@ void refusals_sort(refusal_vec *refusals)
 
 void refusals_print(const refusal_vec *refusals, struct term *term, uint32_t top)
 {
-    struct grid grid = { .columns = 4 };
-    static const char *const headings[] = { "REJECTED", "BY", "WHY", "SUCH AS" };
+    struct grid grid = { 0 };
     if (!refusals->len)
         return;
-    for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
-        grid_cell(&grid, i == 0, PAINT_BOLD, "%s", headings[i]);
+    grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
     for (size_t i = 0; i < refusals->len && i < top; i++) {
         const struct refusal *refusal = &refusals->items[i];
-        grid_cell(&grid, true, PAINT_NONE, "%s", grouped(refusal->nodes));
-        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->plugin));
-        grid_cell(&grid, false, PAINT_NONE, STR_FMT, STR_ARG(refusal->text));
-        grid_cell(&grid, false, PAINT_DIM, STR_FMT, STR_ARG(refusal->example));
+        grid_count(&grid, refusal->nodes);
+        grid_str(&grid, PAINT_NONE, refusal->plugin);
+        grid_str(&grid, PAINT_NONE, refusal->text);
+        grid_str(&grid, PAINT_DIM, refusal->example);
     }
     strbuf_putc(term->out, '\n');
     grid_print(&grid, term, 2);
@@ -253,19 +257,17 @@ static void candidate_cells(const struct explanation *explanation, struct grid *
         const struct preempt_candidate *candidate = &found->candidates[i];
         if (is_top(found, candidate->row) != top_ones)
             continue;
-        struct strbuf victims = { 0 };
+        _cleanup_(strbuf_release) struct strbuf victims = { 0 };
         for (uint32_t v = 0; v < candidate->victims_len && v < VICTIMS_SHOWN; v++) {
             strbuf_puts(&victims, v ? ", " : "");
             strbuf_str(&victims, pod_full_name(candidate->victims[v]->api, scratch));
         }
         if (candidate->victims_len > VICTIMS_SHOWN)
             strbuf_printf(&victims, " and %u more", candidate->victims_len - VICTIMS_SHOWN);
-        enum paint paint = top_ones ? PAINT_GOOD : PAINT_NONE;
-        grid_cell(grid, false, paint, STR_FMT,
-                  STR_ARG(cluster_node_name(explanation->cluster, candidate->row)));
-        grid_cell(grid, true, PAINT_NONE, "%lld", (long long)candidate->pdb_violations);
-        grid_cell(grid, false, PAINT_NONE, "%s", victims.text ? victims.text : "");
-        strbuf_release(&victims);
+        grid_str(grid, top_ones ? PAINT_GOOD : PAINT_NONE,
+                 cluster_node_name(explanation->cluster, candidate->row));
+        grid_cell(grid, PAINT_NONE, "%lld", (long long)candidate->pdb_violations);
+        grid_str(grid, PAINT_NONE, strbuf_slice(&victims));
         (*left)--;
     }
 }
@@ -288,11 +290,9 @@ static void print_preemption(const struct explanation *explanation, struct term 
                   : found->top_len == 1      ? "the first"
                                              : "one of the equals at the top");
     struct arena scratch = { 0 };
-    struct grid grid = { .columns = 3 };
+    struct grid grid = { 0 };
     uint32_t left = top;
-    grid_cell(&grid, false, PAINT_BOLD, "NODE");
-    grid_cell(&grid, true, PAINT_BOLD, "BUDGETS BROKEN");
-    grid_cell(&grid, false, PAINT_BOLD, "WHO HAS TO LEAVE");
+    grid_columns(&grid, "NODE|>BUDGETS BROKEN|WHO HAS TO LEAVE");
     candidate_cells(explanation, &grid, true, &left, &scratch);
     candidate_cells(explanation, &grid, false, &left, &scratch);
     grid_print(&grid, term, 2);

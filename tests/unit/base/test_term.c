@@ -7,7 +7,7 @@ struct table_case {
     const char *name;
     unsigned width; /* 0: no screen */
     unsigned columns;
-    const char *cells[12]; /* "<" in front: at the right */
+    const char *cells[12]; /* ">" in front of a heading: at the right */
     const char *want;
 };
 
@@ -15,7 +15,7 @@ static const struct table_case table_cases[] = {
     { "columns line up, and lines end with a letter",
       0,
       3,
-      { "NAME", "<N", "NOTE", "a", "<10", "", "bcdef", "<7", "x y" },
+      { "NAME", ">N", "NOTE", "a", "10", "", "bcdef", "7", "x y" },
       "  NAME    N  NOTE\n  a      10\n  bcdef   7  x y\n" },
     { "no screen: nothing is folded",
       0,
@@ -32,7 +32,7 @@ static const struct table_case table_cases[] = {
     { "the widest is folded, what stands behind it stays in its column",
       40,
       3,
-      { "N", "WHY", "SUCH AS", "<1", "some words that make up a cell", "node-1", "<2", "short", "node-2" },
+      { ">N", "WHY", "SUCH AS", "1", "some words that make up a cell", "node-1", "2", "short", "node-2" },
       "  N  WHY                         SUCH AS\n"
       "  1  some words that make up a   node-1\n"
       "     cell\n"
@@ -48,7 +48,7 @@ static const struct table_case table_cases[] = {
     { "words stay whole, and the others aligned",
       30,
       3,
-      { "NAME", "<N", "AT", "a-name-that-is-longer-than-most", "<1", "one two three four", "b", "<2", "x" },
+      { "NAME", ">N", "AT", "a-name-that-is-longer-than-most", "1", "one two three four", "b", "2", "x" },
       "  NAME                             N  AT\n"
       "  a-name-that-is-longer-than-most  1  one two three\n"
       "                                      four\n"
@@ -67,10 +67,12 @@ static void test_tables(void **state)
         const struct table_case *c = &table_cases[i];
         struct strbuf out = { 0 };
         struct term term = { .out = &out, .width = c->width ? c->width : TERM_WIDTH_FILE, .folds = c->width };
-        struct grid grid = { .columns = c->columns };
+        struct grid grid = { 0 };
         for (size_t n = 0; n < ARRAY_SIZE(c->cells) && c->cells[n]; n++) {
-            bool right = c->cells[n][0] == '<';
-            grid_cell(&grid, right, PAINT_NONE, "%s", c->cells[n] + right);
+            if (n < c->columns)
+                grid_columns(&grid, c->cells[n]);
+            else
+                grid_cell(&grid, PAINT_NONE, "%s", c->cells[n]);
         }
         grid_print(&grid, &term, 2);
         if (strcmp(out.text, c->want) != 0)
