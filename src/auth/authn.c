@@ -1,4 +1,4 @@
-/* authn.c: the ways to prove who one is, one after another. */
+/* authn.c: the authenticators, one after another. */
 #include "auth/authn.h"
 
 #include <strings.h>
@@ -14,11 +14,11 @@ struct attempt {
     struct user *user;
     authn_done done;
     void *context;
-    struct error errors; /* of those who did not believe */
+    struct error errors; /* why credentials were rejected */
     size_t error_count;
 };
 
-enum verdict { KNOWN, NO_OPINION, DISBELIEVED };
+enum result { KNOWN, NO_OPINION, REJECTED };
 
 static void add_error(struct attempt *attempt, const char *text)
 {
@@ -34,7 +34,7 @@ static void add_group(struct attempt *attempt, const char *group)
     str_list_add(attempt->arena, &attempt->user->groups, str_from(group));
 }
 
-/* Whoever is believed is "authenticated", unless the groups say so already or say otherwise. */
+/* A user that is known is in the group of the authenticated, unless the groups say so already or say otherwise. */
 static void finish_known(struct attempt *attempt)
 {
     struct user *user = attempt->user;
@@ -123,58 +123,54 @@ static void take_extra(struct attempt *attempt, const struct server_request *req
         }
 }
 
-static bool is_allowed(const struct str_list *names, struct str name)
+/* NO_OPINION: there is no certificate, or no authority for it. */
+static enum result verify(struct attempt *attempt, const struct server_request *request,
+                          const struct ca_pool *pool, struct peer_subject *ret)
 {
-    for (uint32_t i = 0; i < names->len; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return !names->len;
+    struct error err;
+    if (!request->peer || !pool)
+        return NO_OPINION;
+    if (peer_verify(request->peer, pool, &err) == 0 &&
+        peer_subject(request->peer, attempt->arena, ret, &err) == 0)
+        return KNOWN;
+    add_error(attempt, err.text);
+    return REJECTED;
 }
 
 /* A proxy that may speak for others, and does. */
-static enum verdict by_proxy(struct attempt *attempt, const struct server_request *request,
-                             const struct trust_now *now)
+static enum result by_proxy(struct attempt *attempt, const struct server_request *request,
+                            const struct trust_now *now)
 {
     struct error err;
     struct peer_subject subject;
-    if (!request->peer || !now->proxy)
-        return NO_OPINION;
-    if (peer_verify(request->peer, now->proxy, &err) < 0 ||
-        peer_subject(request->peer, attempt->arena, &subject, &err) < 0) {
-        add_error(attempt, err.text);
-        return DISBELIEVED;
-    }
-    if (!is_allowed(&now->allowed_names, subject.common_name)) {
+    enum result result = verify(attempt, request, now->pools[AUTHORITY_PROXIES], &subject);
+    if (result != KNOWN)
+        return result;
+    if (now->lists[ALLOWED_NAMES].len && !str_list_has(&now->lists[ALLOWED_NAMES], subject.common_name)) {
         error_set(&err, 0, "x509: subject with cn=" STR_FMT " is not in the allowed list",
                   STR_ARG(subject.common_name));
         add_error(attempt, err.text);
-        return DISBELIEVED;
+        return REJECTED;
     }
-    struct str name = header_of(request, &now->username_headers);
+    struct str name = header_of(request, &now->lists[USERNAME_HEADERS]);
     if (!name.len)
         return NO_OPINION;
     /* The texts of the lists live only as long as the snapshot, those of the request as long as the answer. */
-    *attempt->user = (struct user){ .name = name, .uid = header_of(request, &now->uid_headers) };
-    take_groups(attempt, request, &now->group_headers);
-    take_extra(attempt, request, &now->extra_prefixes);
+    *attempt->user = (struct user){ .name = name, .uid = header_of(request, &now->lists[UID_HEADERS]) };
+    take_groups(attempt, request, &now->lists[GROUP_HEADERS]);
+    take_extra(attempt, request, &now->lists[EXTRA_PREFIXES]);
     return KNOWN;
 }
 
-static enum verdict by_certificate(struct attempt *attempt, const struct server_request *request,
-                                   const struct trust_now *now, struct metrics *metrics)
+static enum result by_certificate(struct attempt *attempt, const struct server_request *request,
+                                  const struct trust_now *now, struct metrics *metrics)
 {
-    struct error err;
     struct peer_subject subject;
-    if (!request->peer || !now->client)
-        return NO_OPINION;
-    auth_metrics_certificate(metrics, peer_seconds_left(request->peer));
-    if (peer_verify(request->peer, now->client, &err) < 0 ||
-        peer_subject(request->peer, attempt->arena, &subject, &err) < 0) {
-        add_error(attempt, err.text);
-        return DISBELIEVED;
-    }
-    if (!subject.common_name.len)
-        return NO_OPINION;
+    if (request->peer && now->pools[AUTHORITY_CLIENTS])
+        auth_metrics_certificate(metrics, peer_seconds_left(request->peer));
+    enum result result = verify(attempt, request, now->pools[AUTHORITY_CLIENTS], &subject);
+    if (result != KNOWN || !subject.common_name.len)
+        return result == KNOWN ? NO_OPINION : result;
     *attempt->user = (struct user){ .name = subject.common_name, .uid = subject.uid };
     for (size_t i = 0; i < subject.organisation_count; i++)
         str_list_add(attempt->arena, &attempt->user->groups, subject.organisations[i]);
@@ -222,15 +218,15 @@ void authn_run(const struct authn *authn, const struct server_request *request, 
 {
     struct attempt *attempt = arena_new(arena, struct attempt);
     *attempt = (struct attempt){ .arena = arena, .user = ret, .done = done, .context = context };
-    enum verdict verdict = NO_OPINION;
+    enum result result = NO_OPINION;
     if (authn->trust) {
         const struct trust_now *now = trust_get(authn->trust);
-        verdict = by_proxy(attempt, request, now);
-        if (verdict != KNOWN)
-            verdict = by_certificate(attempt, request, now, authn->metrics);
+        result = by_proxy(attempt, request, now);
+        if (result != KNOWN)
+            result = by_certificate(attempt, request, now, authn->metrics);
         trust_put(now);
     }
-    if (verdict == KNOWN) {
+    if (result == KNOWN) {
         finish_known(attempt);
         return;
     }

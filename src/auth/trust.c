@@ -1,7 +1,7 @@
 /* trust.c: two sources, one snapshot.
  *
- * The ConfigMap's watch is only a bell: whatever comes through it, the object is fetched anew. So there is one way in
- * which it is read, and nothing to keep in order. Callbacks of client/api run on its I/O thread, which alone touches
+ * The ConfigMap's watch is only a trigger: whatever comes through it, the object is fetched anew. So it is read in one
+ * way only, and events need no order. Callbacks of client/api run on its I/O thread, which alone touches
  * `patience_ms`, `fetching` and `fetch_again`; the rest is under the lock. */
 #include "auth/trust.h"
 
@@ -12,6 +12,7 @@
 #include <yyjson.h>
 
 #include "auth/auth_metrics.h"
+#include "auth/user.h"
 #include "base/log.h"
 #include "client/rest.h"
 #include "net/file.h"
@@ -32,20 +33,35 @@ enum {
     NAMES_MAX = 256,
 };
 
+static const struct {
+    const char *name, *map_key, *work_queue;
+} authorities[AUTHORITY_COUNT] = {
+    [AUTHORITY_CLIENTS] = { "clients", "client-ca-file", QUEUE_CLIENT_CA },
+    [AUTHORITY_PROXIES] = { "proxies", "requestheader-client-ca-file", QUEUE_PROXY_CA },
+};
+
+static const char *const list_keys[PROXY_LIST_COUNT] = {
+    [USERNAME_HEADERS] = "requestheader-username-headers",
+    [UID_HEADERS] = "requestheader-uid-headers",
+    [GROUP_HEADERS] = "requestheader-group-headers",
+    [EXTRA_PREFIXES] = "requestheader-extra-headers-prefix",
+    [ALLOWED_NAMES] = "requestheader-allowed-names",
+};
+
 /* A snapshot with the texts that it was made of. */
 struct snapshot {
     struct trust_now now;
     atomic_uint references;
     struct arena arena;
-    struct str client_pem, proxy_pem;
+    struct str pems[AUTHORITY_COUNT];
 };
 
 struct trust {
     struct api *api; /* NULL: nothing is looked up in the cluster */
     struct metrics *metrics;
     struct arena arena;
-    const char *client_file, *proxy_file; /* NULL: from the cluster */
-    struct trust_now by_flags;            /* the lists that go with proxy_file */
+    const char *files[AUTHORITY_COUNT]; /* NULL: from the cluster */
+    struct trust_now by_flags;          /* the lists that go with the proxies' file */
 
     int64_t patience_ms;
     bool fetching, fetch_again;
@@ -61,8 +77,8 @@ struct trust {
 
 static void snapshot_free(struct snapshot *snapshot)
 {
-    ca_pool_free(snapshot->now.client);
-    ca_pool_free(snapshot->now.proxy);
+    for (int i = 0; i < AUTHORITY_COUNT; i++)
+        ca_pool_free(snapshot->now.pools[i]);
     arena_release(&snapshot->arena);
     free(snapshot);
 }
@@ -72,23 +88,6 @@ void trust_put(const struct trust_now *now)
     struct snapshot *snapshot = container_of(now, struct snapshot, now);
     if (atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) == 1)
         snapshot_free(snapshot);
-}
-
-static void copy_list(struct arena *arena, const struct str_list *from, struct str_list *ret)
-{
-    ret->len = from->len;
-    ret->items = from->len ? arena_array(arena, struct str, from->len) : NULL;
-    for (uint32_t i = 0; i < from->len; i++)
-        ret->items[i] = arena_str(arena, from->items[i]);
-}
-
-static void copy_lists(struct arena *arena, const struct trust_now *from, struct trust_now *ret)
-{
-    copy_list(arena, &from->username_headers, &ret->username_headers);
-    copy_list(arena, &from->uid_headers, &ret->uid_headers);
-    copy_list(arena, &from->group_headers, &ret->group_headers);
-    copy_list(arena, &from->extra_prefixes, &ret->extra_prefixes);
-    copy_list(arena, &from->allowed_names, &ret->allowed_names);
 }
 
 /* A pool of authorities, or none where the text is empty or has none; a wrong text leaves the old one in use. */
@@ -105,15 +104,16 @@ static struct str settle_pem(struct arena *arena, struct str pem, struct str old
     return (struct str){ 0 };
 }
 
-/* Under the lock: a new snapshot. `lists` go with the proxies' authority. */
-static void publish(struct trust *trust, struct str client_pem, struct str proxy_pem,
-                    const struct trust_now *lists)
+/* Under the lock: a new snapshot. `from` has the lists that go with the proxies' authority. */
+static void publish(struct trust *trust, const struct str pems[AUTHORITY_COUNT], const struct trust_now *from)
 {
     struct snapshot *old = trust->newest, *made = xcalloc(1, sizeof(*made));
     atomic_init(&made->references, 1);
-    made->client_pem = settle_pem(&made->arena, client_pem, old->client_pem, "clients", &made->now.client);
-    made->proxy_pem = settle_pem(&made->arena, proxy_pem, old->proxy_pem, "proxies", &made->now.proxy);
-    copy_lists(&made->arena, lists, &made->now);
+    for (int i = 0; i < AUTHORITY_COUNT; i++)
+        made->pems[i] =
+            settle_pem(&made->arena, pems[i], old->pems[i], authorities[i].name, &made->now.pools[i]);
+    for (int i = 0; i < PROXY_LIST_COUNT; i++)
+        str_list_copy(&made->arena, &from->lists[i], &made->now.lists[i]);
     trust->newest = made;
     trust_put(&old->now);
 }
@@ -154,19 +154,16 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
     yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
     yyjson_val *data = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "data") : NULL;
     struct arena arena = { 0 };
-    struct trust_now lists = { 0 };
-    bool ok = doc && read_list(data, "requestheader-username-headers", &arena, &lists.username_headers) &&
-              read_list(data, "requestheader-uid-headers", &arena, &lists.uid_headers) &&
-              read_list(data, "requestheader-group-headers", &arena, &lists.group_headers) &&
-              read_list(data, "requestheader-extra-headers-prefix", &arena, &lists.extra_prefixes) &&
-              read_list(data, "requestheader-allowed-names", &arena, &lists.allowed_names);
+    struct trust_now read = { 0 };
+    bool ok = doc;
+    for (int i = 0; i < PROXY_LIST_COUNT; i++)
+        ok = ok && read_list(data, list_keys[i], &arena, &read.lists[i]);
     if (ok) {
+        struct str pems[AUTHORITY_COUNT];
         pthread_mutex_lock(&trust->lock);
-        struct snapshot *old = trust->newest;
-        struct str client = trust->client_file ? old->client_pem : data_text(data, "client-ca-file");
-        struct str proxy =
-            trust->proxy_file ? old->proxy_pem : data_text(data, "requestheader-client-ca-file");
-        publish(trust, client, proxy, trust->proxy_file ? &trust->by_flags : &lists);
+        for (int i = 0; i < AUTHORITY_COUNT; i++)
+            pems[i] = trust->files[i] ? trust->newest->pems[i] : data_text(data, authorities[i].map_key);
+        publish(trust, pems, trust->files[AUTHORITY_PROXIES] ? &trust->by_flags : &read);
         pthread_mutex_unlock(&trust->lock);
     }
     arena_release(&arena);
@@ -198,10 +195,9 @@ static void on_fetched(void *user, struct http_response *response)
         int64_t begun_ns = http_now_ns();
         r = apply_map(trust, strbuf_slice(response->body), &err);
         int64_t took_ns = http_now_ns() - begun_ns;
-        if (!trust->client_file)
-            auth_metrics_work(trust->metrics, QUEUE_CLIENT_CA, took_ns);
-        if (!trust->proxy_file)
-            auth_metrics_work(trust->metrics, QUEUE_PROXY_CA, took_ns);
+        for (int i = 0; i < AUTHORITY_COUNT; i++)
+            if (!trust->files[i])
+                auth_metrics_work(trust->metrics, authorities[i].work_queue, took_ns);
     } else if (response->status != 404) { /* a cluster without it is one without such clients */
         struct arena arena = { 0 };
         struct api_status status = { 0 };
@@ -228,7 +224,7 @@ static void on_fetched(void *user, struct http_response *response)
 
 static const struct http_callbacks fetch_callbacks = { .on_done = on_fetched };
 
-/* One at a time; a wish that comes meanwhile is remembered. */
+/* One at a time; another one that is wanted meanwhile follows it. */
 static void fetch(struct trust *trust, int64_t delay_ms)
 {
     trust->fetch_again = trust->fetching;
@@ -255,7 +251,7 @@ static void fetch(struct trust *trust, int64_t delay_ms)
 
 static void watch(struct trust *trust, int64_t delay_ms);
 
-static int on_bell(void *user, uint64_t id _unused_, struct str chunk _unused_)
+static int on_watch_event(void *user, uint64_t id _unused_, struct str chunk _unused_)
 {
     fetch(user, 0);
     return 0;
@@ -268,13 +264,13 @@ static void on_watch_end(void *user, struct http_response *response)
         return;
     bool fine = response->status == 200;
     trust->patience_ms = fine ? PATIENCE_MS_MIN : MIN(trust->patience_ms * 2, PATIENCE_MS_MAX);
-    /* Who may not watch may still be allowed to look, and hears why otherwise. */
+    /* Get may be allowed where watch is not; if it is not, its error is logged. */
     if (!fine)
         fetch(trust, 0);
     watch(trust, trust->patience_ms);
 }
 
-static const struct http_callbacks watch_callbacks = { .on_chunk = on_bell, .on_done = on_watch_end };
+static const struct http_callbacks watch_callbacks = { .on_chunk = on_watch_event, .on_done = on_watch_end };
 
 static void watch(struct trust *trust, int64_t delay_ms)
 {
@@ -289,7 +285,7 @@ static void watch(struct trust *trust, int64_t delay_ms)
         .callbacks = &watch_callbacks,
         .user = trust,
     };
-    /* It fails when everything ends, and then nobody needs it. */
+    /* It fails only when the process ends. */
     (void)api_send(trust->api, &request, NULL, NULL);
 }
 
@@ -297,28 +293,33 @@ static void watch(struct trust *trust, int64_t delay_ms)
 static int read_files(struct trust *trust, struct error *err)
 {
     struct snapshot *old = trust->newest;
-    struct strbuf client = { 0 }, proxy = { 0 };
+    struct strbuf texts[AUTHORITY_COUNT] = { 0 };
+    struct str pems[AUTHORITY_COUNT];
+    bool changed = false;
     int r = 0;
-    if (trust->client_file)
-        r = file_read(trust->client_file, FILE_BYTES_MAX, &client, err);
-    if (r == 0 && trust->proxy_file)
-        r = file_read(trust->proxy_file, FILE_BYTES_MAX, &proxy, err);
-    if (r == 0) {
-        struct str client_pem = trust->client_file ? strbuf_slice(&client) : old->client_pem;
-        struct str proxy_pem = trust->proxy_file ? strbuf_slice(&proxy) : old->proxy_pem;
-        if (!str_eq(client_pem, old->client_pem) || !str_eq(proxy_pem, old->proxy_pem))
-            publish(trust, client_pem, proxy_pem, trust->proxy_file ? &trust->by_flags : &old->now);
+    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++) {
+        if (trust->files[i])
+            r = file_read(trust->files[i], FILE_BYTES_MAX, &texts[i], err);
+        pems[i] = trust->files[i] ? strbuf_slice(&texts[i]) : old->pems[i];
+        changed |= !str_eq(pems[i], old->pems[i]);
     }
-    strbuf_release(&client);
-    strbuf_release(&proxy);
+    if (r == 0 && changed)
+        publish(trust, pems, trust->files[AUTHORITY_PROXIES] ? &trust->by_flags : &old->now);
+    for (int i = 0; i < AUTHORITY_COUNT; i++)
+        strbuf_release(&texts[i]);
     return r;
+}
+
+static bool has_files(const struct trust *trust)
+{
+    return trust->files[AUTHORITY_CLIENTS] || trust->files[AUTHORITY_PROXIES];
 }
 
 const struct trust_now *trust_get(struct trust *trust)
 {
     pthread_mutex_lock(&trust->lock);
     int64_t now = http_now_ns();
-    if ((trust->client_file || trust->proxy_file) && now >= trust->files_ns) {
+    if (has_files(trust) && now >= trust->files_ns) {
         struct error err;
         trust->files_ns = now + FILE_LOOK_MS * INT64_C(1000000);
         if (read_files(trust, &err) < 0)
@@ -332,7 +333,7 @@ const struct trust_now *trust_get(struct trust *trust)
 
 bool trust_is_possible(const struct trust *trust)
 {
-    return trust->api || trust->client_file || trust->proxy_file;
+    return trust->api || has_files(trust);
 }
 
 static int await_first(struct trust *trust, struct error *err)
@@ -355,11 +356,6 @@ static int await_first(struct trust *trust, struct error *err)
     return r;
 }
 
-static const char *file_of(struct trust *trust, struct str path)
-{
-    return path.len ? arena_str(&trust->arena, path).ptr : NULL;
-}
-
 static void init(struct trust *trust, const struct scheduler_flags *flags)
 {
     pthread_mutex_init(&trust->lock, NULL);
@@ -371,16 +367,16 @@ static void init(struct trust *trust, const struct scheduler_flags *flags)
     trust->patience_ms = PATIENCE_MS_MIN;
     trust->newest = xcalloc(1, sizeof(*trust->newest));
     atomic_init(&trust->newest->references, 1);
-    trust->client_file = file_of(trust, flags->client_ca_file);
-    trust->proxy_file = file_of(trust, flags->requestheader_client_ca_file);
-    const struct trust_now by_flags = {
-        .username_headers = flags->requestheader_username_headers,
-        .uid_headers = flags->requestheader_uid_headers,
-        .group_headers = flags->requestheader_group_headers,
-        .extra_prefixes = flags->requestheader_extra_headers_prefix,
-        .allowed_names = flags->requestheader_allowed_names,
+    const struct str files[AUTHORITY_COUNT] = { flags->client_ca_file, flags->requestheader_client_ca_file };
+    for (int i = 0; i < AUTHORITY_COUNT; i++)
+        trust->files[i] = files[i].len ? arena_str(&trust->arena, files[i]).ptr : NULL;
+    const struct str_list lists[PROXY_LIST_COUNT] = {
+        flags->requestheader_username_headers, flags->requestheader_uid_headers,
+        flags->requestheader_group_headers,    flags->requestheader_extra_headers_prefix,
+        flags->requestheader_allowed_names,
     };
-    copy_lists(&trust->arena, &by_flags, &trust->by_flags);
+    for (int i = 0; i < PROXY_LIST_COUNT; i++)
+        str_list_copy(&trust->arena, &lists[i], &trust->by_flags.lists[i]);
 }
 
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
@@ -391,12 +387,11 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     init(trust, flags);
     int r = read_files(trust, err);
     trust->files_ns = http_now_ns() + FILE_LOOK_MS * INT64_C(1000000);
-    if (r == 0 && ((trust->client_file && !trust->newest->now.client) ||
-                   (trust->proxy_file && !trust->newest->now.proxy)))
-        r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form",
-                      trust->client_file && !trust->newest->now.client ? trust->client_file
-                                                                       : trust->proxy_file);
-    bool wants = !flags->authentication_skip_lookup && (!trust->client_file || !trust->proxy_file);
+    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
+        if (trust->files[i] && !trust->newest->now.pools[i])
+            r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form", trust->files[i]);
+    bool wants = !flags->authentication_skip_lookup &&
+                 (!trust->files[AUTHORITY_CLIENTS] || !trust->files[AUTHORITY_PROXIES]);
     if (r < 0) {
         trust_free(trust);
         return r;
@@ -405,8 +400,8 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     if (!wants || !api)
         return 0;
     trust->api = api;
-    /* The watch begins with the object as it is, so its bell rings at once. Where the first look-up must succeed, it
-     * is made by itself. */
+    /* The watch begins with the object as it is, which triggers the first look-up. Where that one must succeed, it is
+     * made before the watch. */
     if (flags->authentication_tolerate_lookup_failure) {
         watch(trust, 0);
         return 0;

@@ -1,4 +1,4 @@
-/* trust.h: which certificates of clients are believed, and of which proxies.
+/* trust.h: which certificates of clients and of proxies are accepted.
  *
  *     --client-ca-file, --requestheader-client-ca-file ──┐
  *                                                        ├──▶ struct trust_now ──▶ authn.h
@@ -16,11 +16,26 @@
 struct metrics;
 struct trust;
 
+enum authority {
+    AUTHORITY_CLIENTS, /* whose certificates say who they are */
+    AUTHORITY_PROXIES, /* which say for whom they speak */
+    AUTHORITY_COUNT
+};
+
+/* What goes with the authority of proxies. */
+enum proxy_list {
+    USERNAME_HEADERS,
+    UID_HEADERS,
+    GROUP_HEADERS,
+    EXTRA_PREFIXES,
+    ALLOWED_NAMES,
+    PROXY_LIST_COUNT
+};
+
 /* Never changes; shared by reference count. */
 struct trust_now {
-    struct ca_pool *client; /* NULL: nobody's certificate says who they are */
-    struct ca_pool *proxy;  /* NULL: nobody may speak for others */
-    struct str_list username_headers, uid_headers, group_headers, extra_prefixes, allowed_names;
+    struct ca_pool *pools[AUTHORITY_COUNT]; /* NULL: no certificate is accepted */
+    struct str_list lists[PROXY_LIST_COUNT];
 };
 
 /* `api` NULL: files only; `metrics` may be NULL. Waits for the first look-up in the cluster only where a failure of it
@@ -33,7 +48,7 @@ void trust_free(struct trust *trust);
 /* What counts at this moment; to be given back. From any thread. */
 const struct trust_now *trust_get(struct trust *trust);
 void trust_put(const struct trust_now *now);
-/* Is there any certificate that could be believed, now or later? */
+/* Is there any certificate that could be accepted, now or later? */
 bool trust_is_possible(const struct trust *trust);
 
 #endif

@@ -1,15 +1,20 @@
 /* user.c: copies of users, from one lifetime to another. */
 #include "auth/user.h"
 
-bool user_in_group(const struct user *user, const char *group)
+bool str_list_has(const struct str_list *list, struct str text)
 {
-    for (uint32_t i = 0; i < user->groups.len; i++)
-        if (str_is(user->groups.items[i], group))
+    for (uint32_t i = 0; i < list->len; i++)
+        if (str_eq(list->items[i], text))
             return true;
     return false;
 }
 
-static void copy_list(struct arena *arena, const struct str_list *from, struct str_list *ret)
+bool user_in_group(const struct user *user, const char *group)
+{
+    return str_list_has(&user->groups, str_from(group));
+}
+
+void str_list_copy(struct arena *arena, const struct str_list *from, struct str_list *ret)
 {
     ret->items = from->len ? arena_array(arena, struct str, from->len) : NULL;
     ret->len = from->len;
@@ -21,12 +26,12 @@ void user_copy(struct arena *arena, const struct user *from, struct user *ret)
 {
     ret->name = arena_str(arena, from->name);
     ret->uid = arena_str(arena, from->uid);
-    copy_list(arena, &from->groups, &ret->groups);
+    str_list_copy(arena, &from->groups, &ret->groups);
     ret->extra.items = from->extra.len ? arena_array(arena, struct user_extra, from->extra.len) : NULL;
     ret->extra.len = from->extra.len;
     for (uint32_t i = 0; i < from->extra.len; i++) {
         ret->extra.items[i].key = arena_str(arena, from->extra.items[i].key);
-        copy_list(arena, &from->extra.items[i].values, &ret->extra.items[i].values);
+        str_list_copy(arena, &from->extra.items[i].values, &ret->extra.items[i].values);
     }
 }
 

@@ -1,4 +1,4 @@
-/* user.h: who somebody is, as the API server understands it. */
+/* user.h: the user of a request, as the API server describes it. */
 #ifndef AUTH_USER_H
 #define AUTH_USER_H
 
@@ -20,7 +20,9 @@ struct user {
 bool user_in_group(const struct user *user, const char *group);
 /* A copy in the arena. */
 void user_copy(struct arena *arena, const struct user *from, struct user *ret);
-/* The caller lets the list grow in the arena. */
+/* Lists of texts: a copy in the arena; and one more, for which the list is copied. */
+void str_list_copy(struct arena *arena, const struct str_list *from, struct str_list *ret);
 void str_list_add(struct arena *arena, struct str_list *list, struct str text);
+bool str_list_has(const struct str_list *list, struct str text);
 
 #endif
