@@ -67,7 +67,7 @@ static void gather(void *context, const struct queued_pod *entry)
     *vec_push(&all->entries) = entry;
 }
 
-/* By queue, then who waits longest. */
+/* By queue, then the pod that waits longest. */
 static int by_place(const void *a, const void *b)
 {
     const struct queued_pod *x = *(const struct queued_pod *const *)a,
@@ -79,9 +79,15 @@ static int by_place(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void put_seconds(struct json_writer *json, const char *key, int64_t ns)
+void view_put_time(struct json_writer *json, const char *key, int64_t ns)
 {
-    json_member_double(json, key, (double)(ns / 1000000) / 1000);
+    char text[TIMESTAMP_LEN + 1];
+    json_member_str(json, key, timestamp_format(ns / NS_PER_S, text));
+}
+
+void view_put_seconds(struct json_writer *json, const char *key, int64_t ns)
+{
+    json_member_double(json, key, (double)(MAX(ns, 0) / 1000000) / 1000);
 }
 
 static void put_plugins(struct json_writer *json, const struct profile *profile, uint64_t mask)
@@ -155,12 +161,12 @@ void views_put_entry(struct json_writer *json, const struct engine *engine, cons
     json_member_str(json, "scheduler", profile->scheduler_name);
     json_member_int(json, "priority", pod->spec.priority.set ? pod->spec.priority.value : 0);
     json_member_str(json, "queue", str_from(queue_place_names[entry->place]));
-    put_seconds(json, "seconds", MAX(now_ns - entry->since_ns, 0));
+    view_put_seconds(json, "seconds", now_ns - entry->since_ns);
     if (entry->first_attempt_ns != QUEUE_NEVER)
-        put_seconds(json, "secondsSinceFirst", MAX(now_ns - entry->first_attempt_ns, 0));
+        view_put_seconds(json, "secondsSinceFirst", now_ns - entry->first_attempt_ns);
     if (entry->backoff_until_ns > now_ns &&
         (entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF))
-        put_seconds(json, "backoffSeconds", entry->backoff_until_ns - now_ns);
+        view_put_seconds(json, "backoffSeconds", entry->backoff_until_ns - now_ns);
     json_member_int(json, "attempts", entry->attempts);
     if (entry->gate != GATE_NONE)
         json_member_str(json, "gate", str_from(profile->plugins[entry->gate].plugin->name));
@@ -172,27 +178,21 @@ void views_put_entry(struct json_writer *json, const struct engine *engine, cons
     json_end_object(json);
 }
 
-static void put_counts(struct json_writer *json, const struct queue *queue)
-{
-    json_member_object(json, "counts");
-    for (int place = QUEUE_NOWHERE + 1; place < QUEUE_PLACE_COUNT; place++)
-        json_member_int(json, queue_place_names[place], (int64_t)queue->counts[place]);
-    json_end_object(json);
-}
-
 void views_write_queue(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                        struct strbuf *out)
 {
     struct gathered all = { .engine = engine, .filter = filter };
-    char time_text[TIMESTAMP_LEN + 1];
     struct json_writer json = json_writer(out, JSON_COMPACT);
     queue_each(&engine->queue, gather, &all);
     if (all.entries.len)
         qsort(all.entries.items, all.entries.len, sizeof(*all.entries.items), by_place);
     size_t len = MIN(all.entries.len, filter->limit);
     json_begin_object(&json);
-    json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
-    put_counts(&json, &engine->queue);
+    view_put_time(&json, "time", now_ns);
+    json_member_object(&json, "counts");
+    for (int place = QUEUE_NOWHERE + 1; place < QUEUE_PLACE_COUNT; place++)
+        json_member_int(&json, queue_place_names[place], (int64_t)engine->queue.counts[place]);
+    json_end_object(&json);
     json_member_array(&json, "pods");
     for (size_t i = 0; i < len; i++)
         views_put_entry(&json, engine, all.entries.items[i], filter->name.len > 0, now_ns);
@@ -307,7 +307,20 @@ void views_settle(struct views *views)
     pthread_mutex_unlock(&views->lock);
 }
 
-/* Texts go to the arena. False: it makes no sense. */
+int view_query_pod(struct str query, struct arena *arena, struct str *ret_namespace, struct str *ret_name)
+{
+    struct str text;
+    if (!serve_query(query, "pod", arena, &text))
+        return -ENOENT;
+    ptrdiff_t slash = str_find(text, '/');
+    if (slash <= 0 || slash + 1 == (ptrdiff_t)text.len)
+        return -EINVAL;
+    *ret_namespace = str_slice(text, 0, (size_t)slash);
+    *ret_name = str_slice(text, (size_t)slash + 1, text.len);
+    return 0;
+}
+
+/* Texts go to the arena. False: a parameter is invalid. */
 static bool read_filter(struct str query, struct arena *arena, struct view_filter *ret)
 {
     struct str text = { 0 };
@@ -319,30 +332,20 @@ static bool read_filter(struct str query, struct arena *arena, struct view_filte
     serve_query(query, "namespace", arena, &ret->namespace);
     serve_query(query, "queue", arena, &ret->queue);
     serve_query(query, "plugin", arena, &ret->plugin);
-    if (!serve_query(query, "pod", arena, &text))
-        return true;
-    ptrdiff_t slash = str_find(text, '/');
-    if (slash <= 0 || slash + 1 == (ptrdiff_t)text.len)
-        return false;
-    ret->namespace = str_slice(text, 0, (size_t)slash);
-    ret->name = str_slice(text, (size_t)slash + 1, text.len);
-    return true;
+    return view_query_pod(query, arena, &ret->namespace, &ret->name) != -EINVAL;
 }
 
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write)
 {
     struct question question = { .views = views, .write = write, .id = request->id };
-    struct view_filter read = { 0 };
-    bool wrong = !read_filter(request->query, &question.arena, &read);
-    if (!str_is(request->method, "GET") || wrong) {
-        serve_reply_error(reply, wrong ? 400 : 405,
-                          wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
-        arena_release(&question.arena);
-        return 0;
-    }
-    question.filter = read;
-    return ask(question);
+    bool wrong = !read_filter(request->query, &question.arena, &question.filter);
+    if (str_is(request->method, "GET") && !wrong)
+        return ask(question);
+    serve_reply_error(reply, wrong ? 400 : 405,
+                      wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
+    arena_release(&question.arena);
+    return 0;
 }
 
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply)

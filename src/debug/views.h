@@ -1,4 +1,4 @@
-/* views.h: the queue of the running scheduler, for who may look: GET /debug/berth/queue.
+/* views.h: the queue of the running scheduler, for authorized clients: GET /debug/berth/queue.
  *
  *     server's thread: question ──core_call()──▶ core thread, between two decisions: JSON ──serve_answer()──▶ client
  *
@@ -24,15 +24,17 @@ void views_free(struct views *views);
 /* Where answers go; before the core runs. */
 void views_serve(struct views *views, struct serve *serve);
 
-/* Who is asked about; an empty text is no condition. */
+/* Which pods are asked about; an empty text is no condition. */
 struct view_filter {
     struct str namespace, name;
-    struct str queue;  /* as in the answer; of those on their way, the stage */
+    struct str queue;  /* as in the answer; of a pod that is being bound, the stage */
     struct str plugin; /* that rejected the pod, or holds it back, or that it waits for */
     size_t limit;
 };
 
 bool view_filter_names(const struct view_filter *filter, const struct meta *meta);
+/* The parameter pod=NAMESPACE/NAME. -ENOENT: it is not there, -EINVAL: it is something else. */
+int view_query_pod(struct str query, struct arena *arena, struct str *ret_namespace, struct str *ret_name);
 
 /* Writes a view as JSON; on the core thread, between two decisions. */
 typedef void (*view_writer)(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
@@ -41,8 +43,12 @@ typedef void (*view_writer)(const struct engine *engine, const struct view_filte
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write);
 
-/* For a large page that is no JSON and takes no questions: what it needs is gathered on the core thread, and written on
- * a thread of its own, which frees what was gathered. Its type is left to others. */
+void view_put_time(struct json_writer *json, const char *key, int64_t ns);
+/* To the millisecond; a negative time is 0. */
+void view_put_seconds(struct json_writer *json, const char *key, int64_t ns);
+
+/* For a large page that is no JSON and has no parameters: what it needs is gathered on the core thread, and written on
+ * a thread of its own, which frees what was gathered. The job sets the content type. */
 struct view_job {
     void *(*gather)(const struct engine *engine);
     void (*write)(void *gathered, struct strbuf *out);

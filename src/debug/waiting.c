@@ -1,14 +1,11 @@
-/* waiting.c: see waiting.h. Who waits longest comes first. */
+/* waiting.c: see waiting.h. The pod that waits longest comes first. */
 #include "debug/waiting.h"
 
 #include <stdlib.h>
 
-#include "api/timestamp.h"
-#include "codec/json_writer.h"
 #include "engine/binding.h"
 
-#define NS_PER_S INT64_C(1000000000)
-enum { MS_PER_S = 1000, NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000 };
 
 static struct str key_of(const struct pod_binding *binding)
 {
@@ -24,20 +21,16 @@ static int by_age(const void *a, const void *b)
     return str_cmp(key_of(x), key_of(y));
 }
 
-static void put_seconds(struct json_writer *json, const char *key, int64_t ms)
-{
-    json_member_double(json, key, (double)MAX(ms, 0) / MS_PER_S);
-}
-
-static void put_permits(struct json_writer *json, const struct pod_binding *binding, int64_t waited_ms)
+static void put_permits(struct json_writer *json, const struct pod_binding *binding, int64_t now_ns)
 {
     const struct profile *profile = binding->cycle.profile;
+    int64_t waited_ns = (now_ns - binding->started_ns) / NS_PER_MS * NS_PER_MS;
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         if (!(binding->waits_for >> i & 1))
             continue;
         json_begin_object(json);
         json_member_str(json, "plugin", str_from(profile->plugins[i].plugin->name));
-        put_seconds(json, "secondsLeft", binding->permit_ms[i] - waited_ms);
+        view_put_seconds(json, "secondsLeft", binding->permit_ms[i] * NS_PER_MS - waited_ns);
         json_end_object(json);
     }
 }
@@ -49,16 +42,6 @@ static const char *worker(const struct pod_binding *binding)
     const struct plugin_order *order = &binding->cycle.profile->points[point];
     bool delegated = binding->delegated && !binding->undelegated; /* an extender has it, and no plugin */
     return delegated || binding->resume >= order->len ? NULL : order->items[binding->resume]->plugin->name;
-}
-
-static void put_worker(struct json_writer *json, const struct pod_binding *binding)
-{
-    const char *plugin = worker(binding);
-    if (!plugin)
-        return;
-    json_begin_object(json);
-    json_member_str(json, "plugin", str_from(plugin));
-    json_end_object(json);
 }
 
 static bool waits_for(const struct pod_binding *binding, struct str plugin)
@@ -82,30 +65,23 @@ static bool is_meant(const struct pod_binding *binding, const struct view_filter
 static void put_pod(struct json_writer *json, const struct pod_binding *binding, int64_t now_ns)
 {
     const struct meta *meta = &binding->pod->api->meta;
-    char since[TIMESTAMP_LEN + 1];
-    int64_t waited_ms = (now_ns - binding->started_ns) / NS_PER_MS;
     json_begin_object(json);
     json_member_str(json, "namespace", meta->namespace);
     json_member_str(json, "name", meta->name);
     json_member_str(json, "scheduler", binding->cycle.profile->scheduler_name);
     json_member_str(json, "node", binding->node);
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
-    json_member_str(json, "since", timestamp_format(binding->started_ns / NS_PER_S, since));
-    put_seconds(json, "seconds", waited_ms);
+    view_put_time(json, "since", binding->started_ns);
+    view_put_seconds(json, "seconds", now_ns - binding->started_ns);
     json_member_array(json, "waitsFor");
-    if (binding->stage == BINDING_PERMIT)
-        put_permits(json, binding, waited_ms);
-    else
-        put_worker(json, binding);
+    if (binding->stage == BINDING_PERMIT) {
+        put_permits(json, binding, now_ns);
+    } else if (worker(binding)) {
+        json_begin_object(json);
+        json_member_str(json, "plugin", str_from(worker(binding)));
+        json_end_object(json);
+    }
     json_end_array(json);
-    json_end_object(json);
-}
-
-static void put_counts(struct json_writer *json, const struct engine *engine)
-{
-    json_member_object(json, "counts");
-    for (int stage = 0; stage < BINDING_STAGE_COUNT; stage++)
-        json_member_int(json, binding_stage_names[stage], (int64_t)engine->bindings_at[stage]);
     json_end_object(json);
 }
 
@@ -113,7 +89,6 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
                    struct strbuf *out)
 {
     VEC(const struct pod_binding *) all = { 0 };
-    char time_text[TIMESTAMP_LEN + 1];
     struct json_writer json = json_writer(out, JSON_COMPACT);
     map_for(&engine->bindings, slot) {
         if (is_meant(slot->value, filter))
@@ -123,8 +98,11 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
         qsort(all.items, all.len, sizeof(*all.items), by_age);
     size_t len = MIN(all.len, filter->limit);
     json_begin_object(&json);
-    json_member_str(&json, "time", timestamp_format(now_ns / NS_PER_S, time_text));
-    put_counts(&json, engine);
+    view_put_time(&json, "time", now_ns);
+    json_member_object(&json, "counts");
+    for (int stage = 0; stage < BINDING_STAGE_COUNT; stage++)
+        json_member_int(&json, binding_stage_names[stage], engine->bindings_at[stage]);
+    json_end_object(&json);
     json_member_array(&json, "pods");
     for (size_t i = 0; i < len; i++)
         put_pod(&json, all.items[i], now_ns);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "debug/views.h"
+
 #define NS_PER_S INT64_C(1000000000)
 enum { WAITING_MAX = 64, REST = 4 /* times as long as the answer took */ };
 enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
 struct waiting {
-    struct waiting *next;
     uint64_t id;
     struct why_question question; /* its texts in the arena */
     struct arena arena;
@@ -22,8 +23,8 @@ struct why {
     struct serve *serve;
     int64_t free_ns; /* no answer before that */
     pthread_mutex_t lock;
-    struct waiting *first, **last; /* under the lock, as the count */
-    size_t count;
+    struct waiting *waiting[WAITING_MAX]; /* under the lock, as their number; oldest first */
+    size_t len;
 };
 
 static void waiting_free(struct waiting *waiting)
@@ -38,7 +39,6 @@ struct why *why_new(struct core *core, const struct why_source *source)
     why->source = *source;
     why->source.engine = core_engine(core);
     why->core = core;
-    why->last = &why->first;
     pthread_mutex_init(&why->lock, NULL);
     return why;
 }
@@ -52,11 +52,8 @@ void why_free(struct why *why)
 {
     if (!why)
         return;
-    while (why->first) {
-        struct waiting *next = why->first->next;
-        waiting_free(why->first);
-        why->first = next;
-    }
+    for (size_t i = 0; i < why->len; i++)
+        waiting_free(why->waiting[i]);
     pthread_mutex_destroy(&why->lock);
     free(why);
 }
@@ -77,14 +74,11 @@ static bool number_of(struct str query, const char *key, int64_t min, int64_t ma
 /* NULL, or what is wrong with the question. */
 static const char *read_question(struct str query, struct arena *arena, struct why_question *ret)
 {
-    struct str pod, output = STR("json");
+    struct str output = STR("json");
     uint32_t colours = 0;
     *ret = (struct why_question){ .top = TOP_DEFAULT };
-    ptrdiff_t slash = serve_query(query, "pod", arena, &pod) ? str_find(pod, '/') : -1;
-    if (slash < 1 || (size_t)slash + 1 == pod.len)
+    if (view_query_pod(query, arena, &ret->namespace, &ret->name) < 0)
         return "pod is NAMESPACE/NAME";
-    ret->namespace = str_slice(pod, 0, (size_t)slash);
-    ret->name = str_slice(pod, (size_t)slash + 1, pod.len);
     serve_query(query, "output", arena, &output);
     ret->table = str_is(output, "table");
     if (!ret->table && !str_is(output, "json"))
@@ -100,14 +94,11 @@ static const char *read_question(struct str query, struct arena *arena, struct w
 static bool enqueue(struct why *why, struct waiting *waiting)
 {
     pthread_mutex_lock(&why->lock);
-    bool has_room = why->count < WAITING_MAX;
-    if (has_room) {
-        *why->last = waiting;
-        why->last = &waiting->next;
-        why->count++;
-    }
+    bool fits = why->len < WAITING_MAX;
+    if (fits)
+        why->waiting[why->len++] = waiting;
     pthread_mutex_unlock(&why->lock);
-    return has_room;
+    return fits;
 }
 
 static void nothing(void *context)
@@ -136,26 +127,18 @@ int why_view(void *user, const struct serve_request *request, struct serve_reply
 }
 
 /* ---- answers: the core thread ---- */
-static struct waiting *take(struct why *why)
+/* The oldest question, or NULL, and how many are left. */
+static struct waiting *take(struct why *why, size_t *ret_left)
 {
+    struct waiting *first = NULL;
     pthread_mutex_lock(&why->lock);
-    struct waiting *waiting = why->first;
-    if (waiting) {
-        why->first = waiting->next;
-        why->count--;
+    if (why->len) {
+        first = why->waiting[0];
+        memmove(why->waiting, why->waiting + 1, --why->len * sizeof(first));
     }
-    if (!why->first)
-        why->last = &why->first;
+    *ret_left = why->len;
     pthread_mutex_unlock(&why->lock);
-    return waiting;
-}
-
-static bool anybody_waits(struct why *why)
-{
-    pthread_mutex_lock(&why->lock);
-    bool any = why->first;
-    pthread_mutex_unlock(&why->lock);
-    return any;
+    return first;
 }
 
 static int64_t monotonic_ns(void)
@@ -178,15 +161,19 @@ static void answer(struct why *why, const struct waiting *waiting, int64_t now_n
 
 int64_t why_round(struct why *why, int64_t now_ns)
 {
-    if (now_ns >= why->free_ns) {
-        struct waiting *waiting = take(why);
-        if (!waiting)
-            return INT64_MAX;
-        int64_t begun_ns = monotonic_ns();
-        answer(why, waiting, now_ns);
-        waiting_free(waiting);
-        int64_t took_ns = monotonic_ns() - begun_ns;
-        why->free_ns = now_ns + took_ns * (REST + 1);
+    size_t left;
+    if (now_ns < why->free_ns) {
+        pthread_mutex_lock(&why->lock);
+        left = why->len;
+        pthread_mutex_unlock(&why->lock);
+        return left ? why->free_ns : INT64_MAX;
     }
-    return anybody_waits(why) ? why->free_ns : INT64_MAX;
+    struct waiting *waiting = take(why, &left);
+    if (!waiting)
+        return INT64_MAX;
+    int64_t begun_ns = monotonic_ns();
+    answer(why, waiting, now_ns);
+    waiting_free(waiting);
+    why->free_ns = now_ns + (monotonic_ns() - begun_ns) * (REST + 1);
+    return left ? why->free_ns : INT64_MAX;
 }

@@ -1,15 +1,12 @@
 /* why_write.c: gathers what is known about a pod, and writes it as JSON; see why.h. */
 #include <stdlib.h>
 
-#include "api/timestamp.h"
 #include "codec/json_line.h"
 #include "debug/views.h"
 #include "debug/why_facts.h"
 #include "engine/binding.h"
 #include "engine/decide.h"
 #include "observe/observer.h"
-
-#define NS_PER_S INT64_C(1000000000)
 
 const char *const pod_state_names[POD_STATE_COUNT] = {
 #define X(name, text) [POD_##name] = text,
@@ -132,17 +129,6 @@ struct score_view why_best(const struct why_facts *facts, const struct attempt *
 }
 
 /* ---- JSON ---- */
-static void put_time(struct json_writer *json, const char *key, int64_t ns)
-{
-    char text[TIMESTAMP_LEN + 1];
-    json_member_str(json, key, timestamp_format(ns / NS_PER_S, text));
-}
-
-static void put_seconds(struct json_writer *json, const char *key, int64_t ns)
-{
-    json_member_double(json, key, (double)(MAX(ns, 0) / 1000000) / 1000);
-}
-
 static void put_binding(struct json_writer *json, const struct why_facts *facts)
 {
     const struct pod_binding *binding = facts->binding;
@@ -151,7 +137,7 @@ static void put_binding(struct json_writer *json, const struct why_facts *facts)
     json_begin_line(json);
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
     json_member_str(json, "node", binding->node);
-    put_seconds(json, "seconds", facts->now_ns - binding->started_ns);
+    view_put_seconds(json, "seconds", facts->now_ns - binding->started_ns);
     if (binding->waits_for)
         json_member_str(json, "waitsFor",
                         profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
@@ -252,7 +238,7 @@ static void put_placement(struct json_writer *json, const struct why_facts *fact
     json_member_int(json, "total", attempt->total);
     json_member_int(json, "ties", attempt->ties);
     if (attempt->bound_ns)
-        put_seconds(json, "bindingSeconds", attempt->bound_ns);
+        view_put_seconds(json, "bindingSeconds", attempt->bound_ns);
     if (attempt->best_len)
         put_best(json, facts, attempt);
 }
@@ -261,8 +247,8 @@ static void put_attempt(struct json_writer *json, const struct why_facts *facts,
                         const struct attempt *attempt)
 {
     json_begin_object(json);
-    put_time(json, "time", attempt->time_ns);
-    put_seconds(json, "secondsAgo", facts->now_ns - attempt->time_ns);
+    view_put_time(json, "time", attempt->time_ns);
+    view_put_seconds(json, "secondsAgo", facts->now_ns - attempt->time_ns);
     if (attempt->took_ns)
         json_member_double(json, "microseconds", (double)(attempt->took_ns / 100) / 10);
     json_member_str(json, "outcome", str_from(attempt_outcome_names[attempt->outcome]));
@@ -291,7 +277,7 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
     struct json_writer json = json_writer(out, JSON_PRETTY);
     const struct why_question *question = facts->question;
     json_begin_object(&json);
-    put_time(&json, "time", facts->now_ns);
+    view_put_time(&json, "time", facts->now_ns);
     json_member_str(&json, "namespace", question->namespace);
     json_member_str(&json, "name", question->name);
     if (facts->pod)
