@@ -124,7 +124,7 @@ static void on_done(void *user, struct http_response *response)
 
 static const struct http_callbacks callbacks = { .on_done = on_done };
 
-/* One page into lister->body. The lock is held while the request is handed over, so that whoever stops knows its id. */
+/* One page into lister->body. The lock is held while the request is handed over, so that lister_stop() knows its id. */
 static int read_page(struct lister *lister, struct str path, struct error *err)
 {
     const struct api_request request = { .method = "GET",
@@ -171,7 +171,7 @@ static int take_page(struct lister *lister, enum api_kind kind, struct listed *l
     int more = r == 0;
     while (more && (more = wire_page_next(&page, &scratch, &live, err)) != 0) {
         if (more < 0)
-            continue; /* what cannot be read is not in the model either, and was told of */
+            continue; /* an object that cannot be decoded is not in the model either, and was logged */
         take(listed, &live->object);
         live_object_free(live);
     }
@@ -277,24 +277,14 @@ static void look(struct arena *arena, bool is_first, text_vec *a, text_vec *b, t
     vec_release(&now);
 }
 
-void mismatch_look(struct mismatch *mismatch, bool is_first, const struct listed *listed,
-                   const struct held *held)
+void mismatch_look(struct mismatch *mismatch, bool is_first, struct listed *listed, struct held *held)
 {
-    text_vec pods = expected_pods(listed, held), nodes = { 0 }, held_pods = { 0 }, held_nodes = { 0 };
-    vec_for(&listed->nodes, name)
-        *vec_push(&nodes) = *name;
-    vec_for(&held->nodes, name)
-        *vec_push(&held_nodes) = *name;
-    vec_for(&held->pods, uid)
-        *vec_push(&held_pods) = *uid;
-    look(&mismatch->arena, is_first, &nodes, &held_nodes, &mismatch->missed_nodes);
-    look(&mismatch->arena, is_first, &held_nodes, &nodes, &mismatch->redundant_nodes);
-    look(&mismatch->arena, is_first, &pods, &held_pods, &mismatch->missed_pods);
-    look(&mismatch->arena, is_first, &held_pods, &pods, &mismatch->redundant_pods);
+    text_vec pods = expected_pods(listed, held);
+    look(&mismatch->arena, is_first, &listed->nodes, &held->nodes, &mismatch->missed_nodes);
+    look(&mismatch->arena, is_first, &held->nodes, &listed->nodes, &mismatch->redundant_nodes);
+    look(&mismatch->arena, is_first, &pods, &held->pods, &mismatch->missed_pods);
+    look(&mismatch->arena, is_first, &held->pods, &pods, &mismatch->redundant_pods);
     vec_release(&pods);
-    vec_release(&nodes);
-    vec_release(&held_pods);
-    vec_release(&held_nodes);
 }
 
 bool mismatch_is_empty(const struct mismatch *mismatch)
@@ -325,4 +315,5 @@ void mismatch_release(struct mismatch *mismatch)
     vec_release(&mismatch->missed_pods);
     vec_release(&mismatch->redundant_pods);
     arena_release(&mismatch->arena);
+    *mismatch = (struct mismatch){ 0 };
 }

@@ -57,9 +57,9 @@ struct mismatch {
     text_vec missed_nodes, redundant_nodes, missed_pods, redundant_pods;
 };
 
-/* Keeps of a mismatch what is one now, too. The first time (`is_first`) everything that is one is taken. */
-void mismatch_look(struct mismatch *mismatch, bool is_first, const struct listed *listed,
-                   const struct held *held);
+/* Keeps of a mismatch what is one now, too. The first time (`is_first`) everything that is one is taken. Sorts the
+ * lists. */
+void mismatch_look(struct mismatch *mismatch, bool is_first, struct listed *listed, struct held *held);
 bool mismatch_is_empty(const struct mismatch *mismatch);
 /* Writes the lines of kube-scheduler's cache comparer. */
 void mismatch_log(const struct mismatch *mismatch);

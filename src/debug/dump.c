@@ -330,7 +330,6 @@ static bool look(struct dump *dump, struct mismatch *mismatch, bool is_first)
         if (r != -ECANCELED)
             log_error(&err, "Cache comparer cannot list");
         mismatch_release(mismatch);
-        *mismatch = (struct mismatch){ 0 };
         return false;
     }
     if (ask(dump, step_held)) {
@@ -338,7 +337,6 @@ static bool look(struct dump *dump, struct mismatch *mismatch, bool is_first)
         goes_on = !mismatch_is_empty(mismatch);
     } else {
         mismatch_release(mismatch);
-        *mismatch = (struct mismatch){ 0 };
     }
     held_release(&dump->held);
     listed_release(&listed);

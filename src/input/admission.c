@@ -2,6 +2,7 @@
 #include "input/admission.h"
 
 #include "api/defaults.h"
+#include "api/labels.h"
 
 enum { SYSTEM_NODE_CRITICAL = 2000001000, SYSTEM_CLUSTER_CRITICAL = 2000000000 };
 
@@ -135,14 +136,6 @@ static void tolerate_for_a_while(struct pod_spec *spec, struct str key, struct a
 
 /* ---- label keys ---- */
 
-static const struct str *find_label(const struct str_map *labels, struct str key)
-{
-    for (uint32_t i = 0; i < labels->len; i++)
-        if (str_eq(labels->items[i].key, key))
-            return &labels->items[i].value;
-    return NULL;
-}
-
 /* A copy of the selector with "key in (value)" or "key notin (value)" for each key that the pod has. */
 static struct label_selector *with_keys(const struct label_selector *selector, const struct str_list *keys,
                                         bool in, const struct str_map *labels, struct arena *arena)
@@ -155,7 +148,7 @@ static struct label_selector *with_keys(const struct label_selector *selector, c
     if (len)
         memcpy(all, selector->match_expressions.items, len * sizeof(*all));
     for (uint32_t i = 0; i < keys->len; i++) {
-        const struct str *value = find_label(labels, keys->items[i]);
+        const struct str *value = str_map_get(labels, keys->items[i]);
         if (!value)
             continue;
         struct str *values = arena_new(arena, struct str);

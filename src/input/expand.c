@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/fields.h"
 #include "api/labels.h"
 #include "input/daemon.h"
 
@@ -153,14 +154,15 @@ static void settle_deployments(struct expansion *expansion)
 /* ---- pods of a controller ---- */
 
 /* Refuses what no cluster could hold. */
-static int check_count(struct expansion *expansion, enum api_kind kind, const struct meta *meta,
-                       int64_t count, struct error *err)
+static int check_count(struct expansion *expansion, const struct owner *owner, int64_t count,
+                       struct error *err)
 {
+    const struct meta *meta = owner->object;
     if (count + (int64_t)expansion->pods.len > EXPANDED_PODS_MAX)
         return error_set(err, -E2BIG,
-                         "%s " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
-                         kind_name(kind), STR_ARG(meta->namespace), STR_ARG(meta->name), (long long)count,
-                         EXPANDED_PODS_MAX);
+                         STR_FMT " " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
+                         STR_ARG(api_kinds[owner->kind].kind), STR_ARG(meta->namespace), STR_ARG(meta->name),
+                         (long long)count, EXPANDED_PODS_MAX);
     return 0;
 }
 
@@ -170,23 +172,40 @@ static void add_pod(struct expansion *expansion, struct owner *owner, const stru
     owner->active++;
 }
 
+static struct str name_prefix(struct maker *maker, const struct meta *controller)
+{
+    return arena_printf(&maker->arena, STR_FMT "-", STR_ARG(controller->name));
+}
+
 /* Pods that differ in nothing but their names. */
-static int make_replicas(struct expansion *expansion, struct owner *owner,
-                         const struct pod_template *template, struct error *err)
+static void make_equal(struct expansion *expansion, struct owner *owner, struct pod *pod, int64_t count)
 {
     struct maker *maker = &expansion->maker;
+    struct str prefix = name_prefix(maker, owner->object);
+    admission_admit(&maker->admission, pod, &maker->arena);
+    for (int64_t i = 0; i < count; i++)
+        add_pod(expansion, owner, pod, maker_name(maker, pod->meta.namespace, prefix, owner));
+}
+
+/* How many of the desired pods the controller lacks. Negative errno: too many. */
+static int64_t count_lacking(struct expansion *expansion, struct owner *owner, struct error *err)
+{
     int64_t lacking = owner->desired - owner->active;
     if (lacking <= 0)
         return 0;
-    int r = check_count(expansion, owner->kind, owner->object, lacking, err);
-    if (r < 0)
-        return r;
-    expansion->controllers++;
-    struct pod pod = maker_pod(maker, template, owner->kind, owner->object);
-    admission_admit(&maker->admission, &pod, &maker->arena);
-    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(owner->object->name));
-    for (int64_t i = 0; i < lacking; i++)
-        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    int r = check_count(expansion, owner, lacking, err);
+    expansion->controllers += r == 0;
+    return r < 0 ? r : lacking;
+}
+
+static int make_replicas(struct expansion *expansion, struct owner *owner,
+                         const struct pod_template *template, struct error *err)
+{
+    int64_t lacking = count_lacking(expansion, owner, err);
+    if (lacking <= 0)
+        return (int)lacking;
+    struct pod pod = maker_pod(&expansion->maker, template, owner->kind, owner->object);
+    make_equal(expansion, owner, &pod, lacking);
     return 0;
 }
 
@@ -259,7 +278,7 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
     owner->desired = count_or(set->spec.replicas, 1);
     /* At most: pods that are there may have numbers beyond. */
     int64_t lacking = owner->desired - owner->active - (int64_t)owner->leaving.len;
-    int r = check_count(expansion, KIND_STATEFUL_SET, &set->meta, lacking, err);
+    int r = check_count(expansion, owner, lacking, err);
     if (r < 0)
         return r;
     size_t before = expansion->pods.len;
@@ -402,23 +421,15 @@ static int expand_job(struct expansion *expansion, struct owner *owner, struct e
     if (job_is_over(job) || (job->spec.suspend.set && job->spec.suspend.value))
         return 0;
     owner->desired = job_wants(job, owner);
-    int64_t lacking = owner->desired - owner->active;
+    int64_t lacking = count_lacking(expansion, owner, err);
     if (lacking <= 0)
-        return 0;
-    int r = check_count(expansion, KIND_JOB, &job->meta, lacking, err);
-    if (r < 0)
-        return r;
-    expansion->controllers++;
+        return (int)lacking;
     struct pod pod = maker_pod(maker, &job->spec.template, KIND_JOB, &job->meta);
     label_with_job(maker, job, &pod);
-    if (str_is(job->spec.completion_mode, "Indexed")) {
+    if (str_is(job->spec.completion_mode, "Indexed"))
         make_indexed(expansion, owner, &pod, lacking);
-        return 0;
-    }
-    admission_admit(&maker->admission, &pod, &maker->arena);
-    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(job->meta.name));
-    for (int64_t i = 0; i < lacking; i++)
-        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    else
+        make_equal(expansion, owner, &pod, lacking);
     return 0;
 }
 
@@ -436,14 +447,14 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
     struct pod prototype = maker_pod(maker, &set->spec.template, KIND_DAEMON_SET, &set->meta);
     daemon_tolerations(&prototype.spec, &maker->arena);
     admission_admit(&maker->admission, &prototype, &maker->arena);
-    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(set->meta.name));
+    struct str prefix = name_prefix(maker, &set->meta);
     size_t before = expansion->pods.len;
     int r = 0;
     for (size_t i = 0; i < expansion->load->objects[KIND_NODE].len && r == 0; i++) {
         const struct node *node = (const struct node *)expansion->nodes[i];
         if (strmap_get(&covered, node->meta.name) || !daemon_wants_node(&prototype.spec, node))
             continue;
-        r = check_count(expansion, KIND_DAEMON_SET, &set->meta, 1, err);
+        r = check_count(expansion, owner, 1, err);
         if (r < 0)
             break;
         struct pod pod = prototype;

@@ -11,7 +11,6 @@
 #include "api/defaults.h"
 #include "api/fields.h"
 #include "api/object.h"
-#include "input/owners.h"
 
 enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
 
@@ -123,7 +122,7 @@ static void keep(struct load *load, enum api_kind kind, struct meta *object)
     load->objects[kind].items[place] = object;
     if (load->duplicates++ == 0)
         load->duplicate =
-            arena_printf(&load->arena, "%s " STR_FMT "%s" STR_FMT, kind_name(kind),
+            arena_printf(&load->arena, STR_FMT " " STR_FMT "%s" STR_FMT, STR_ARG(api_kinds[kind].kind),
                          STR_ARG(object->namespace), object->namespace.len ? "/" : "", STR_ARG(object->name));
 }
 

@@ -1,6 +1,7 @@
 /* maker.c: pods, names and claims as controllers make them; see maker.h. */
 #include "input/maker.h"
 
+#include "api/fields.h"
 #include "api/labels.h"
 
 enum { NAME_LEN_MAX = 63, SUFFIX_LEN = 5 };
@@ -62,8 +63,8 @@ struct pod maker_pod(struct maker *maker, const struct pod_template *template, e
 {
     struct owner_ref *ref = arena_new(&maker->arena, struct owner_ref);
     *ref = (struct owner_ref){
-        .api_version = str_from(kind_version(kind)),
-        .kind = str_from(kind_name(kind)),
+        .api_version = api_kinds[kind].api_version,
+        .kind = api_kinds[kind].kind,
         .name = controller->name,
         .uid = controller->uid,
         .controller = { true, true },

@@ -1,23 +1,12 @@
 /* owners.c: the index from controllers to pods; see owners.h. */
 #include "input/owners.h"
 
-static const struct {
-    const char *name, *version;
-} kinds[] = {
-#define X(kind, name, version, ...) [KIND_##kind] = { name, version },
-    API_KINDS(X)
-#undef X
-};
+#include "api/fields.h"
 
-const char *kind_name(enum api_kind kind)
-{
-    return kinds[kind].name;
-}
-
-const char *kind_version(enum api_kind kind)
-{
-    return kinds[kind].version;
-}
+/* The kinds that make pods or ReplicaSets. */
+static const enum api_kind controller_kinds[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET,
+                                                  KIND_DAEMON_SET,  KIND_JOB,
+                                                  KIND_DEPLOYMENT,  KIND_REPLICATION_CONTROLLER };
 
 const struct owner_ref *controller_of(const struct meta *meta)
 {
@@ -34,17 +23,13 @@ static struct str group_of(struct str version)
     return str_slice(version, 0, slash < 0 ? 0 : (size_t)slash);
 }
 
-enum api_kind controller_kind(const struct owner_ref *ref)
+/* KIND_UNKNOWN: of no kind that makes pods or ReplicaSets. */
+static enum api_kind kind_of(const struct owner_ref *ref)
 {
-    static const enum api_kind makers[] = {
-        KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
-        KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(makers); i++) {
-        enum api_kind kind = makers[i];
-        if (str_is(ref->kind, kinds[kind].name) &&
-            str_eq(group_of(ref->api_version), group_of(str_from(kinds[kind].version))))
-            return kind;
+    for (size_t i = 0; i < ARRAY_SIZE(controller_kinds); i++) {
+        const struct kind_info *info = &api_kinds[controller_kinds[i]];
+        if (str_eq(ref->kind, info->kind) && str_eq(group_of(ref->api_version), group_of(info->api_version)))
+            return controller_kinds[i];
     }
     return KIND_UNKNOWN;
 }
@@ -73,7 +58,7 @@ static bool same_uid(const struct owner *owner, const struct owner_ref *ref)
 static struct owner *owner_of(struct owners *owners, const struct meta *meta)
 {
     const struct owner_ref *ref = controller_of(meta);
-    enum api_kind kind = ref ? controller_kind(ref) : KIND_UNKNOWN;
+    enum api_kind kind = ref ? kind_of(ref) : KIND_UNKNOWN;
     if (kind == KIND_UNKNOWN)
         return NULL;
     struct owner *owner = owners_get(owners, kind, meta->namespace, ref->name);
@@ -85,19 +70,12 @@ struct owner *owners_of(struct owners *owners, const struct pod *pod)
     return owner_of(owners, &pod->meta);
 }
 
-static void add_controllers(struct owners *owners, const struct load *load)
-{
-    static const enum api_kind all[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_DAEMON_SET,
-                                         KIND_JOB,         KIND_DEPLOYMENT,   KIND_REPLICATION_CONTROLLER };
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-        vec_for(&load->objects[all[i]], item)
-            owners_get(owners, all[i], (*item)->namespace, (*item)->name)->object = *item;
-}
-
 void owners_init(struct owners *owners, const struct load *load)
 {
     *owners = (struct owners){ 0 };
-    add_controllers(owners, load);
+    for (size_t i = 0; i < ARRAY_SIZE(controller_kinds); i++)
+        vec_for(&load->objects[controller_kinds[i]], item)
+            owners_get(owners, controller_kinds[i], (*item)->namespace, (*item)->name)->object = *item;
     vec_for(&load->objects[KIND_REPLICA_SET], item) {
         struct owner *owner = owner_of(owners, *item);
         if (owner && owner->kind == KIND_DEPLOYMENT)

@@ -35,12 +35,7 @@ void owners_release(struct owners *owners);
 struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str namespace, struct str name);
 /* The reference with controller: true, or NULL. */
 const struct owner_ref *controller_of(const struct meta *meta);
-/* The kind of controller that a reference names, or KIND_UNKNOWN when it is none that makes pods or ReplicaSets. */
-enum api_kind controller_kind(const struct owner_ref *ref);
 /* The owner of a pod, or NULL for a bare pod and for controllers of other kinds. */
 struct owner *owners_of(struct owners *owners, const struct pod *pod);
-/* The group and version that references to a kind carry, and its name. */
-const char *kind_version(enum api_kind kind);
-const char *kind_name(enum api_kind kind);
 
 #endif
