@@ -15,7 +15,7 @@ struct participants {
 /* Parts without forms were asked, or have nothing to do with the pod. */
 static struct participants who_takes_part(const struct cycle *cycle, const struct table *table)
 {
-    struct participants ret = { table->asked & ~cycle->skip_filter, table->asked & ~cycle->skip_score };
+    struct participants ret = { table->per_node & ~cycle->skip_filter, table->per_node & ~cycle->skip_score };
     for (uint32_t i = 0; i < table->parts_len; i++) {
         const struct table_part *part = &table->parts[i];
         uint64_t bit = (uint64_t)1 << part->instance->index;

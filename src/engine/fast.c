@@ -2,19 +2,19 @@
  *
  * Each group is judged once, as if it were one node: filters that look beyond the node, raw scores, normalisation over
  * the groups that are feasible. The best total over the groups wins; its rows are the best buckets of the groups that
- * reach it. Plugins without forms are asked about the rows that the others let through (asked.h); where they score,
+ * reach it. Plugins without row forms are called for the rows that the other filters pass (per_node.h); if they score,
  * each row has a total of its own. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bitmap.h"
-#include "engine/asked.h"
 #include "engine/class_cache.h"
 #include "engine/decide.h"
+#include "engine/per_node.h"
 #include "framework/probe.h"
 
 /* The groups of one decision. */
-struct ballot {
+struct candidates {
     struct class_table *source;
     uint32_t *numbers; /* of the groups */
     struct group_view *views;
@@ -48,88 +48,89 @@ static struct table_part *group_refused_by(struct table *table, const uint32_t *
     return NULL;
 }
 
-static void ballot_init(struct ballot *ballot, struct class_table *source, struct arena *arena)
+static void candidates_init(struct candidates *candidates, struct class_table *source, struct arena *arena)
 {
     size_t most = source->groups.items.len;
-    *ballot = (struct ballot){ .source = source };
-    ballot->numbers = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->numbers)));
-    ballot->views = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->views)));
-    ballot->best = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->best)));
-    ballot->best_rows = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->best_rows)));
-    ballot->totals = arena_alloc(arena, arena_bytes(most, sizeof(*ballot->totals)));
+    *candidates = (struct candidates){ .source = source };
+    candidates->numbers = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->numbers)));
+    candidates->views = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->views)));
+    candidates->best = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->best)));
+    candidates->best_rows = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->best_rows)));
+    candidates->totals = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->totals)));
 }
 
-static void ballot_add(struct ballot *ballot, uint32_t number, uint32_t rows, int32_t best,
-                       uint32_t best_rows)
+static void candidates_add(struct candidates *candidates, uint32_t number, uint32_t rows, int32_t best,
+                           uint32_t best_rows)
 {
-    uint32_t at = ballot->len++;
-    ballot->numbers[at] = number;
-    ballot->views[at] = (struct group_view){ group_inputs(&ballot->source->groups, number), rows };
-    ballot->best[at] = best;
-    ballot->best_rows[at] = best_rows;
-    ballot->feasible += rows;
+    uint32_t at = candidates->len++;
+    candidates->numbers[at] = number;
+    candidates->views[at] = (struct group_view){ group_inputs(&candidates->source->groups, number), rows };
+    candidates->best[at] = best;
+    candidates->best_rows[at] = best_rows;
+    candidates->feasible += rows;
 }
 
 /* All feasible groups with all their rows. */
-static void ballot_all(struct ballot *ballot, struct class_table *source)
+static void candidates_all(struct candidates *candidates, struct class_table *source)
 {
     uint32_t detail;
     for (uint32_t i = 1; i < source->groups.items.len; i++) {
         const struct group *group = &source->groups.items.items[i];
         if (group->rows && !group_refused_by(&source->table, group_inputs(&source->groups, i), &detail))
-            ballot_add(ballot, i, group->rows, group->best, group->best_rows);
+            candidates_add(candidates, i, group->rows, group->best, group->best_rows);
     }
 }
 
-/* ---- row by row: the search stops when it has found enough, or somebody has to be asked ---- */
-struct tally {
+/* ---- row by row: where the search stops at enough feasible nodes, or per-node plugins filter ---- */
+struct group_count {
     uint32_t rows, best_rows;
     int32_t best;
     uint32_t place; /* of the filter that refuses the group; PLACE_LAST: none does */
 };
 
-static struct tally *tally_groups(const struct class_table *source, struct arena *arena)
+static struct group_count *count_groups(const struct class_table *source, struct arena *arena)
 {
     const struct groups *groups = &source->groups;
-    struct tally *tallies = arena_array(arena, struct tally, groups->items.len);
+    struct group_count *counts = arena_array(arena, struct group_count, groups->items.len);
     for (uint32_t i = 1; i < groups->items.len; i++) {
         uint32_t detail;
         struct table_part *part =
             groups->items.items[i].rows
                 ? group_refused_by((struct table *)&source->table, group_inputs(groups, i), &detail)
                 : NULL;
-        tallies[i].place = part ? asked_place(&source->table, part) : PLACE_LAST;
+        counts[i].place = part ? per_node_place(&source->table, part) : PLACE_LAST;
     }
-    return tallies;
+    return counts;
 }
 
-/* The place of the filter that refuses a row in no group: asked plugins before it come first. A row that was taken out
- * for its nominated pods was asked about with all filters. */
+/* The place of the filter that rejects a row without a group: per-node filters before it run first. A row that was
+ * taken out for its nominated pods has been through all filters. */
 static uint32_t row_place(const struct table *table, uint32_t row)
 {
     uint32_t number = table->verdict[row];
-    return number && number != VERDICT_ABSENT ? asked_place(table, table->rejections.items[number].part) : 0;
+    return number && number != VERDICT_ABSENT ? per_node_place(table, table->rejections.items[number].part)
+                                              : 0;
 }
 
-/* False: an asked plugin failed. */
-static bool ballot_rows(struct ballot *ballot, struct class_table *source, struct cycle *cycle,
-                        const struct asked *asked, uint32_t start, uint32_t enough, uint64_t *taken,
-                        uint32_t *ret_examined)
+/* False: a per-node plugin failed. */
+static bool candidates_rows(struct candidates *candidates, struct class_table *source, struct cycle *cycle,
+                            const struct per_node *per_node, uint32_t start, uint32_t enough, uint64_t *taken,
+                            uint32_t *ret_examined)
 {
     const struct groups *groups = &source->groups;
-    struct tally *tallies = tally_groups(source, cycle->arena);
+    struct group_count *counts = count_groups(source, cycle->arena);
     uint32_t len, examined = 0, found = 0;
     const uint32_t *order = cluster_order(cycle->cluster, &len);
     for (uint32_t at = start % len; examined < len && found < enough;
          examined++, at = at + 1 < len ? at + 1 : 0) {
         uint32_t row = order[at], number = groups->group_of[row];
-        struct tally *tally = &tallies[number];
-        uint32_t place = number ? tally->place : 0;
-        if (place != PLACE_LAST && asked->filters_last)
+        struct group_count *count = &counts[number];
+        uint32_t place = number ? count->place : 0;
+        if (place != PLACE_LAST && per_node->filters_last)
             continue;
-        if (asked->filters_len) {
+        if (per_node->filters_len) {
             struct status status =
-                asked_row(asked, cycle, row, number ? place : row_place(&source->table, row));
+                per_node_filter(per_node, cycle, row, number ? place : row_place(&source->table, row));
             if (!status_ok(status) && !status_rejected(status))
                 return false;
             if (!status_ok(status))
@@ -140,56 +141,57 @@ static bool ballot_rows(struct ballot *ballot, struct class_table *source, struc
         int32_t local = source->table.local[row];
         found++;
         bitmap_set(taken, row);
-        if (!tally->rows++ || local > tally->best) {
-            tally->best = local;
-            tally->best_rows = 0;
+        if (!count->rows++ || local > count->best) {
+            count->best = local;
+            count->best_rows = 0;
         }
-        tally->best_rows += local == tally->best;
+        count->best_rows += local == count->best;
     }
     for (uint32_t i = 1; i < groups->items.len; i++)
-        if (tallies[i].rows)
-            ballot_add(ballot, i, tallies[i].rows, tallies[i].best, tallies[i].best_rows);
+        if (counts[i].rows)
+            candidates_add(candidates, i, counts[i].rows, counts[i].best, counts[i].best_rows);
     *ret_examined = examined;
     return true;
 }
 
 /* ---- scores ---- */
-static void add_scores(struct ballot *ballot, struct cycle *cycle, struct table_part *part, int64_t *scores)
+static void add_scores(struct candidates *candidates, struct cycle *cycle, struct table_part *part,
+                       int64_t *scores)
 {
-    struct table *table = &ballot->source->table;
+    struct table *table = &candidates->source->table;
     if (part->forms->group_begin)
-        part->forms->group_begin(table, part, ballot->views, ballot->len);
-    for (uint32_t i = 0; i < ballot->len; i++)
-        scores[i] = part->forms->group_score(table, part, ballot->views[i].inputs);
+        part->forms->group_begin(table, part, candidates->views, candidates->len);
+    for (uint32_t i = 0; i < candidates->len; i++)
+        scores[i] = part->forms->group_score(table, part, candidates->views[i].inputs);
     cycle->current = part->instance;
     if (part->instance->plugin->normalize)
-        part->instance->plugin->normalize(cycle, scores, ballot->len);
-    for (uint32_t i = 0; i < ballot->len; i++)
-        ballot->totals[i] += scores[i] * part->instance->weight;
+        part->instance->plugin->normalize(cycle, scores, candidates->len);
+    for (uint32_t i = 0; i < candidates->len; i++)
+        candidates->totals[i] += scores[i] * part->instance->weight;
 }
 
-static void ballot_score(struct ballot *ballot, struct cycle *cycle)
+static void candidates_score(struct candidates *candidates, struct cycle *cycle)
 {
-    struct table *table = &ballot->source->table;
-    size_t cells = (size_t)table->score_len * ballot->len;
-    ballot->scores = arena_alloc(cycle->arena, arena_bytes(cells, sizeof(*ballot->scores)));
-    for (uint32_t i = 0; i < ballot->len; i++)
-        ballot->totals[i] = ballot->best[i];
+    struct table *table = &candidates->source->table;
+    size_t cells = (size_t)table->score_len * candidates->len;
+    candidates->scores = arena_alloc(cycle->arena, arena_bytes(cells, sizeof(*candidates->scores)));
+    for (uint32_t i = 0; i < candidates->len; i++)
+        candidates->totals[i] = candidates->best[i];
     for (uint32_t i = 0; i < table->score_len; i++)
         if (table->parts[table->score_order[i]].scores_groups)
-            add_scores(ballot, cycle, &table->parts[table->score_order[i]],
-                       ballot->scores + (size_t)i * ballot->len);
+            add_scores(candidates, cycle, &table->parts[table->score_order[i]],
+                       candidates->scores + (size_t)i * candidates->len);
 }
 
 /* ---- the n-th of the best rows, in row order ---- */
-static uint32_t nth_by_buckets(const struct ballot *ballot, int64_t best, uint32_t skip)
+static uint32_t nth_by_buckets(const struct candidates *candidates, int64_t best, uint32_t skip)
 {
-    const struct groups *groups = &ballot->source->groups;
+    const struct groups *groups = &candidates->source->groups;
     for (uint32_t word = 0; word < groups->words; word++) {
         uint64_t bits = 0;
-        for (uint32_t i = 0; i < ballot->len; i++)
-            if (ballot->totals[i] == best)
-                bits |= groups->items.items[ballot->numbers[i]].buckets.items[0].bits[word];
+        for (uint32_t i = 0; i < candidates->len; i++)
+            if (candidates->totals[i] == best)
+                bits |= groups->items.items[candidates->numbers[i]].buckets.items[0].bits[word];
         uint32_t ones = (uint32_t)__builtin_popcountll(bits);
         if (skip < ones)
             return word * 64 + word_select(bits, skip);
@@ -198,17 +200,17 @@ static uint32_t nth_by_buckets(const struct ballot *ballot, int64_t best, uint32
     return ROW_NONE;
 }
 
-static uint32_t nth_by_rows(const struct ballot *ballot, struct arena *arena, int64_t best, uint32_t skip,
-                            const uint64_t *taken)
+static uint32_t nth_by_rows(const struct candidates *candidates, struct arena *arena, int64_t best,
+                            uint32_t skip, const uint64_t *taken)
 {
-    const struct groups *groups = &ballot->source->groups;
-    const struct table *table = &ballot->source->table;
+    const struct groups *groups = &candidates->source->groups;
+    const struct table *table = &candidates->source->table;
     int32_t *wanted = arena_alloc(arena, arena_bytes(groups->items.len, sizeof(*wanted)));
     for (uint32_t i = 0; i < groups->items.len; i++)
         wanted[i] = INT32_MIN; /* no local score is that low */
-    for (uint32_t i = 0; i < ballot->len; i++)
-        if (ballot->totals[i] == best)
-            wanted[ballot->numbers[i]] = ballot->best[i];
+    for (uint32_t i = 0; i < candidates->len; i++)
+        if (candidates->totals[i] == best)
+            wanted[candidates->numbers[i]] = candidates->best[i];
     for (uint32_t row = 0; row < table->rows; row++) {
         if (table->local[row] != wanted[groups->group_of[row]] || (taken && !bitmap_get(taken, row)))
             continue;
@@ -218,36 +220,36 @@ static uint32_t nth_by_rows(const struct ballot *ballot, struct arena *arena, in
     return ROW_NONE;
 }
 
-static void choose(struct engine *engine, struct cycle *cycle, struct ballot *ballot, const uint64_t *taken,
-                   struct choice *ret)
+static void choose(struct engine *engine, struct cycle *cycle, struct candidates *candidates,
+                   const uint64_t *taken, struct choice *ret)
 {
     ret->total = INT64_MIN;
-    for (uint32_t i = 0; i < ballot->len; i++) {
-        if (ballot->totals[i] > ret->total) {
-            ret->total = ballot->totals[i];
+    for (uint32_t i = 0; i < candidates->len; i++) {
+        if (candidates->totals[i] > ret->total) {
+            ret->total = candidates->totals[i];
             ret->ties = 0;
         }
-        if (ballot->totals[i] == ret->total)
-            ret->ties += ballot->best_rows[i];
+        if (candidates->totals[i] == ret->total)
+            ret->ties += candidates->best_rows[i];
     }
     uint32_t skip = draw(engine, ret->ties);
-    ret->row = ballot->source->groups.ranked && !taken
-                   ? nth_by_buckets(ballot, ret->total, skip)
-                   : nth_by_rows(ballot, cycle->arena, ret->total, skip, taken);
+    ret->row = candidates->source->groups.ranked && !taken
+                   ? nth_by_buckets(candidates, ret->total, skip)
+                   : nth_by_rows(candidates, cycle->arena, ret->total, skip, taken);
 }
 
-/* ---- totals of single rows, where somebody was asked for scores ---- */
-struct ballot_lister {
+/* ---- totals of single rows, where a per-node plugin scores ---- */
+struct candidate_lister {
     struct row_lister lister;
-    const struct ballot *ballot;
-    const uint64_t *taken; /* NULL: all rows of the ballot's groups */
+    const struct candidates *candidates;
+    const uint64_t *taken; /* NULL: all rows of the candidates's groups */
     struct arena *arena;
 };
 
-static struct row_list list_taken(const struct ballot_lister *own)
+static struct row_list list_taken(const struct candidate_lister *own)
 {
-    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->ballot->feasible, sizeof(*rows))), len = 0;
-    for (uint32_t word = 0; word < bitmap_words(own->ballot->source->table.rows); word++)
+    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
+    for (uint32_t word = 0; word < bitmap_words(own->candidates->source->table.rows); word++)
         bitmap_for_word(own->taken[word], bit)
             rows[len++] = word * 64 + (uint32_t)bit;
     return (struct row_list){ rows, len };
@@ -255,42 +257,43 @@ static struct row_list list_taken(const struct ballot_lister *own)
 
 static struct row_list list_feasible(struct row_lister *lister)
 {
-    const struct ballot_lister *own = container_of(lister, struct ballot_lister, lister);
-    const struct groups *groups = &own->ballot->source->groups;
+    const struct candidate_lister *own = container_of(lister, struct candidate_lister, lister);
+    const struct groups *groups = &own->candidates->source->groups;
     if (own->taken)
         return list_taken(own);
     bool *takes_part = arena_array(own->arena, bool, groups->items.len);
-    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->ballot->feasible, sizeof(*rows))), len = 0;
-    for (uint32_t i = 0; i < own->ballot->len; i++)
-        takes_part[own->ballot->numbers[i]] = true;
-    for (uint32_t row = 0; row < own->ballot->source->table.rows; row++)
+    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
+    for (uint32_t i = 0; i < own->candidates->len; i++)
+        takes_part[own->candidates->numbers[i]] = true;
+    for (uint32_t row = 0; row < own->candidates->source->table.rows; row++)
         if (takes_part[groups->group_of[row]])
             rows[len++] = row;
     return (struct row_list){ rows, len };
 }
 
 /* What a row's group gives it, and its own local score. */
-static int64_t *row_totals(const struct ballot *ballot, struct row_list rows, struct arena *arena)
+static int64_t *row_totals(const struct candidates *candidates, struct row_list rows, struct arena *arena)
 {
-    const struct groups *groups = &ballot->source->groups;
+    const struct groups *groups = &candidates->source->groups;
     int64_t *totals = arena_alloc(arena, arena_bytes(rows.len, sizeof(*totals)));
     int64_t *by_group = arena_alloc(arena, arena_bytes(groups->items.len, sizeof(*by_group)));
-    for (uint32_t i = 0; i < ballot->len; i++)
-        by_group[ballot->numbers[i]] = ballot->totals[i] - ballot->best[i];
+    for (uint32_t i = 0; i < candidates->len; i++)
+        by_group[candidates->numbers[i]] = candidates->totals[i] - candidates->best[i];
     for (uint32_t i = 0; i < rows.len; i++)
-        totals[i] = by_group[groups->group_of[rows.items[i]]] + ballot->source->table.local[rows.items[i]];
+        totals[i] =
+            by_group[groups->group_of[rows.items[i]]] + candidates->source->table.local[rows.items[i]];
     return totals;
 }
 
 /* ---- which nodes were the best, and why ---- */
-static void rank_buckets(const struct ballot *ballot, struct ranking *ranking)
+static void rank_buckets(const struct candidates *candidates, struct ranking *ranking)
 {
-    const struct groups *groups = &ballot->source->groups;
-    for (uint32_t i = 0; i < ballot->len; i++) {
-        const struct group *group = &groups->items.items[ballot->numbers[i]];
+    const struct groups *groups = &candidates->source->groups;
+    for (uint32_t i = 0; i < candidates->len; i++) {
+        const struct group *group = &groups->items.items[candidates->numbers[i]];
         for (size_t b = 0; b < group->buckets.len; b++) {
             const struct bucket *bucket = &group->buckets.items[b];
-            int64_t total = ballot->totals[i] - ballot->best[i] + bucket->local;
+            int64_t total = candidates->totals[i] - candidates->best[i] + bucket->local;
             if (!ranking_takes(ranking, total))
                 break;
             for (uint32_t word = 0, seen = 0; word < groups->words && seen < RANKING_MAX; word++)
@@ -301,7 +304,7 @@ static void rank_buckets(const struct ballot *ballot, struct ranking *ranking)
     }
 }
 
-/* Scores of the node alone lie in one sum: each scorer is asked again, for these few rows. */
+/* Node-local scores are kept as one sum: each scorer runs again for these few rows. */
 static void rank_local(struct table *table, struct ranking *ranking)
 {
     const struct row_span span = { ranking->rows, ranking->len };
@@ -322,25 +325,25 @@ static void rank_local(struct table *table, struct ranking *ranking)
         table->local[ranking->rows[k]] = kept[k];
 }
 
-static void rank_scores(const struct ballot *ballot, struct ranking *ranking)
+static void rank_scores(const struct candidates *candidates, struct ranking *ranking)
 {
-    struct table *table = &ballot->source->table;
+    struct table *table = &candidates->source->table;
     rank_local(table, ranking);
     for (uint32_t k = 0; k < ranking->len; k++) {
         uint32_t at = 0;
-        while (ballot->numbers[at] != ballot->source->groups.group_of[ranking->rows[k]])
+        while (candidates->numbers[at] != candidates->source->groups.group_of[ranking->rows[k]])
             at++;
         for (uint32_t i = 0; i < table->score_len; i++) {
             const struct table_part *part = &table->parts[table->score_order[i]];
             if (part->scores_groups)
                 ranking->scores[k][i] +=
-                    ballot->scores[(size_t)i * ballot->len + at] * part->instance->weight;
+                    candidates->scores[(size_t)i * candidates->len + at] * part->instance->weight;
         }
     }
 }
 
-static void rank_asked(struct ranking *ranking, const struct profile *profile, struct row_list rows,
-                       int64_t *const *given)
+static void rank_per_node(struct ranking *ranking, const struct profile *profile, struct row_list rows,
+                          int64_t *const *given)
 {
     const struct plugin_order *order = &profile->points[POINT_SCORE];
     for (uint32_t at = 0; at < rows.len; at++)
@@ -350,14 +353,14 @@ static void rank_asked(struct ranking *ranking, const struct profile *profile, s
                     ranking->scores[k][i] = given[i][at] * order->items[i]->weight;
 }
 
-/* False: an asked plugin failed. */
-static bool choose_row(struct engine *engine, struct cycle *cycle, const struct ballot *ballot,
-                       const struct asked *asked, struct choice *ret)
+/* False: a per-node plugin failed. */
+static bool choose_row(struct engine *engine, struct cycle *cycle, const struct candidates *candidates,
+                       const struct per_node *per_node, struct choice *ret)
 {
     struct row_list rows = cycle_feasible(cycle);
-    int64_t *totals = row_totals(ballot, rows, cycle->arena);
+    int64_t *totals = row_totals(candidates, rows, cycle->arena);
     int64_t *given[PLUGINS_MAX] = { 0 };
-    if (!asked_scores(asked, cycle, rows, totals, engine->ranking ? given : NULL))
+    if (!per_node_scores(per_node, cycle, rows, totals, engine->ranking ? given : NULL))
         return false;
     ret->total = INT64_MIN;
     for (uint32_t i = 0; i < rows.len; i++) {
@@ -374,27 +377,27 @@ static bool choose_row(struct engine *engine, struct cycle *cycle, const struct 
     if (engine->ranking) {
         ranking_begin(engine->ranking, cycle->profile, ret->row, ret->total);
         ranking_offer_all(engine->ranking, rows, totals);
-        rank_scores(ballot, engine->ranking);
-        rank_asked(engine->ranking, cycle->profile, rows, given);
+        rank_scores(candidates, engine->ranking);
+        rank_per_node(engine->ranking, cycle->profile, rows, given);
     }
     return true;
 }
 
-static void rank(struct ranking *ranking, const struct cycle *cycle, const struct ballot *ballot,
+static void rank(struct ranking *ranking, const struct cycle *cycle, const struct candidates *candidates,
                  const uint64_t *taken, const struct choice *choice)
 {
     ranking_begin(ranking, cycle->profile, choice->row, choice->total);
-    if (ballot->source->groups.ranked && !taken) {
-        rank_buckets(ballot, ranking);
+    if (candidates->source->groups.ranked && !taken) {
+        rank_buckets(candidates, ranking);
     } else {
-        struct ballot_lister lister = { { list_feasible }, ballot, taken, cycle->arena };
+        struct candidate_lister lister = { { list_feasible }, candidates, taken, cycle->arena };
         struct row_list rows = list_feasible(&lister.lister);
-        ranking_offer_all(ranking, rows, row_totals(ballot, rows, cycle->arena));
+        ranking_offer_all(ranking, rows, row_totals(candidates, rows, cycle->arena));
     }
-    rank_scores(ballot, ranking);
+    rank_scores(candidates, ranking);
 }
 
-/* ---- nobody fits ---- */
+/* ---- no node is feasible ---- */
 /* Rows are judged before groups. Where a profile has it the other way round, the first to refuse is not known here. */
 static bool rows_come_first(const struct table *table)
 {
@@ -408,7 +411,7 @@ static bool rows_come_first(const struct table *table)
     return true;
 }
 
-/* A node with nominated pods is asked with them first: what it says then is its verdict. */
+/* A node with nominated pods is tried with them first: a rejection then is its status. */
 static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
 {
     const struct cluster *cluster = cycle->cluster;
@@ -446,7 +449,7 @@ static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, u
     return *verdict;
 }
 
-static void diagnose(struct class_table *source, struct cycle *cycle, struct asked *asked,
+static void diagnose(struct class_table *source, struct cycle *cycle, struct per_node *per_node,
                      struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
@@ -457,16 +460,16 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct ask
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
     if (cycle->cluster->nominations) {
         diagnose_rivals(cycle, diagnosis);
-        (void)asked_begin(asked, table, cycle);
+        (void)per_node_begin(per_node, table, cycle);
     }
-    struct tally *tallies = asked->filters_len ? tally_groups(source, cycle->arena) : NULL;
+    struct group_count *counts = per_node->filters_len ? count_groups(source, cycle->arena) : NULL;
     for (uint32_t row = 0; row < table->rows; row++) {
         uint32_t number = table->verdict[row];
         if (number == VERDICT_ABSENT || diagnosis->verdict_of[row])
             continue;
-        if (tallies) {
-            struct status status =
-                asked_row(asked, cycle, row, number ? row_place(table, row) : tallies[group_of[row]].place);
+        if (counts) {
+            struct status status = per_node_filter(
+                per_node, cycle, row, number ? row_place(table, row) : counts[group_of[row]].place);
             if (!status_ok(status)) {
                 diagnosis_blame(diagnosis, cycle->profile, status);
                 diagnosis_set(diagnosis, row, status);
@@ -481,7 +484,7 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct ask
 /* ---- nodes with nominated pods ----
  * Such a node must also fit the pod beside them. Rows that do not are taken out for this decision. */
 struct excluded {
-    uint32_t *rows; /* NULL: nobody was asked */
+    uint32_t *rows; /* NULL: no filter ran */
     uint32_t len;
     bool failed; /* a plugin did */
 };
@@ -522,65 +525,66 @@ static void include_again(struct class_table *source, const struct excluded *exc
 }
 
 /* ---- the decision ---- */
-enum vote { VOTE_FOUND, VOTE_NONE, VOTE_PLAIN };
+enum outcome { OUTCOME_FOUND, OUTCOME_NONE, OUTCOME_PLAIN };
 
-static enum vote vote(struct engine *engine, struct cycle *cycle, struct class_table *source,
-                      struct asked *asked, struct choice *ret)
+static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                             struct per_node *per_node, struct choice *ret)
 {
     uint32_t all = engine->cluster->live_nodes;
     uint32_t enough = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile));
     uint64_t *taken = NULL;
-    struct ballot ballot;
-    ballot_init(&ballot, source, cycle->arena);
+    struct candidates candidates;
+    candidates_init(&candidates, source, cycle->arena);
     ret->examined = all;
-    if (enough < all || asked->filters_len) {
+    if (enough < all || per_node->filters_len) {
         taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
-        if (!ballot_rows(&ballot, source, cycle, asked, engine->next_start, enough, taken, &ret->examined))
-            return VOTE_PLAIN;
+        if (!candidates_rows(&candidates, source, cycle, per_node, engine->next_start, enough, taken,
+                             &ret->examined))
+            return OUTCOME_PLAIN;
     } else {
-        ballot_all(&ballot, source);
+        candidates_all(&candidates, source);
     }
-    ret->feasible = ballot.feasible;
+    ret->feasible = candidates.feasible;
     engine->next_start = (engine->next_start + ret->examined) % all;
-    engine->stats.groups_seen += ballot.len;
+    engine->stats.groups_seen += candidates.len;
     ret->filtered_ns = probe_now(engine->probe);
-    if (!ballot.len)
-        return VOTE_NONE;
-    ballot.totals[0] = 0;
-    if (ballot.feasible > 1) { /* a single node is taken unseen */
-        struct ballot_lister lister = { { list_feasible }, &ballot, taken, cycle->arena };
-        ballot_score(&ballot, cycle);
-        if (asked->scores && !asked_pre_scores(asked, cycle, &lister.lister))
-            return VOTE_PLAIN;
-        if (asked->scores)
-            return choose_row(engine, cycle, &ballot, asked, ret) ? VOTE_FOUND : VOTE_PLAIN;
+    if (!candidates.len)
+        return OUTCOME_NONE;
+    candidates.totals[0] = 0;
+    if (candidates.feasible > 1) { /* a single node is taken unseen */
+        struct candidate_lister lister = { { list_feasible }, &candidates, taken, cycle->arena };
+        candidates_score(&candidates, cycle);
+        if (per_node->scores && !per_node_pre_scores(per_node, cycle, &lister.lister))
+            return OUTCOME_PLAIN;
+        if (per_node->scores)
+            return choose_row(engine, cycle, &candidates, per_node, ret) ? OUTCOME_FOUND : OUTCOME_PLAIN;
     }
-    choose(engine, cycle, &ballot, taken, ret);
-    if (engine->ranking && ballot.feasible > 1)
-        rank(engine->ranking, cycle, &ballot, taken, ret);
-    return VOTE_FOUND;
+    choose(engine, cycle, &candidates, taken, ret);
+    if (engine->ranking && candidates.feasible > 1)
+        rank(engine->ranking, cycle, &candidates, taken, ret);
+    return OUTCOME_FOUND;
 }
 
-/* Both ask PreFilter of those who have to be asked; who was asked about nominated pods starts over. */
-static enum vote hold_vote(struct engine *engine, struct cycle *cycle, struct class_table *source,
-                           struct asked *asked, struct choice *ret)
+/* PreFilter of per-node plugins runs, and again if nominated pods were tried in between: that resets the cycle. */
+static enum outcome evaluate_class(struct engine *engine, struct cycle *cycle, struct class_table *source,
+                                   struct per_node *per_node, struct choice *ret)
 {
     struct excluded excluded;
-    if (!asked_begin(asked, &source->table, cycle))
-        return VOTE_PLAIN;
+    if (!per_node_begin(per_node, &source->table, cycle))
+        return OUTCOME_PLAIN;
     exclude_rivals(engine, cycle, source, &excluded);
-    enum vote result = VOTE_PLAIN;
-    if (!excluded.failed && (!excluded.rows || asked_begin(asked, &source->table, cycle)))
-        result = vote(engine, cycle, source, asked, ret);
+    enum outcome result = OUTCOME_PLAIN;
+    if (!excluded.failed && (!excluded.rows || per_node_begin(per_node, &source->table, cycle)))
+        result = evaluate(engine, cycle, source, per_node, ret);
     include_again(source, &excluded);
     /* Rows and groups are judged in an order of their own: where the profile has another, the plain path says why. */
-    return result == VOTE_NONE && !rows_come_first(&source->table) ? VOTE_PLAIN : result;
+    return result == OUTCOME_NONE && !rows_come_first(&source->table) ? OUTCOME_PLAIN : result;
 }
 
 bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     uint32_t start = engine->next_start;
-    struct asked asked;
+    struct per_node per_node;
     if (needs_plain(engine, cycle->info))
         return false;
     /* Rows can leave and join ranked groups only. */
@@ -594,15 +598,15 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;
     ret->table = &source->table;
-    enum vote result = hold_vote(engine, cycle, source, &asked, ret);
-    if (result == VOTE_PLAIN) {
+    enum outcome result = evaluate_class(engine, cycle, source, &per_node, ret);
+    if (result == OUTCOME_PLAIN) {
         engine->next_start = start;
         return false;
     }
-    if (result == VOTE_NONE) {
+    if (result == OUTCOME_NONE) {
         ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
-        diagnose(source, cycle, &asked, ret->diagnosis);
-        cycle_reset(cycle); /* preemption asks PreFilter of everybody */
+        diagnose(source, cycle, &per_node, ret->diagnosis);
+        cycle_reset(cycle); /* preemption runs PreFilter of all plugins */
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* ranking.h: the best nodes of a decision with the score of each plugin, for who asks later why it was this one.
+/* ranking.h: the best nodes of a decision with the score of each plugin, to explain the choice later.
  *
  * Made only where it is wanted (engine_options.ranks): no decision depends on it. All paths give the same. */
 #ifndef ENGINE_RANKING_H

@@ -67,7 +67,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
         bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;
         if (depends || !joins_all || !plugin_is_idle(cycle, instance))
-            table->asked |= (uint64_t)1 << instance->index;
+            table->per_node |= (uint64_t)1 << instance->index;
         return true;
     }
     if (!joins_all || !prefilter_is_neutral(cycle, instance))
@@ -152,7 +152,7 @@ bool table_prepare(struct table *table, struct cluster *cluster, const struct pr
     table->profile = profile;
     table->pod = pod;
     table->inputs_len = 0;
-    table->asked = 0;
+    table->per_node = 0;
     table->must_rebuild = false;
     vec_clear(&table->rejections);
     *vec_push(&table->rejections) = (struct rejection){ 0 };

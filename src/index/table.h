@@ -62,7 +62,7 @@ struct table {
     uint32_t parts_len;
     uint32_t filter_order[PLUGINS_MAX], filter_len; /* parts in the order of the Filter point */
     uint32_t score_order[PLUGINS_MAX], score_len;
-    uint64_t asked; /* plugins without forms that must be asked, by index in the profile */
+    uint64_t per_node; /* plugins without row forms that take part, by index in the profile */
     uint64_t version;
     owner_vec owners; /* scratch for forms that look pods up, kept so that they allocate nothing */
     term_vec terms;

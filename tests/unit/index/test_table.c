@@ -164,7 +164,7 @@ static void test_prepare(void **state)
         prepares = !cases[i].refuses;
         if (table_prepare(&table, &f.cluster, &f.profile, f.last_pod) != cases[i].want)
             fail_msg("%s: want %d", cases[i].name, cases[i].want);
-        if ((table.asked != 0) != cases[i].asked)
+        if ((table.per_node != 0) != cases[i].asked)
             fail_msg("%s: asked %d", cases[i].name, !cases[i].asked);
         table_release(&table);
         fixture_release(&f);
@@ -186,7 +186,7 @@ static void test_half_enabled(void **state)
     pre_filter_code = pre_score_code = STATUS_SKIP;
     f.profile.points[POINT_PRE_FILTER].len = 0;
     assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
-    assert_int_equal(table.asked, 1);
+    assert_int_equal(table.per_node, 1);
     table_release(&table);
     fixture_release(&f);
 }

@@ -1,19 +1,19 @@
-/* asked.c: calls plugins as the plain path does; see asked.h. */
-#include "engine/asked.h"
+/* per_node.c: calls plugins as the plain path does; see per_node.h. */
+#include "engine/per_node.h"
 
 #include "framework/profile.h"
 
-static bool is_asked(uint64_t plugins, const struct plugin_instance *instance)
+static bool is_per_node(uint64_t plugins, const struct plugin_instance *instance)
 {
     return plugins >> instance->index & 1;
 }
 
-static bool ask_pre_filters(const struct asked *asked, struct cycle *cycle)
+static bool run_pre_filters(const struct per_node *per_node, struct cycle *cycle)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_PRE_FILTER];
     for (uint32_t i = 0; i < order->len; i++) {
         struct node_names names = { .all = true };
-        if (!is_asked(asked->plugins, order->items[i]))
+        if (!is_per_node(per_node->plugins, order->items[i]))
             continue;
         cycle->current = order->items[i];
         struct status status = order->items[i]->plugin->pre_filter(cycle, &names);
@@ -25,7 +25,7 @@ static bool ask_pre_filters(const struct asked *asked, struct cycle *cycle)
     return true;
 }
 
-uint32_t asked_place(const struct table *table, const struct table_part *part)
+uint32_t per_node_place(const struct table *table, const struct table_part *part)
 {
     uint32_t place = 0;
     while (&table->parts[table->filter_order[place]] != part)
@@ -33,44 +33,45 @@ uint32_t asked_place(const struct table *table, const struct table_part *part)
     return place;
 }
 
-/* Where a filter of rows comes behind one that is asked, and that behind one of groups, it is not known whether the
+/* Where a filter of rows comes behind one that is per_node, and that behind one of groups, it is not known whether the
  * group would have been refused first: false. */
-static bool list_filters(struct asked *asked, const struct table *table, const struct cycle *cycle)
+static bool list_filters(struct per_node *per_node, const struct table *table, const struct cycle *cycle)
 {
-    bool groups = false, asked_behind_groups = false;
+    bool groups = false, behind_groups = false;
     for (uint32_t i = 0; i < table->filter_len; i++) {
         const struct table_part *part = &table->parts[table->filter_order[i]];
-        if (is_asked(asked->plugins & ~cycle->skip_filter, part->instance)) {
-            asked->filters[asked->filters_len++] = (struct asked_filter){ part->instance, i };
-            asked_behind_groups |= groups;
+        if (is_per_node(per_node->plugins & ~cycle->skip_filter, part->instance)) {
+            per_node->filters[per_node->filters_len++] = (struct per_node_filter){ part->instance, i };
+            behind_groups |= groups;
         } else if (part->filters || part->filters_groups) {
-            asked->filters_last &= !asked->filters_len;
+            per_node->filters_last &= !per_node->filters_len;
         }
         groups |= part->filters_groups;
-        if (part->filters && asked_behind_groups)
+        if (part->filters && behind_groups)
             return false;
     }
     return true;
 }
 
-bool asked_begin(struct asked *asked, const struct table *table, struct cycle *cycle)
+bool per_node_begin(struct per_node *per_node, const struct table *table, struct cycle *cycle)
 {
     const struct plugin_order *scorers = &cycle->profile->points[POINT_SCORE];
-    *asked = (struct asked){ .plugins = table->asked, .filters_last = true };
-    if (!asked->plugins)
+    *per_node = (struct per_node){ .plugins = table->per_node, .filters_last = true };
+    if (!per_node->plugins)
         return true;
-    if (!ask_pre_filters(asked, cycle) || !list_filters(asked, table, cycle))
+    if (!run_pre_filters(per_node, cycle) || !list_filters(per_node, table, cycle))
         return false;
     for (uint32_t i = 0; i < scorers->len; i++)
-        asked->scores |= is_asked(asked->plugins, scorers->items[i]);
+        per_node->scores |= is_per_node(per_node->plugins, scorers->items[i]);
     return true;
 }
 
-struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t row, uint32_t place)
+struct status per_node_filter(const struct per_node *per_node, struct cycle *cycle, uint32_t row,
+                              uint32_t place)
 {
     struct node_view node = { cycle->cluster, row, NULL };
-    for (uint32_t i = 0; i < asked->filters_len && asked->filters[i].place < place; i++) {
-        cycle->current = asked->filters[i].instance;
+    for (uint32_t i = 0; i < per_node->filters_len && per_node->filters[i].place < place; i++) {
+        cycle->current = per_node->filters[i].instance;
         struct status status = cycle->current->plugin->filter(cycle, node);
         if (!status_ok(status)) {
             status = status_without_gaps(status); /* what else is wrong with it is the plain path's to say */
@@ -81,35 +82,35 @@ struct status asked_row(const struct asked *asked, struct cycle *cycle, uint32_t
     return STATUS_OK;
 }
 
-static struct status ask_pre_score(struct cycle *cycle, const struct plugin_instance *instance)
+static struct status run_pre_score(struct cycle *cycle, const struct plugin_instance *instance)
 {
     const struct plugin *plugin = instance->plugin;
     cycle->current = instance;
     return plugin->pre_score(cycle, plugin->is_moody ? (struct row_list){ 0 } : cycle_feasible(cycle));
 }
 
-bool asked_pre_scores(struct asked *asked, struct cycle *cycle, struct row_lister *lister)
+bool per_node_pre_scores(struct per_node *per_node, struct cycle *cycle, struct row_lister *lister)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_PRE_SCORE];
     const struct plugin_order *scorers = &cycle->profile->points[POINT_SCORE];
     cycle->feasible = (struct row_list){ 0 };
     cycle->lister = lister;
     for (uint32_t i = 0; i < order->len; i++) {
-        if (!is_asked(asked->plugins, order->items[i]))
+        if (!is_per_node(per_node->plugins, order->items[i]))
             continue;
-        struct status status = ask_pre_score(cycle, order->items[i]);
+        struct status status = run_pre_score(cycle, order->items[i]);
         if (status.code == STATUS_SKIP)
             cycle->skip_score |= (uint64_t)1 << order->items[i]->index;
         else if (!status_ok(status))
             return false;
     }
-    asked->scores = false;
+    per_node->scores = false;
     for (uint32_t i = 0; i < scorers->len; i++)
-        asked->scores |= is_asked(asked->plugins & ~cycle->skip_score, scorers->items[i]);
+        per_node->scores |= is_per_node(per_node->plugins & ~cycle->skip_score, scorers->items[i]);
     return true;
 }
 
-static bool ask_scorer(struct cycle *cycle, const struct plugin_instance *instance, struct row_list rows,
+static bool run_scorer(struct cycle *cycle, const struct plugin_instance *instance, struct row_list rows,
                        int64_t *scores, int64_t *totals)
 {
     cycle->current = instance;
@@ -128,17 +129,17 @@ static bool ask_scorer(struct cycle *cycle, const struct plugin_instance *instan
     return true;
 }
 
-bool asked_scores(const struct asked *asked, struct cycle *cycle, struct row_list rows, int64_t *totals,
-                  int64_t **ret_given)
+bool per_node_scores(const struct per_node *per_node, struct cycle *cycle, struct row_list rows,
+                     int64_t *totals, int64_t **ret_given)
 {
     const struct plugin_order *order = &cycle->profile->points[POINT_SCORE];
     int64_t *scores = NULL;
     for (uint32_t i = 0; i < order->len; i++) {
-        if (!is_asked(asked->plugins & ~cycle->skip_score, order->items[i]))
+        if (!is_per_node(per_node->plugins & ~cycle->skip_score, order->items[i]))
             continue;
         if (!scores || ret_given)
             scores = arena_array(cycle->arena, int64_t, rows.len);
-        if (!ask_scorer(cycle, order->items[i], rows, scores, totals))
+        if (!run_scorer(cycle, order->items[i], rows, scores, totals))
             return false;
         if (ret_given)
             ret_given[i] = scores;
