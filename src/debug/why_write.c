@@ -66,11 +66,13 @@ static void evaluate(struct why_facts *facts, const struct why_source *source)
         extenders = source->extenders_of(facts->engine->now.owner);
     facts->now = arena_new(facts->arena, struct explanation);
     explain_pod(facts->now, facts->profile, source->engine->cluster, facts->pod,
-                &(struct explain_options){ .now_ns = facts->now_ns,
-                                           .live = true,
-                                           .percentage = how_many(facts, source),
-                                           .file_of = source->file_of,
-                                           .extenders = extenders });
+                &(struct explain_options){
+                    .now_ns = facts->now_ns,
+                    .live = true,
+                    .is_preempting = facts->entry && queue_is_held(&facts->engine->queue, facts->entry),
+                    .percentage = how_many(facts, source),
+                    .file_of = source->file_of,
+                    .extenders = extenders });
     for (uint32_t i = 0; i < facts->profile->plugins_len; i++)
         observer_sampled(facts->profile, i, &facts->now->costs[i].sampled_calls,
                          &facts->now->costs[i].sampled_ns);

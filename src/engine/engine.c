@@ -142,7 +142,6 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 {
     bool occupied = pod->row != ROW_NONE;
     bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
-    const struct profile *profile = engine_profile(engine, pod->api);
     struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
     struct cluster_event event = {
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
@@ -153,8 +152,6 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
              pod->api->spec.node_name.len ? "Delete event for scheduled pod"
                                           : "Delete event for unscheduled pod",
              log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
-    if (profile)
-        preemption_end(profile, pod->api);
     queue_remove(&engine->queue, pod);
     pod_status_forget(&engine->statuses, pod->api, now_ns);
     pod_info_ref(pod);
@@ -177,22 +174,14 @@ void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_n
     queue_event(&engine->queue, &event, NULL, now_ns);
 }
 
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, const struct pod_info *victim)
+void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim)
 {
-    const struct profile *profile = engine_profile(engine, pod->api);
-    if (profile)
-        preemption_last(profile, pod->api, victim->api);
+    queue_hold_last(&engine->queue, pod, victim);
 }
 
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)
 {
-    const struct profile *profile = engine_profile(engine, pod->api);
-    if (profile)
-        preemption_end(profile, pod->api);
-    if (failed)
-        queue_activate(&engine->queue, pod, now_ns);
-    else
-        queue_gate_opened(&engine->queue, pod, now_ns);
+    queue_hold_end(&engine->queue, pod, failed, now_ns);
 }
 
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)
@@ -219,15 +208,7 @@ static void decide(struct engine *engine, struct cycle *cycle, struct choice *re
     engine->stats.decisions[ret->path]++;
 }
 
-static bool any_must_be_asked(const struct post_filter_result *result)
-{
-    for (uint32_t i = 0; i < result->victims_len; i++)
-        if (!result->victims[i]->terminating)
-            return true;
-    return false;
-}
-
-/* Nobody fits: may others leave? The message is that of the pod's condition, in all cases. */
+/* No node is feasible: may other pods leave? The message is that of the pod's condition, in all cases. */
 static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct choice *choice,
                           struct decision *ret)
 {
@@ -244,7 +225,7 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
         result.clear_nomination = false;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
-        ret->preemption_tried = preemption_asked(cycle->profile, status);
+        ret->preemption_tried = preemption_tried(cycle->profile, status);
         if (!status_ok(status) && !status_rejected(status))
             ret->post_filter_error = diagnosis->post_filter_message;
     }
@@ -259,8 +240,6 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
     ret->victims = result.victims;
     ret->victims_len = result.victims_len;
     ret->retry = true;
-    if (any_must_be_asked(&result))
-        preemption_begin(cycle->profile, cycle->pod);
 }
 
 static void attempt(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, int64_t now_ns,
@@ -294,12 +273,22 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     ret->diagnosis = status_ok(choice.error) ? engine->diagnosis : NULL;
 }
 
-/* The pod has no node: it waits again, and the world hears why. */
+static bool must_ask_victims(const struct decision *decision)
+{
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        if (!decision->victims[i]->terminating)
+            return true;
+    return false;
+}
+
+/* The pod has no node: it waits again, and its event and condition say why. */
 static void put_back(struct engine *engine, struct queued_pod *entry, const struct decision *decision,
                      int64_t now_ns)
 {
     const struct profile *profile = &engine->profiles[entry->profile];
     struct str node = STR("");
+    if (must_ask_victims(decision))
+        queue_hold(entry);
     queue_requeue(&engine->queue, entry, decision->unschedulable_plugins, decision->pending_plugins, now_ns);
     if (decision->nomination == NOMINATION_SET) {
         cluster_nominate(engine->cluster, decision->pod, decision->nominated_row);

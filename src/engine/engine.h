@@ -201,7 +201,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 /* A pod that was placed here has its node for good: others may have waited for it. */
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
 /* All victims of the pod's decision but this one were asked to leave: the pod is free as soon as it goes. */
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, const struct pod_info *victim);
+void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim);
 /* All were asked, or that failed: then the pod is tried again at once. Otherwise it waits for them to go; if some
  * went while it was held back, it does not wait. */
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "engine/report.h"
 #include "framework/probe.h"
-#include "preempt/default_preemption.h"
 
 #define PREEMPTING_PLUGIN "DefaultPreemption"
 
@@ -252,21 +251,6 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
             settled(victim, false, now_ns);
             break; /* the eviction may be over */
         }
-    }
-}
-
-void evictions_go_on(struct engine *engine)
-{
-    vec_for(&engine->evictions, at) {
-        const struct eviction *eviction = *at;
-        struct pod_info *pod = find_pod(engine, &eviction->preemptor);
-        const struct profile *profile = pod ? engine_profile(engine, pod->api) : NULL;
-        if (!profile)
-            continue;
-        preemption_begin(profile, pod->api);
-        struct pod_info *last = find_pod(engine, &eviction->victims[eviction->len - 1].subject);
-        if (eviction->last_turn && last)
-            preemption_last(profile, pod->api, last->api);
     }
 }
 

@@ -16,8 +16,6 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
                     int64_t now_ns);
 /* A pod is gone: it need not be asked any more. */
 void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns);
-/* The profiles are others now: they hold back the pods whose victims are being asked. */
-void evictions_go_on(struct engine *engine);
 /* By which it was decided. */
 const struct profile *eviction_profile(const struct eviction *eviction);
 void evictions_release(struct engine *engine);

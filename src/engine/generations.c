@@ -11,7 +11,6 @@
 #include "engine/plugin_mail.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
-#include "preempt/default_preemption.h"
 
 /* Whether a retired generation is still needed is looked at so often. */
 #define LOOK_EVERY_NS (100 * (int64_t)1000000)
@@ -216,7 +215,6 @@ int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, 
     engine->retired_look_ns = 0;
     generation_use(engine, &made, setup->config);
     drop_homeless(engine, now_ns);
-    evictions_go_on(engine);
     struct queue_options queue = generation_queue(engine, setup->config);
     queue_reconfigure(&engine->queue, &queue, now_ns);
     return 0;

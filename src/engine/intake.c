@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "engine/binding.h"
 #include "framework/probe.h"
-#include "queue/worth.h"
+#include "queue/hint_eval.h"
 
 /* ---- for the probe: what was handled, as the reference counts it ---- */
 static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions,
@@ -280,7 +280,7 @@ static void tell(struct engine *engine, enum api_kind kind, const void *before, 
     int64_t begun_ns = probe_now(engine->probe);
     engine_event(engine, &event, now_ns);
     if (engine->probe &&
-        worth_looking(&engine->queue, &event)) /* others are not even heard by the reference */
+        hint_eval_any(&engine->queue, &event)) /* others are not even heard by the reference */
         handled(engine, event.resource, event.actions, begun_ns);
 }
 

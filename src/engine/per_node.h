@@ -1,7 +1,7 @@
 /* per_node.h: per-node plugins in a fast decision: those without row forms, called for single nodes, and only where
  * their answer matters.
  *
- *     table of the other plugins ──▶ rows that pass ──▶ filter(row) of per-node plugins ──▶ candidates, scores, best row
+ *     table of the other plugins ──▶ rows that pass ──▶ filter(row) of per-node plugins ──▶ candidates ──▶ best row
  *
  * PreFilter and PreScore of per-node plugins run once per decision, as on the plain path. A pod that PreFilter rejects,
  * or whose nodes it narrows, takes the plain path; so does one for which a per-node plugin fails: that path reports the

@@ -59,9 +59,12 @@ static struct str complaint(struct cycle *cycle, struct status status)
     return arena_printf(cycle->arena, "%s is no answer here", status_code_name(status.code));
 }
 
-struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena)
+struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
+                              struct arena *arena)
 {
     for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
+        if (instance->plugin->gates_preemptors && !is_preempting)
+            continue;
         struct status status = instance->plugin->pre_enqueue(instance->self, pod, arena);
         if (!status_ok(status)) {
             status = status_mended(status, arena);

@@ -15,7 +15,8 @@ void cycle_release(struct cycle *cycle);
 /* The cycle starts over: nothing was asked yet. */
 void cycle_reset(struct cycle *cycle);
 
-struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, struct arena *arena);
+struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
+                              struct arena *arena);
 /* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). */
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);
 struct status run_filters(struct cycle *cycle, struct node_view node);

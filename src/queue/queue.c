@@ -1,4 +1,4 @@
-/* queue.c: moves pods between the places; see queue.h. What decides about a move is in worth.c. */
+/* queue.c: moves pods between the places; see queue.h. hint_eval.c decides which event moves which pod. */
 #include "queue/queue.h"
 
 #include <stdlib.h>
@@ -6,14 +6,15 @@
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "framework/probe.h"
-#include "queue/rooms.h"
-#include "queue/worth.h"
+#include "queue/in_flight.h"
+#include "queue/wait_lists.h"
 
 enum {
     SPARE_MAX = 1024, /* entries kept for the next pods */
     TRIM_MIN = 4096,  /* an empty queue gives back tables larger than this */
 };
-#define ORDERING_WINDOW_NS NS_PER_SECOND /* backoffs end with whole seconds: who wakes together is sorted */
+#define ORDERING_WINDOW_NS \
+    NS_PER_SECOND /* backoffs end with whole seconds: pods that wake together are sorted */
 #define LEFTOVERS_PERIOD_NS (30 * NS_PER_SECOND)
 #define UNSCHEDULABLE_MAX_NS (300 * NS_PER_SECOND)
 
@@ -64,29 +65,41 @@ void queue_init(struct queue *queue, const struct queue_options *options)
     *queue = (struct queue){ .options = *options, .next_leftovers_ns = options->now_ns };
     if (!queue->options.unschedulable_max_ns)
         queue->options.unschedulable_max_ns = UNSCHEDULABLE_MAX_NS;
-    struct heap *heaps[] = { &queue->active, &queue->backoff, &queue->error_backoff };
-    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++)
-        *heaps[i] =
-            (struct heap){ .before = i ? wakes_before : goes_before, .moved = heap_moved, .context = queue };
+    for (enum queue_place place = QUEUE_ACTIVE; place <= QUEUE_LAST_HEAP; place++)
+        queue->heaps[place] = (struct heap){ .before = place == QUEUE_ACTIVE ? goes_before : wakes_before,
+                                             .moved = heap_moved,
+                                             .context = queue };
     queue->incoming = xcalloc(QUEUE_NAME_COUNT, sizeof(*queue->incoming));
     init_profiles(queue);
+}
+
+/* The pod's victims have left, or are not waited for any more. */
+static void end_hold(struct queue *queue, struct queued_pod *entry)
+{
+    if (entry->last_victim)
+        pod_info_unref(queue->options.cluster, entry->last_victim);
+    entry->last_victim = NULL;
+    entry->is_held = false;
 }
 
 void queue_release(struct queue *queue)
 {
     for (struct queued_pod *entry = queue->oldest_in_flight, *next; entry; entry = next) {
         next = entry->next;
-        if (!entry->pod) /* no longer in the table */
-            free(entry);
+        if (entry->pod) /* it is in the table */
+            continue;
+        end_hold(queue, entry);
+        free(entry);
     }
-    map_for(&queue->entries, slot)
+    map_for(&queue->entries, slot) {
+        end_hold(queue, slot->value);
         free(slot->value);
+    }
     vec_for(&queue->spare, entry)
         free(*entry);
-    heap_release(&queue->active);
-    heap_release(&queue->backoff);
-    heap_release(&queue->error_backoff);
-    rooms_release(queue);
+    for (enum queue_place place = QUEUE_ACTIVE; place <= QUEUE_LAST_HEAP; place++)
+        heap_release(&queue->heaps[place]);
+    wait_lists_release(queue);
     idmap_release(&queue->entries);
     vec_release(&queue->spare);
     vec_release(&queue->woken);
@@ -130,10 +143,7 @@ static struct queued_pod *entry_new(struct queue *queue, struct pod_info *pod, u
 
 static struct heap *heap_of(struct queue *queue, enum queue_place place)
 {
-    return place == QUEUE_ACTIVE          ? &queue->active
-           : place == QUEUE_BACKOFF       ? &queue->backoff
-           : place == QUEUE_ERROR_BACKOFF ? &queue->error_backoff
-                                          : NULL;
+    return place != QUEUE_NOWHERE && place <= QUEUE_LAST_HEAP ? &queue->heaps[place] : NULL;
 }
 
 static bool is_waiting(const struct queued_pod *entry)
@@ -166,21 +176,20 @@ static void take_out(struct queue *queue, struct queued_pod *entry)
     if (heap)
         heap_remove(heap, entry->at);
     else if (entry->place == QUEUE_UNSCHEDULABLE || entry->place == QUEUE_GATED)
-        rooms_leave(queue, entry);
+        wait_lists_remove(entry);
     else if (entry->place == QUEUE_IN_FLIGHT)
-        flight_end(queue, entry);
+        in_flight_remove(queue, entry);
     set_place(queue, entry, QUEUE_NOWHERE);
 }
 
-/* After a crowd has left, tables that were made for it go as well. */
+/* An empty queue gives back the memory of many pods. */
 static void trim(struct queue *queue)
 {
     if (queue->entries.len)
         return;
-    struct heap *heaps[] = { &queue->active, &queue->backoff, &queue->error_backoff };
-    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++)
-        if (heaps[i]->items.cap > TRIM_MIN)
-            heap_release(heaps[i]);
+    for (enum queue_place place = QUEUE_ACTIVE; place <= QUEUE_LAST_HEAP; place++)
+        if (queue->heaps[place].items.cap > TRIM_MIN)
+            heap_release(&queue->heaps[place]);
     if (queue->woken.cap > TRIM_MIN)
         vec_release(&queue->woken);
     if (queue->entries.cap > TRIM_MIN)
@@ -190,6 +199,7 @@ static void trim(struct queue *queue)
 static void entry_free(struct queue *queue, struct queued_pod *entry)
 {
     take_out(queue, entry);
+    end_hold(queue, entry);
     queue->counts[QUEUE_NOWHERE]--;
     if (entry->pod)
         idmap_remove(&queue->entries, key_of(entry->pod));
@@ -235,6 +245,31 @@ static bool is_backing_off(struct queue *queue, struct queued_pod *entry, int64_
 }
 
 /* ---- gates ---- */
+bool queue_is_held(const struct queue *queue, const struct queued_pod *entry)
+{
+    if (!entry->is_held || !entry->last_victim)
+        return entry->is_held;
+    const struct meta *meta = &entry->last_victim->api->meta;
+    const struct pod_info *victim = cluster_find_pod(queue->options.cluster, meta->namespace, meta->name);
+    return victim && !victim->terminating;
+}
+
+void queue_hold(struct queued_pod *entry)
+{
+    entry->is_held = true;
+}
+
+void queue_hold_last(struct queue *queue, const struct pod_info *pod, struct pod_info *victim)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (!entry || !entry->is_held)
+        return;
+    end_hold(queue, entry);
+    entry->is_held = true;
+    entry->last_victim = victim;
+    pod_info_ref(victim);
+}
+
 /* The pod has no condition that could say so. */
 static void tell_gate_failed(const struct queued_pod *entry, struct status status, struct arena *arena)
 {
@@ -248,6 +283,8 @@ static void tell_gate_failed(const struct queued_pod *entry, struct status statu
 static bool gate_holds(struct queue *queue, struct queued_pod *entry, const struct plugin_instance *instance,
                        struct status *ret)
 {
+    if (instance->plugin->gates_preemptors && !queue_is_held(queue, entry))
+        return false;
     *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
     if (status_ok(*ret))
         return false;
@@ -260,7 +297,7 @@ static bool gate_holds(struct queue *queue, struct queued_pod *entry, const stru
     return true;
 }
 
-/* Asks the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. */
+/* Calls the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. */
 static bool ask_gates(struct queue *queue, struct queued_pod *entry, struct status *ret)
 {
     const struct plugin_order *order = &queue->options.profiles[entry->profile].points[POINT_PRE_ENQUEUE];
@@ -287,7 +324,7 @@ static bool is_gated(struct queue *queue, struct queued_pod *entry, struct statu
 }
 
 /* ---- into a place ---- */
-/* For those who ask why a pod waits: the reference's lines. */
+/* kube-scheduler's log lines. */
 static void tell_entered(const struct queued_pod *entry, enum queue_name name, enum event_label why)
 {
     static const char *const names[] = { "Active", "Backoff", "Unschedulable" };
@@ -309,10 +346,10 @@ static void entered(struct queue *queue, const struct queued_pod *entry, enum qu
         tell_entered(entry, name, why);
 }
 
-static void enter_room(struct queue *queue, struct queued_pod *entry, enum event_label why)
+static void enter_wait_list(struct queue *queue, struct queued_pod *entry, enum event_label why)
 {
     entered(queue, entry, QUEUE_NAME_UNSCHEDULABLE, why);
-    rooms_enter(queue, entry);
+    wait_lists_add(queue, entry);
     set_place(queue, entry, entry->gate == GATE_NONE ? QUEUE_UNSCHEDULABLE : QUEUE_GATED);
 }
 
@@ -322,16 +359,17 @@ static void enter_active(struct queue *queue, struct queued_pod *entry, enum eve
         entry->first_attempt_ns = now_ns;
     entered(queue, entry, QUEUE_NAME_ACTIVE, why);
     set_place(queue, entry, QUEUE_ACTIVE);
-    heap_push(&queue->active, entry);
+    heap_push(&queue->heaps[QUEUE_ACTIVE], entry);
 }
 
-/* Who was rejected may be taken out before its time; who failed by an error may not: the API server needs the rest. */
+/* A rejected pod may be taken out before its time; one that failed with an error may not: the API server may be
+ * overloaded. */
 static void enter_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why)
 {
     bool failed = !(entry->unschedulable | entry->pending) && entry->errors_in_a_row;
     entered(queue, entry, QUEUE_NAME_BACKOFF, why);
     set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
-    heap_push(failed ? &queue->error_backoff : &queue->backoff, entry);
+    heap_push(&queue->heaps[entry->place], entry);
 }
 
 /* The entry, which is nowhere, goes where the strategy says, if its gates let it. True: it will be tried. */
@@ -344,7 +382,7 @@ static bool send(struct queue *queue, struct queued_pod *entry, enum strategy st
     if (strategy == STRATEGY_SKIP || is_gated(queue, entry, &gate)) {
         entry->was_flushed &= strategy == STRATEGY_SKIP;
         entry->missed |= strategy != STRATEGY_SKIP;
-        enter_room(queue, entry, why);
+        enter_wait_list(queue, entry, why);
         return false;
     }
     entry->missed = false;
@@ -367,7 +405,7 @@ static struct queued_pod *add(struct queue *queue, struct pod_info *pod, uint32_
     struct queued_pod *entry = entry_new(queue, pod, profile, now_ns);
     arena_reset(&queue->scratch);
     if (is_gated(queue, entry, ret_gate))
-        enter_room(queue, entry, why);
+        enter_wait_list(queue, entry, why);
     else
         enter_active(queue, entry, why, now_ns);
     return entry;
@@ -380,7 +418,7 @@ struct queued_pod *queue_add(struct queue *queue, struct pod_info *pod, uint32_t
     return add(queue, pod, profile, label_of_pod(ACTION_ADD), now_ns, ret_gate);
 }
 
-/* Plugins that rejected the old version may like the new one. */
+/* Plugins that rejected the old version may accept the new one. */
 static void update_rejected(struct queue *queue, struct queued_pod *entry, const struct pod *before,
                             const struct action_list *actions, int64_t now_ns)
 {
@@ -392,7 +430,7 @@ static void update_rejected(struct queue *queue, struct queued_pod *entry, const
             .before = before,
             .after = entry->pod->api,
         };
-        enum strategy strategy = pod_worth(queue, entry, &event);
+        enum strategy strategy = hint_eval_pod(queue, entry, &event);
         if (strategy == STRATEGY_SKIP)
             continue;
         take_out(queue, entry);
@@ -420,12 +458,12 @@ void queue_update(struct queue *queue, struct pod_info *before, struct pod_info 
     if (heap) {
         heap_push(heap, entry);
     } else if (entry->place == QUEUE_IN_FLIGHT) {
-        entry->helped = entry->asked;
-        for (uint32_t i = 0; i < actions.len && flight_is_on(queue, entry); i++)
-            flight_note(queue, &(struct cluster_event){ .resource = pod_event_resource(after->api),
-                                                        .actions = actions.items[i],
-                                                        .before = before->api,
-                                                        .after = after->api });
+        entry->helped = entry->interested;
+        for (uint32_t i = 0; i < actions.len && in_flight_has(queue, entry); i++)
+            in_flight_note(queue, &(struct cluster_event){ .resource = pod_event_resource(after->api),
+                                                           .actions = actions.items[i],
+                                                           .before = before->api,
+                                                           .after = after->api });
     } else {
         update_rejected(queue, entry, before->api, &actions, now_ns);
     }
@@ -447,15 +485,15 @@ void queue_remove(struct queue *queue, const struct pod_info *pod)
 /* ---- decisions ---- */
 struct queued_pod *queue_pop(struct queue *queue)
 {
-    struct queued_pod *entry = heap_pop(&queue->active);
+    struct queued_pod *entry = heap_pop(&queue->heaps[QUEUE_ACTIVE]);
     if (!entry) {
-        entry = heap_pop(&queue->backoff);
+        entry = heap_pop(&queue->heaps[QUEUE_BACKOFF]);
         if (!entry)
             return NULL;
         queue->incoming[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF]++;
     }
     set_place(queue, entry, QUEUE_IN_FLIGHT);
-    flight_begin(queue, entry);
+    in_flight_add(queue, entry);
     entry->attempts++;
     return entry;
 }
@@ -463,7 +501,7 @@ struct queued_pod *queue_pop(struct queue *queue)
 void queue_settle(struct queue *queue, struct queued_pod *entry)
 {
     assert(entry->place == QUEUE_IN_FLIGHT);
-    flight_end(queue, entry);
+    in_flight_remove(queue, entry);
 }
 
 void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unschedulable, uint64_t pending,
@@ -483,7 +521,7 @@ void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unsch
     entry->flushed_ns = 0;
     entry->was_flushed = entry->missed = false;
     refresh_age(queue, entry, now_ns);
-    send(queue, entry, flight_worth(entry), LABEL_ATTEMPT_FAILURE, now_ns);
+    send(queue, entry, in_flight_strategy(entry), LABEL_ATTEMPT_FAILURE, now_ns);
 }
 
 void queue_done(struct queue *queue, struct queued_pod *entry)
@@ -498,47 +536,38 @@ static bool passes(const struct queue_filter *only, const struct pod_info *pod)
     return !only || (pod != only->except && (!only->has_priority_max || pod->priority <= only->priority_max));
 }
 
-/* Asks about those who were gathered in queue->woken; rooms change meanwhile. */
+/* Evaluates the hints of the pods gathered in queue->woken; wait lists change meanwhile. */
 static void wake(struct queue *queue, const struct cluster_event *event, int64_t now_ns)
 {
     enum event_label why = event_label(event);
     for (size_t i = 0; i < queue->woken.len; i++) {
         struct queued_pod *entry = queue->woken.items[i];
-        enum strategy strategy = pod_worth(queue, entry, event);
+        enum strategy strategy = hint_eval_pod(queue, entry, event);
         if (strategy == STRATEGY_SKIP)
             continue;
         take_out(queue, entry);
         send(queue, entry, strategy, why, now_ns);
     }
     vec_clear(&queue->woken);
-    flight_note(queue, event);
+    in_flight_note(queue, event);
 }
 
 void queue_event(struct queue *queue, const struct cluster_event *event, const struct queue_filter *only,
                  int64_t now_ns)
 {
     bool waiting = queue->counts[QUEUE_UNSCHEDULABLE] || queue->counts[QUEUE_GATED];
-    if ((!waiting && !queue->oldest_in_flight) || !worth_looking(queue, event))
+    if ((!waiting && !queue->oldest_in_flight) || !hint_eval_any(queue, event))
         return;
     if (waiting)
-        vec_for(&queue->rooms, at) {
-            struct room *room = *at;
-            if (!room_worth_looking(queue, room, event))
+        vec_for(&queue->wait_lists, at) {
+            struct wait_list *list = *at;
+            if (!hint_eval_list(queue, list, event))
                 continue;
-            vec_for(&room->pods, entry)
+            vec_for(&list->pods, entry)
                 if (passes(only, (*entry)->pod))
                     *vec_push(&queue->woken) = *entry;
         }
     wake(queue, event, now_ns);
-}
-
-void queue_gate_opened(struct queue *queue, struct pod_info *pod, int64_t now_ns)
-{
-    struct queued_pod *entry = queue_find(queue, pod);
-    if (!entry || entry->place != QUEUE_GATED || !entry->missed)
-        return;
-    take_out(queue, entry);
-    send(queue, entry, STRATEGY_AFTER_BACKOFF, label_of_pod(ACTION_UPDATE), now_ns);
 }
 
 void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
@@ -559,13 +588,27 @@ void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
         enter_active(queue, entry, LABEL_FORCE_ACTIVATE, now_ns);
         break;
     case QUEUE_IN_FLIGHT:
-        if (flight_is_on(queue, entry))
-            flight_note(
+        if (in_flight_has(queue, entry))
+            in_flight_note(
                 queue, &(struct cluster_event){
                            .resource = EVENT_ANY, .actions = ACTION_ALL, .after = pod->api, .label = label });
         break;
     default:
         break;
+    }
+}
+
+void queue_hold_end(struct queue *queue, struct pod_info *pod, bool failed, int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (!entry)
+        return;
+    end_hold(queue, entry);
+    if (failed) {
+        queue_activate(queue, pod, now_ns);
+    } else if (entry->place == QUEUE_GATED && entry->missed) {
+        take_out(queue, entry);
+        send(queue, entry, STRATEGY_AFTER_BACKOFF, label_of_pod(ACTION_UPDATE), now_ns);
     }
 }
 
@@ -582,15 +625,15 @@ int queued_by_arrival(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What is remembered for it is by the indices of plugins that are no more. A profile that is gone is not asked about
- * what happens meanwhile. */
+/* What is remembered for the pod is by index of plugins that are gone. Events are not remembered for a pod that has no
+ * profile any more. */
 static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 {
-    entry->asked = entry->helped = 0;
+    entry->interested = entry->helped = 0;
     entry->helped_anyway = true;
     entry->profile = number_of(queue, entry);
     if (entry->profile == queue->options.profiles_len) {
-        flight_end(queue, entry);
+        in_flight_remove(queue, entry);
         entry->profile = 0;
     }
 }
@@ -605,7 +648,7 @@ static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t no
     send(queue, entry, STRATEGY_AFTER_BACKOFF, LABEL_FORCE_ACTIVATE, now_ns);
 }
 
-/* Out of all places first: their orders, counts and rooms are of the old profiles. */
+/* Takes all out of their places first: orders, counts and wait lists are of the old profiles. */
 static void gather_all(struct queue *queue)
 {
     map_for(&queue->entries, slot)
@@ -615,7 +658,7 @@ static void gather_all(struct queue *queue)
     vec_for(&queue->woken, entry)
         if (is_waiting(*entry))
             take_out(queue, *entry);
-    rooms_release(queue);
+    wait_lists_release(queue);
 }
 
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns)
@@ -651,14 +694,14 @@ static void end_backoffs(struct queue *queue, struct heap *heap, int64_t now_ns)
     }
 }
 
-/* Nothing woke them for a long time: rules may have a gap. */
+/* Pods that no event has woken for a long time are tried again: the plugins' event rules may have a gap. */
 static void flush_leftovers(struct queue *queue, int64_t now_ns)
 {
     static const struct cluster_event timeout = { .resource = EVENT_ANY,
                                                   .actions = ACTION_ALL,
                                                   .label = "UnschedulableTimeout" };
-    vec_for(&queue->rooms, room)
-        vec_for(&(*room)->pods, at) {
+    vec_for(&queue->wait_lists, list)
+        vec_for(&(*list)->pods, at) {
             struct queued_pod *entry = *at;
             if (now_ns - MAX(entry->since_ns, entry->flushed_ns) <= queue->options.unschedulable_max_ns)
                 continue;
@@ -672,8 +715,8 @@ static void flush_leftovers(struct queue *queue, int64_t now_ns)
 
 void queue_tick(struct queue *queue, int64_t now_ns)
 {
-    end_backoffs(queue, &queue->backoff, now_ns);
-    end_backoffs(queue, &queue->error_backoff, now_ns);
+    end_backoffs(queue, &queue->heaps[QUEUE_BACKOFF], now_ns);
+    end_backoffs(queue, &queue->heaps[QUEUE_ERROR_BACKOFF], now_ns);
     if (now_ns < queue->next_leftovers_ns)
         return;
     flush_leftovers(queue, now_ns);
@@ -682,12 +725,11 @@ void queue_tick(struct queue *queue, int64_t now_ns)
 
 int64_t queue_next_backoff(const struct queue *queue)
 {
-    const struct heap *heaps[] = { &queue->backoff, &queue->error_backoff };
     int64_t due = QUEUE_NEVER;
-    for (size_t i = 0; i < ARRAY_SIZE(heaps); i++) {
-        if (!heaps[i]->items.len)
+    for (enum queue_place place = QUEUE_BACKOFF; place <= QUEUE_ERROR_BACKOFF; place++) {
+        if (!queue->heaps[place].items.len)
             continue;
-        const struct queued_pod *first = heaps[i]->items.items[0];
+        const struct queued_pod *first = queue->heaps[place].items.items[0];
         due = MIN(due, saturating_add(first->backoff_until_ns, ORDERING_WINDOW_NS));
     }
     return due;

@@ -4,20 +4,23 @@
  *                       ▼                                                          ▲ a PreEnqueue plugin holds it back
  *     add ──▶ gates ──▶ active ──▶ pop ──▶ in flight ──▶ done                      │
  *                       ▲    ▲              │ rejected, failed                     │
- *            time is up │    │ nobody else  ├──▶ backoff ◀── event that may help ──┤
+ *            time is up │    │ none active  ├──▶ backoff ◀── event that may help ──┤
  *                       └────┴── backoff ◀──┘                                      │
  *                                           └──▶ unschedulable ────────────────────┘
  *
  *     active          to be decided: in the order of the profile's QueueSort plugin, then of age
- *     backoff         tried in vain; waits a little before the next try, longer each time. Who was rejected is taken
- *                     from here when nobody is active; who failed by an error waits the whole time
+ *     backoff         tried in vain; waits before the next attempt, longer each time. A rejected pod is taken from here
+ *                     when no pod is active; one that failed with an error waits the whole time
  *     unschedulable   rejected, and nothing that could help has happened since
  *     gated           held back by a PreEnqueue plugin
  *     in flight       being decided. What happens meanwhile is remembered and counts when it comes back
  *
- * Who rejected a pod is known, and each plugin has rules for events (framework/events.h): a pod wakes when one of the
- * plugins that rejected it says that the event may help. Rejected pods wait in rooms, one for each set of
- * rejectors, so that an event costs nothing where nobody waits for it.
+ * The plugins that rejected a pod are known, and each has rules for events (framework/events.h): a pod wakes when the
+ * hint of one of them says that the event may help. Rejected pods wait in lists, one for each set of rejecting plugins,
+ * so that an event costs nothing where no pod waits for it.
+ *
+ * A pod that preempts is held until all its victims were asked to leave and the last one has: a PreEnqueue plugin with
+ * gates_preemptors (DefaultPreemption) gates it meanwhile, so that it does not look for other victims.
  *
  * Time comes in as an argument, in nanoseconds since 1970; queue_next_due() tells when queue_tick() has something to
  * do. Memory follows the number of pods; popping and putting back allocate nothing. */
@@ -52,16 +55,17 @@ extern const char *const queue_place_names[QUEUE_PLACE_COUNT];
 enum queue_name { QUEUE_NAME_ACTIVE, QUEUE_NAME_BACKOFF, QUEUE_NAME_UNSCHEDULABLE, QUEUE_NAME_COUNT };
 
 enum { GATE_NONE = -1 };
+#define QUEUE_LAST_HEAP QUEUE_ERROR_BACKOFF
 
-struct room;
+struct wait_list;
 
 /* A pod that waits or is in flight. Read-only for others than the queue. */
 struct queued_pod {
     struct pod_info *pod; /* NULL: went away while in flight */
     uint32_t profile;
     enum queue_place place;
-    size_t at;         /* in the heap or the room */
-    struct room *room; /* unschedulable or gated: which */
+    size_t at;              /* in the heap or the wait list */
+    struct wait_list *list; /* unschedulable or gated: which */
 
     int64_t since_ns;         /* when it came, or came back from its last attempt */
     uint64_t order;           /* breaks ties of since_ns */
@@ -71,23 +75,25 @@ struct queued_pod {
         flushed_ns; /* when it was last tried again for having waited so long; 0: never since its attempt */
     uint32_t attempts, rejections, errors_in_a_row;
 
-    uint64_t unschedulable, pending; /* who rejected it: bits by plugin index in the profile */
+    uint64_t unschedulable, pending; /* rejected by: bits by plugin index in the profile */
     int32_t gate;                    /* index of the plugin that holds it back, or GATE_NONE */
     bool was_flushed;                /* nothing woke it but its long wait */
     bool missed;                     /* something that may help happened while its gate held it back */
+    bool is_held;                    /* its victims are being asked to leave */
+    struct pod_info *last_victim;    /* all others were asked; referenced. NULL: not yet */
 
     /* in flight */
     struct queued_pod *previous, *next;
-    uint64_t asked;       /* by plugin index: something happened that it has a rule for */
+    uint64_t interested;  /* by plugin index: something happened that it has a rule for */
     uint64_t helped;      /* by plugin index: something happened that may change its answer */
-    bool helped_anyway;   /* whoever rejects it */
+    bool helped_anyway;   /* whichever plugin rejects it */
     uint64_t events_from; /* number of the first event since */
 };
 
 struct queue_options {
     const struct profile *profiles;
     uint32_t profiles_len;
-    const struct cluster *cluster; /* what hints look at */
+    struct cluster *cluster; /* what hints look at */
     bool (*less)(const struct pod_info *a,
                  const struct pod_info *b);     /* of the QueueSort plugin; NULL: by age */
     int64_t backoff_initial_ns, backoff_max_ns; /* a maximum of 0: no backoff */
@@ -97,9 +103,9 @@ struct queue_options {
 
 struct queue {
     struct queue_options options;
-    struct heap active, backoff, error_backoff;
-    VEC(struct room *) rooms; /* of unschedulable and gated pods */
-    struct idmap entries;     /* address of a pod_info to its queued_pod */
+    struct heap heaps[QUEUE_LAST_HEAP + 1]; /* by place, from QUEUE_ACTIVE on */
+    VEC(struct wait_list *) wait_lists;     /* of unschedulable and gated pods */
+    struct idmap entries;                   /* address of a pod_info to its queued_pod */
     VEC(struct queued_pod *) spare, woken;
     struct queued_pod *oldest_in_flight, *newest_in_flight;
     VEC(uint16_t) flight_events;      /* labels of what happened since the oldest was popped */
@@ -115,9 +121,9 @@ struct queue {
 
 void queue_init(struct queue *queue, const struct queue_options *options);
 void queue_release(struct queue *queue);
-/* Other profiles, order and backoffs; the rest of the options stays. Whoever waits is judged anew: asked by the gates
- * of its profile, and tried when its backoff is over, for the new plugins may have nothing against it. Pods in flight
- * stay so. Every pod that waits has a profile by its scheduler name. */
+/* Other profiles, order and backoffs; the rest of the options stays. Pods that wait go through the gates of their new
+ * profile, and are tried when their backoff is over, since the new plugins may not reject them. Pods in flight stay so.
+ * Every pod that waits has a profile by its scheduler name. */
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns);
 
 /* ---- pods come and go ---- */
@@ -139,8 +145,8 @@ struct queued_pod *queue_find(const struct queue *queue, const struct pod_info *
 struct queued_pod *queue_pop(struct queue *queue);
 /* No plugin can reject it any more: what happens from now on need not be remembered for it. */
 void queue_settle(struct queue *queue, struct queued_pod *entry);
-/* It has no node. Who rejected it is given as bits of the plugins' indices (pending ones are in both); nobody: an
- * error, to be tried again after a while. */
+/* It has no node. The plugins that rejected it are bits by plugin index (pending ones are in both); none: an error, and
+ * it is tried again after a while. */
 void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unschedulable, uint64_t pending,
                    int64_t now_ns);
 /* It needs no decision any more. */
@@ -153,19 +159,27 @@ struct queue_filter {
     int32_t priority_max;
     const struct pod_info *except;
 };
-/* Something happened: whoever it may help is tried again. `only` may be NULL. */
+/* Something happened: pods that it may help are tried again. `only` may be NULL. */
 void queue_event(struct queue *queue, const struct cluster_event *event, const struct queue_filter *only,
                  int64_t now_ns);
-/* Who holds the pod back has changed its mind: what the pod missed meanwhile counts now. */
-void queue_gate_opened(struct queue *queue, struct pod_info *pod, int64_t now_ns);
 /* The pod is tried at once, wherever it waits. */
 void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns);
-/* Time has passed: ends backoffs, and the wait of those who waited for very long. */
+/* Time has passed: ends backoffs, and the wait of pods that have waited for very long. */
 void queue_tick(struct queue *queue, int64_t now_ns);
 /* When queue_tick() has something to do; QUEUE_NEVER: only when something else happens. */
 int64_t queue_next_due(const struct queue *queue);
 /* When the next backoff ends. */
 int64_t queue_next_backoff(const struct queue *queue);
+
+/* ---- while victims leave ---- */
+/* The pod in flight preempts: it is held once it is requeued. One that is held already stays as it is. */
+void queue_hold(struct queued_pod *entry);
+/* All its victims but this one were asked: the pod is held only until it is gone or terminating. */
+void queue_hold_last(struct queue *queue, const struct pod_info *pod, struct pod_info *victim);
+/* All were asked. The pod is not held any more; if something that may help happened meanwhile, it counts now. Failed:
+ * the pod is tried at once. */
+void queue_hold_end(struct queue *queue, struct pod_info *pod, bool failed, int64_t now_ns);
+bool queue_is_held(const struct queue *queue, const struct queued_pod *entry);
 
 /* ---- for metrics and views ---- */
 /* Adds the events that are remembered for pods in flight to counts[label]. */
@@ -173,7 +187,7 @@ void queue_count_flight_events(const struct queue *queue, size_t counts[LABEL_CO
 /* Calls for every pod in the queue, in no order; nothing may change meanwhile. */
 void queue_each(const struct queue *queue, void (*visit)(void *context, const struct queued_pod *entry),
                 void *context);
-/* For qsort() of pointers to entries: who came first. */
+/* For qsort() of pointers to entries: in order of arrival. */
 int queued_by_arrival(const void *a, const void *b);
 
 #endif

@@ -224,7 +224,7 @@ bool explain_is_unasked(const struct explanation *explanation, uint32_t row)
 
 static void explain(struct explanation *ret)
 {
-    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, &ret->arena);
+    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, &ret->arena);
     list_rows(ret);
     if (!ret->rows_len) {
         ret->evaluation.pre_filter = STATUS_OK;
@@ -275,6 +275,7 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     struct lifted lifted = { 0 };
     *ret = (struct explanation){ .cluster = cluster,
                                  .live = options->live,
+                                 .is_preempting = options->is_preempting,
                                  .percentage = options->percentage,
                                  .file_of = options->file_of };
     leave_alone(ret, profile, options->asks_extenders);

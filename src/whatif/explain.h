@@ -57,7 +57,7 @@ struct explanation {
     int64_t clock_ns;                       /* what reading the clock adds to a measured call */
     int64_t took_ns;                        /* altogether */
     int64_t begun_ns;
-    bool live; /* as in the options, and so the next two */
+    bool live, is_preempting; /* as in the options, and so the next two */
     struct opt_int32 percentage;
     const char *(*file_of)(const struct plugin *plugin);
     struct explain_extender *extenders; /* all that there are */
@@ -68,6 +68,7 @@ struct explain_options {
     int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
     /* Others use the plugins: those of files are not asked at PostFilter, where they may do things. */
     bool live;
+    bool is_preempting; /* the pod's victims are being asked to leave */
     /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
     struct opt_int32 percentage;
     /* The file that a plugin is from; NULL: it is built in. NULL as a whole: all are. */

@@ -82,7 +82,7 @@ static inline bool by_priority(const struct pod_info *a, const struct pod_info *
     return a->priority > b->priority;
 }
 
-static inline struct queue_options test_options(const struct fixture *f, int64_t now_ns)
+static inline struct queue_options test_options(struct fixture *f, int64_t now_ns)
 {
     return (struct queue_options){
         .profiles = &f->profile,

@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#include "queue/rooms.h"
+#include "queue/wait_lists.h"
 
 enum { PODS = 40, STEPS = 60000 };
 
@@ -163,19 +163,17 @@ static void check_reasons(const struct world *w)
 static void check_entry(const struct world *w, const struct queued_pod *entry)
 {
     const struct queue *queue = &w->queue;
-    const struct heap *heap = entry->place == QUEUE_ACTIVE          ? &queue->active
-                              : entry->place == QUEUE_BACKOFF       ? &queue->backoff
-                              : entry->place == QUEUE_ERROR_BACKOFF ? &queue->error_backoff
-                                                                    : NULL;
-    bool in_room = entry->place == QUEUE_UNSCHEDULABLE || entry->place == QUEUE_GATED;
+    const struct heap *heap =
+        entry->place && entry->place <= QUEUE_LAST_HEAP ? &queue->heaps[entry->place] : NULL;
+    bool in_list = entry->place == QUEUE_UNSCHEDULABLE || entry->place == QUEUE_GATED;
     if (heap)
         assert_ptr_equal(heap->items.items[entry->at], entry);
-    assert_int_equal(entry->room != NULL, in_room);
-    if (in_room) {
-        assert_ptr_equal(entry->room->pods.items[entry->at], entry);
-        assert_int_equal(entry->room->unschedulable, entry->unschedulable);
-        assert_int_equal(entry->room->pending, entry->pending);
-        assert_int_equal(entry->room->gate, entry->gate);
+    assert_int_equal(entry->list != NULL, in_list);
+    if (in_list) {
+        assert_ptr_equal(entry->list->pods.items[entry->at], entry);
+        assert_int_equal(entry->list->unschedulable, entry->unschedulable);
+        assert_int_equal(entry->list->pending, entry->pending);
+        assert_int_equal(entry->list->gate, entry->gate);
     }
     assert_int_equal(entry->gate != GATE_NONE, entry->place == QUEUE_GATED);
     if (entry->place == QUEUE_ERROR_BACKOFF || entry->place == QUEUE_BACKOFF)
@@ -286,7 +284,8 @@ static void test_memory(void **state)
         for (int i = 0; i < CROWD; i++)
             queue_done(&queue, queue_pop(&queue));
         assert_true(queue.spare.len <= 1024);
-        assert_true(queue.active.items.cap <= 4096 && queue.backoff.items.cap <= 4096);
+        assert_true(queue.heaps[QUEUE_ACTIVE].items.cap <= 4096 &&
+                    queue.heaps[QUEUE_BACKOFF].items.cap <= 4096);
         used[round] = mallinfo2().uordblks;
     }
     assert_true(used[ROUNDS - 1] <= used[0] + 4096);
