@@ -101,9 +101,9 @@ struct columns {
     uint32_t *lacking;  /* [resource]: how many live nodes have none */
     int64_t **alloc, **used; /* [resource][row]; RES_PODS: allowed and present */
     int64_t *nonzero_cpu, *nonzero_memory;
-    uint32_t *taints;       /* number of the taint list */
-    uint8_t *live;          /* 1: has a node object */
-    uint8_t *unschedulable; /* spec.unschedulable */
+    uint32_t *taints;        /* number of the taint list */
+    uint8_t *live;           /* 1: has a node object */
+    uint32_t *unschedulable; /* 1: spec.unschedulable */
 };
 
 struct cluster {
@@ -275,7 +275,12 @@ static inline struct pod_span node_pods(struct node_view view)
     const struct node_entry *node = &view.cluster->nodes.items[view.row];
     return (struct pod_span){ node->pods.items, node->pods.len };
 }
-/* Would a port clash with one in use? */
-bool node_port_conflicts(struct node_view view, const struct host_port *want);
+static inline struct port_span node_ports(struct node_view view)
+{
+    if (view.overlay)
+        return (struct port_span){ view.overlay->ports.items, view.overlay->ports.len };
+    const struct node_entry *node = &view.cluster->nodes.items[view.row];
+    return (struct port_span){ node->ports.items, node->ports.len };
+}
 
 #endif

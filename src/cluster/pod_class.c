@@ -229,12 +229,10 @@ static void compile_ports(struct cluster *cluster, struct pod_class *cls, const 
     uint32_t len = pod_host_ports(pod, &cls->arena, &ports);
     cls->ports = arena_array(&cls->arena, struct host_port, len);
     cls->ports_len = len;
-    for (uint32_t i = 0; i < len; i++) {
-        struct str ip = ports[i]->host_ip.len ? ports[i]->host_ip : STR("0.0.0.0");
-        struct str protocol = ports[i]->protocol.len ? ports[i]->protocol : STR("TCP");
-        cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, ip),
-                                            intern_get(&cluster->syms, protocol), ports[i]->host_port };
-    }
+    for (uint32_t i = 0; i < len; i++)
+        cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, host_port_ip(ports[i])),
+                                            intern_get(&cluster->syms, host_port_protocol(ports[i])),
+                                            ports[i]->host_port };
 }
 
 /* ---- classes ---- */

@@ -42,6 +42,31 @@ struct host_port {
     int32_t port;
 };
 
+struct port_span {
+    const struct host_port *items;
+    size_t len;
+};
+
+/* Does the port conflict with one of those in use? `any_ip` is the symbol of 0.0.0.0. */
+static inline bool host_port_is_taken(struct port_span used, const struct host_port *want, sym any_ip)
+{
+    for (size_t i = 0; i < used.len; i++)
+        if (used.items[i].port == want->port && used.items[i].protocol == want->protocol &&
+            (used.items[i].ip == want->ip || used.items[i].ip == any_ip || want->ip == any_ip))
+            return true;
+    return false;
+}
+
+/* With the API's defaults. */
+static inline struct str host_port_ip(const struct container_port *port)
+{
+    return port->host_ip.len ? port->host_ip : STR("0.0.0.0");
+}
+static inline struct str host_port_protocol(const struct container_port *port)
+{
+    return port->protocol.len ? port->protocol : STR("TCP");
+}
+
 /* A pod (anti-)affinity term, compiled. Namespaces that its namespaceSelector selects are looked up when matched. */
 struct pod_term {
     struct selector selector;

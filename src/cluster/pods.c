@@ -161,24 +161,6 @@ static bool port_eq(const struct host_port *a, const struct host_port *b)
         } \
     } while (0)
 
-static bool port_conflicts(const struct host_port *used, size_t len, const struct host_port *want, sym any_ip)
-{
-    for (size_t i = 0; i < len; i++)
-        if (used[i].port == want->port && used[i].protocol == want->protocol &&
-            (used[i].ip == want->ip || used[i].ip == any_ip || want->ip == any_ip))
-            return true;
-    return false;
-}
-
-bool node_port_conflicts(struct node_view view, const struct host_port *want)
-{
-    const struct node_entry *node = &view.cluster->nodes.items[view.row];
-    sym any_ip = intern_find(&view.cluster->syms, STR("0.0.0.0"));
-    if (view.overlay)
-        return port_conflicts(view.overlay->ports.items, view.overlay->ports.len, want, any_ip);
-    return port_conflicts(node->ports.items, node->ports.len, want, any_ip);
-}
-
 /* ---- placing ---- */
 static void vec_drop(pod_vec *vec, const struct pod_info *pod)
 {

@@ -151,6 +151,7 @@ enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_
     const struct event_rule *rules = plugin_event_rules(instance->plugin);
     if (taint_rule_added(rules) && event_matches(EVENT_NODE, ACTION_NODE_TAINT, event))
         return HINT_QUEUE;
+    context->plugin = instance->plugin;
     context->self = instance->self;
     for (; rules->actions; rules++) {
         if (!event_matches(rules->resource, rules->actions, event))
@@ -322,6 +323,13 @@ bool pod_is(const struct pod *a, const struct pod *b)
     if (a->meta.uid.len || b->meta.uid.len)
         return str_eq(a->meta.uid, b->meta.uid);
     return str_eq(a->meta.name, b->meta.name) && str_eq(a->meta.namespace, b->meta.namespace);
+}
+
+enum hint hint_own_change(const struct hint_context *context, const struct pod *pod,
+                          const struct cluster_event *event)
+{
+    (void)context;
+    return pod_is(event->after, pod) ? HINT_QUEUE : HINT_SKIP;
 }
 
 bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod)

@@ -113,6 +113,7 @@ enum hint { HINT_SKIP, HINT_QUEUE };
 struct hint_context {
     const struct cluster *cluster; /* as it is after the event */
     const struct pod_info *info;   /* of the pod */
+    const struct plugin *plugin;   /* whose hint it is */
     const void *self;              /* what the plugin's init() made */
     struct arena *arena;           /* for scratch; emptied after the hint */
 };
@@ -144,7 +145,7 @@ void event_interest_init(struct event_interest *interest, const struct profile *
 uint64_t event_interest_of(const struct event_interest *interest, const struct cluster_event *event);
 /* The rules of a plugin, as written. One that can reject pods and says nothing about events wakes with all of them. */
 const struct event_rule *plugin_event_rules(const struct plugin *plugin);
-/* What the plugin says about the pod; `context` needs everything but `self`. */
+/* What the plugin says about the pod; `context` needs everything but `plugin` and `self`. */
 enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_context *context,
                     const struct pod *pod, const struct cluster_event *event);
 
@@ -162,6 +163,9 @@ enum event_resource pod_event_resource(const struct pod *pod);
 /* ---- for hints ---- */
 /* The same pod, of whatever version. Objects without a uid (from files) are told apart by name. */
 bool pod_is(const struct pod *a, const struct pod *b);
+/* A hint: something changed in the pod itself. */
+enum hint hint_own_change(const struct hint_context *context, const struct pod *pod,
+                          const struct cluster_event *event);
 /* Does one of the event's pods hold room on a node, or a nomination? */
 bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod);
 bool str_map_eq(const struct str_map *a, const struct str_map *b);

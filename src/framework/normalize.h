@@ -1,11 +1,12 @@
-/* normalize.h: brings raw scores to the range 0 to SCORE_MAX. */
+/* normalize.h: brings raw scores to the range 0 to SCORE_MAX: callbacks for the descriptors of plugins. */
 #ifndef FRAMEWORK_NORMALIZE_H
 #define FRAMEWORK_NORMALIZE_H
 
-#include "base/common.h"
+#include "framework/plugin.h"
 
-/* The highest score becomes SCORE_MAX, the others keep their proportion to it, rounded down. `reverse`: the less the
- * better. Scores are not negative. */
-void normalize_scores(int64_t *scores, size_t len, bool reverse);
+/* The highest score becomes SCORE_MAX, the others keep their proportion to it, rounded down. Scores are not negative. */
+void normalize_highest_best(struct cycle *cycle, int64_t *scores, size_t len);
+/* Likewise, and then the lowest is the best. */
+void normalize_lowest_best(struct cycle *cycle, int64_t *scores, size_t len);
 
 #endif

@@ -4,8 +4,9 @@
  * in that extension point. Every callback gets the cycle; cycle_self() is what the plugin's init() made of its
  * arguments, cycle_state() is its own slot for this cycle.
  *
- * Callbacks ask one node at a time, as the specification reads. A built-in plugin may also have `rows`: the same
- * answers for many rows at once (index/table.h), held equal to the callbacks by a property test. */
+ * Callbacks are asked about one node at a time, as the specification reads. A plugin whose answer depends on one column
+ * of the node states it as a rule (framework/rule.h), from which the callbacks and the answers for many rows at once
+ * follow. Another built-in plugin may have `rows` (index/table.h), held equal to its callbacks by a property test. */
 #ifndef FRAMEWORK_PLUGIN_H
 #define FRAMEWORK_PLUGIN_H
 
@@ -23,6 +24,7 @@ struct plugin_args;
 struct cycle;
 struct cycle_work;
 struct diagnosis;
+struct node_rule;
 struct row_forms;
 struct probe;
 
@@ -104,6 +106,9 @@ struct plugin {
     struct status (*bind)(struct cycle *cycle, uint32_t row);
     void (*post_bind)(struct cycle *cycle, uint32_t row);
 
+    /* Rules about one column of a node (framework/rule.h): tables are filled from them. */
+    const struct node_rule *filter_rule, *score_rule;
+    /* The same answers as the callbacks give, for many rows at once (index/table.h). A plugin with rules needs none. */
     const struct row_forms *rows;
     /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. Its pre_score
      * gets no rows: it asks for them, where it wants them, with cycle_feasible(). */

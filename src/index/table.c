@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "framework/run.h"
+#include "index/rule_rows.h"
 
 static void grow_columns(struct table *table)
 {
@@ -47,11 +48,17 @@ static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *in
     return true;
 }
 
+static const struct row_forms *forms_of(const struct plugin *plugin)
+{
+    return plugin->filter_rule || plugin->score_rule ? &rule_rows : plugin->rows;
+}
+
 /* PreFilter alone may refuse the pod or narrow the nodes: such pods take the plain path. */
 static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instance *instance)
 {
     struct node_names names = { .all = true };
-    if (!instance->plugin->pre_filter || instance->plugin->rows->count)
+    if (!instance->plugin->pre_filter || instance->plugin->pre_filter == rule_pre_filter ||
+        forms_of(instance->plugin)->count)
         return true;
     cycle->current = instance;
     struct status status = instance->plugin->pre_filter(cycle, &names);
@@ -62,7 +69,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
                          bool joins_all)
 {
     struct table_part *part = &table->parts[table->parts_len++];
-    *part = (struct table_part){ .instance = instance, .forms = instance->plugin->rows };
+    *part = (struct table_part){ .instance = instance, .forms = forms_of(instance->plugin) };
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
         bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;

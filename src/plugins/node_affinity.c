@@ -6,6 +6,7 @@
 #include "api/labels.h"
 #include "config/plugin_args.h"
 #include "framework/normalize.h"
+#include "framework/rule.h"
 #include "index/row_match.h"
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
@@ -100,50 +101,94 @@ static struct status narrow_to_named(struct cycle *cycle, const struct node_sele
     return STATUS_OK;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
-{
-    const struct node_affinity *added = cycle_self(cycle), *affinity = affinity_of(cycle->pod);
-    const struct node_selector *required = affinity ? affinity->required : NULL;
-    if (!required && !(added && added->required) && !cycle->pod->spec.node_selector.len)
-        return STATUS_SKIPPED;
-    if (!required || !required->terms.len)
-        return STATUS_OK;
-    return narrow_to_named(cycle, required, narrow);
-}
+/* What the configuration and the pod ask of a node; either may be NULL. */
+struct wishes {
+    const struct node_affinity *added, *own;
+    const struct str_map *node_selector;
+};
 
 enum { NOT_ENFORCED = 1, NOT_WANTED };
 
-static struct status refusal(uint32_t detail)
+static const void *wishes_of(struct rule_subject *subject)
 {
-    if (detail == NOT_ENFORCED)
-        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match scheduler-enforced node affinity");
-    return reject(STATUS_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector");
+    struct wishes *wishes = arena_new(subject->arena, struct wishes);
+    *wishes = (struct wishes){ subject->self, affinity_of(subject->pod), &subject->pod->spec.node_selector };
+    return wishes;
 }
 
-static struct status filter(struct cycle *cycle, struct node_view node)
+static const void *required_wishes(struct rule_subject *subject)
 {
-    const struct node_affinity *added = cycle_self(cycle), *affinity = affinity_of(cycle->pod);
-    const struct meta *meta = &node_api(node)->meta;
-    if (added && added->required && !node_selector_matches(added->required, meta->name, &meta->labels))
-        return refusal(NOT_ENFORCED);
-    if (!str_map_contains_all(&meta->labels, &cycle->pod->spec.node_selector) ||
-        (affinity && affinity->required &&
-         !node_selector_matches(affinity->required, meta->name, &meta->labels)))
-        return refusal(NOT_WANTED);
-    return STATUS_OK;
+    const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
+    bool any = (own && own->required) || (added && added->required) || subject->pod->spec.node_selector.len;
+    return any ? wishes_of(subject) : NULL;
 }
+
+/* A pod without requirements is skipped. */
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    const struct node_affinity *affinity = affinity_of(cycle->pod);
+    struct status status = rule_pre_filter(cycle, narrow);
+    if (!status_ok(status) || !affinity || !affinity->required || !affinity->required->terms.len)
+        return status;
+    return narrow_to_named(cycle, affinity->required, narrow);
+}
+
+static bool matches(const struct node_affinity *affinity, const struct meta *node)
+{
+    return !affinity || !affinity->required ||
+           node_selector_matches(affinity->required, node->name, &node->labels);
+}
+
+static int64_t judge_required(const void *pod, union column_value node)
+{
+    const struct wishes *wishes = pod;
+    if (!matches(wishes->added, node.meta))
+        return NOT_ENFORCED;
+    bool wanted =
+        str_map_contains_all(&node.meta->labels, wishes->node_selector) && matches(wishes->own, node.meta);
+    return wanted ? 0 : NOT_WANTED;
+}
+
+static void scan_selector(struct table *table, const struct str_map *labels,
+                          const struct node_affinity *affinity, int32_t rejection, uint32_t len, int32_t *ret)
+{
+    const struct node_selector *required = affinity ? affinity->required : NULL;
+    struct row_selector selector;
+    if (!required && !(labels && labels->len))
+        return;
+    uint8_t *ok = arena_alloc(table_scratch(table), len);
+    row_selector_init(&selector, table, labels, required);
+    row_selector_match_all(&selector, table, len, ok);
+    row_selector_release(&selector, table->cluster);
+    for (uint32_t row = 0; row < len; row++)
+        ret[row] = ret[row] || ok[row] ? ret[row] : rejection;
+}
+
+static void scan_required(struct table *table, const void *pod, uint32_t len, int32_t *ret)
+{
+    const struct wishes *wishes = pod;
+    scan_selector(table, NULL, wishes->added, NOT_ENFORCED, len, ret);
+    scan_selector(table, wishes->node_selector, wishes->own, NOT_WANTED, len, ret);
+}
+
+static const struct node_rule filter_rule = {
+    .column = COLUMN_META,
+    .prepare = required_wishes,
+    .judge = judge_required,
+    .scan = scan_required,
+    .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match scheduler-enforced node affinity") },
+                    { STATUS_UNRESOLVABLE, STR("node(s) didn't match Pod's node affinity/selector") } },
+};
 
 /* ---- score ---- */
-static struct status pre_score(struct cycle *cycle, struct row_list feasible)
+static const void *preferred_wishes(struct rule_subject *subject)
 {
-    (void)feasible;
-    const struct node_affinity *added = cycle_self(cycle), *affinity = affinity_of(cycle->pod);
+    const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
     struct error err;
-    if (affinity && preferred_node_terms_check(affinity->preferred.items, affinity->preferred.len, &err) < 0)
-        return status_printf(cycle->arena, STATUS_ERROR, "%s", err.text);
-    if (!(affinity && affinity->preferred.items) && !(added && added->preferred.len))
-        return STATUS_SKIPPED;
-    return STATUS_OK;
+    if (own && preferred_node_terms_check(own->preferred.items, own->preferred.len, &err) < 0)
+        subject->failure = status_printf(subject->arena, STATUS_ERROR, "%s", err.text);
+    bool any = (own && own->preferred.items) || (added && added->preferred.len);
+    return any ? wishes_of(subject) : NULL;
 }
 
 /* A term of weight 0 adds nothing, an empty one matches nothing. */
@@ -159,152 +204,51 @@ static int64_t weight_of_matching(const struct node_affinity *affinity, const st
     return sum;
 }
 
-static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
+static int64_t judge_preferred(const void *pod, union column_value node)
 {
-    const struct meta *meta = &node_api(node)->meta;
-    *ret = weight_of_matching(cycle_self(cycle), meta) + weight_of_matching(affinity_of(cycle->pod), meta);
-    return STATUS_OK;
+    const struct wishes *wishes = pod;
+    return weight_of_matching(wishes->added, node.meta) + weight_of_matching(wishes->own, node.meta);
 }
 
-static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
-{
-    (void)cycle;
-    normalize_scores(scores, len, false);
-}
-
-/* ---- many rows at once ---- */
-struct rows_preference {
-    struct row_term term;
-    int32_t weight;
-};
-
-struct rows_state {
-    struct row_selector enforced, wanted;
-    bool has_enforced, has_wanted;
-    struct rows_preference *preferences;
-    uint32_t preferences_len;
-};
-
-static void rows_add_preferences(struct table *table, struct rows_state *state,
-                                 const struct node_affinity *affinity)
+static void scan_terms(struct table *table, const struct node_affinity *affinity, uint32_t len, int32_t *ret)
 {
     if (!affinity)
         return;
+    uint8_t *ok = arena_alloc(table_scratch(table), len);
     list_for(&affinity->preferred, item) {
-        struct rows_preference *preference = &state->preferences[state->preferences_len];
-        if (!item->weight)
-            continue;
-        row_term_init(&preference->term, table, &item->preference);
-        preference->weight = item->weight;
-        state->preferences_len++;
+        struct row_term term;
+        row_term_init(&term, table, &item->preference);
+        row_term_match_all(&term, table, len, ok);
+        row_term_release(&term, table->cluster);
+        for (uint32_t row = 0; row < len; row++)
+            ret[row] += ok[row] ? item->weight : 0;
     }
 }
 
-static bool rows_prepare(struct table *table, struct table_part *part)
+static void scan_preferred(struct table *table, const void *pod, uint32_t len, int32_t *ret)
 {
-    const struct node_affinity *added = part->instance->self, *affinity = affinity_of(table->pod->api);
-    const struct str_map *labels = &table->pod->api->spec.node_selector;
-    struct rows_state *state = arena_new(&table->arena, struct rows_state);
-    struct error err;
-    if (affinity && preferred_node_terms_check(affinity->preferred.items, affinity->preferred.len, &err) < 0)
-        return false;
-    state->has_enforced = added && added->required;
-    state->has_wanted = labels->len || (affinity && affinity->required);
-    row_selector_init(&state->enforced, table, NULL, added ? added->required : NULL);
-    row_selector_init(&state->wanted, table, labels, affinity ? affinity->required : NULL);
-    uint32_t most = (added ? added->preferred.len : 0) + (affinity ? affinity->preferred.len : 0);
-    state->preferences = arena_array(&table->arena, struct rows_preference, most);
-    rows_add_preferences(table, state, added);
-    rows_add_preferences(table, state, affinity);
-    part->state = state;
-    part->filters = state->has_enforced || state->has_wanted;
-    part->inputs = part->scores_groups = state->preferences_len > 0;
-    return true;
+    const struct wishes *wishes = pod;
+    scan_terms(table, wishes->added, len, ret);
+    scan_terms(table, wishes->own, len, ret);
 }
 
-static void rows_release(struct table *table, struct table_part *part)
-{
-    struct rows_state *state = part->state;
-    row_selector_release(&state->enforced, table->cluster);
-    row_selector_release(&state->wanted, table->cluster);
-    for (uint32_t i = 0; i < state->preferences_len; i++)
-        row_term_release(&state->preferences[i].term, table->cluster);
-}
-
-static void rows_refuse(struct table *table, struct table_part *part, const struct row_selector *sel,
-                        uint32_t detail, struct row_span span)
-{
-    uint8_t *ok = span.rows ? NULL : arena_alloc(table_scratch(table), span.len);
-    if (ok)
-        row_selector_match_all(sel, table, span.len, ok);
-    for (uint32_t i = 0; i < span.len; i++) {
-        uint32_t row = span_row(span, i);
-        if (!(ok ? ok[row] : row_selector_matches(sel, table->cluster, row)))
-            table_reject(table, part, row, detail);
-    }
-}
-
-static void rows_filter(struct table *table, struct table_part *part, struct row_span span)
-{
-    const struct rows_state *state = part->state;
-    if (state->has_enforced)
-        rows_refuse(table, part, &state->enforced, NOT_ENFORCED, span);
-    if (state->has_wanted)
-        rows_refuse(table, part, &state->wanted, NOT_WANTED, span);
-}
-
-static void rows_input(struct table *table, struct table_part *part, struct row_span span)
-{
-    const struct rows_state *state = part->state;
-    uint32_t *column = table->inputs[part->first_input];
-    uint8_t *ok = span.rows ? NULL : arena_alloc(table_scratch(table), span.len);
-    for (uint32_t i = 0; i < span.len; i++)
-        column[span_row(span, i)] = 0;
-    for (uint32_t p = 0; p < state->preferences_len; p++) {
-        const struct rows_preference *preference = &state->preferences[p];
-        if (ok)
-            row_term_match_all(&preference->term, table, span.len, ok);
-        for (uint32_t i = 0; i < span.len; i++) {
-            uint32_t row = span_row(span, i);
-            if (ok ? ok[row] : row_term_matches(&preference->term, table->cluster, row))
-                column[row] += (uint32_t)preference->weight;
-        }
-    }
-}
-
-static int64_t rows_group_score(struct table *table, struct table_part *part, const uint32_t *inputs)
-{
-    (void)table;
-    return (int32_t)inputs[part->first_input];
-}
-
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
-                                  uint32_t row, uint32_t detail)
-{
-    (void)table, (void)part, (void)cycle, (void)row;
-    return refusal(detail);
-}
-
-static const struct row_forms rows = {
-    .prepare = rows_prepare,
-    .release = rows_release,
-    .filter = rows_filter,
-    .input = rows_input,
-    .group_score = rows_group_score,
-    .explain = rows_explain,
+static const struct node_rule score_rule = {
+    .column = COLUMN_META,
+    .prepare = preferred_wishes,
+    .judge = judge_preferred,
+    .scan = scan_preferred,
 };
 
 /* ---- what may help ---- */
 enum wish { UNWANTED, WANTED, BROKEN };
 
-/* Alternatives that can not be parsed matter only where no other one fits. */
+/* Alternatives that cannot be parsed matter only where no other one fits. */
 static enum wish wish_for(const struct pod *pod, const struct node *node)
 {
     const struct node_affinity *affinity = affinity_of(pod);
     if (!str_map_contains_all(&node->meta.labels, &pod->spec.node_selector))
         return UNWANTED;
-    if (!affinity || !affinity->required ||
-        node_selector_matches(affinity->required, node->meta.name, &node->meta.labels))
+    if (matches(affinity, &node->meta))
         return WANTED;
     list_for(&affinity->required->terms, term)
         if (term->invalid)
@@ -312,14 +256,13 @@ static enum wish wish_for(const struct pod *pod, const struct node *node)
     return UNWANTED;
 }
 
-/* A node that the pod wants now, and did not want before. */
+/* A node that the pod wants now, and did not want before. The reference asks for the added affinity after the change
+ * only, and lets a pod try whose affinity is invalid: that is not quite the rule before and after. */
 static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
                               const struct cluster_event *event)
 {
-    const struct node_affinity *added = context->self;
     const struct node *before = event->before, *after = event->after;
-    if (added && added->required &&
-        !node_selector_matches(added->required, after->meta.name, &after->meta.labels))
+    if (!matches(context->self, &after->meta))
         return HINT_SKIP;
     enum wish wish = wish_for(pod, after);
     if (wish != WANTED)
@@ -337,10 +280,11 @@ const struct plugin plugin_node_affinity = {
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
     .init = init,
     .pre_filter = pre_filter,
-    .filter = filter,
-    .pre_score = pre_score,
-    .score = score,
-    .normalize = normalize,
-    .rows = &rows,
+    .filter = rule_filter,
+    .filter_rule = &filter_rule,
+    .pre_score = rule_pre_score,
+    .score = rule_score,
+    .score_rule = &score_rule,
+    .normalize = normalize_highest_best,
     .events = events,
 };

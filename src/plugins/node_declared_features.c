@@ -2,7 +2,7 @@
  *
  * The reference knows a fixed list of features; what a pod relies on is inferred from its spec. Features that matter
  * only when a pod is changed are in the list because it is matched with the node's list in order. */
-#include "framework/plugin.h"
+#include "framework/rule.h"
 
 static bool restarts_all(const struct container *containers, uint32_t len)
 {
@@ -49,16 +49,14 @@ static uint32_t needed_features(const struct pod_spec *spec)
     return mask;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static const void *prepare(struct rule_subject *subject)
 {
-    (void)narrow;
-    uint32_t mask = needed_features(&cycle->pod->spec);
+    uint32_t mask = needed_features(&subject->pod->spec);
     if (!mask)
-        return STATUS_SKIPPED;
-    struct needs *needs = arena_new(cycle->arena, struct needs);
+        return NULL;
+    struct needs *needs = arena_new(subject->arena, struct needs);
     needs->mask = mask;
-    *cycle_state(cycle) = needs;
-    return STATUS_OK;
+    return needs;
 }
 
 /* Both lists are walked once, as the reference does: what stands out of order in the node's list is not seen. */
@@ -75,18 +73,22 @@ static uint32_t declared(const struct str_list *list)
     return mask;
 }
 
-static struct status filter(struct cycle *cycle, struct node_view node)
+static int64_t judge(const void *pod, union column_value node)
 {
-    const struct needs *needs = *cycle_state(cycle);
-    if (!needs)
-        return reject(STATUS_ERROR,
-                      "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found");
-    if (needs->mask & ~declared(&node_api(node)->status.declared_features))
-        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match Pod's required features");
-    return STATUS_OK;
+    const struct needs *needs = pod;
+    return (needs->mask & ~declared(node.declared_features)) != 0;
 }
 
+static const struct node_rule rule = {
+    .column = COLUMN_DECLARED_FEATURES,
+    .prepare = prepare,
+    .judge = judge,
+    .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match Pod's required features") } },
+    .unprepared = "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found",
+};
+
 /* ---- what may help ---- */
+/* Any change of the list, as in the reference, whether the pod needs those features or not. */
 static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
                               const struct cluster_event *event)
 {
@@ -115,7 +117,8 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_declared_features = {
     .name = "NodeDeclaredFeatures",
     .doc = "Filters out nodes that do not declare a feature which the pod relies on.",
-    .pre_filter = pre_filter,
-    .filter = filter,
+    .pre_filter = rule_pre_filter,
+    .filter = rule_filter,
+    .filter_rule = &rule,
     .events = events,
 };

@@ -1,93 +1,59 @@
-/* NodePorts: two pods can not have the same port of a host. */
+/* NodePorts: two pods cannot have the same port of a host. */
 #include "api/pod_resources.h"
-#include "index/table.h"
+#include "framework/rule.h"
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+struct wanted_ports {
+    const struct host_port *items;
+    uint32_t len;
+    sym any_ip;
+};
+
+static const void *prepare(struct rule_subject *subject)
 {
-    (void)narrow;
-    if (!cycle->info->class->ports_len)
-        return STATUS_SKIPPED;
-    *cycle_state(cycle) = cycle->info->class;
-    return STATUS_OK;
+    const struct pod_class *class = subject->class;
+    if (!class->ports_len)
+        return NULL;
+    struct wanted_ports *wanted = arena_new(subject->arena, struct wanted_ports);
+    *wanted = (struct wanted_ports){ class->ports, class->ports_len,
+                                     intern_find(&subject->cluster->syms, STR("0.0.0.0")) };
+    return wanted;
 }
 
-static struct status refusal(void)
+static int64_t judge(const void *pod, union column_value node)
 {
-    return reject(STATUS_UNSCHEDULABLE, "node(s) didn't have free ports for the requested pod ports");
+    const struct wanted_ports *wanted = pod;
+    for (uint32_t i = 0; i < wanted->len; i++)
+        if (host_port_is_taken(node.ports, &wanted->items[i], wanted->any_ip))
+            return 1;
+    return 0;
 }
 
-static bool conflicts(const struct pod_class *wants, struct node_view node)
-{
-    for (uint32_t i = 0; i < wants->ports_len; i++)
-        if (node_port_conflicts(node, &wants->ports[i]))
-            return true;
-    return false;
-}
+static const struct node_rule rule = {
+    .column = COLUMN_PORTS,
+    .prepare = prepare,
+    .judge = judge,
+    .rejections = { { STATUS_UNSCHEDULABLE,
+                      STR("node(s) didn't have free ports for the requested pod ports") } },
+    .unprepared = "reading \"PreFilterNodePorts\" from cycleState: not found",
+};
 
-static struct status filter(struct cycle *cycle, struct node_view node)
-{
-    const struct pod_class *wants = *cycle_state(cycle);
-    if (!wants)
-        return reject(STATUS_ERROR, "reading \"PreFilterNodePorts\" from cycleState: not found");
-    return conflicts(wants, node) ? refusal() : STATUS_OK;
-}
-
-/* ---- many rows at once ---- */
-static bool rows_prepare(struct table *table, struct table_part *part)
-{
-    part->filters = table->pod->class->ports_len > 0;
-    return true;
-}
-
-static void rows_filter(struct table *table, struct table_part *part, struct row_span span)
-{
-    for (uint32_t i = 0; i < span.len; i++) {
-        struct node_view node = { table->cluster, span_row(span, i), NULL };
-        if (conflicts(table->pod->class, node))
-            table_reject(table, part, node.row, 1);
-    }
-}
-
-static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
-                                  uint32_t row, uint32_t detail)
-{
-    (void)table, (void)part, (void)cycle, (void)row, (void)detail;
-    return refusal();
-}
-
-static const struct row_forms rows = { .prepare = rows_prepare,
-                                       .filter = rows_filter,
-                                       .explain = rows_explain };
-
-/* ---- what may help ---- */
-static struct str or_default(struct str text, struct str fallback)
-{
-    return text.len ? text : fallback;
-}
-
-static bool ports_clash(const struct container_port *a, const struct container_port *b)
-{
-    struct str any = STR("0.0.0.0"), tcp = STR("TCP");
-    struct str one = or_default(a->host_ip, any), other = or_default(b->host_ip, any);
-    return a->host_port == b->host_port &&
-           str_eq(or_default(a->protocol, tcp), or_default(b->protocol, tcp)) &&
-           (str_eq(one, other) || str_eq(one, any) || str_eq(other, any));
-}
-
-/* A pod that leaves with a port that this one wants. */
+/* A pod leaves with a port that this one wants. A text without a symbol is none that this pod has. */
 static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
                              const struct cluster_event *event)
 {
-    const struct container_port **freed, **wanted;
+    const struct intern *syms = &context->cluster->syms;
+    const struct container_port **ports;
+    (void)pod;
     if (!event_pod_holds_room(event, event->before))
         return HINT_SKIP;
-    uint32_t freed_len = pod_host_ports(event->before, context->arena, &freed);
-    uint32_t wanted_len = pod_host_ports(pod, context->arena, &wanted);
-    for (uint32_t i = 0; i < wanted_len; i++)
-        for (uint32_t k = 0; k < freed_len; k++)
-            if (ports_clash(wanted[i], freed[k]))
-                return HINT_QUEUE;
-    return HINT_SKIP;
+    uint32_t len = pod_host_ports(event->before, context->arena, &ports);
+    struct host_port *freed = arena_array(context->arena, struct host_port, len);
+    for (uint32_t i = 0; i < len; i++)
+        freed[i] = (struct host_port){ intern_find(syms, host_port_ip(ports[i])),
+                                       intern_find(syms, host_port_protocol(ports[i])), ports[i]->host_port };
+    struct wanted_ports wanted = { context->info->class->ports, context->info->class->ports_len,
+                                   intern_find(syms, STR("0.0.0.0")) };
+    return judge(&wanted, (union column_value){ .ports = { freed, len } }) ? HINT_QUEUE : HINT_SKIP;
 }
 
 static const struct event_rule events[] = {
@@ -99,8 +65,8 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_ports = {
     .name = "NodePorts",
     .doc = "Filters out nodes where a host port that the pod asks for is in use.",
-    .pre_filter = pre_filter,
-    .filter = filter,
-    .rows = &rows,
+    .pre_filter = rule_pre_filter,
+    .filter = rule_filter,
+    .filter_rule = &rule,
     .events = events,
 };

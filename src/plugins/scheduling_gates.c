@@ -1,4 +1,4 @@
-/* SchedulingGates: a pod stays out of the queue until the last of its scheduling gates is lifted. */
+/* SchedulingGates: a pod stays out of the queue until its last scheduling gate is removed. */
 #include "framework/plugin.h"
 
 static struct status pre_enqueue(const void *self, const struct pod *pod, struct arena *arena)
@@ -16,15 +16,8 @@ static struct status pre_enqueue(const void *self, const struct pod *pod, struct
                          STR_ARG(strbuf_slice(&names)));
 }
 
-static enum hint gates_lifted(const struct hint_context *context, const struct pod *pod,
-                              const struct cluster_event *event)
-{
-    (void)context;
-    return pod_is(event->after, pod) ? HINT_QUEUE : HINT_SKIP;
-}
-
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_POD_GATES_ELIMINATED, gates_lifted },
+    { EVENT_POD, ACTION_POD_GATES_ELIMINATED, hint_own_change },
     { 0 },
 };
 

@@ -391,12 +391,6 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
     return STATUS_OK;
 }
 
-static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
-{
-    (void)cycle;
-    normalize_scores(scores, len, false);
-}
-
 /* A pod without devices gets 0 everywhere: nothing to fill in. */
 static bool needs_devices(const struct cluster *cluster, const struct pod_info *info)
 {
@@ -518,7 +512,7 @@ const struct plugin plugin_dynamic_resources = {
     .filter = filter,
     .post_filter = post_filter,
     .score = score,
-    .normalize = normalize,
+    .normalize = normalize_highest_best,
     .rows = &rows,
     .reserve = reserve,
     .unreserve = unreserve,

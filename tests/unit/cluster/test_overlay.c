@@ -33,7 +33,9 @@ static void check_view(const struct fixture *f, struct node_view view, uint64_t 
         for (size_t k = 0; k < pods.len; k++)
             listed |= pods.items[k] == pod;
         assert_int_equal(listed, there);
-        assert_int_equal(node_port_conflicts(view, &cls->ports[0]), there);
+        assert_int_equal(host_port_is_taken(node_ports(view), &cls->ports[0],
+                                            intern_find(&f->cluster.syms, STR("0.0.0.0"))),
+                         there);
         for (uint32_t k = 0; there && k < cls->used_len; k++)
             used[cls->used[k].resource] += cls->used[k].value;
         used[RES_PODS] += there;

@@ -21,7 +21,7 @@ static void check(const struct normalize_case *test, bool reverse)
     const int64_t *want = reverse ? test->want_reversed : test->want;
     int64_t got[4];
     memcpy(got, test->scores, sizeof(got));
-    normalize_scores(got, 4, reverse);
+    (reverse ? normalize_lowest_best : normalize_highest_best)(NULL, got, 4);
     for (int i = 0; i < 4; i++)
         if (got[i] != want[i])
             fail_msg("%s%s: score %d: got %lld, want %lld", test->name, reverse ? ", reversed" : "", i,
@@ -35,7 +35,7 @@ static void test_normalize(void **state)
         check(&cases[i], false);
         check(&cases[i], true);
     }
-    normalize_scores(NULL, 0, true);
+    normalize_lowest_best(NULL, NULL, 0);
 }
 
 int main(void)

@@ -1,0 +1,96 @@
+/* rule.h: a scheduling rule about one column of a node, written once.
+ *
+ *     judge(pod, value) ──▶ a filter's rule: 0, or which of its rejections; a scorer's rule: the raw score
+ *
+ * `pod` is what the rule needs to know about the pod (its prepare() makes it once), `value` is what the node has in the
+ * column that the rule names. From the judge follow
+ *
+ *     PreFilter, Filter of one node, also a what-if       rule_pre_filter, rule_filter
+ *     PreScore, Score of one node                         rule_pre_score, rule_score
+ *     filter and scores of all rows, or of changed ones   index/rule_rows.h: each distinct value is judged once
+ *     the status of a rejected row                        rule_status
+ *     the queueing hint: rejected before, not after       rule_hint
+ *
+ * A plugin names the functions that it wants in its descriptor, as callbacks, and its rules as filter_rule and
+ * score_rule. */
+#ifndef FRAMEWORK_RULE_H
+#define FRAMEWORK_RULE_H
+
+#include "framework/plugin.h"
+
+struct table;
+
+enum node_column {
+    COLUMN_NAME, /* pods that name a node are decided on the plain path: no table has this column */
+    COLUMN_UNSCHEDULABLE,
+    COLUMN_TAINTS,
+    COLUMN_META, /* name and labels */
+    COLUMN_DECLARED_FEATURES,
+    COLUMN_PORTS,  /* host ports in use */
+    COLUMN_IMAGES, /* distinct names */
+};
+
+/* What a node has in a column. All zero is a node that has nothing there. */
+union column_value {
+    struct str name;
+    bool unschedulable;
+    struct {
+        const struct taint *items;
+        uint32_t len;
+    } taints;
+    const struct meta *meta;
+    const struct str_list *declared_features;
+    struct port_span ports;
+    struct {
+        const sym *items;
+        size_t len;
+    } images;
+};
+
+/* The pod that a rule is prepared for. */
+struct rule_subject {
+    struct cluster *cluster;
+    const struct pod *pod;
+    const struct pod_class *class;
+    const void *self;      /* what the plugin's init() made */
+    struct arena *arena;   /* for what prepare() makes */
+    struct status failure; /* set by prepare(): the pod cannot be judged */
+};
+
+struct rule_rejection {
+    enum status_code code;
+    struct str reason;
+};
+
+struct node_rule {
+    enum node_column column;
+    /* What judge() needs to know about the pod. NULL: the rule has nothing to say, as if it gave 0 for every node. No
+     * function: the struct pod itself. */
+    const void *(*prepare)(struct rule_subject *subject);
+    /* A filter's rule: 0, or the number of a rejection, from 1. A scorer's: the raw score. */
+    int64_t (*judge)(const void *pod, union column_value value);
+    struct rule_rejection rejections[2];
+    /* The error of a cycle in which PreFilter (PreScore) did not run. NULL: the rule is prepared when needed. */
+    const char *unprepared;
+    /* Of a rule whose prepare() reads more than the pod: changes when it must be called again. */
+    uint64_t (*version)(const struct cluster *cluster, const void *pod);
+    /* judge() of the first `len` rows at once, into zeroes; for a column with about as many values as rows. */
+    void (*scan)(struct table *table, const void *pod, uint32_t len, int32_t *ret);
+};
+
+/* ---- callbacks ---- */
+struct status rule_pre_filter(struct cycle *cycle, struct node_names *narrow);
+struct status rule_filter(struct cycle *cycle, struct node_view node);
+struct status rule_pre_score(struct cycle *cycle, struct row_list feasible);
+struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret);
+/* For events of nodes: the filter's rule rejects the node as it was (or there was none), and no longer does. */
+enum hint rule_hint(const struct hint_context *context, const struct pod *pod,
+                    const struct cluster_event *event);
+
+/* ---- for what is built on rules ---- */
+const void *rule_prepare(const struct node_rule *rule, struct rule_subject *subject);
+union column_value rule_value(enum node_column column, struct node_view node);
+/* The status of what a filter's rule said. */
+struct status rule_status(const struct node_rule *rule, int64_t answer);
+
+#endif
