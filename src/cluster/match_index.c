@@ -83,13 +83,15 @@ static void take_matching(const owner_vec *list, const struct selector *selector
             *vec_push(ret) = *owner;
 }
 
-void match_owners(const struct match_index *index, const struct selector *selector, const struct intern *syms,
-                  owner_vec *ret)
+const owner_vec *match_owners(struct match_index *index, const struct selector *selector,
+                              const struct intern *syms)
 {
+    owner_vec *found = &index->found_owners;
     const struct requirement *narrowest = NULL;
     size_t fewest = index->all_owners.len + 1;
+    vec_clear(found);
     if (selector->never)
-        return;
+        return found;
     for (uint32_t i = 0; i < selector->len; i++) {
         if (selector->items[i].op != OP_IN)
             continue;
@@ -99,15 +101,14 @@ void match_owners(const struct match_index *index, const struct selector *select
             narrowest = &selector->items[i];
         }
     }
-    if (!narrowest) {
-        take_matching(&index->all_owners, selector, syms, ret);
-        return;
-    }
-    for (uint32_t i = 0; i < narrowest->len; i++) {
+    if (!narrowest)
+        take_matching(&index->all_owners, selector, syms, found);
+    for (uint32_t i = 0; narrowest && i < narrowest->len; i++) {
         const owner_vec *list = idmap_get(&index->owners, pair_key(narrowest->key, narrowest->values[i]));
         if (list && !value_came_before(narrowest, i))
-            take_matching(list, selector, syms, ret);
+            take_matching(list, selector, syms, found);
     }
+    return found;
 }
 
 /* ---- terms ---- */
@@ -188,13 +189,16 @@ static void take_new(const term_vec *list, uint32_t visit, term_vec *ret)
     }
 }
 
-void match_terms(struct match_index *index, const struct label_set *labels, term_vec *ret)
+const term_vec *match_terms(struct match_index *index, const struct label_set *labels)
 {
+    term_vec *found = &index->found_terms;
     uint32_t visit = ++index->visits;
-    take_new(&index->loose_terms, visit, ret);
+    vec_clear(found);
+    take_new(&index->loose_terms, visit, found);
     for (uint32_t i = 0; i < labels->len; i++)
         take_new(idmap_get(&index->terms, pair_key(labels->items[i].key, labels->items[i].value)), visit,
-                 ret);
+                 found);
+    return found;
 }
 
 void match_index_release(struct match_index *index)
@@ -203,4 +207,6 @@ void match_index_release(struct match_index *index)
     vec_release(&index->all_owners);
     idmap_release(&index->terms);
     vec_release(&index->loose_terms);
+    vec_release(&index->found_owners);
+    vec_release(&index->found_terms);
 }

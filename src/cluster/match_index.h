@@ -1,8 +1,8 @@
-/* match_index.h: who may match whom, without asking everybody.
+/* match_index.h: finds the pods that a selector matches, and the terms that match a pod, by label.
  *
  * Owners of labels are listed under each of their labels; owners of affinity terms under one label that each term
  * requires. A selector that requires a label looks at the owners of that label only, and a pod's labels lead to the
- * terms that may select it. What is found are candidates: the full match is still asked. */
+ * terms that may select it: candidates, which the caller still has to match. */
 #ifndef CLUSTER_MATCH_INDEX_H
 #define CLUSTER_MATCH_INDEX_H
 
@@ -21,6 +21,8 @@ struct match_index {
     struct idmap terms;   /* key << 32 | value to term_vec; an owner may be there several times */
     term_vec loose_terms; /* with a term that requires no label value */
     uint32_t visits;
+    owner_vec found_owners; /* by the last search; kept so that a search allocates nothing */
+    term_vec found_terms;
 };
 
 void match_index_add_owner(struct match_index *index, struct label_owner *owner);
@@ -29,10 +31,10 @@ void match_index_add_terms(struct match_index *index, struct term_owner *owner);
 void match_index_remove_terms(struct match_index *index, struct term_owner *owner);
 void match_index_release(struct match_index *index);
 
-/* Appends every owner of labels that the selector matches (namespaces are the caller's business), each once. */
-void match_owners(const struct match_index *index, const struct selector *selector, const struct intern *syms,
-                  owner_vec *ret);
-/* Appends every owner of terms of which one may select these labels, each once. */
-void match_terms(struct match_index *index, const struct label_set *labels, term_vec *ret);
+/* Every owner of labels that the selector matches, in any namespace, each once. Valid until the next search. */
+const owner_vec *match_owners(struct match_index *index, const struct selector *selector,
+                              const struct intern *syms);
+/* Every owner of terms of which one may select these labels, each once. Valid until the next search. */
+const term_vec *match_terms(struct match_index *index, const struct label_set *labels);
 
 #endif

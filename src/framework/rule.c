@@ -10,10 +10,9 @@ static union column_value value_of(enum node_column column, const struct node *n
         return (union column_value){ .unschedulable = node->spec.unschedulable };
     case COLUMN_TAINTS:
         return (union column_value){ .taints = { node->spec.taints.items, node->spec.taints.len } };
-    case COLUMN_META:
-        return (union column_value){ .meta = &node->meta };
     case COLUMN_DECLARED_FEATURES:
         return (union column_value){ .declared_features = &node->status.declared_features };
+    case COLUMN_LABELS:
     case COLUMN_PORTS:
     case COLUMN_IMAGES:
         break; /* of the model, not of the object */
@@ -24,11 +23,20 @@ static union column_value value_of(enum node_column column, const struct node *n
 union column_value rule_value(enum node_column column, struct node_view view)
 {
     const struct node_entry *node = cluster_node(view.cluster, view.row);
-    if (column == COLUMN_PORTS)
+    switch (column) {
+    case COLUMN_TAINTS: {
+        const struct taint_list *list = view.cluster->taint_lists.items[node->taints];
+        return (union column_value){ .taints = { list->items, list->len } };
+    }
+    case COLUMN_LABELS:
+        return (union column_value){ .labels = { view.cluster, view.row } };
+    case COLUMN_PORTS:
         return (union column_value){ .ports = node_ports(view) };
-    if (column == COLUMN_IMAGES)
+    case COLUMN_IMAGES:
         return (union column_value){ .images = { node->images.items, node->images.len } };
-    return value_of(column, node->api);
+    default:
+        return value_of(column, node->api);
+    }
 }
 
 const void *rule_prepare(const struct node_rule *rule, struct rule_subject *subject)
@@ -47,21 +55,39 @@ struct status rule_status(const struct node_rule *rule, int64_t answer)
 
 /* ---- in a cycle ---- */
 struct prepared {
+    const struct node_rule *rule; /* NULL: not yet */
     const void *pod;
-    bool done;
 };
 
 /* The state of a plugin with rules. */
 struct rule_state {
     struct prepared filter, score;
+    struct cluster *cluster;
 };
 
 static struct rule_state *state_of(struct cycle *cycle)
 {
     void **slot = cycle_state(cycle);
-    if (!*slot)
-        *slot = arena_new(cycle->arena, struct rule_state);
+    if (!*slot) {
+        struct rule_state *state = arena_new(cycle->arena, struct rule_state);
+        state->cluster = cycle->cluster;
+        *slot = state;
+    }
     return *slot;
+}
+
+static void prepared_release(struct prepared *prepared, struct cluster *cluster)
+{
+    if (prepared->pod && prepared->rule->release)
+        prepared->rule->release((void *)prepared->pod, cluster);
+    *prepared = (struct prepared){ 0 };
+}
+
+void rule_forget(void *own)
+{
+    struct rule_state *state = own;
+    prepared_release(&state->filter, state->cluster);
+    prepared_release(&state->score, state->cluster);
 }
 
 /* Success, or Skip where the rule has nothing to say. */
@@ -72,7 +98,8 @@ static struct status prepare(struct cycle *cycle, const struct node_rule *rule, 
                                     .class = cycle->info->class,
                                     .self = cycle_self(cycle),
                                     .arena = cycle->arena };
-    *ret = (struct prepared){ rule_prepare(rule, &subject), true };
+    prepared_release(ret, cycle->cluster); /* a what-if may run PreFilter again */
+    *ret = (struct prepared){ rule, rule_prepare(rule, &subject) };
     if (!status_ok(subject.failure))
         return subject.failure;
     return ret->pod ? STATUS_OK : STATUS_SKIPPED;
@@ -81,9 +108,9 @@ static struct status prepare(struct cycle *cycle, const struct node_rule *rule, 
 static struct status ask(struct cycle *cycle, const struct node_rule *rule, struct prepared *prepared,
                          struct node_view node, int64_t *ret)
 {
-    if (!prepared->done && rule->unprepared)
+    if (!prepared->rule && rule->unprepared)
         return status_printf(cycle->arena, STATUS_ERROR, "%s", rule->unprepared);
-    if (!prepared->done)
+    if (!prepared->rule)
         (void)prepare(cycle, rule, prepared);
     *ret = prepared->pod ? rule->judge(prepared->pod, rule_value(rule->column, node)) : 0;
     return STATUS_OK;

@@ -18,13 +18,11 @@
 
 #include "framework/plugin.h"
 
-struct table;
-
 enum node_column {
     COLUMN_NAME, /* pods that name a node are decided on the plain path: no table has this column */
     COLUMN_UNSCHEDULABLE,
     COLUMN_TAINTS,
-    COLUMN_META, /* name and labels */
+    COLUMN_LABELS, /* with the name, for index/row_match.h */
     COLUMN_DECLARED_FEATURES,
     COLUMN_PORTS,  /* host ports in use */
     COLUMN_IMAGES, /* distinct names */
@@ -38,7 +36,10 @@ union column_value {
         const struct taint *items;
         uint32_t len;
     } taints;
-    const struct meta *meta;
+    struct {
+        const struct cluster *cluster;
+        uint32_t row;
+    } labels;
     const struct str_list *declared_features;
     struct port_span ports;
     struct {
@@ -57,6 +58,13 @@ struct rule_subject {
     struct status failure; /* set by prepare(): the pod cannot be judged */
 };
 
+/* All rows. */
+struct rule_scan {
+    struct cluster *cluster;
+    uint32_t rows;
+    struct arena *scratch;
+};
+
 struct rule_rejection {
     enum status_code code;
     struct str reason;
@@ -67,15 +75,17 @@ struct node_rule {
     /* What judge() needs to know about the pod. NULL: the rule has nothing to say, as if it gave 0 for every node. No
      * function: the struct pod itself. */
     const void *(*prepare)(struct rule_subject *subject);
+    /* Gives back what prepare() took besides memory of the arena. */
+    void (*release)(void *pod, struct cluster *cluster);
     /* A filter's rule: 0, or the number of a rejection, from 1. A scorer's: the raw score. */
     int64_t (*judge)(const void *pod, union column_value value);
     struct rule_rejection rejections[2];
     /* The error of a cycle in which PreFilter (PreScore) did not run. NULL: the rule is prepared when needed. */
     const char *unprepared;
-    /* Of a rule whose prepare() reads more than the pod: changes when it must be called again. */
+    /* Of a scorer's rule whose prepare() reads more than the pod: changes when it must be called again. */
     uint64_t (*version)(const struct cluster *cluster, const void *pod);
-    /* judge() of the first `len` rows at once, into zeroes; for a column with about as many values as rows. */
-    void (*scan)(struct table *table, const void *pod, uint32_t len, int32_t *ret);
+    /* judge() of all rows at once, into zeroes; for a column with about as many values as rows. */
+    void (*scan)(const void *pod, const struct rule_scan *scan, int32_t *ret);
 };
 
 /* ---- callbacks ---- */
@@ -83,6 +93,8 @@ struct status rule_pre_filter(struct cycle *cycle, struct node_names *narrow);
 struct status rule_filter(struct cycle *cycle, struct node_view node);
 struct status rule_pre_score(struct cycle *cycle, struct row_list feasible);
 struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret);
+/* For a plugin one of whose rules has release(). */
+void rule_forget(void *state);
 /* For events of nodes: the filter's rule rejects the node as it was (or there was none), and no longer does. */
 enum hint rule_hint(const struct hint_context *context, const struct pod *pod,
                     const struct cluster_event *event);

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-/* Label keys that get a column of their own; selectors on further keys are asked node by node. */
+/* Label keys that get a column of their own; selectors on further keys are matched node by node. */
 enum { MATCH_COLUMNS_MAX = 64 };
 
-void row_term_init(struct row_term *term, struct table *table, const struct node_selector_term *api)
+void row_term_init(struct row_term *term, struct cluster *cluster, struct arena *arena,
+                   const struct node_selector_term *api)
 {
-    struct intern *syms = &table->cluster->syms;
+    struct intern *syms = &cluster->syms;
     *term = (struct row_term){ .never = !api->match_expressions.len && !api->match_fields.len };
-    selector_add(&term->labels, syms, &table->arena, api->match_expressions.items,
-                 api->match_expressions.len);
-    selector_add(&term->fields, syms, &table->arena, api->match_fields.items, api->match_fields.len);
+    selector_add(&term->labels, syms, arena, api->match_expressions.items, api->match_expressions.len);
+    selector_add(&term->fields, syms, arena, api->match_fields.items, api->match_fields.len);
     term->never |= term->labels.never || term->fields.never || api->invalid;
 }
 
@@ -22,17 +22,17 @@ void row_term_release(struct row_term *term, struct cluster *cluster)
     selector_release(&term->fields, &cluster->syms);
 }
 
-void row_selector_init(struct row_selector *sel, struct table *table, const struct str_map *labels,
-                       const struct node_selector *terms)
+void row_selector_init(struct row_selector *sel, struct cluster *cluster, struct arena *arena,
+                       const struct str_map *labels, const struct node_selector *terms)
 {
     *sel = (struct row_selector){ .has_terms = terms != NULL };
     if (labels)
-        selector_add_pairs(&sel->all, &table->cluster->syms, &table->arena, labels->items, labels->len);
+        selector_add_pairs(&sel->all, &cluster->syms, arena, labels->items, labels->len);
     if (!terms)
         return;
-    sel->terms = arena_array(&table->arena, struct row_term, terms->terms.len);
+    sel->terms = arena_array(arena, struct row_term, terms->terms.len);
     list_for(&terms->terms, term)
-        row_term_init(&sel->terms[sel->terms_len++], table, term);
+        row_term_init(&sel->terms[sel->terms_len++], cluster, arena, term);
 }
 
 void row_selector_release(struct row_selector *sel, struct cluster *cluster)
@@ -72,21 +72,21 @@ bool row_selector_matches(const struct row_selector *sel, const struct cluster *
 }
 
 /* ---- all rows ---- */
-static const uint8_t *domain_table(const struct requirement *req, struct table *table,
-                                   const struct topology *topo)
+static const uint8_t *domain_table(const struct requirement *req, const struct intern *syms,
+                                   const struct topology *topo, struct arena *scratch)
 {
     size_t domains = topo->domains.len;
-    uint8_t *holds = arena_alloc(table_scratch(table), domains);
+    uint8_t *holds = arena_alloc(scratch, domains);
     bool listed = req->op == OP_IN || req->op == OP_NOT_IN;
     memset(holds, req->op == OP_NOT_IN || req->op == OP_EXISTS, domains);
-    holds[0] = requirement_holds(req, SYM_NONE, &table->cluster->syms);
+    holds[0] = requirement_holds(req, SYM_NONE, syms);
     for (uint32_t i = 0; listed && i < req->len; i++) {
         uint32_t domain = topology_find(topo, req->values[i]);
         if (domain)
             holds[domain] = req->op == OP_IN;
     }
     for (size_t i = 1; (req->op == OP_GT || req->op == OP_LT) && i < domains; i++)
-        holds[i] = requirement_holds(req, topo->domains.items[i].value, &table->cluster->syms);
+        holds[i] = requirement_holds(req, topo->domains.items[i].value, syms);
     return holds;
 }
 
@@ -98,9 +98,9 @@ static const struct topology *column_of(struct cluster *cluster, sym key)
     return cluster->topologies.len < MATCH_COLUMNS_MAX ? cluster_topology(cluster, key) : NULL;
 }
 
-static void require(const struct requirement *req, struct table *table, uint32_t len, uint8_t *ok)
+static void require(const struct requirement *req, struct cluster *cluster, struct arena *scratch,
+                    uint32_t len, uint8_t *ok)
 {
-    struct cluster *cluster = table->cluster;
     const struct topology *topo = column_of(cluster, req->key);
     if (!topo) {
         for (uint32_t row = 0; row < len; row++)
@@ -108,36 +108,39 @@ static void require(const struct requirement *req, struct table *table, uint32_t
                                          &cluster->syms);
         return;
     }
-    const uint8_t *holds = domain_table(req, table, topo);
+    const uint8_t *holds = domain_table(req, &cluster->syms, topo, scratch);
     const uint32_t *domain_of = topo->domain_of;
     for (uint32_t row = 0; row < len; row++)
         ok[row] &= holds[domain_of[row]];
 }
 
-static void require_all(const struct selector *sel, struct table *table, uint32_t len, uint8_t *ok)
+static void require_all(const struct selector *sel, struct cluster *cluster, struct arena *scratch,
+                        uint32_t len, uint8_t *ok)
 {
     for (uint32_t i = 0; i < sel->len; i++)
-        require(&sel->items[i], table, len, ok);
+        require(&sel->items[i], cluster, scratch, len, ok);
 }
 
-void row_term_match_all(const struct row_term *term, struct table *table, uint32_t len, uint8_t *ok)
+void row_term_match_all(const struct row_term *term, struct cluster *cluster, struct arena *scratch,
+                        uint32_t len, uint8_t *ok)
 {
     memset(ok, !term->never, len);
     if (term->never)
         return;
-    require_all(&term->labels, table, len, ok);
+    require_all(&term->labels, cluster, scratch, len, ok);
     for (uint32_t row = 0; term->fields.len && row < len; row++)
-        ok[row] &= fields_match(&term->fields, table->cluster, row);
+        ok[row] &= fields_match(&term->fields, cluster, row);
 }
 
-void row_selector_match_all(const struct row_selector *sel, struct table *table, uint32_t len, uint8_t *ok)
+void row_selector_match_all(const struct row_selector *sel, struct cluster *cluster, struct arena *scratch,
+                            uint32_t len, uint8_t *ok)
 {
     memset(ok, !sel->has_terms, len);
-    uint8_t *one = sel->terms_len ? arena_alloc(table_scratch(table), len) : NULL;
+    uint8_t *one = sel->terms_len ? arena_alloc(scratch, len) : NULL;
     for (uint32_t i = 0; i < sel->terms_len; i++) {
-        row_term_match_all(&sel->terms[i], table, len, one);
+        row_term_match_all(&sel->terms[i], cluster, scratch, len, one);
         for (uint32_t row = 0; row < len; row++)
             ok[row] |= one[row];
     }
-    require_all(&sel->all, table, len, ok);
+    require_all(&sel->all, cluster, scratch, len, ok);
 }

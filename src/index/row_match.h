@@ -1,16 +1,16 @@
 /* row_match.h: node selectors over many rows.
  *
  * Over all rows a requirement becomes a table by domain of its key (one look-up per row); over a few changed rows it is
- * asked about each node's labels. */
+ * matched against each node's labels. */
 #ifndef INDEX_ROW_MATCH_H
 #define INDEX_ROW_MATCH_H
 
-#include "index/table.h"
+#include "cluster/cluster.h"
 
 /* One term of a node selector. */
 struct row_term {
     struct selector labels;
-    struct selector fields; /* asked about the node's name */
+    struct selector fields; /* matched against the node's name */
     bool never;             /* an empty term */
 };
 
@@ -22,17 +22,20 @@ struct row_selector {
     bool has_terms;
 };
 
-/* Compiled into the table's arena; the symbols are given back by row_selector_release(). Either part may be NULL. */
-void row_selector_init(struct row_selector *sel, struct table *table, const struct str_map *labels,
-                       const struct node_selector *terms);
+/* Compiled into the arena; row_selector_release() releases the symbols. Either part may be NULL. */
+void row_selector_init(struct row_selector *sel, struct cluster *cluster, struct arena *arena,
+                       const struct str_map *labels, const struct node_selector *terms);
 void row_selector_release(struct row_selector *sel, struct cluster *cluster);
-void row_term_init(struct row_term *term, struct table *table, const struct node_selector_term *api);
+void row_term_init(struct row_term *term, struct cluster *cluster, struct arena *arena,
+                   const struct node_selector_term *api);
 void row_term_release(struct row_term *term, struct cluster *cluster);
 
 bool row_term_matches(const struct row_term *term, const struct cluster *cluster, uint32_t row);
 bool row_selector_matches(const struct row_selector *sel, const struct cluster *cluster, uint32_t row);
-/* For the first `len` rows: ok[row] is 1 or 0. */
-void row_term_match_all(const struct row_term *term, struct table *table, uint32_t len, uint8_t *ok);
-void row_selector_match_all(const struct row_selector *sel, struct table *table, uint32_t len, uint8_t *ok);
+/* For the first `len` rows: ok[row] is 1 or 0. Takes memory from `scratch` that is not needed afterwards. */
+void row_term_match_all(const struct row_term *term, struct cluster *cluster, struct arena *scratch,
+                        uint32_t len, uint8_t *ok);
+void row_selector_match_all(const struct row_selector *sel, struct cluster *cluster, struct arena *scratch,
+                            uint32_t len, uint8_t *ok);
 
 #endif

@@ -30,6 +30,12 @@ static bool is_uniform(const struct cluster *cluster, enum node_column column)
 }
 
 /* ---- preparation ---- */
+/* Both rules of a plugin are about the same column. */
+static enum node_column column_of(const struct plugin *plugin)
+{
+    return (plugin->filter_rule ? plugin->filter_rule : plugin->score_rule)->column;
+}
+
 static bool prepare(struct table *table, struct table_part *part)
 {
     const struct plugin *plugin = part->instance->plugin;
@@ -41,36 +47,44 @@ static bool prepare(struct table *table, struct table_part *part)
                                     .self = part->instance->self,
                                     .arena = &table->arena,
                                     .failure = STATUS_OK };
+    enum node_column column = column_of(plugin);
     part->state = state;
-    if (filter && filter->column != COLUMN_NAME) {
+    part->has_version =
+        column == COLUMN_TAINTS || column == COLUMN_UNSCHEDULABLE || (score && score->version);
+    if (filter && column != COLUMN_NAME) {
         state->filter = rule_prepare(filter, &subject);
-        part->filters = state->filter && (!is_uniform(table->cluster, filter->column) ||
+        part->filters = state->filter && (!is_uniform(table->cluster, column) ||
                                           filter->judge(state->filter, (union column_value){ 0 }));
     }
     if (score && status_ok(subject.failure)) {
         state->score = rule_prepare(score, &subject);
         part->scores_groups = state->score && plugin->normalize;
         part->scores = state->score && !plugin->normalize;
-        part->inputs = part->scores_groups && !is_uniform(table->cluster, score->column);
+        part->inputs = part->scores_groups && !is_uniform(table->cluster, column);
         if (part->scores_groups && !part->inputs)
             state->uniform_score = (int32_t)score->judge(state->score, (union column_value){ 0 });
     }
     return status_ok(subject.failure);
 }
 
-static uint64_t rule_version(const struct cluster *cluster, const struct node_rule *rule, const void *pod)
+static void release(struct table *table, struct table_part *part)
 {
-    if (!rule)
-        return 0;
-    return (rule->version ? rule->version(cluster, pod) : 0) * 2 + is_uniform(cluster, rule->column);
+    const struct plugin *plugin = part->instance->plugin;
+    struct rows_state *state = part->state;
+    if (state->filter && plugin->filter_rule->release)
+        plugin->filter_rule->release((void *)state->filter, table->cluster);
+    if (state->score && plugin->score_rule->release)
+        plugin->score_rule->release((void *)state->score, table->cluster);
 }
 
 static uint64_t version(const struct table *table, const struct table_part *part)
 {
     const struct plugin *plugin = part->instance->plugin;
     const struct rows_state *state = part->state;
-    return rule_version(table->cluster, plugin->filter_rule, state->filter) * 31 +
-           rule_version(table->cluster, plugin->score_rule, state->score);
+    uint64_t changes = plugin->score_rule && plugin->score_rule->version
+                           ? plugin->score_rule->version(table->cluster, state->score)
+                           : 0;
+    return changes * 2 + is_uniform(table->cluster, column_of(plugin));
 }
 
 /* ---- filling ---- */
@@ -93,7 +107,7 @@ static inline __attribute__((always_inline)) void for_rows(struct table *table, 
     const uint32_t *numbers = span.rows ? NULL : value_numbers(table->cluster, rule->column, &values);
     if (!span.rows && rule->scan) {
         int32_t *answers = arena_array(table_scratch(table), int32_t, span.len);
-        rule->scan(table, pod, span.len, answers);
+        rule->scan(pod, &(struct rule_scan){ table->cluster, span.len, table_scratch(table) }, answers);
         for (uint32_t row = 0; row < span.len; row++)
             take(table, part, row, answers[row]);
         return;
@@ -167,6 +181,7 @@ static struct status explain(struct table *table, struct table_part *part, struc
 
 const struct row_forms rule_rows = {
     .prepare = prepare,
+    .release = release,
     .version = version,
     .filter = filter,
     .score = score,

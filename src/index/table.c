@@ -79,6 +79,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     }
     if (!joins_all || !prefilter_is_neutral(cycle, instance))
         return false;
+    part->has_version = part->forms->version;
     return part->forms->prepare(table, part);
 }
 
@@ -144,7 +145,7 @@ static uint64_t current_version(const struct table *table)
     uint64_t version = 0;
     for (uint32_t i = 0; i < table->parts_len; i++) {
         const struct table_part *part = &table->parts[i];
-        if (part->forms && part->forms->version)
+        if (part->has_version)
             version = version * 1000003 + part->forms->version(table, part);
     }
     return version;
@@ -254,7 +255,5 @@ void table_release(struct table *table)
     for (uint32_t i = 0; i < table->inputs_allocated; i++)
         free(table->inputs[i]);
     vec_release(&table->rejections);
-    vec_release(&table->owners);
-    vec_release(&table->terms);
     *table = (struct table){ 0 };
 }

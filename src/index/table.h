@@ -38,6 +38,7 @@ struct table_part {
     uint32_t first_input, inputs; /* its columns of inputs */
     bool filters, scores;         /* fills verdicts; adds to local scores */
     bool filters_groups, scores_groups;
+    bool has_version; /* forms->version() must be compared; set before forms->prepare() */
 };
 
 /* A way in which rows are refused. Equal numbers give equal statuses. */
@@ -64,8 +65,6 @@ struct table {
     uint32_t score_order[PLUGINS_MAX], score_len;
     uint64_t per_node; /* plugins without row forms that take part, by index in the profile */
     uint64_t version;
-    owner_vec owners; /* scratch for forms that look pods up, kept so that they allocate nothing */
-    term_vec terms;
     bool must_rebuild; /* a form found that its inputs no longer suffice */
 };
 

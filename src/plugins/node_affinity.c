@@ -101,27 +101,69 @@ static struct status narrow_to_named(struct cycle *cycle, const struct node_sele
     return STATUS_OK;
 }
 
-/* What the configuration and the pod ask of a node; either may be NULL. */
-struct wishes {
-    const struct node_affinity *added, *own;
-    const struct str_map *node_selector;
+/* What the configuration and the pod require. */
+struct required {
+    struct row_selector enforced, wanted;
 };
 
 enum { NOT_ENFORCED = 1, NOT_WANTED };
 
-static const void *wishes_of(struct rule_subject *subject)
-{
-    struct wishes *wishes = arena_new(subject->arena, struct wishes);
-    *wishes = (struct wishes){ subject->self, affinity_of(subject->pod), &subject->pod->spec.node_selector };
-    return wishes;
-}
-
-static const void *required_wishes(struct rule_subject *subject)
+static const void *required_prepare(struct rule_subject *subject)
 {
     const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
-    bool any = (own && own->required) || (added && added->required) || subject->pod->spec.node_selector.len;
-    return any ? wishes_of(subject) : NULL;
+    const struct str_map *labels = &subject->pod->spec.node_selector;
+    if (!(own && own->required) && !(added && added->required) && !labels->len)
+        return NULL;
+    struct required *required = arena_new(subject->arena, struct required);
+    row_selector_init(&required->enforced, subject->cluster, subject->arena, NULL,
+                      added ? added->required : NULL);
+    row_selector_init(&required->wanted, subject->cluster, subject->arena, labels,
+                      own ? own->required : NULL);
+    return required;
 }
+
+static void required_release(void *pod, struct cluster *cluster)
+{
+    struct required *required = pod;
+    row_selector_release(&required->enforced, cluster);
+    row_selector_release(&required->wanted, cluster);
+}
+
+static int64_t required_judge(const void *pod, union column_value node)
+{
+    const struct required *required = pod;
+    if (!row_selector_matches(&required->enforced, node.labels.cluster, node.labels.row))
+        return NOT_ENFORCED;
+    return row_selector_matches(&required->wanted, node.labels.cluster, node.labels.row) ? 0 : NOT_WANTED;
+}
+
+static void scan_selector(const struct row_selector *selector, int32_t rejection, const struct rule_scan *scan,
+                          int32_t *ret)
+{
+    if (!selector->has_terms && selector_is_empty(&selector->all))
+        return;
+    uint8_t *ok = arena_alloc(scan->scratch, scan->rows);
+    row_selector_match_all(selector, scan->cluster, scan->scratch, scan->rows, ok);
+    for (uint32_t row = 0; row < scan->rows; row++)
+        ret[row] = ret[row] || ok[row] ? ret[row] : rejection;
+}
+
+static void required_scan(const void *pod, const struct rule_scan *scan, int32_t *ret)
+{
+    const struct required *required = pod;
+    scan_selector(&required->enforced, NOT_ENFORCED, scan, ret);
+    scan_selector(&required->wanted, NOT_WANTED, scan, ret);
+}
+
+static const struct node_rule filter_rule = {
+    .column = COLUMN_LABELS,
+    .prepare = required_prepare,
+    .release = required_release,
+    .judge = required_judge,
+    .scan = required_scan,
+    .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match scheduler-enforced node affinity") },
+                    { STATUS_UNRESOLVABLE, STR("node(s) didn't match Pod's node affinity/selector") } },
+};
 
 /* A pod without requirements is skipped. */
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
@@ -133,113 +175,93 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     return narrow_to_named(cycle, affinity->required, narrow);
 }
 
+/* ---- score ---- */
+struct preference {
+    struct row_term term;
+    int32_t weight;
+};
+
+struct preferences {
+    struct preference *items;
+    uint32_t len;
+};
+
+/* A term of weight 0 adds nothing, an empty one matches nothing. */
+static void add_preferences(struct preferences *preferences, const struct node_affinity *affinity,
+                            const struct rule_subject *subject)
+{
+    if (!affinity)
+        return;
+    list_for(&affinity->preferred, item) {
+        if (!item->weight)
+            continue;
+        struct preference *preference = &preferences->items[preferences->len++];
+        preference->weight = item->weight;
+        row_term_init(&preference->term, subject->cluster, subject->arena, &item->preference);
+    }
+}
+
+static const void *preferences_prepare(struct rule_subject *subject)
+{
+    const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
+    struct error err;
+    if (own && preferred_node_terms_check(own->preferred.items, own->preferred.len, &err) < 0)
+        subject->failure = status_printf(subject->arena, STATUS_ERROR, "%s", err.text);
+    if (!(own && own->preferred.items) && !(added && added->preferred.len))
+        return NULL;
+    uint32_t most = (added ? added->preferred.len : 0) + (own ? own->preferred.len : 0);
+    struct preferences *preferences = arena_new(subject->arena, struct preferences);
+    preferences->items = arena_array(subject->arena, struct preference, most);
+    add_preferences(preferences, added, subject);
+    add_preferences(preferences, own, subject);
+    return preferences;
+}
+
+static void preferences_release(void *pod, struct cluster *cluster)
+{
+    struct preferences *preferences = pod;
+    for (uint32_t i = 0; i < preferences->len; i++)
+        row_term_release(&preferences->items[i].term, cluster);
+}
+
+/* The sum of the weights of the terms that match. */
+static int64_t preferences_judge(const void *pod, union column_value node)
+{
+    const struct preferences *preferences = pod;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < preferences->len; i++)
+        if (row_term_matches(&preferences->items[i].term, node.labels.cluster, node.labels.row))
+            sum += preferences->items[i].weight;
+    return sum;
+}
+
+static void preferences_scan(const void *pod, const struct rule_scan *scan, int32_t *ret)
+{
+    const struct preferences *preferences = pod;
+    uint8_t *ok = arena_alloc(scan->scratch, scan->rows);
+    for (uint32_t i = 0; i < preferences->len; i++) {
+        const struct preference *preference = &preferences->items[i];
+        row_term_match_all(&preference->term, scan->cluster, scan->scratch, scan->rows, ok);
+        for (uint32_t row = 0; row < scan->rows; row++)
+            ret[row] = (int32_t)((uint32_t)ret[row] + (ok[row] ? (uint32_t)preference->weight : 0));
+    }
+}
+
+static const struct node_rule score_rule = {
+    .column = COLUMN_LABELS,
+    .prepare = preferences_prepare,
+    .release = preferences_release,
+    .judge = preferences_judge,
+    .scan = preferences_scan,
+};
+
+/* ---- what may help ---- */
 static bool matches(const struct node_affinity *affinity, const struct meta *node)
 {
     return !affinity || !affinity->required ||
            node_selector_matches(affinity->required, node->name, &node->labels);
 }
 
-static int64_t judge_required(const void *pod, union column_value node)
-{
-    const struct wishes *wishes = pod;
-    if (!matches(wishes->added, node.meta))
-        return NOT_ENFORCED;
-    bool wanted =
-        str_map_contains_all(&node.meta->labels, wishes->node_selector) && matches(wishes->own, node.meta);
-    return wanted ? 0 : NOT_WANTED;
-}
-
-static void scan_selector(struct table *table, const struct str_map *labels,
-                          const struct node_affinity *affinity, int32_t rejection, uint32_t len, int32_t *ret)
-{
-    const struct node_selector *required = affinity ? affinity->required : NULL;
-    struct row_selector selector;
-    if (!required && !(labels && labels->len))
-        return;
-    uint8_t *ok = arena_alloc(table_scratch(table), len);
-    row_selector_init(&selector, table, labels, required);
-    row_selector_match_all(&selector, table, len, ok);
-    row_selector_release(&selector, table->cluster);
-    for (uint32_t row = 0; row < len; row++)
-        ret[row] = ret[row] || ok[row] ? ret[row] : rejection;
-}
-
-static void scan_required(struct table *table, const void *pod, uint32_t len, int32_t *ret)
-{
-    const struct wishes *wishes = pod;
-    scan_selector(table, NULL, wishes->added, NOT_ENFORCED, len, ret);
-    scan_selector(table, wishes->node_selector, wishes->own, NOT_WANTED, len, ret);
-}
-
-static const struct node_rule filter_rule = {
-    .column = COLUMN_META,
-    .prepare = required_wishes,
-    .judge = judge_required,
-    .scan = scan_required,
-    .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match scheduler-enforced node affinity") },
-                    { STATUS_UNRESOLVABLE, STR("node(s) didn't match Pod's node affinity/selector") } },
-};
-
-/* ---- score ---- */
-static const void *preferred_wishes(struct rule_subject *subject)
-{
-    const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
-    struct error err;
-    if (own && preferred_node_terms_check(own->preferred.items, own->preferred.len, &err) < 0)
-        subject->failure = status_printf(subject->arena, STATUS_ERROR, "%s", err.text);
-    bool any = (own && own->preferred.items) || (added && added->preferred.len);
-    return any ? wishes_of(subject) : NULL;
-}
-
-/* A term of weight 0 adds nothing, an empty one matches nothing. */
-static int64_t weight_of_matching(const struct node_affinity *affinity, const struct meta *node)
-{
-    int64_t sum = 0;
-    if (!affinity)
-        return 0;
-    list_for(&affinity->preferred, term) {
-        if (term->weight && node_selector_term_matches(&term->preference, node->name, &node->labels))
-            sum += term->weight;
-    }
-    return sum;
-}
-
-static int64_t judge_preferred(const void *pod, union column_value node)
-{
-    const struct wishes *wishes = pod;
-    return weight_of_matching(wishes->added, node.meta) + weight_of_matching(wishes->own, node.meta);
-}
-
-static void scan_terms(struct table *table, const struct node_affinity *affinity, uint32_t len, int32_t *ret)
-{
-    if (!affinity)
-        return;
-    uint8_t *ok = arena_alloc(table_scratch(table), len);
-    list_for(&affinity->preferred, item) {
-        struct row_term term;
-        row_term_init(&term, table, &item->preference);
-        row_term_match_all(&term, table, len, ok);
-        row_term_release(&term, table->cluster);
-        for (uint32_t row = 0; row < len; row++)
-            ret[row] += ok[row] ? item->weight : 0;
-    }
-}
-
-static void scan_preferred(struct table *table, const void *pod, uint32_t len, int32_t *ret)
-{
-    const struct wishes *wishes = pod;
-    scan_terms(table, wishes->added, len, ret);
-    scan_terms(table, wishes->own, len, ret);
-}
-
-static const struct node_rule score_rule = {
-    .column = COLUMN_META,
-    .prepare = preferred_wishes,
-    .judge = judge_preferred,
-    .scan = scan_preferred,
-};
-
-/* ---- what may help ---- */
 enum wish { UNWANTED, WANTED, BROKEN };
 
 /* Alternatives that cannot be parsed matter only where no other one fits. */
@@ -279,6 +301,7 @@ const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
     .init = init,
+    .forget = rule_forget,
     .pre_filter = pre_filter,
     .filter = rule_filter,
     .filter_rule = &filter_rule,

@@ -224,10 +224,8 @@ static void add_everywhere(struct table *table, struct key_counter *item, const 
 static void count_selected(struct table *table, struct rows_state *state, const struct pod_term *term,
                            enum purpose purpose)
 {
-    owner_vec *owners = &table->owners;
     const struct pod_terms *affinity = &table->pod->class->affinity;
-    vec_clear(owners);
-    match_owners(&table->cluster->matches, &term->selector, &table->cluster->syms, owners);
+    const owner_vec *owners = match_owners(&table->cluster->matches, &term->selector, &table->cluster->syms);
     vec_for(owners, owner) {
         bool selected = purpose == FOR_AFFINITY && affinity->len > 1
                             ? terms_all_match(table->cluster, affinity, *owner)
@@ -242,9 +240,7 @@ static void count_selected(struct table *table, struct rows_state *state, const 
 
 static void count_selecting(struct table *table, struct rows_state *state)
 {
-    term_vec *owners = &table->terms;
-    vec_clear(owners);
-    match_terms(&table->cluster->matches, &table->pod->class->labels->labels, owners);
+    const term_vec *owners = match_terms(&table->cluster->matches, &table->pod->class->labels->labels);
     vec_for(owners, owner) {
         if (!(*owner)->placed.len)
             continue;

@@ -92,7 +92,7 @@ static bool rows_prepare(struct table *table, struct table_part *part)
         state->honor_taints |= constraint->honor_taints;
     }
     const struct affinity *affinity = pod->spec.affinity;
-    row_selector_init(&state->wanted, table, &pod->spec.node_selector,
+    row_selector_init(&state->wanted, table->cluster, &table->arena, &pod->spec.node_selector,
                       affinity && affinity->node ? affinity->node->required : NULL);
     state->honor_affinity &= state->wanted.has_terms || state->wanted.all.len;
     part->state = state;
@@ -225,7 +225,7 @@ static struct row_masks row_masks(struct table *table, const struct rows_state *
     masks.soft = keys_mask(table, soft, state->soft.require_all_keys ? state->soft.len : 0, rows);
     if (state->honor_affinity) {
         masks.wanted = arena_alloc(table_scratch(table), rows);
-        row_selector_match_all(&state->wanted, table, rows, masks.wanted);
+        row_selector_match_all(&state->wanted, table->cluster, table_scratch(table), rows, masks.wanted);
     }
     if (state->honor_taints && table->cluster->tainted_nodes)
         masks.open = open_mask(table, rows);
@@ -252,12 +252,12 @@ static const uint8_t *counts_mask(struct table *table, const struct rows_state *
 /* The pods that a selector matches are found by their labels, not node by node. */
 static int32_t *count_all_pods(struct table *table, const struct counted *item, uint32_t len)
 {
-    owner_vec *owners = &table->owners;
+    const owner_vec *owners = NULL;
     int32_t *values = arena_array(table_scratch(table), int32_t, len);
     sym namespace = table->pod->class->labels->namespace;
-    vec_clear(owners);
-    if (!item->counts_nothing)
-        match_owners(&table->cluster->matches, &item->selector, &table->cluster->syms, owners);
+    if (item->counts_nothing)
+        return values;
+    owners = match_owners(&table->cluster->matches, &item->selector, &table->cluster->syms);
     vec_for(owners, owner) {
         if ((*owner)->namespace != namespace)
             continue;

@@ -85,18 +85,16 @@ static bool contains(void *const *items, size_t len, const void *wanted, size_t 
 /* Every owner of labels, the slow way. */
 static void check_owners(struct fixture *f, const struct selector *selector)
 {
-    owner_vec found = { 0 };
     size_t matching = 0, times;
-    match_owners(&f->cluster.matches, selector, &f->cluster.syms, &found);
+    const owner_vec *found = match_owners(&f->cluster.matches, selector, &f->cluster.syms);
     map_for(&f->cluster.label_owners, slot) {
         const struct label_owner *owner = slot->value;
         bool want = selector_matches(selector, &owner->labels, &f->cluster.syms);
-        assert_int_equal(contains((void *const *)found.items, found.len, owner, &times), want);
+        assert_int_equal(contains((void *const *)found->items, found->len, owner, &times), want);
         assert_true(times <= 1);
         matching += want;
     }
-    assert_int_equal(found.len, matching);
-    vec_release(&found);
+    assert_int_equal(found->len, matching);
 }
 
 static bool selects(const struct pod_terms *terms, const struct label_set *labels, const struct intern *syms)
@@ -109,21 +107,19 @@ static bool selects(const struct pod_terms *terms, const struct label_set *label
 
 static void check_terms(struct fixture *f, const struct label_set *labels)
 {
-    term_vec found = { 0 };
     size_t known = 0, times;
     const struct intern *syms = &f->cluster.syms;
-    match_terms(&f->cluster.matches, labels, &found);
+    const term_vec *found = match_terms(&f->cluster.matches, labels);
     map_for(&f->cluster.term_owners, slot) {
         const struct term_owner *owner = slot->value;
-        bool listed = contains((void *const *)found.items, found.len, owner, &times);
+        bool listed = contains((void *const *)found->items, found->len, owner, &times);
         bool must = selects(&owner->affinity, labels, syms) || selects(&owner->anti, labels, syms) ||
                     selects(&owner->preferred, labels, syms);
         assert_true(times <= 1);
         assert_true(listed || !must);
         known += listed;
     }
-    assert_int_equal(found.len, known); /* nobody who is gone */
-    vec_release(&found);
+    assert_int_equal(found->len, known); /* and no owner that is gone */
 }
 
 /* The selectors of the pods that are there serve as questions, and so do their labels. */

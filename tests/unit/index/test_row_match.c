@@ -87,15 +87,15 @@ static const struct node_selector *required_of(const struct pod *pod)
     return pod->spec.affinity ? pod->spec.affinity->node->required : NULL;
 }
 
-static int check_pod(struct fixture *f, struct table *table, int round)
+static int check_pod(struct fixture *f, struct arena *arena, int round)
 {
     const struct pod *pod = f->last_pod->api;
     uint32_t len = (uint32_t)f->cluster.nodes.len;
     uint8_t ok[NODES + 1];
     struct row_selector sel;
     int matched = 0;
-    row_selector_init(&sel, table, &pod->spec.node_selector, required_of(pod));
-    row_selector_match_all(&sel, table, len, ok);
+    row_selector_init(&sel, &f->cluster, arena, &pod->spec.node_selector, required_of(pod));
+    row_selector_match_all(&sel, &f->cluster, arena, len, ok);
     for (uint32_t row = 0; row < len; row++) {
         const struct node *node = cluster_node(&f->cluster, row)->api;
         if (!node)
@@ -112,7 +112,7 @@ static int check_pod(struct fixture *f, struct table *table, int round)
 
 static void run_rounds(struct fixture *f, struct rng *rng)
 {
-    struct table table = { .cluster = &f->cluster };
+    struct arena arena = { 0 };
     int matched = 0;
     for (int i = 0; i < NODES; i++)
         set_random_node(f, rng, i);
@@ -121,11 +121,11 @@ static void run_rounds(struct fixture *f, struct rng *rng)
         if (round % 10 == 0)
             cluster_remove_node(&f->cluster, STR("h7"));
         load_random_pod(f, rng);
-        matched += check_pod(f, &table, round);
-        arena_reset(&table.arena);
+        matched += check_pod(f, &arena, round);
+        arena_reset(&arena);
     }
     assert_in_range(matched, ROUNDS * NODES / 10, ROUNDS * NODES * 9 / 10);
-    arena_release(&table.arena);
+    arena_release(&arena);
 }
 
 static void test_against_plain(void **state)
@@ -163,7 +163,7 @@ static void test_symbols(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    struct table table = { .cluster = &f.cluster };
+    struct arena arena = { 0 };
     fixture_load(
         &f, "{kind: Pod, metadata: {name: p}, spec: {nodeSelector: {only: here}, affinity: {nodeAffinity: "
             "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: "
@@ -172,11 +172,12 @@ static void test_symbols(void **state)
             "[place]}]}]}}}}}");
     size_t before = f.cluster.syms.by_name.len;
     struct row_selector sel;
-    row_selector_init(&sel, &table, &f.last_pod->api->spec.node_selector, required_of(f.last_pod->api));
+    row_selector_init(&sel, &f.cluster, &arena, &f.last_pod->api->spec.node_selector,
+                      required_of(f.last_pod->api));
     assert_true(f.cluster.syms.by_name.len > before);
     row_selector_release(&sel, &f.cluster);
     assert_int_equal(f.cluster.syms.by_name.len, before);
-    arena_release(&table.arena);
+    arena_release(&arena);
     fixture_release(&f);
 }
 
