@@ -65,6 +65,8 @@ struct rule_scan {
     struct arena *scratch;
 };
 
+enum { RULE_REJECTIONS_MAX = 2 };
+
 struct rule_rejection {
     enum status_code code;
     struct str reason;
@@ -79,7 +81,7 @@ struct node_rule {
     void (*release)(void *pod, struct cluster *cluster);
     /* A filter's rule: 0, or the number of a rejection, from 1. A scorer's: the raw score. */
     int64_t (*judge)(const void *pod, union column_value value);
-    struct rule_rejection rejections[2];
+    struct rule_rejection rejections[RULE_REJECTIONS_MAX];
     /* The error of a cycle in which PreFilter (PreScore) did not run. NULL: the rule is prepared when needed. */
     const char *unprepared;
     /* Of a scorer's rule whose prepare() reads more than the pod: changes when it must be called again. */

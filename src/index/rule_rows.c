@@ -7,7 +7,7 @@ struct rows_state {
 };
 
 /* ---- columns whose distinct values have numbers ---- */
-/* NULL: the column has none. A row with the number 0 has nothing in the column. */
+/* The number of each row's value; 0: nothing. NULL: the column has none. */
 static const uint32_t *value_numbers(const struct cluster *cluster, enum node_column column, size_t *ret_len)
 {
     switch (column) {
@@ -20,6 +20,15 @@ static const uint32_t *value_numbers(const struct cluster *cluster, enum node_co
     default:
         return NULL;
     }
+}
+
+static union column_value numbered_value(const struct cluster *cluster, enum node_column column,
+                                         size_t number)
+{
+    if (column == COLUMN_UNSCHEDULABLE)
+        return (union column_value){ .unschedulable = number };
+    const struct taint_list *list = cluster->taint_lists.items[number];
+    return list ? (union column_value){ .taints = { list->items, list->len } } : (union column_value){ 0 };
 }
 
 /* Does no node have anything in the column? */
@@ -88,8 +97,6 @@ static uint64_t version(const struct table *table, const struct table_part *part
 }
 
 /* ---- filling ---- */
-typedef void (*take_answer)(struct table *table, struct table_part *part, uint32_t row, int32_t answer);
-
 static int32_t judge_row(const struct table *table, const struct node_rule *rule, const void *pod,
                          uint32_t row)
 {
@@ -97,72 +104,78 @@ static int32_t judge_row(const struct table *table, const struct node_rule *rule
                                 rule_value(rule->column, (struct node_view){ table->cluster, row, NULL }));
 }
 
-/* Gives `take` the rule's answer for each row that may still be feasible. */
-static inline __attribute__((always_inline)) void for_rows(struct table *table, struct table_part *part,
-                                                           const struct node_rule *rule, const void *pod,
-                                                           struct row_span span, take_answer take)
-{
-    enum { UNKNOWN = INT32_MIN };
-    size_t values = 0;
-    const uint32_t *numbers = span.rows ? NULL : value_numbers(table->cluster, rule->column, &values);
-    if (!span.rows && rule->scan) {
-        int32_t *answers = arena_array(table_scratch(table), int32_t, span.len);
-        rule->scan(pod, &(struct rule_scan){ table->cluster, span.len, table_scratch(table) }, answers);
-        for (uint32_t row = 0; row < span.len; row++)
-            take(table, part, row, answers[row]);
-        return;
-    }
-    if (!numbers) {
-        for (uint32_t i = 0; i < span.len; i++)
-            if (!table->verdict[span_row(span, i)])
-                take(table, part, span_row(span, i), judge_row(table, rule, pod, span_row(span, i)));
-        return;
-    }
-    int32_t *known = arena_alloc(table_scratch(table), arena_bytes(values, sizeof(*known)));
-    for (size_t i = 0; i < values; i++)
-        known[i] = UNKNOWN;
-    for (uint32_t row = 0; row < span.len; row++) {
-        int32_t *answer = &known[numbers[row]];
-        if (*answer == UNKNOWN && table->verdict[row])
-            continue; /* it may have no node to judge */
-        if (*answer == UNKNOWN)
-            *answer = judge_row(table, rule, pod, row);
-        take(table, part, row, *answer);
-    }
-}
+/* The answers for all rows: by the number of the row's value, or (where there are no numbers) by row. */
+struct answers {
+    const uint32_t *numbers;
+    const int32_t *items;
+};
 
-static void take_rejection(struct table *table, struct table_part *part, uint32_t row, int32_t answer)
+static struct answers judge_all(struct table *table, const struct node_rule *rule, const void *pod,
+                                uint32_t rows)
 {
-    if (answer)
-        table_reject(table, part, row, (uint32_t)answer);
-}
-
-static void take_score(struct table *table, struct table_part *part, uint32_t row, int32_t answer)
-{
-    table->local[row] += part->instance->weight * answer;
-}
-
-static void take_input(struct table *table, struct table_part *part, uint32_t row, int32_t answer)
-{
-    table->inputs[part->first_input][row] = (uint32_t)answer;
+    struct arena *scratch = table_scratch(table);
+    size_t values;
+    const uint32_t *numbers = value_numbers(table->cluster, rule->column, &values);
+    int32_t *items = arena_array(scratch, int32_t, numbers ? values : rows);
+    for (size_t i = 0; numbers && i < values; i++)
+        items[i] = (int32_t)rule->judge(pod, numbered_value(table->cluster, rule->column, i));
+    if (rule->scan)
+        rule->scan(pod, &(struct rule_scan){ table->cluster, rows, scratch }, items);
+    for (uint32_t row = 0; !numbers && !rule->scan && row < rows; row++)
+        items[row] = table->verdict[row] ? 0 : judge_row(table, rule, pod, row);
+    return (struct answers){ numbers, items };
 }
 
 static void filter(struct table *table, struct table_part *part, struct row_span span)
 {
-    const struct rows_state *state = part->state;
-    for_rows(table, part, part->instance->plugin->filter_rule, state->filter, span, take_rejection);
+    const struct node_rule *rule = part->instance->plugin->filter_rule;
+    const void *pod = ((struct rows_state *)part->state)->filter;
+    uint32_t *verdict = table->verdict, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
+    for (uint32_t i = 0; span.rows && i < span.len; i++) {
+        uint32_t row = span.rows[i];
+        int32_t answer = verdict[row] ? 0 : judge_row(table, rule, pod, row);
+        if (answer)
+            table_reject(table, part, row, (uint32_t)answer);
+    }
+    if (span.rows)
+        return;
+    for (uint32_t i = 0; i < RULE_REJECTIONS_MAX && rule->rejections[i].reason.len; i++)
+        rejections[i + 1] = table_rejection(table, part, i + 1);
+    struct answers all = judge_all(table, rule, pod, span.len);
+    for (uint32_t row = 0; all.numbers && row < span.len; row++)
+        verdict[row] = verdict[row] ? verdict[row] : rejections[all.items[all.numbers[row]]];
+    for (uint32_t row = 0; !all.numbers && row < span.len; row++)
+        verdict[row] = verdict[row] ? verdict[row] : rejections[all.items[row]];
 }
 
 static void score(struct table *table, struct table_part *part, struct row_span span)
 {
-    const struct rows_state *state = part->state;
-    for_rows(table, part, part->instance->plugin->score_rule, state->score, span, take_score);
+    const struct node_rule *rule = part->instance->plugin->score_rule;
+    const void *pod = ((struct rows_state *)part->state)->score;
+    int32_t *local = table->local, weight = part->instance->weight;
+    for (uint32_t i = 0; span.rows && i < span.len; i++)
+        if (!table->verdict[span.rows[i]])
+            local[span.rows[i]] += weight * judge_row(table, rule, pod, span.rows[i]);
+    if (span.rows)
+        return;
+    struct answers all = judge_all(table, rule, pod, span.len);
+    for (uint32_t row = 0; row < span.len; row++)
+        local[row] += weight * all.items[all.numbers ? all.numbers[row] : row];
 }
 
 static void input(struct table *table, struct table_part *part, struct row_span span)
 {
-    const struct rows_state *state = part->state;
-    for_rows(table, part, part->instance->plugin->score_rule, state->score, span, take_input);
+    const struct node_rule *rule = part->instance->plugin->score_rule;
+    const void *pod = ((struct rows_state *)part->state)->score;
+    uint32_t *column = table->inputs[part->first_input];
+    for (uint32_t i = 0; span.rows && i < span.len; i++)
+        if (!table->verdict[span.rows[i]])
+            column[span.rows[i]] = (uint32_t)judge_row(table, rule, pod, span.rows[i]);
+    if (span.rows)
+        return;
+    struct answers all = judge_all(table, rule, pod, span.len);
+    for (uint32_t row = 0; row < span.len; row++)
+        column[row] = (uint32_t)all.items[all.numbers ? all.numbers[row] : row];
 }
 
 static int64_t group_score(struct table *table, struct table_part *part, const uint32_t *inputs)

@@ -137,8 +137,8 @@ static int64_t required_judge(const void *pod, union column_value node)
     return row_selector_matches(&required->wanted, node.labels.cluster, node.labels.row) ? 0 : NOT_WANTED;
 }
 
-static void scan_selector(const struct row_selector *selector, int32_t rejection, const struct rule_scan *scan,
-                          int32_t *ret)
+static void scan_selector(const struct row_selector *selector, int32_t rejection,
+                          const struct rule_scan *scan, int32_t *ret)
 {
     if (!selector->has_terms && selector_is_empty(&selector->all))
         return;
