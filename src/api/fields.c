@@ -1,9 +1,9 @@
-/* fields.c: the field tables, rows as fields_all.def has them: mostly in the order of JSON documents. */
+/* fields.c: the field tables of all kinds. */
 #include "api/fields.h"
 
 #include "api/labels.h"
+#include "codec/record_rows.h"
 
-#define ROW(json, tag, kind, place, type) { json, sizeof(json) - 1, tag, place, kind, type }
 #include "api/fields_all.def"
 
 /* ---- kinds ---- */
@@ -22,7 +22,8 @@ const struct kind_info api_kinds[KIND_COUNT] = {
 #undef X
 };
 
-const struct type *const api_status_type = &status_type;
-const struct type *const api_allocation_type = &allocation_type;
-const struct type *const api_claim_status_type = &claim_status_type;
-const struct type *const api_claim_type = &KIND_RESOURCE_CLAIM_type;
+const struct record_type *const api_status_type = &status_type;
+const struct record_type *const api_allocation_type = &allocation_type;
+const struct record_type *const api_claim_status_type = &claim_status_type;
+const struct record_type *const api_node_affinity_type = &node_affinity_type;
+const struct record_type *const api_spread_type = &spread_type;

@@ -1,7 +1,8 @@
 /* object.c: which table decodes a document, and the lists that documents may be. */
 #include "api/object.h"
 
-#include "api/decode.h"
+#include "api/fields.h"
+#include "api/words.h"
 
 /* Kinds that moved here from another group with the same fields. */
 static const struct str old_apps_group = { "extensions", 10 };
@@ -65,14 +66,14 @@ void object_convert(const struct object *object, struct str api_version)
 }
 
 /* The object, by its kind. */
-static int decode_one(const struct decoder *dec, const struct place *place, yyjson_val *val,
+static int decode_one(struct record_reader *reader, const struct path *path, yyjson_val *val,
                       struct object *ret)
 {
     if (ret->kind == KIND_UNKNOWN)
         return 0;
-    const struct type *type = api_kinds[ret->kind].type;
-    void *ptr = arena_zalloc(dec->arena, type->size);
-    int r = decode_struct(dec, place, val, type, ptr);
+    const struct record_type *type = api_kinds[ret->kind].type;
+    void *ptr = arena_zalloc(reader->arena, type->size);
+    int r = record_read(reader, path, val, type, ptr);
     if (r < 0)
         return r;
     ret->ptr = ptr;
@@ -82,81 +83,93 @@ static int decode_one(const struct decoder *dec, const struct place *place, yyjs
 }
 
 /* A field that says what the object is. Absent: left as it is. */
-static int decode_name(const struct decoder *dec, const struct place *place, yyjson_val *val, const char *key,
-                       struct str *ret)
+static int decode_name(struct record_reader *reader, const struct path *path, yyjson_val *val,
+                       const char *key, struct str *ret)
 {
     yyjson_val *found = yyjson_obj_get(val, key);
-    struct place here = { place, str_from(key), 0 };
-    return found && !yyjson_is_null(found) ? decode_str(dec, &here, found, ret) : 0;
+    return found && !yyjson_is_null(found) ? record_read_str(reader, PATH_FIELD(path, key), found, ret) : 0;
 }
 
 /* What the object says it is. */
-static int decode_own_kind(const struct decoder *dec, const struct place *place, yyjson_val *val,
+static int decode_own_kind(struct record_reader *reader, const struct path *path, yyjson_val *val,
                            struct object *ret)
 {
-    int r = decode_name(dec, place, val, "apiVersion", &ret->api_version);
+    int r = decode_name(reader, path, val, "apiVersion", &ret->api_version);
     if (r == 0)
-        r = decode_name(dec, place, val, "kind", &ret->kind_name);
+        r = decode_name(reader, path, val, "kind", &ret->kind_name);
     if (r < 0)
         return r;
     if (!ret->kind_name.len || !ret->api_version.len)
-        return decode_refuse(dec, place, val, "apiVersion and kind",
-                             ret->kind_name.len ? STR("no apiVersion") : STR("no kind"));
+        return record_complain(reader, path, val, "expected apiVersion and kind, got no %s",
+                               ret->kind_name.len ? "apiVersion" : "kind");
     ret->kind = object_kind_from(ret->api_version, ret->kind_name);
     return 0;
 }
 
 /* `kind` is what the object is, whatever it says; KIND_UNKNOWN: what it says. */
-static int decode_at(const struct decoder *dec, const struct place *place, yyjson_val *val,
+static int decode_at(struct record_reader *reader, const struct path *path, yyjson_val *val,
                      enum api_kind kind, struct object *ret)
 {
     struct object object = { .kind = kind };
     if (!yyjson_is_obj(val))
-        return decode_wrong(dec, place, val, "an object");
+        return record_expected(reader, path, val, "an object");
     if (kind == KIND_UNKNOWN) {
-        int r = decode_own_kind(dec, place, val, &object);
+        int r = decode_own_kind(reader, path, val, &object);
         if (r < 0)
             return r;
     } else {
         object.api_version = api_kinds[kind].api_version;
         object.kind_name = api_kinds[kind].kind;
     }
-    int r = decode_one(dec, place, val, &object);
+    int r = decode_one(reader, path, val, &object);
     if (r == 0)
         *ret = object;
     return r;
 }
 
-static struct decoder decoder_for(const struct doc *doc, struct arena *arena, struct error *err)
+struct record_reader object_reader(const struct doc *doc, struct arena *arena, struct error *err)
 {
-    return (struct decoder){ doc, arena, err, doc_strings_stay(doc) };
+    return (struct record_reader){
+        .doc = doc, .arena = arena, .keep = doc_strings_stay(doc) ? NULL : words_keep, .err = err
+    };
 }
 
 int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
                   struct error *err)
 {
-    struct decoder dec = decoder_for(doc, arena, err);
-    return decode_at(&dec, NULL, val, KIND_UNKNOWN, ret);
+    struct record_reader reader = object_reader(doc, arena, err);
+    return decode_at(&reader, NULL, val, KIND_UNKNOWN, ret);
 }
 
 int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                      struct object *ret, struct error *err)
 {
-    struct decoder dec = decoder_for(doc, arena, err);
-    return decode_at(&dec, NULL, val, kind, ret);
+    struct record_reader reader = object_reader(doc, arena, err);
+    return decode_at(&reader, NULL, val, kind, ret);
+}
+
+void object_encode_json(const struct object *object, const struct record_redactor *redactor,
+                        struct json_writer *json)
+{
+    const struct kind_info *kind = &api_kinds[object->kind];
+    json_begin_object(json);
+    json_member_str(json, "apiVersion", kind->api_version);
+    json_member_str(json, "kind", kind->kind);
+    record_write_fields(&(struct record_writer){ json, redactor }, kind->type, object->ptr);
+    json_end_object(json);
 }
 
 int object_walk_init(struct object_walk *walk, const struct doc *doc, struct error *err)
 {
     /* Strings of this look stay where they are, so it needs no arena. */
-    struct decoder dec = { doc, NULL, err, true };
+    struct record_reader reader = { .doc = doc, .err = err };
     struct str kind = { 0 }, api_version = { 0 };
     *walk = (struct object_walk){ .doc = doc };
     if (!yyjson_is_obj(doc->root))
-        return decode_wrong(&dec, NULL, doc->root, "an object");
-    int r = decode_name(&dec, NULL, doc->root, "apiVersion", &api_version);
+        return record_expected(&reader, NULL, doc->root, "an object");
+    int r = decode_name(&reader, NULL, doc->root, "apiVersion", &api_version);
     if (r == 0)
-        r = decode_name(&dec, NULL, doc->root, "kind", &kind);
+        r = decode_name(&reader, NULL, doc->root, "kind", &kind);
     if (r < 0)
         return r;
     yyjson_val *items = yyjson_obj_get(doc->root, "items");
@@ -170,23 +183,22 @@ int object_walk_init(struct object_walk *walk, const struct doc *doc, struct err
         walk->api_version = api_version;
     if (yyjson_is_null(items))
         return 0;
-    struct place place = { NULL, STR("items"), 0 };
     if (!yyjson_is_arr(items))
-        return decode_wrong(&dec, &place, items, "a list");
+        return record_expected(&reader, PATH_FIELD(NULL, "items"), items, "a list");
     yyjson_arr_iter_init(items, &walk->items);
     return 0;
 }
 
 int object_walk_next(struct object_walk *walk, struct arena *arena, struct object *ret, struct error *err)
 {
-    struct decoder dec = decoder_for(walk->doc, arena, err);
+    struct record_reader reader = object_reader(walk->doc, arena, err);
     yyjson_val *val = walk->is_list ? yyjson_arr_iter_next(&walk->items)
                       : walk->next  ? NULL
                                     : walk->doc->root;
     if (!val)
         return 0;
-    struct place items = { NULL, STR("items"), 0 }, item = { &items, { 0 }, walk->next++ };
-    int r = decode_at(&dec, walk->is_list ? &item : NULL, val, walk->items_kind, ret);
+    const struct path *item = PATH_INDEX(PATH_FIELD(NULL, "items"), walk->next++);
+    int r = decode_at(&reader, walk->is_list ? item : NULL, val, walk->items_kind, ret);
     if (r < 0)
         return r;
     object_convert(ret, walk->api_version);

@@ -1,7 +1,7 @@
-/* object.h: from a parsed document to Kubernetes objects.
+/* object.h: from a parsed document to Kubernetes objects, and back to JSON.
  *
- * The tables of fields.h drive the decoding. Unknown fields are ignored, null is absent, and a value of the wrong type
- * ends it with one sentence: "cluster.yaml:12:5: spec.containers[0].image: expected a string, found a number".
+ * The tables of fields.h drive both. Unknown fields are ignored, null is absent, and a value of the wrong type ends the
+ * decoding with one sentence: "cluster.yaml:12:5: spec.containers[0].image: expected a string, got the number 5".
  * Nothing is defaulted here; see defaults.h. */
 #ifndef API_OBJECT_H
 #define API_OBJECT_H
@@ -9,7 +9,7 @@
 #include "api/types.h"
 #include "base/arena.h"
 #include "base/error.h"
-#include "codec/doc.h"
+#include "codec/record.h"
 
 /* An object and all it points to live in the arena it was decoded into. Its strings do as well, or, where
  * doc_strings_stay(), in the stream's text. */
@@ -19,6 +19,9 @@ struct object {
     struct meta *meta;                 /* of the same */
     struct str api_version, kind_name; /* as written, also of unknown kinds */
 };
+
+/* A reader for objects of this doc, lenient; strings stay in the doc's text where they can. */
+struct record_reader object_reader(const struct doc *doc, struct arena *arena, struct error *err);
 
 /* One object. 0 with KIND_UNKNOWN for a kind or version that berth does not know; older versions of known kinds count
  * as known where their fields are the same. */
@@ -33,6 +36,10 @@ enum api_kind object_kind_from(struct str api_version, struct str kind);
 
 /* Makes what was written in an older version of its kind mean the same in the one that the structs are. */
 void object_convert(const struct object *object, struct str api_version);
+
+/* One JSON object with what the tables know. `redactor` may be NULL. */
+void object_encode_json(const struct object *object, const struct record_redactor *redactor,
+                        struct json_writer *json);
 
 /* The objects of a document: the document itself, or the items of a List or PodList. */
 struct object_walk {

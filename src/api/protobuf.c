@@ -1,7 +1,8 @@
 /* protobuf.c: what Kubernetes puts around its messages: envelopes, lists, watch events; see protobuf.h. */
 #include "api/protobuf.h"
 
-#include "api/protobuf_message.h"
+#include "api/fields.h"
+#include "api/words.h"
 
 static const struct str magic = { "k8s\0", 4 };
 static const struct str content_type = { "application/vnd.kubernetes.protobuf", 35 };
@@ -63,7 +64,7 @@ static int open_envelope(struct str bytes, struct envelope *ret, struct error *e
     if (r < 0)
         return r;
     if (!envelope.api_version.len || !envelope.kind.len)
-        return error_set(err, -EINVAL, "expected apiVersion and kind, found no %s",
+        return error_set(err, -EINVAL, "expected apiVersion and kind, got no %s",
                          envelope.kind.len ? "apiVersion" : "kind");
     /* Go takes this for an empty object, but no server writes it. It would be a cut in the wrong place: a list with no
      * items, where there are thousands. */
@@ -73,18 +74,28 @@ static int open_envelope(struct str bytes, struct envelope *ret, struct error *e
     return 0;
 }
 
+static struct record_reader reader_for(struct str bytes, enum string_home home, struct arena *arena,
+                                       struct error *err)
+{
+    return (struct record_reader){ .arena = arena,
+                                   .keep = home == STRINGS_COPIED ? words_keep : NULL,
+                                   .err = err,
+                                   .budget_bytes = record_budget(bytes.len) };
+}
+
 /* Puts in front of the sentence whose it is, as far as that is known: its metadata comes first. */
 static void name_culprit(struct error *err, const struct object *object)
 {
+    enum { NAME_BYTES_MAX = 60 };
     if (!err)
         return;
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
-    decode_put_shown(&name, object->kind_name);
+    path_print_shown(&name, object->kind_name, NAME_BYTES_MAX);
     if (object->meta->name.len) {
         strbuf_putc(&name, ' ');
-        decode_put_shown(&name, object->meta->namespace);
+        path_print_shown(&name, object->meta->namespace, NAME_BYTES_MAX);
         strbuf_puts(&name, object->meta->namespace.len ? "/" : "");
-        decode_put_shown(&name, object->meta->name);
+        path_print_shown(&name, object->meta->name, NAME_BYTES_MAX);
     }
     error_prefix(err, "%s", name.text);
 }
@@ -97,12 +108,12 @@ static int decode_object(struct str raw, enum string_home home, struct arena *ar
         return 0;
     if (home == STRINGS_IN_SOURCE)
         raw = arena_str(arena, raw);
-    struct message_decoder dec = message_decoder(raw, home != STRINGS_COPIED, arena, err);
-    const struct type *type = api_types_by_tag[object->kind];
+    struct record_reader reader = reader_for(raw, home, arena, err);
+    const struct record_type *type = api_kinds[object->kind].type;
     object->ptr = object->meta = arena_zalloc(arena, type->size);
     if (home == STRINGS_IN_SOURCE)
         object->meta->source = raw;
-    int r = message_decode(&dec, NULL, raw, type, object->ptr);
+    int r = record_read_protobuf(&reader, NULL, raw, type, object->ptr);
     if (r < 0)
         name_culprit(err, object);
     else
@@ -117,10 +128,12 @@ int object_decode_protobuf(struct str bytes, enum string_home home, struct arena
     int r = open_envelope(bytes, &envelope, err);
     if (r < 0)
         return r;
-    struct message_decoder dec = message_decoder(bytes, home == STRINGS_BORROWED, arena, err);
+    /* The envelope is no part of the source. */
+    struct record_reader reader =
+        reader_for(bytes, home == STRINGS_BORROWED ? home : STRINGS_COPIED, arena, err);
     struct object object = { .kind = object_kind_from(envelope.api_version, envelope.kind),
-                             .api_version = message_str(&dec, envelope.api_version),
-                             .kind_name = message_str(&dec, envelope.kind) };
+                             .api_version = record_keep(&reader, envelope.api_version),
+                             .kind_name = record_keep(&reader, envelope.kind) };
     r = decode_object(envelope.raw, home, arena, &object, object.api_version, err);
     if (r == 0)
         *ret = object;
@@ -135,13 +148,28 @@ int status_decode_protobuf(struct str bytes, enum string_home home, struct arena
     if (r < 0)
         return r;
     if (!str_eq(envelope.kind, STR("Status")) || !str_eq(envelope.api_version, STR("v1")))
-        return error_set(err, -EINVAL, "expected a Status, found another kind of object");
-    struct message_decoder dec = message_decoder(bytes, home == STRINGS_BORROWED, arena, err);
+        return error_set(err, -EINVAL, "expected a Status, got another kind of object");
+    struct record_reader reader =
+        reader_for(bytes, home == STRINGS_BORROWED ? home : STRINGS_COPIED, arena, err);
     struct api_status status = { 0 };
-    r = message_decode(&dec, NULL, envelope.raw, api_status_by_tag, &status);
+    r = record_read_protobuf(&reader, NULL, envelope.raw, api_status_type, &status);
     if (r == 0)
         *ret = status;
     return r;
+}
+
+void object_encode_protobuf(const struct object *object, struct strbuf *out)
+{
+    assert(object->kind != KIND_UNKNOWN);
+    const struct kind_info *kind = &api_kinds[object->kind];
+    strbuf_add(out, magic.ptr, magic.len);
+    size_t begun = protobuf_begin(out, 1);
+    protobuf_put_bytes(out, 1, kind->api_version);
+    protobuf_put_bytes(out, 2, kind->kind);
+    protobuf_end(out, begun);
+    begun = protobuf_begin(out, 2);
+    record_write_protobuf(out, kind->type, object->ptr);
+    protobuf_end(out, begun);
 }
 
 /* ---- lists ---- */
@@ -190,7 +218,7 @@ int object_list_protobuf_init(struct object_list_protobuf *list, struct str byte
     if (r < 0)
         return r;
     if (!str_ends_with(envelope.kind, STR("List")))
-        return error_set(err, -EINVAL, "expected a list, found another kind of object");
+        return error_set(err, -EINVAL, "expected a list, got another kind of object");
     struct object_list_protobuf found = {
         .items_kind =
             object_kind_from(envelope.api_version, str_slice(envelope.kind, 0, envelope.kind.len - 4)),

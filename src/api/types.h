@@ -1,61 +1,16 @@
 /* types.h: the Kubernetes objects that a scheduler reads, as plain C structs.
  *
  * A decoded object lives whole in one arena: strings are slices, lists are arrays, absent things are zero.
- * Only fields that some part of berth reads are here; fields.c names each once (JSON name, protobuf tag,
- * kind, offset) and drives every decoder. Adding a field is adding it here and a row there.
+ * Only fields that some part of berth reads are here. fields_*.def has a row for each, by which it is read, written, copied
+ * and compared (codec/record.h). Adding a field is adding a member here and a row there.
  *
- * Conventions: an optional string is absent when ptr is NULL ("" has a pointer); maps are lists sorted by key. */
+ * Conventions: see codec/record_types.h. */
 #ifndef API_TYPES_H
 #define API_TYPES_H
 
 #include "api/quantity.h"
-#include "base/str.h"
+#include "codec/record_types.h"
 
-#define LIST(type) \
-    struct { \
-        type *items; \
-        uint32_t len; \
-    }
-
-/* An absent list is NULL, and NULL takes no arithmetic. */
-#define list_for(list, item) \
-    for (__typeof__(*(list)->items) *item = (list)->items, *end_##item = item ? item + (list)->len : item; \
-         item != end_##item; item++)
-
-struct opt_bool {
-    bool set, value;
-};
-struct opt_int32 {
-    bool set;
-    int32_t value;
-};
-struct opt_int64 {
-    bool set;
-    int64_t value;
-};
-struct opt_time {
-    bool set;
-    int64_t seconds; /* since 1970, UTC */
-    int32_t nanos;
-};
-/* An int or a string such as "25%"; text.ptr is NULL for an int. */
-struct int_or_str {
-    bool set;
-    int32_t number;
-    struct str text;
-};
-
-struct str_list {
-    struct str *items;
-    uint32_t len;
-};
-struct pair {
-    struct str key, value;
-};
-struct str_map { /* sorted by key, keys unique */
-    struct pair *items;
-    uint32_t len;
-};
 struct resource {
     struct str name;
     struct quantity amount;

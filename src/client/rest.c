@@ -3,7 +3,7 @@
  * An answer comes from the network and may be anything: what cannot be read counts as not there. */
 #include "client/rest.h"
 
-#include "api/decode.h"
+#include "api/fields.h"
 #include "api/protobuf.h"
 
 enum { PATIENCE_MS_MAX = 3600 * 1000 };
@@ -77,9 +77,9 @@ static bool status_from_json(const struct http_response *response, struct arena 
         return false;
     if (!yyjson_equals_str(yyjson_obj_get(body.doc.root, "kind"), "Status"))
         return false;
-    const struct decoder dec = { .doc = &body.doc, .arena = arena, .borrow = doc_strings_stay(&body.doc) };
+    struct record_reader reader = object_reader(&body.doc, arena, NULL);
     struct api_status status = { 0 };
-    if (decode_struct(&dec, NULL, body.doc.root, api_status_type, &status) < 0)
+    if (record_read(&reader, NULL, body.doc.root, api_status_type, &status) < 0)
         return false;
     *ret = status;
     return true;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "api/values.h"
+#include "api/fields.h"
 
 /* A copy of a claim over the stored one. */
 struct assumption {
@@ -164,7 +164,7 @@ static void assumption_fill(struct assumption *assumption, const struct resource
     assumption->key =
         arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name));
     assumption->made_for_version = arena_str(arena, version);
-    value_copy(api_claim_type, claim, arena, &assumption->claim);
+    record_copy(api_kinds[KIND_RESOURCE_CLAIM].type, claim, arena, &assumption->claim);
     assumption->claim.meta.home = NULL;
     assumption->claim.meta.source = (struct str){ 0 };
 }

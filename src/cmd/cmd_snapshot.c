@@ -75,7 +75,7 @@ static int read_cluster(struct objects *objects, const struct snapshot_settings 
 /* ---- what is told of it ---- */
 
 /* A List with an object on each line: JSON, which is YAML too. */
-static int write_list(const struct objects *objects, const struct json_veil *veil)
+static int write_list(const struct objects *objects, const struct record_redactor *redactor)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
@@ -83,7 +83,7 @@ static int write_list(const struct objects *objects, const struct json_veil *vei
     for (size_t i = 0; i < objects->list.len; i++) {
         strbuf_puts(&out, i ? ",\n" : "\n");
         struct json_writer json = json_writer(&out, JSON_COMPACT);
-        object_encode_json(&objects->list.items[i], veil, &json);
+        object_encode_json(&objects->list.items[i], redactor, &json);
         if (out.len < PIECE_BYTES)
             continue;
         int code = finish(&term);
@@ -95,7 +95,7 @@ static int write_list(const struct objects *objects, const struct json_veil *vei
 }
 
 /* What kubectl apply keeps there is the whole object, environment and all. */
-static struct str without_copies(void *user, const struct field *field, struct str text, bool is_key)
+static struct str without_copies(void *user, const struct record_field *field, struct str text, bool is_key)
 {
     (void)user;
     if (is_key && strcmp(field->name, "annotations") == 0 &&
@@ -109,8 +109,8 @@ static int write_anonymized(const struct objects *objects)
     struct anonymizer anonymizer = { 0 };
     vec_for(&objects->list, object)
         anonymizer_look(&anonymizer, object);
-    struct json_veil veil = anonymizer_veil(&anonymizer);
-    int code = write_list(objects, &veil);
+    struct record_redactor redactor = anonymizer_redactor(&anonymizer);
+    int code = write_list(objects, &redactor);
     if (anonymizer.has_expressions)
         fputs(
             "berth: note: expressions that select devices, and the attributes that they ask about, stay as\n"
@@ -137,7 +137,7 @@ static int run(void *given, const struct texts *words)
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     return settings->anonymize ? write_anonymized(&objects)
-                               : write_list(&objects, &(struct json_veil){ without_copies, NULL });
+                               : write_list(&objects, &(struct record_redactor){ without_copies, NULL });
 }
 
 const struct command command_snapshot = {

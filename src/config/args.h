@@ -17,7 +17,7 @@
 #include "api/types.h"
 #include "base/arena.h"
 #include "codec/doc.h"
-#include "config/path.h"
+#include "codec/path.h"
 
 enum args_kind {
     ARGS_STRING,       /* struct str */

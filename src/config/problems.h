@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "codec/doc.h"
-#include "config/path.h"
+#include "codec/path.h"
 
 struct problems {
     yyjson_val *root;   /* what paths begin at; NULL: nothing was read */

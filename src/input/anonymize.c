@@ -212,7 +212,7 @@ static struct str (*const replacements[])(struct anonymizer *anonymizer, struct 
     [TEXT_KIND_COUNT] = NULL,
 };
 
-static struct str text_of(void *user, const struct field *field, struct str text, bool is_key)
+static struct str text_of(void *user, const struct record_field *field, struct str text, bool is_key)
 {
     struct anonymizer *anonymizer = user;
     enum text_kind kind = field_text_kind(&anonymizer->known, field);
@@ -292,14 +292,14 @@ void anonymizer_look(struct anonymizer *anonymizer, const struct object *object)
         look_at_pod(anonymizer, object->ptr);
     if (object->kind == KIND_STATEFUL_SET)
         look_at_set(anonymizer, object->ptr);
-    object_encode_json(object, &(struct json_veil){ text_of, anonymizer }, &json);
+    object_encode_json(object, &(struct record_redactor){ text_of, anonymizer }, &json);
 }
 
-struct json_veil anonymizer_veil(struct anonymizer *anonymizer)
+struct record_redactor anonymizer_redactor(struct anonymizer *anonymizer)
 {
     if (!anonymizer->sealed)
         seal(anonymizer);
-    return (struct json_veil){ text_of, anonymizer };
+    return (struct record_redactor){ text_of, anonymizer };
 }
 
 void anonymizer_release(struct anonymizer *anonymizer)

@@ -1,4 +1,4 @@
-/* anonymize.h: a veil over names: a snapshot that can be given away, and decides as the original does.
+/* anonymize.h: hides names: a snapshot that can be given away, and decides as the original does.
  *
  * Every text becomes x1, x2, ... unless it is known to say nothing: words of Kubernetes' own (enumerations, well-known
  * keys of labels and taints, in-tree volume plugins), numbers that a selector compares, names of schedulers, which
@@ -11,7 +11,7 @@
 #ifndef INPUT_ANONYMIZE_H
 #define INPUT_ANONYMIZE_H
 
-#include "api/json_encode.h"
+#include "api/object.h"
 #include "base/vec.h"
 #include "input/anonymize_words.h"
 
@@ -36,9 +36,9 @@ struct anonymizer {
     bool has_expressions;
 };
 
-/* First every object goes through this, then each is encoded with the veil. */
+/* First every object goes through this, then each is encoded with the redactor. */
 void anonymizer_look(struct anonymizer *anonymizer, const struct object *object);
-struct json_veil anonymizer_veil(struct anonymizer *anonymizer);
+struct record_redactor anonymizer_redactor(struct anonymizer *anonymizer);
 void anonymizer_release(struct anonymizer *anonymizer);
 
 #endif

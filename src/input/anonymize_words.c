@@ -110,11 +110,11 @@ static enum text_kind look_up(const struct strmap *map, struct str name, enum te
     return found ? (enum text_kind)(found - 1) : otherwise;
 }
 
-enum text_kind field_text_kind(const struct known_words *known, const struct field *field)
+enum text_kind field_text_kind(const struct known_words *known, const struct record_field *field)
 {
-    if (field->kind == FIELD_RESOURCES)
+    if (field->kind == &record_RESOURCES)
         return TEXT_RESOURCE;
-    if (field->kind == FIELD_MAP && strcmp(field->name, "capacity") == 0)
+    if (field->kind == &record_MAP && strcmp(field->name, "capacity") == 0)
         return TEXT_ATTRIBUTE;
     return look_up(&known->fields, str_from(field->name), TEXT_NAME);
 }

@@ -30,7 +30,7 @@ struct known_words {
 
 void known_words_init(struct known_words *known);
 void known_words_release(struct known_words *known);
-enum text_kind field_text_kind(const struct known_words *known, const struct field *field);
+enum text_kind field_text_kind(const struct known_words *known, const struct record_field *field);
 /* Of the value of an annotation that decides; TEXT_DROPPED for the others. */
 enum text_kind annotation_text_kind(const struct known_words *known, struct str key);
 bool is_own_word(const struct known_words *known, struct str text);

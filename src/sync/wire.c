@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#include "api/decode.h"
+#include "api/fields.h"
+#include "api/words.h"
 
 enum { SCRATCH_BYTES = 64 << 10, SCRATCH_BYTES_KEPT_MAX = 4 << 20, TOKEN_LEN_MAX = 16 << 10 };
 
@@ -24,10 +25,11 @@ static void scratch_clear(struct arena *scratch)
 static int make_live(decode_fn decode, const void *source, const struct object *first, enum api_kind kind,
                      const struct arena *scratch, struct live_object **ret, struct error *err)
 {
+    enum { KIND_BYTES_MAX = 60 };
     if (first->kind != kind) {
         _cleanup_(strbuf_release) struct strbuf found = { 0 };
-        decode_put_shown(&found, first->kind_name);
-        return error_set(err, -EINVAL, "expected a " STR_FMT ", found \"%s\"", STR_ARG(api_kinds[kind].kind),
+        path_print_shown(&found, first->kind_name, KIND_BYTES_MAX);
+        return error_set(err, -EINVAL, "expected a " STR_FMT ", got \"%s\"", STR_ARG(api_kinds[kind].kind),
                          found.len ? found.text : "");
     }
     struct live_object *live = live_object_new();
@@ -64,14 +66,14 @@ static int decode_json(const void *source, struct arena *arena, struct object *r
 {
     const struct json_source *json = source;
     const struct kind_info *kind = &api_kinds[json->kind];
-    struct decoder dec = { json->doc, arena, err, false };
+    struct record_reader reader = { .doc = json->doc, .arena = arena, .keep = words_keep, .err = err };
     struct object object = { .kind = json->kind, .api_version = kind->api_version, .kind_name = kind->kind };
     if (json->kind == KIND_UNKNOWN) {
         *ret = object;
         return 0;
     }
     object.ptr = object.meta = arena_zalloc(arena, kind->type->size);
-    int r = decode_struct(&dec, NULL, json->val, kind->type, object.ptr);
+    int r = record_read(&reader, NULL, json->val, kind->type, object.ptr);
     if (r < 0)
         return r;
     object_convert(&object, json->api_version);
@@ -311,8 +313,8 @@ static int json_event(const struct doc *doc, const struct wire_watch *watch, str
     if (!yyjson_is_obj(val))
         return error_set(err, -EINVAL, "a watch event without an object");
     if (ret->type == WATCH_ERROR) {
-        struct decoder dec = { doc, scratch, err, false };
-        return decode_struct(&dec, NULL, val, api_status_type, &ret->status);
+        struct record_reader reader = { .doc = doc, .arena = scratch, .keep = words_keep, .err = err };
+        return record_read(&reader, NULL, val, api_status_type, &ret->status);
     }
     struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
     struct json_source json = { doc, val, object_kind_from(api_version, name), api_version, watch->whole };

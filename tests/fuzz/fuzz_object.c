@@ -5,7 +5,7 @@
 #include "api/pod_resources.h"
 #include "fuzz/documents.h"
 
-static void check_struct(const struct type *type, const char *ptr);
+static void check_struct(const struct record_type *type, const char *ptr);
 
 static void check_sorted(const struct str_map *map)
 {
@@ -22,7 +22,7 @@ static void check_resources(const struct resource_list *list)
 }
 
 /* All lists look alike. */
-static void check_list(const struct type *type, const struct str_list *list)
+static void check_list(const struct record_type *type, const struct str_list *list)
 {
     const char *items = (const char *)list->items;
     must(items || !list->len);
@@ -30,32 +30,21 @@ static void check_list(const struct type *type, const struct str_list *list)
         check_struct(type, items + i * type->size);
 }
 
-static void check_field(const struct field *field, const char *at)
+static void check_field(const struct record_field *field, const char *at)
 {
-    switch ((enum field_kind)field->kind) {
-    case FIELD_PAIRS:
+    if (field->kind == &record_PAIRS)
         check_sorted((const void *)at);
-        break;
-    case FIELD_RESOURCES:
+    else if (field->kind == &record_RESOURCES)
         check_resources((const void *)at);
-        break;
-    case FIELD_STRUCT:
-    case FIELD_PART:
+    else if (field->kind == &record_STRUCT)
         check_struct(field->type, at);
-        break;
-    case FIELD_PTR:
-        if (*(const char *const *)at)
-            check_struct(field->type, *(const char *const *)at);
-        break;
-    case FIELD_LIST:
+    else if (field->kind == &record_PTR && *(const char *const *)at)
+        check_struct(field->type, *(const char *const *)at);
+    else if (field->kind == &record_LIST)
         check_list(field->type, (const void *)at);
-        break;
-    default:
-        break;
-    }
 }
 
-static void check_struct(const struct type *type, const char *ptr)
+static void check_struct(const struct record_type *type, const char *ptr)
 {
     for (uint32_t i = 0; i < type->len; i++)
         check_field(&type->fields[i], ptr + type->fields[i].offset);

@@ -15,7 +15,8 @@
 
 #include "support/test.h"
 
-#include "api/decode.h"
+#include "api/fields.h"
+#include "api/object.h"
 #include "codec/doc.h"
 #include "framework/run.h"
 
@@ -108,8 +109,8 @@ static inline void fixture_load(struct fixture *f, const char *text)
     while ((r = doc_stream_next(&stream, &doc, &err)) > 0) {
         enum api_kind kind = fixture_kind(yyjson_get_str(yyjson_obj_get(doc.root, "kind")));
         struct meta *object = arena_zalloc(&f->arena, api_kinds[kind].type->size);
-        struct decoder decoder = { .doc = &doc, .arena = &f->arena, .err = &err };
-        if (decode_struct(&decoder, NULL, doc.root, api_kinds[kind].type, object) < 0)
+        struct record_reader reader = { .doc = &doc, .arena = &f->arena, .keep = arena_str, .err = &err };
+        if (record_read(&reader, NULL, doc.root, api_kinds[kind].type, object) < 0)
             fail_msg("%s", err.text);
         fixture_add_object(f, kind, object);
         doc_release(&doc);

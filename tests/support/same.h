@@ -19,7 +19,8 @@ struct same {
     bool wire;
 };
 
-static inline bool same_struct(struct same *same, const struct type *type, const void *a, const void *b);
+static inline bool same_struct(struct same *same, const struct record_type *type, const void *a,
+                               const void *b);
 
 static inline void same_release(struct same *same)
 {
@@ -31,36 +32,22 @@ struct same_list {
     uint32_t len;
 };
 
-static inline size_t same_kind_size(const struct field *field)
+/* A part has nothing of its own: its rows are members of the same struct. */
+static inline size_t same_kind_size(const struct record_type *type, const struct record_field *field)
 {
-    switch ((enum field_kind)field->kind) {
-#define X(name, ctype) \
-    case FIELD_##name: \
-        return sizeof(ctype);
-        FIELD_KINDS(X)
-#undef X
-    case FIELD_KEYS:
-    case FIELD_LIST:
-    case FIELD_MAP:
-        return sizeof(struct same_list);
-    case FIELD_PTR:
-        return sizeof(void *);
-    case FIELD_STRUCT:
-        return field->type->size;
-    default: /* FIELD_PART has nothing of its own */
-        return 0;
-    }
+    size_t size = field->kind->size ? field->kind->size : field->type->size;
+    return size == type->size ? 0 : size;
 }
 
 /* What no row names was derived by the type's finish(). */
-static inline bool same_derived(const struct type *type, const void *a, const void *b)
+static inline bool same_derived(const struct record_type *type, const void *a, const void *b)
 {
     char *left = malloc(type->size), *right = malloc(type->size);
     memcpy(left, a, type->size);
     memcpy(right, b, type->size);
     for (uint32_t i = 0; i < type->len; i++) {
-        memset(left + type->fields[i].offset, 0, same_kind_size(&type->fields[i]));
-        memset(right + type->fields[i].offset, 0, same_kind_size(&type->fields[i]));
+        memset(left + type->fields[i].offset, 0, same_kind_size(type, &type->fields[i]));
+        memset(right + type->fields[i].offset, 0, same_kind_size(type, &type->fields[i]));
     }
     bool equal = memcmp(left, right, type->size) == 0;
     free(left);
@@ -79,19 +66,15 @@ static inline bool same_text(struct str a, struct str b)
 }
 
 /* Entries begin with their key, which no row names. */
-static inline bool same_entry(struct same *same, const struct type *type, const void *a, const void *b)
+static inline bool same_entry(struct same *same, const struct record_type *type, const void *a, const void *b)
 {
     return str_eq(*(const struct str *)a, *(const struct str *)b) && same_struct(same, type, a, b);
 }
 
-static inline bool same_items(struct same *same, const struct field *field, const struct same_list *a,
+static inline bool same_items(struct same *same, const struct record_field *field, const struct same_list *a,
                               const struct same_list *b)
 {
-    size_t size = field->type                       ? field->type->size
-                  : field->kind == FIELD_PAIRS      ? sizeof(struct pair)
-                  : field->kind == FIELD_RESOURCES  ? sizeof(struct resource)
-                  : field->kind == FIELD_QUANTITIES ? sizeof(struct quantity)
-                                                    : sizeof(struct str);
+    size_t size = field->type ? field->type->size : field->kind->item_size;
     if (a->len != b->len)
         return false;
     for (uint32_t i = 0; i < a->len; i++) {
@@ -99,17 +82,17 @@ static inline bool same_items(struct same *same, const struct field *field, cons
         const struct pair *pair = left, *other_pair = right;
         const struct resource *resource = left, *other_resource = right;
         bool equal = true;
-        if (!field->type && field->kind != FIELD_QUANTITIES)
+        if (!field->type && field->kind != &record_QUANTITIES)
             equal = str_eq(*(const struct str *)left, *(const struct str *)right);
-        if (field->kind == FIELD_LIST)
+        if (field->kind == &record_LIST)
             equal = same_struct(same, field->type, left, right);
-        else if (field->kind == FIELD_MAP)
+        else if (field->kind == &record_MAP)
             equal = same_entry(same, field->type, left, right);
-        else if (field->kind == FIELD_QUANTITIES)
+        else if (field->kind == &record_QUANTITIES)
             equal = same_quantity(left, right);
-        else if (field->kind == FIELD_PAIRS)
+        else if (field->kind == &record_PAIRS)
             equal &= str_eq(pair->value, other_pair->value);
-        else if (field->kind == FIELD_RESOURCES)
+        else if (field->kind == &record_RESOURCES)
             equal &= same_quantity(&resource->amount, &other_resource->amount);
         if (!equal) {
             strbuf_printf(&same->path, " [%u]", i);
@@ -119,11 +102,11 @@ static inline bool same_items(struct same *same, const struct field *field, cons
     return true;
 }
 
-static inline bool same_number(const struct same *same, const struct field *field, const void *a,
+static inline bool same_number(const struct same *same, const struct record_field *field, const void *a,
                                const void *b)
 {
     struct opt_int64 left = { 0 }, right = { 0 };
-    if (field->kind == FIELD_OPT_INT32) {
+    if (field->kind == &record_OPT_INT32) {
         left = (struct opt_int64){ ((const struct opt_int32 *)a)->set, ((const struct opt_int32 *)a)->value };
         right =
             (struct opt_int64){ ((const struct opt_int32 *)b)->set, ((const struct opt_int32 *)b)->value };
@@ -140,60 +123,51 @@ static inline bool same_number(const struct same *same, const struct field *fiel
     return left.set == right.set && left.value == right.value;
 }
 
-static inline bool same_pointed(struct same *same, const struct field *field, const void *a, const void *b)
+static inline bool same_pointed(struct same *same, const struct record_field *field, const void *a,
+                                const void *b)
 {
     if (!a || !b)
         return a == b;
     return same_struct(same, field->type, a, b);
 }
 
-static inline bool same_field(struct same *same, const struct field *field, const void *a, const void *b)
+static inline bool same_time(const struct same *same, const struct record_field *field,
+                             const struct opt_time *a, const struct opt_time *b)
 {
-    const struct opt_bool *bool_a = a, *bool_b = b;
-    const struct opt_time *time_a = a, *time_b = b;
-    const struct int_or_str *either_a = a, *either_b = b;
-    switch ((enum field_kind)field->kind) {
-    case FIELD_STR:
-        return same->wire ? str_eq(*(const struct str *)a, *(const struct str *)b)
-                          : same_text(*(const struct str *)a, *(const struct str *)b);
-    case FIELD_RAW:
-        return str_eq(*(const struct str *)a, *(const struct str *)b);
-    case FIELD_OPT_STR:
-        return same_text(*(const struct str *)a, *(const struct str *)b);
-    case FIELD_BOOL:
-        return *(const bool *)a == *(const bool *)b;
-    case FIELD_OPT_BOOL:
-        return bool_a->set == bool_b->set && bool_a->value == bool_b->value;
-    case FIELD_INT32:
-        return *(const int32_t *)a == *(const int32_t *)b;
-    case FIELD_INT64:
-        return *(const int64_t *)a == *(const int64_t *)b;
-    case FIELD_OPT_INT32:
-    case FIELD_OPT_INT64:
-        return same_number(same, field, a, b);
-    case FIELD_TIME:
-    case FIELD_MICRO_TIME:
-        return time_a->set == time_b->set && time_a->seconds == time_b->seconds &&
-               (time_a->nanos == time_b->nanos || (same->wire && field->kind == FIELD_TIME));
-    case FIELD_INT_OR_STR:
-        return either_a->set == either_b->set && either_a->number == either_b->number &&
-               same_text(either_a->text, either_b->text);
-    case FIELD_QUANTITY:
-        return same_quantity(*(struct quantity *const *)a, *(struct quantity *const *)b);
-    case FIELD_STRUCT:
-    case FIELD_PART:
-        return same_struct(same, field->type, a, b);
-    case FIELD_PTR:
-        return same_pointed(same, field, *(const void *const *)a, *(const void *const *)b);
-    default:
-        return same_items(same, field, a, b);
-    }
+    return a->set == b->set && a->seconds == b->seconds &&
+           (a->nanos == b->nanos || (same->wire && field->kind == &record_TIME));
 }
 
-static inline bool same_struct(struct same *same, const struct type *type, const void *a, const void *b)
+static inline bool same_field(struct same *same, const struct record_field *field, const void *a,
+                              const void *b)
+{
+    const struct record_kind *kind = field->kind;
+    const struct int_or_str *either_a = a, *either_b = b;
+    if (kind == &record_OPT_STR || (kind == &record_STR && !same->wire))
+        return same_text(*(const struct str *)a, *(const struct str *)b);
+    if (kind == &record_OPT_INT32 || kind == &record_OPT_INT64)
+        return same_number(same, field, a, b);
+    if (kind == &record_TIME || kind == &record_MICRO_TIME)
+        return same_time(same, field, a, b);
+    if (kind == &record_INT_OR_STR)
+        return either_a->set == either_b->set && either_a->number == either_b->number &&
+               same_text(either_a->text, either_b->text);
+    if (kind == &record_QUANTITY)
+        return same_quantity(*(struct quantity *const *)a, *(struct quantity *const *)b);
+    if (kind == &record_STRUCT)
+        return same_struct(same, field->type, a, b);
+    if (kind == &record_PTR)
+        return same_pointed(same, field, *(const void *const *)a, *(const void *const *)b);
+    if (kind->ops == &record_list_ops || kind->ops == &record_map_ops)
+        return same_items(same, field, a, b);
+    return kind->ops->equal(kind, field, a, b);
+}
+
+static inline bool same_struct(struct same *same, const struct record_type *type, const void *a,
+                               const void *b)
 {
     for (uint32_t i = 0; i < type->len; i++) {
-        const struct field *field = &type->fields[i];
+        const struct record_field *field = &type->fields[i];
         if (field->name &&
             !same_field(same, field, (const char *)a + field->offset, (const char *)b + field->offset)) {
             strbuf_printf(&same->path, " %s", field->name);

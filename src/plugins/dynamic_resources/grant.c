@@ -1,7 +1,7 @@
 /* grant.c: assuming, writing and releasing the claims of one pod. Texts of failures are the reference's. */
 #include "plugins/dynamic_resources/grant.h"
 
-#include "api/values.h"
+#include "api/fields.h"
 #include "framework/profile.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/patches.h"
@@ -59,13 +59,13 @@ static const struct allocation_result *copy_allocation(const struct allocation_r
     if (!from)
         return NULL;
     struct allocation_result *copy = arena_new(arena, struct allocation_result);
-    value_copy(api_allocation_type, from, arena, copy);
+    record_copy(api_allocation_type, from, arena, copy);
     return copy;
 }
 
 static void copy_claim(const struct resource_claim *from, struct arena *arena, struct resource_claim *ret)
 {
-    value_copy(api_claim_type, from, arena, ret);
+    record_copy(api_kinds[KIND_RESOURCE_CLAIM].type, from, arena, ret);
     ret->meta.home = NULL;
     ret->meta.source = (struct str){ 0 };
 }

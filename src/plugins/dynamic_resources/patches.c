@@ -1,7 +1,8 @@
 /* patches.c: bodies of requests; see patches.h. Lists of consumers and finalizers are merged by the API server. */
 #include "plugins/dynamic_resources/patches.h"
 
-#include "api/json_encode.h"
+#include "api/fields.h"
+#include "api/object.h"
 #include "plugins/dynamic_resources/claims.h"
 
 /* A text under way. */
@@ -78,7 +79,7 @@ struct str patch_allocation(const struct resource_claim *claim, const struct all
     patch.timestamp = timestamp;
     if (allocation || !timed) {
         json_key(&body.json, STR("allocation"));
-        value_encode_json(api_allocation_type, &patch, &body.json);
+        record_write(&(struct record_writer){ .json = &body.json }, api_allocation_type, &patch);
     }
     put_consumer(&body.json, pod);
     return end(&body, arena);

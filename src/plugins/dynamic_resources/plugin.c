@@ -3,8 +3,8 @@
  * Claims that are allocated say where they can be used. For the others the allocator looks for devices on each node;
  * what it found for the chosen one is held for the pod from Reserve on (grant.c), and PreBind makes it true. A pod may
  * also ask for devices as resources of its containers (extended.c). */
+#include "api/fields.h"
 #include "api/labels.h"
-#include "api/values.h"
 #include "config/plugin_args.h"
 #include "framework/normalize.h"
 #include "index/table.h"
@@ -477,8 +477,8 @@ static enum hint claim_changed(const struct hint_context *context, const struct 
                 str_eq(claims.items[i]->meta.namespace, after->meta.namespace);
     if (!uses)
         return HINT_SKIP;
-    return before && value_eq(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP
-                                                                                      : HINT_QUEUE;
+    return before && record_equal(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP
+                                                                                          : HINT_QUEUE;
 }
 
 static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,

@@ -6,7 +6,7 @@
 
 enum { OBJECTS_MAX = 8 };
 
-/* Objects, and how they look under the veil. */
+/* Objects, and how they look anonymized. */
 struct hidden {
     struct anonymizer anonymizer;
     struct decoded objects[OBJECTS_MAX];
@@ -24,11 +24,11 @@ static void hide(struct hidden *hidden, const char *const *texts)
             fail_msg("%s", decoded->err.text);
         anonymizer_look(&hidden->anonymizer, &decoded->object);
     }
-    struct json_veil veil = anonymizer_veil(&hidden->anonymizer);
+    struct record_redactor redactor = anonymizer_redactor(&hidden->anonymizer);
     for (size_t i = 0; i < hidden->len; i++) {
         struct strbuf out = { 0 };
         struct json_writer json = json_writer(&out, JSON_COMPACT);
-        object_encode_json(&hidden->objects[i].object, &veil, &json);
+        object_encode_json(&hidden->objects[i].object, &redactor, &json);
         decoded_release(&hidden->objects[i]);
         hidden->texts[i] = out.text;
         if (decode(&hidden->objects[i], out.text) < 0)

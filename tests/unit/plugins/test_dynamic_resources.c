@@ -2,7 +2,7 @@
  * with the reference's allocator. */
 #include "support/fixture.h"
 
-#include "api/json_encode.h"
+#include "api/fields.h"
 #include "plugins/dynamic_resources/allocator.h"
 
 extern const struct plugin plugin_dynamic_resources;
@@ -361,7 +361,8 @@ static void test_allocation(void **state _unused_)
         FIXTURE_BARE(&f);
         fixture_load(&f, NODE("a", "z"));
         fixture_load(&f, cases[i].objects);
-        value_encode_json(api_allocation_type, allocate_for(&f, &result), &json);
+        record_write(&(struct record_writer){ .json = &json }, api_allocation_type,
+                     allocate_for(&f, &result));
         assert_string_equal(text.text, cases[i].want);
         strbuf_release(&text);
         fixture_release(&f);

@@ -1,8 +1,8 @@
-/* path.h: where in a configuration a value is, as a chain on the stack: profiles[0].plugins.filter.
+/* path.h: where in a document a value is, as a chain on the stack: profiles[0].plugins.filter, metadata.labels[app].
  *
- * A link lives as long as the block that made it, so walking a tree costs nothing until somebody prints it. */
-#ifndef CONFIG_PATH_H
-#define CONFIG_PATH_H
+ * A link lives as long as the block that made it, so walking a tree costs next to nothing until a path is printed. */
+#ifndef CODEC_PATH_H
+#define CODEC_PATH_H
 
 #include <yyjson.h>
 
@@ -19,8 +19,10 @@ struct path {
 #define PATH_INDEX(up, i) (&(const struct path){ .parent = (up), .index = (i) })
 #define PATH_KEY(up, key) (&(const struct path){ .parent = (up), .name = (key), .subscript = true })
 
-/* NULL prints nothing. */
+/* NULL prints nothing. Names come from documents: they are printed as path_print_shown() prints them. */
 void path_print(struct strbuf *out, const struct path *path);
+/* Text of unknown origin, for a message: on one line, and cut behind so many bytes. */
+void path_print_shown(struct strbuf *out, struct str text, size_t bytes_max);
 /* The value at the path below `root`, or the nearest one above it that exists; NULL only when root is. */
 yyjson_val *path_resolve(yyjson_val *root, const struct path *path);
 

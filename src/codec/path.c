@@ -1,17 +1,32 @@
 /* path.c: printing and following paths. */
-#include "config/path.h"
+#include "codec/path.h"
+
+enum { NAME_BYTES_MAX = 60 };
+
+void path_print_shown(struct strbuf *out, struct str text, size_t bytes_max)
+{
+    for (size_t i = 0; i < text.len && i < bytes_max; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        strbuf_putc(out, c < ' ' || c == 0x7f ? '?' : (char)c);
+    }
+    if (text.len > bytes_max)
+        strbuf_puts(out, "...");
+}
 
 void path_print(struct strbuf *out, const struct path *path)
 {
     if (!path)
         return;
     path_print(out, path->parent);
-    if (path->subscript)
-        strbuf_printf(out, "[" STR_FMT "]", STR_ARG(path->name));
-    else if (path->name.ptr)
-        strbuf_printf(out, "%s" STR_FMT, path->parent ? "." : "", STR_ARG(path->name));
-    else
+    if (!path->name.ptr) {
         strbuf_printf(out, "[%zu]", path->index);
+        return;
+    }
+    if (path->subscript || path->parent)
+        strbuf_putc(out, path->subscript ? '[' : '.');
+    path_print_shown(out, path->name, NAME_BYTES_MAX);
+    if (path->subscript)
+        strbuf_putc(out, ']');
 }
 
 /* NULL as soon as a link is missing; *ret_last keeps the last value that was there. */

@@ -1,0 +1,243 @@
+/* kinds.c: see kinds.h. */
+#include "api/kinds.h"
+
+#include <stdio.h>
+
+#include "api/timestamp.h"
+#include "codec/decimal.h"
+#include "codec/record_ops.h"
+
+enum { NANO = 1000000000, NANO_PER_MICRO = 1000 };
+/* Years 0 to 9999, as in JSON. */
+static const int64_t SECONDS_MIN = -62167219200, SECONDS_MAX = 253402300799;
+
+/* ---- times ---- */
+
+READ(time_read)
+{
+    struct str text = { yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
+    if (!yyjson_is_str(val) || timestamp_parse(text, at) < 0)
+        return record_expected(reader, path, val, "a time such as 2006-01-02T15:04:05Z");
+    return 0;
+}
+
+WRITE(time_write)
+{
+    const struct opt_time *time = at;
+    char seconds[TIMESTAMP_LEN + 1], text[TIMESTAMP_LEN + 16];
+    struct str whole = timestamp_format(time->seconds, seconds);
+    if (kind == &record_MICRO_TIME) {
+        int micros = (int)(time->nanos / NANO_PER_MICRO);
+        snprintf(text, sizeof(text), STR_FMT ".%06dZ", STR_ARG(str_slice(whole, 0, whole.len - 1)), micros);
+        whole = str_from(text);
+    }
+    json_str(writer->json, whole);
+}
+
+READ_PROTOBUF(time_read_protobuf)
+{
+    struct protobuf_reader rest = protobuf_reader(in->bytes);
+    struct protobuf_field part;
+    int64_t seconds = 0;
+    int32_t nanos = 0;
+    int r;
+    while ((r = protobuf_next(&rest, &part)) > 0) {
+        if (part.tag <= 2 && part.wire != WIRE_VARINT) {
+            r = -EBADMSG;
+            break;
+        }
+        if (part.tag == 1)
+            seconds = (int64_t)part.number;
+        else if (part.tag == 2 && kind == &record_MICRO_TIME)
+            nanos = (int32_t)part.number / NANO_PER_MICRO * NANO_PER_MICRO;
+    }
+    if (r < 0)
+        return record_refuse(reader, path, r, "%s", protobuf_problem(r));
+    seconds = MAX(SECONDS_MIN, MIN(seconds, SECONDS_MAX)) + nanos / NANO;
+    nanos %= NANO;
+    if (nanos < 0) {
+        seconds--;
+        nanos += NANO;
+    }
+    /* A time that is zero in Go has no bytes. */
+    bool is_set = in->bytes.len > 0;
+    *(struct opt_time *)at = (struct opt_time){ is_set, is_set ? seconds : 0, nanos };
+    return 0;
+}
+
+WRITE_PROTOBUF(time_write_protobuf)
+{
+    const struct opt_time *time = at;
+    size_t begun = protobuf_begin(out, tag);
+    protobuf_put_number(out, 1, (uint64_t)time->seconds);
+    if (kind == &record_MICRO_TIME)
+        protobuf_put_number(out, 2, (uint64_t)(time->nanos / NANO_PER_MICRO * NANO_PER_MICRO));
+    protobuf_end(out, begun);
+}
+
+EQUAL(time_equal)
+{
+    const struct opt_time *x = a, *y = b;
+    return x->set == y->set && (!x->set || (x->seconds == y->seconds && x->nanos == y->nanos));
+}
+
+PUT_KEY(time_put_key)
+{
+    const struct opt_time *time = at;
+    int64_t numbers[] = { time->set, time->set ? time->seconds : 0, time->set ? time->nanos : 0 };
+    strbuf_add(out, (const char *)numbers, sizeof(numbers));
+}
+
+VIEW(time_view)
+{
+    const struct opt_time *time = at;
+    return (struct record_view){ .type = time->set ? VIEW_NUMBER : VIEW_ABSENT, .number = time->seconds };
+}
+
+static const struct record_ops time_ops = { .read = time_read,
+                                            .write = time_write,
+                                            .read_protobuf = time_read_protobuf,
+                                            .write_protobuf = time_write_protobuf,
+                                            .equal = time_equal,
+                                            .put_key = time_put_key,
+                                            .view = time_view };
+#define TIME_KIND \
+    { .ops = &time_ops, \
+      .size = sizeof(struct opt_time), \
+      .empty = EMPTY_UNSET, \
+      .wire = WIRE_BYTES, \
+      .has_null = true }
+const struct record_kind record_TIME = TIME_KIND;
+const struct record_kind record_MICRO_TIME = TIME_KIND;
+
+/* ---- quantities ---- */
+
+static struct str trim(struct str text)
+{
+    static const char spaces[] = " \t\n\v\f\r";
+    while (text.len && memchr(spaces, text.ptr[0], sizeof(spaces) - 1))
+        text = str_slice(text, 1, text.len);
+    while (text.len && memchr(spaces, text.ptr[text.len - 1], sizeof(spaces) - 1))
+        text.len--;
+    return text;
+}
+
+READ(amount_read)
+{
+    struct quantity *amount = at;
+    char digits[DECIMAL_LEN_MAX];
+    struct str text = { 0 };
+    if (yyjson_is_uint(val)) {
+        *amount = quantity_from_int((int64_t)MIN(yyjson_get_uint(val), (uint64_t)INT64_MAX));
+        return 0;
+    }
+    if (yyjson_is_sint(val)) {
+        *amount = quantity_from_int(yyjson_get_sint(val));
+        return 0;
+    }
+    if (yyjson_is_str(val) && yyjson_get_len(val) <= UINT32_MAX)
+        text = (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
+    else if (yyjson_is_raw(val) && yyjson_get_len(val) <= UINT32_MAX) /* too big for a machine's number */
+        text = (struct str){ yyjson_get_raw(val), (uint32_t)yyjson_get_len(val) };
+    else if (yyjson_is_real(val)) /* the shortest digits: 0.1 is meant, and exact digits would round up */
+        text = decimal_json(yyjson_get_real(val), digits);
+    if (!text.ptr || quantity_parse(trim(text), amount) < 0)
+        return record_expected(reader, path, val, "a quantity");
+    return 0;
+}
+
+WRITE(amount_write)
+{
+    char buf[QUANTITY_LEN_MAX];
+    json_str(writer->json, quantity_format(*(const struct quantity *)at, buf));
+}
+
+READ_PROTOBUF(amount_read_protobuf)
+{
+    struct protobuf_reader rest = protobuf_reader(in->bytes);
+    struct protobuf_field part;
+    int r;
+    while ((r = protobuf_next(&rest, &part)) > 0) {
+        if (part.tag != 1)
+            continue;
+        if (part.wire != WIRE_BYTES)
+            return record_refuse(reader, path, -EBADMSG, "expected a quantity, got a number");
+        if (quantity_parse(part.bytes, at) < 0) {
+            enum { SHOWN_BYTES_MAX = 40 };
+            _cleanup_(strbuf_release) struct strbuf shown = { 0 };
+            path_print_shown(&shown, part.bytes, SHOWN_BYTES_MAX);
+            return record_refuse(reader, path, -EINVAL, "expected a quantity, got the string \"%s\"",
+                                 shown.len ? shown.text : "");
+        }
+    }
+    return r < 0 ? record_refuse(reader, path, r, "%s", protobuf_problem(r)) : 0;
+}
+
+/* Like printf's %lld, at a fraction of its price. */
+static size_t add_integer(char *to, int64_t value)
+{
+    char digits[24];
+    size_t len = 0, at = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        digits[len++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        to[at++] = '-';
+    while (len)
+        to[at++] = digits[--len];
+    return at;
+}
+
+/* A message that has the quantity as text, which is read back as it was, `finer` and, if it can be, `binary`. */
+WRITE_PROTOBUF(amount_write_protobuf)
+{
+    const struct quantity q = *(const struct quantity *)at;
+    char text[48];
+    bool in_ki = q.binary && q.nano == 0 && q.units && q.units % 1024 == 0;
+    if (q.nano == 0) {
+        size_t len = add_integer(text, in_ki ? q.units / 1024 : q.units);
+        const char *rest = q.finer ? (in_ki ? ".0Ki" : ".0") : in_ki ? "Ki" : "";
+        memcpy(text + len, rest, strlen(rest) + 1);
+    } else if (q.units >= 0)
+        snprintf(text, sizeof(text), "%lld.%09u", (long long)q.units, q.nano);
+    else /* -0.25 is {-1, 750000000} */
+        snprintf(text, sizeof(text), "-%lld.%09u", -(long long)(q.units + 1), NANO - q.nano);
+    size_t begun = protobuf_begin(out, tag);
+    protobuf_put_bytes(out, 1, str_from(text));
+    protobuf_end(out, begun);
+}
+
+EQUAL(amount_equal)
+{
+    return quantity_cmp(*(const struct quantity *)a, *(const struct quantity *)b) == 0;
+}
+
+PUT_KEY(amount_put_key)
+{
+    const struct quantity *amount = at;
+    int64_t numbers[] = { amount->units, amount->nano };
+    strbuf_add(out, (const char *)numbers, sizeof(numbers));
+}
+
+VIEW(amount_view)
+{
+    const struct quantity *amount = at;
+    return (struct record_view){ .type = VIEW_AMOUNT,
+                                 .number = quantity_value(*amount),
+                                 .milli = quantity_milli_value(*amount) };
+}
+
+static const struct record_ops amount_ops = { .read = amount_read,
+                                              .write = amount_write,
+                                              .read_protobuf = amount_read_protobuf,
+                                              .write_protobuf = amount_write_protobuf,
+                                              .equal = amount_equal,
+                                              .put_key = amount_put_key,
+                                              .view = amount_view };
+const struct record_kind record_AMOUNT = { .ops = &amount_ops,
+                                           .size = sizeof(struct quantity),
+                                           .wire = WIRE_BYTES };
+const struct record_kind record_QUANTITY = RECORD_POINTER(AMOUNT);
+const struct record_kind record_QUANTITIES = RECORD_LIST_OF(AMOUNT, WIRE_BYTES);
+const struct record_kind record_RESOURCES = RECORD_MAP_OF(AMOUNT, struct resource, amount);

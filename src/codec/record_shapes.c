@@ -1,0 +1,544 @@
+/* record_shapes.c: kinds that hold values of another kind: optional values, pointers, lists, maps.
+ *
+ * In protobuf a list is a field that is there several times. An array must know its length before its first item is
+ * filled in. Items follow each other in what servers write, so the length is that of the run of fields with its tag; the
+ * odd message in which another run comes later has the array moved, once, to where all of the rest fits:
+ *
+ *     containers containers volumes containers hostNetwork containers
+ *     └─ run of 2 ─────────┘        └─ 2 more in the rest: move ────┘
+ *
+ * Maps are lists of entries. Servers write them sorted, so that sorting is for others. */
+#include <stdlib.h>
+
+#include "codec/record_ops.h"
+#include "codec/record_struct.h"
+
+enum { KEYS_ON_STACK_MAX = 32 };
+
+static int too_big(const struct record_reader *reader, const struct path *path)
+{
+    return record_refuse(reader, path, -EFBIG, "too much for an object of its size");
+}
+
+/* Cleared memory, or NULL when the message has taken more than any real one. */
+static void *take(struct record_reader *reader, size_t count, size_t size)
+{
+    size_t bytes = arena_bytes(count, size);
+    if (bytes > reader->budget_bytes)
+        return NULL;
+    reader->budget_bytes -= bytes;
+    return arena_zalloc(reader->arena, bytes);
+}
+
+/* ---- optional values: a bool, then the value ---- */
+
+READ(optional_read)
+{
+    *(bool *)at = true;
+    return kind->item->ops->read(kind->item, reader, path, val, field, (char *)at + kind->item_offset);
+}
+
+WRITE(optional_write)
+{
+    kind->item->ops->write(kind->item, writer, field, (const char *)at + kind->item_offset);
+}
+
+READ_PROTOBUF(optional_read_protobuf)
+{
+    *(bool *)at = true;
+    return kind->item->ops->read_protobuf(kind->item, reader, path, in, field,
+                                          (char *)at + kind->item_offset);
+}
+
+WRITE_PROTOBUF(optional_write_protobuf)
+{
+    kind->item->ops->write_protobuf(kind->item, out, tag, field, (const char *)at + kind->item_offset);
+}
+
+EQUAL(optional_equal)
+{
+    return *(const bool *)a == *(const bool *)b &&
+           kind->item->ops->equal(kind->item, field, (const char *)a + kind->item_offset,
+                                  (const char *)b + kind->item_offset);
+}
+
+PUT_KEY(optional_put_key)
+{
+    strbuf_putc(out, *(const bool *)at);
+    kind->item->ops->put_key(kind->item, out, field, (const char *)at + kind->item_offset);
+}
+
+VIEW(optional_view)
+{
+    return *(const bool *)at && kind->item->ops->view
+               ? kind->item->ops->view(kind->item, field, (const char *)at + kind->item_offset)
+               : (struct record_view){ 0 };
+}
+
+const struct record_ops record_optional_ops = { .read = optional_read,
+                                                .write = optional_write,
+                                                .read_protobuf = optional_read_protobuf,
+                                                .write_protobuf = optional_write_protobuf,
+                                                .equal = optional_equal,
+                                                .put_key = optional_put_key,
+                                                .view = optional_view };
+
+/* ---- pointers ---- */
+
+READ(pointer_read)
+{
+    void *made = arena_zalloc(reader->arena, record_item_size(kind, field));
+    *(void **)at = made;
+    return kind->item->ops->read(kind->item, reader, path, val, field, made);
+}
+
+WRITE(pointer_write)
+{
+    kind->item->ops->write(kind->item, writer, field, *(const void *const *)at);
+}
+
+READ_PROTOBUF(pointer_read_protobuf)
+{
+    void *made = take(reader, 1, record_item_size(kind, field));
+    if (!made)
+        return too_big(reader, path);
+    *(void **)at = made;
+    return kind->item->ops->read_protobuf(kind->item, reader, path, in, field, made);
+}
+
+WRITE_PROTOBUF(pointer_write_protobuf)
+{
+    kind->item->ops->write_protobuf(kind->item, out, tag, field, *(const void *const *)at);
+}
+
+COPY(pointer_copy)
+{
+    size_t size = record_item_size(kind, field);
+    void **pointer = at;
+    if (!*pointer)
+        return;
+    *pointer = memcpy(arena_alloc(arena, size), *pointer, size);
+    if (kind->item->ops->copy)
+        kind->item->ops->copy(kind->item, arena, field, *pointer);
+}
+
+EQUAL(pointer_equal)
+{
+    const void *x = *(void *const *)a, *y = *(void *const *)b;
+    return x && y ? kind->item->ops->equal(kind->item, field, x, y) : x == y;
+}
+
+PUT_KEY(pointer_put_key)
+{
+    const void *pointed = *(void *const *)at;
+    strbuf_putc(out, pointed != NULL);
+    if (pointed)
+        kind->item->ops->put_key(kind->item, out, field, pointed);
+}
+
+VIEW(pointer_view)
+{
+    const void *pointed = *(void *const *)at;
+    return pointed ? kind->item->ops->view(kind->item, field, pointed) : (struct record_view){ 0 };
+}
+
+const struct record_ops record_pointer_ops = { pointer_read,           pointer_write, pointer_read_protobuf,
+                                               pointer_write_protobuf, pointer_copy,  pointer_equal,
+                                               pointer_put_key,        pointer_view };
+
+/* ---- lists ---- */
+
+READ(list_read)
+{
+    if (!yyjson_is_arr(val))
+        return record_expected(reader, path, val, kind->item->is_text ? "a list of strings" : "a list");
+    struct record_list *list = at;
+    size_t size = record_item_size(kind, field), i, max;
+    *list = (struct record_list){ arena_zalloc(reader->arena, arena_bytes(yyjson_arr_size(val), size)),
+                                  (uint32_t)yyjson_arr_size(val) };
+    yyjson_val *item;
+    yyjson_arr_foreach(val, i, max, item) {
+        struct path here = { .parent = path, .index = i };
+        if (yyjson_is_null(item) && !kind->item->reads_null)
+            continue;
+        int r = kind->item->ops->read(kind->item, reader, &here, item, field, list->items + i * size);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+WRITE(list_write)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    json_begin_array(writer->json);
+    for (uint32_t i = 0; i < list->len; i++) {
+        const void *item = list->items + i * size;
+        struct str text;
+        if (writer->redactor && kind->item->is_text) {
+            text = *(const struct str *)item;
+            item = &text;
+            if (!record_redacted(writer, field, &text, false))
+                continue;
+        }
+        kind->item->ops->write(kind->item, writer, field, item);
+    }
+    json_end_array(writer->json);
+}
+
+/* How many fields of the tag follow: all of them, or those of the run that begins here. */
+static uint32_t count_more(struct protobuf_reader rest, uint32_t tag, bool all)
+{
+    struct protobuf_field in;
+    uint32_t count = 0;
+    while (protobuf_next(&rest, &in) > 0) {
+        if (in.tag == tag)
+            count++;
+        else if (!all)
+            break;
+    }
+    return count;
+}
+
+/* One more item of a list, cleared; NULL when it would be too much. */
+static void *push(struct record_reader *reader, uint32_t tag, struct record_list *list, size_t size)
+{
+    struct record_message *msg = reader->message;
+    uint64_t bit = (uint64_t)1 << tag;
+    bool first = !(msg->seen & bit), again = !first && msg->last_tag != tag && !(msg->counted & bit);
+    if (first || again) {
+        uint32_t more = 1 + count_more(msg->rest, tag, again);
+        char *items = take(reader, (size_t)list->len + more, size);
+        if (!items)
+            return NULL;
+        if (list->len)
+            memcpy(items, list->items, list->len * size);
+        list->items = items;
+        msg->counted |= again ? bit : 0;
+    }
+    return list->items + list->len++ * size;
+}
+
+READ_PROTOBUF(list_read_protobuf)
+{
+    struct record_list *list = at;
+    void *item = push(reader, in->tag, list, record_item_size(kind, field));
+    struct path here = { .parent = path, .index = list->len - 1 };
+    return item ? kind->item->ops->read_protobuf(kind->item, reader, &here, in, field, item)
+                : too_big(reader, path);
+}
+
+WRITE_PROTOBUF(list_write_protobuf)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    for (uint32_t i = 0; i < list->len; i++)
+        kind->item->ops->write_protobuf(kind->item, out, tag, field, list->items + i * size);
+}
+
+/* The items themselves; what they point to is still the source's. */
+static void copy_items(struct record_list *list, size_t size, struct arena *arena)
+{
+    char *items = arena_alloc(arena, arena_bytes(list->len, size));
+    if (list->len)
+        memcpy(items, list->items, list->len * size);
+    list->items = items;
+}
+
+COPY(list_copy)
+{
+    struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    if (!list->items)
+        return;
+    copy_items(list, size, arena);
+    for (uint32_t i = 0; i < list->len && kind->item->ops->copy; i++)
+        kind->item->ops->copy(kind->item, arena, field, list->items + i * size);
+}
+
+EQUAL(list_equal)
+{
+    const struct record_list *x = a, *y = b;
+    size_t size = record_item_size(kind, field);
+    bool equal = x->len == y->len;
+    for (uint32_t i = 0; i < x->len && equal; i++)
+        equal = kind->item->ops->equal(kind->item, field, x->items + i * size, y->items + i * size);
+    return equal;
+}
+
+PUT_KEY(list_put_key)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    strbuf_add(out, (const char *)&list->len, sizeof(list->len));
+    for (uint32_t i = 0; i < list->len; i++)
+        kind->item->ops->put_key(kind->item, out, field, list->items + i * size);
+}
+
+VIEW(list_view)
+{
+    return (struct record_view){ .type = kind->item->is_text ? VIEW_TEXTS : VIEW_ENTRIES,
+                                 .len = ((const struct record_list *)at)->len };
+}
+
+const struct record_ops record_list_ops = { list_read, list_write, list_read_protobuf, list_write_protobuf,
+                                            list_copy, list_equal, list_put_key,       list_view };
+
+const struct record_kind record_STRS = RECORD_LIST_OF(ITEM_STR, WIRE_BYTES);
+
+/* ---- maps: lists of entries that begin with their key ---- */
+
+struct any_entry {
+    struct str key;
+};
+
+static struct any_entry *entry_at(const struct record_list *list, size_t i, size_t size)
+{
+    return (struct any_entry *)(void *)(list->items + i * size);
+}
+
+/* One key of a document's map. Values lie in memory in the document's order, so their addresses tell which came last. */
+struct member {
+    struct str key;
+    yyjson_val *key_val, *val;
+};
+
+static int member_cmp(const void *a, const void *b)
+{
+    const struct member *left = a, *right = b;
+    int order = str_cmp(left->key, right->key);
+    return order ? order : (left->val > right->val) - (left->val < right->val);
+}
+
+/* Sorts by key, and keeps the last of equal keys; *ret_twice is one of those, or NULL. Returns how many are left. */
+static uint32_t settle(struct member *members, uint32_t len, const struct member **ret_twice)
+{
+    uint32_t sorted = 1, kept = 0;
+    *ret_twice = NULL;
+    while (sorted < len && str_cmp(members[sorted - 1].key, members[sorted].key) < 0)
+        sorted++;
+    if (sorted >= len)
+        return len;
+    qsort(members, len, sizeof(*members), member_cmp);
+    for (uint32_t i = 0; i < len; i++) {
+        if (i + 1 == len || !str_eq(members[i].key, members[i + 1].key))
+            members[kept++] = members[i];
+        else
+            *ret_twice = &members[i];
+    }
+    return kept;
+}
+
+static int fill_map(const struct record_kind *kind, struct record_reader *reader, const struct path *path,
+                    const struct member *members, const struct record_field *field, struct record_list *list)
+{
+    size_t size = record_item_size(kind, field);
+    int r = 0;
+    for (uint32_t i = 0; i < list->len && r == 0; i++) {
+        struct path here = { .parent = path, .name = members[i].key, .subscript = true };
+        char *entry = list->items + i * size;
+        if (kind->item && (!yyjson_is_null(members[i].val) || kind->item->reads_null))
+            r = kind->item->ops->read(kind->item, reader, &here, members[i].val, field,
+                                      entry + kind->item_offset);
+        if (r == 0)
+            r = record_read_str(reader, &here, members[i].key_val, (struct str *)(void *)entry);
+    }
+    return r;
+}
+
+READ(map_read)
+{
+    if (!yyjson_is_obj(val))
+        return record_expected(reader, path, val,
+                               kind->item && kind->item->is_text ? "an object with strings" : "an object");
+    size_t count = yyjson_obj_size(val), i, max;
+    struct member few[KEYS_ON_STACK_MAX];
+    _cleanup_(freep) struct member *many =
+        count > KEYS_ON_STACK_MAX ? xreallocarray(NULL, count, sizeof(*many)) : NULL;
+    struct member *members = many ? many : few;
+    const struct member *twice;
+    yyjson_val *key, *item;
+    yyjson_obj_foreach(val, i, max, key, item) {
+        members[i] = (struct member){ record_text(key), key, item };
+    }
+    uint32_t len = settle(members, (uint32_t)count, &twice);
+    if (twice && reader->mode & RECORD_STRICT)
+        return record_complain(reader, path, val, "the key \"" STR_FMT "\" is given twice",
+                               STR_ARG(twice->key));
+    struct record_list *list = at;
+    *list =
+        (struct record_list){ arena_zalloc(reader->arena, arena_bytes(len, record_item_size(kind, field))),
+                              len };
+    return fill_map(kind, reader, path, members, field, list);
+}
+
+WRITE(map_write)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    json_begin_object(writer->json);
+    for (uint32_t i = 0; i < list->len; i++) {
+        struct str key = entry_at(list, i, size)->key, text;
+        const void *value = list->items + i * size + kind->item_offset;
+        if (!record_redacted(writer, field, &key, true))
+            continue;
+        if (kind->item && kind->item->is_text) {
+            text = *(const struct str *)value;
+            value = &text;
+            if (!record_redacted(writer, field, &text, false))
+                continue;
+        }
+        json_key(writer->json, key);
+        if (kind->item)
+            kind->item->ops->write(kind->item, writer, field, value);
+        else /* values that are dropped are times */
+            json_str(writer->json, STR("1970-01-01T00:00:00Z"));
+    }
+    json_end_object(writer->json);
+}
+
+/* An entry of a map is a message of a key and a value. */
+static int read_entry(const struct record_kind *kind, struct record_reader *reader, const struct path *path,
+                      struct str bytes, const struct record_field *field, char *entry)
+{
+    struct protobuf_reader rest = protobuf_reader(bytes);
+    struct protobuf_field in, value = { .tag = 2, .wire = WIRE_BYTES, .bytes = STR("") };
+    struct str key = STR("");
+    int r;
+    while ((r = protobuf_next(&rest, &in)) > 0) {
+        if (in.tag > 2)
+            continue;
+        if (in.wire != WIRE_BYTES)
+            return record_refuse(reader, path, -EBADMSG, "expected a key and a value, got a number");
+        if (in.tag == 1)
+            key = in.bytes;
+        else
+            value = in;
+    }
+    if (r < 0)
+        return record_refuse(reader, path, r, "%s", protobuf_problem(r));
+    *(struct str *)(void *)entry = record_keep(reader, key);
+    struct path here = { .parent = path, .name = key, .subscript = true };
+    return kind->item ? kind->item->ops->read_protobuf(kind->item, reader, &here, &value, field,
+                                                       entry + kind->item_offset)
+                      : 0;
+}
+
+READ_PROTOBUF(map_read_protobuf)
+{
+    struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    char *entry = push(reader, in->tag, list, size);
+    if (!entry)
+        return too_big(reader, path);
+    struct record_message *msg = reader->message;
+    int r = read_entry(kind, reader, path, in->bytes, field, entry);
+    if (r == 0 && list->len > 1 &&
+        str_cmp(entry_at(list, list->len - 2, size)->key, entry_at(list, list->len - 1, size)->key) >= 0)
+        msg->unsorted |= (uint64_t)1 << in->tag;
+    return r;
+}
+
+struct sort_key {
+    struct str key;
+    uint32_t place;
+};
+
+static int sort_key_cmp(const void *a, const void *b)
+{
+    const struct sort_key *left = a, *right = b;
+    int order = str_cmp(left->key, right->key);
+    return order ? order : (left->place > right->place) - (left->place < right->place);
+}
+
+void record_sort_entries(struct record_list *list, size_t size)
+{
+    _cleanup_(freep) struct sort_key *keys = xreallocarray(NULL, list->len, sizeof(*keys));
+    _cleanup_(freep) char *copy = xreallocarray(NULL, list->len, size);
+    memcpy(copy, list->items, list->len * size);
+    for (uint32_t i = 0; i < list->len; i++)
+        keys[i] = (struct sort_key){ entry_at(list, i, size)->key, i };
+    qsort(keys, list->len, sizeof(*keys), sort_key_cmp);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->len; i++)
+        if (i + 1 == list->len || !str_eq(keys[i].key, keys[i + 1].key))
+            memcpy(list->items + kept++ * size, copy + keys[i].place * size, size);
+    list->len = kept;
+}
+
+WRITE_PROTOBUF(map_write_protobuf)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    for (uint32_t i = 0; i < list->len; i++) {
+        const char *entry = list->items + i * size;
+        size_t begun = protobuf_begin(out, tag);
+        protobuf_put_bytes(out, 1, entry_at(list, i, size)->key);
+        if (kind->item)
+            kind->item->ops->write_protobuf(kind->item, out, 2, field, entry + kind->item_offset);
+        else
+            protobuf_put_bytes(out, 2, STR(""));
+        protobuf_end(out, begun);
+    }
+}
+
+COPY(map_copy)
+{
+    struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    if (!list->items)
+        return;
+    copy_items(list, size, arena);
+    for (uint32_t i = 0; i < list->len; i++) {
+        struct any_entry *entry = entry_at(list, i, size);
+        record_STR.ops->copy(&record_STR, arena, field, &entry->key);
+        if (kind->item && kind->item->ops->copy)
+            kind->item->ops->copy(kind->item, arena, field, (char *)entry + kind->item_offset);
+    }
+}
+
+EQUAL(map_equal)
+{
+    const struct record_list *x = a, *y = b;
+    size_t size = record_item_size(kind, field);
+    bool equal = x->len == y->len;
+    for (uint32_t i = 0; i < x->len && equal; i++) {
+        const struct any_entry *left = entry_at(x, i, size), *right = entry_at(y, i, size);
+        equal =
+            str_eq(left->key, right->key) &&
+            (!kind->item || kind->item->ops->equal(kind->item, field, (const char *)left + kind->item_offset,
+                                                   (const char *)right + kind->item_offset));
+    }
+    return equal;
+}
+
+PUT_KEY(map_put_key)
+{
+    const struct record_list *list = at;
+    size_t size = record_item_size(kind, field);
+    strbuf_add(out, (const char *)&list->len, sizeof(list->len));
+    for (uint32_t i = 0; i < list->len; i++) {
+        const struct any_entry *entry = entry_at(list, i, size);
+        record_STR.ops->put_key(&record_STR, out, field, &entry->key);
+        if (kind->item)
+            kind->item->ops->put_key(kind->item, out, field, (const char *)entry + kind->item_offset);
+    }
+}
+
+VIEW(map_view)
+{
+    return (struct record_view){ .type = kind->item ? VIEW_ENTRIES : VIEW_TEXTS,
+                                 .len = ((const struct record_list *)at)->len };
+}
+
+const struct record_ops record_map_ops = { map_read, map_write, map_read_protobuf, map_write_protobuf,
+                                           map_copy, map_equal, map_put_key,       map_view };
+
+const struct record_kind record_PAIRS = RECORD_MAP_OF(ITEM_STR, struct pair, value);
+const struct record_kind record_KEYS = { .ops = &record_map_ops,
+                                         .size = sizeof(struct str_list),
+                                         .empty = EMPTY_LEN,
+                                         .wire = WIRE_BYTES,
+                                         .has_null = true,
+                                         .item_size = sizeof(struct str) };

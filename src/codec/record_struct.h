@@ -1,0 +1,44 @@
+/* record_struct.h: what the files of the record module share. */
+#ifndef CODEC_RECORD_STRUCT_H
+#define CODEC_RECORD_STRUCT_H
+
+#include "codec/record.h"
+
+/* The row of that name in this very table, and the row without a name; NULL: there is none. */
+const struct record_field *record_own_field(const struct record_type *type, struct str name);
+const struct record_field *record_unnamed(const struct record_type *type);
+
+/* What a message has told so far. */
+struct record_message {
+    const struct record_type *type;
+    void *record;
+    struct protobuf_reader rest;
+    uint64_t seen;     /* tags that came */
+    uint64_t counted;  /* of lists whose array has room for all of the message */
+    uint64_t unsorted; /* of maps */
+    uint32_t last_tag;
+};
+
+/* A STR in a list or a map: one that is there has a pointer. */
+RECORD_KIND(ITEM_STR, struct str);
+
+/* Sorts the entries of a map by key; of equal ones the last is kept. */
+void record_sort_entries(struct record_list *list, size_t size);
+
+static inline struct str record_text(yyjson_val *val)
+{
+    return (struct str){ yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
+}
+
+static inline size_t record_item_size(const struct record_kind *kind, const struct record_field *field)
+{
+    return kind->item_size ? kind->item_size : field->type->size;
+}
+
+/* Is there anything to write? */
+bool record_is_empty(const struct record_kind *kind, const struct record_field *field, const void *at);
+/* The text as it may be written; false: not at all. */
+bool record_redacted(const struct record_writer *writer, const struct record_field *field, struct str *text,
+                     bool is_key);
+
+#endif
