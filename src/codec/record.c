@@ -154,13 +154,6 @@ int record_refuse(const struct record_reader *reader, const struct path *path, i
     return error_set(reader->err, code, "%s%s%s", text.len ? text.text : "", text.len ? ": " : "", sentence);
 }
 
-struct str record_keep(const struct record_reader *reader, struct str text)
-{
-    if (!text.len)
-        return STR("");
-    return reader->keep ? reader->keep(reader->arena, text) : text;
-}
-
 /* ---- values ---- */
 
 static const void *inside(const struct record_field *field, const void *record)

@@ -120,7 +120,12 @@ int record_read_protobuf(struct record_reader *reader, const struct path *path, 
 size_t record_budget(size_t bytes);
 
 /* For readers of kinds, and for what is read by hand. A string where the reader keeps strings; never NULL. */
-struct str record_keep(const struct record_reader *reader, struct str text);
+static inline struct str record_keep(const struct record_reader *reader, struct str text)
+{
+    if (!text.len)
+        return STR("");
+    return reader->keep ? reader->keep(reader->arena, text) : text;
+}
 int record_read_str(struct record_reader *reader, const struct path *path, yyjson_val *val, struct str *ret);
 /* "path: sentence" at the place of the value (NULL: of the document); returns -EINVAL. */
 int record_complain(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
