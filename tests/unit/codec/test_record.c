@@ -107,10 +107,13 @@ static void release(struct fixture *f)
 }
 
 #define EVERYTHING \
-    "{\"text\":\"a\",\"optText\":\"\",\"bytes\":\"YWI=\",\"raw\":{\"x\":[1]},\"flag\":true,\"small\":-1,\"big\":5000000000," \
-    "\"number\":0.1,\"optFlag\":false,\"optSmall\":3,\"optBig\":4,\"either\":\"25%\",\"any\":{\"y\":[null,1.5]}," \
+    "{\"text\":\"a\",\"optText\":\"\",\"bytes\":\"YWI=\",\"raw\":{\"x\":[1]},\"flag\":true,\"small\":-1," \
+    "\"big\":5000000000," \
+    "\"number\":0.1,\"optFlag\":false,\"optSmall\":3,\"optBig\":4,\"either\":\"25%\",\"any\":{\"y\":[null," \
+    "1.5]}," \
     "\"names\":[\"n\",\"m\"],\"keys\":{\"k\":\"1970-01-01T00:00:00Z\"},\"map\":{\"a\":\"1\",\"b\":\"2\"}," \
-    "\"inner\":{\"name\":\"i\",\"weight\":2},\"pointer\":{\"name\":\"\"},\"list\":[{\"name\":\"x\"},{\"name\":\"\"}]," \
+    "\"inner\":{\"name\":\"i\",\"weight\":2},\"pointer\":{\"name\":\"\"},\"list\":[{\"name\":\"x\"},{" \
+    "\"name\":\"\"}]," \
     "\"entries\":{\"e\":{\"value\":9}},\"part\":{\"text\":\"p\"}}"
 
 static void assert_written(const struct all *all, const char *want)
@@ -142,9 +145,11 @@ static void test_sentences(void **state _unused_)
         unsigned mode;
     } cases[] = {
         { "quota: x\n", "test:1:1: quota: unknown field", RECORD_STRICT },
-        { "list:\n- nam: x\n", "test:2:3: list[0].nam: unknown field; did you mean \"name\"?", RECORD_STRICT },
+        { "list:\n- nam: x\n", "test:2:3: list[0].nam: unknown field; did you mean \"name\"?",
+          RECORD_STRICT },
         { "{\"text\": \"a\",\n \"text\": \"b\"}", "test:2:2: text: the field is given twice", RECORD_STRICT },
-        { "{\"map\": {\"a\": \"\",\n \"a\": \"\"}}", "test:1:2: map: the key \"a\" is given twice", RECORD_STRICT },
+        { "{\"map\": {\"a\": \"\",\n \"a\": \"\"}}", "test:1:2: map: the key \"a\" is given twice",
+          RECORD_STRICT },
         { "quota: x\n", NULL, 0 },
         { "{\"text\": \"a\",\n \"text\": \"b\"}", NULL, 0 },
         { "text: 5\n", "test:1:7: text: expected a string, got the number 5", 0 },
@@ -157,7 +162,8 @@ static void test_sentences(void **state _unused_)
         { "names: {}\n", "test:1:8: names: expected a list of strings, got an object", 0 },
         { "either: []\n", "test:1:9: either: expected a whole number or a string, got a list", 0 },
         { "flag: abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\n",
-          "test:1:7: flag: expected true or false, got the string \"abcdefghijklmnopqrstuvwxyzabcdefghijklmn...\"",
+          "test:1:7: flag: expected true or false, got the string "
+          "\"abcdefghijklmnopqrstuvwxyzabcdefghijklmn...\"",
           0 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -177,7 +183,9 @@ static void test_protobuf(void **state _unused_)
     struct all got = { 0 };
     assert_int_equal(read_text(&f, EVERYTHING, 0), 0);
     record_write_protobuf(&bytes, &all_type, &f.all);
-    struct record_reader reader = { .arena = &f.arena, .err = &f.err, .budget_bytes = record_budget(bytes.len) };
+    struct record_reader reader = { .arena = &f.arena,
+                                    .err = &f.err,
+                                    .budget_bytes = record_budget(bytes.len) };
     if (record_read_protobuf(&reader, NULL, strbuf_slice(&bytes), &all_type, &got) < 0)
         fail_msg("%s", f.err.text);
     /* Kinds that no message has. */
@@ -192,10 +200,12 @@ static void test_protobuf(void **state _unused_)
 /* A copy outlives its source; equal records and only those have equal keys. */
 static void test_values(void **state _unused_)
 {
-    static const char *const others[] = { "{\"text\":\"b\"}",        "{\"optText\":\"x\"}",  "{\"optFlag\":true}",
-                                          "{\"names\":[\"nm\"]}",    "{\"pointer\":null}",   "{\"list\":[]}",
-                                          "{\"map\":{\"a\":\"12\"}}", "{\"either\":25}",      "{\"part\":{}}",
-                                          "{\"entries\":{\"e\":{}}}", "{\"inner\":{}}" };
+    static const char *const others[] = {
+        "{\"text\":\"b\"}",         "{\"optText\":\"x\"}", "{\"optFlag\":true}",
+        "{\"names\":[\"nm\"]}",     "{\"pointer\":null}",  "{\"list\":[]}",
+        "{\"map\":{\"a\":\"12\"}}", "{\"either\":25}",     "{\"part\":{}}",
+        "{\"entries\":{\"e\":{}}}", "{\"inner\":{}}"
+    };
     struct fixture f, again;
     struct arena arena = { 0 };
     struct all copy;
