@@ -1,8 +1,8 @@
 /* types.h: the Kubernetes objects that a scheduler reads, as plain C structs.
  *
  * A decoded object lives whole in one arena: strings are slices, lists are arrays, absent things are zero.
- * Only fields that some part of berth reads are here. fields_*.def has a row for each, by which it is read, written, copied
- * and compared (codec/record.h). Adding a field is adding a member here and a row there.
+ * Only fields that some part of berth reads are here. fields_*.def has a row for each, by which it is read, written,
+ * copied and compared (codec/record.h). Adding a field is adding a member here and a row there.
  *
  * Conventions: see codec/record_types.h. */
 #ifndef API_TYPES_H

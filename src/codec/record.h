@@ -1,7 +1,7 @@
 /* record.h: C structs that are read and written by tables.
  *
- * A record is a C struct with a table: one row per field, with its JSON name, its protobuf tag, its kind and its place in
- * the struct. Everything that is done with records is done by these tables: JSON and YAML in, JSON out, protobuf in and
+ * A record is a C struct with a table: one row per field, with its JSON name, its protobuf tag, its kind and its place
+ * in the struct. Everything that is done with records is done by these tables: JSON and YAML in, JSON out, protobuf in and
  * out, copies, comparisons, keys of classes of equal records, reads by path.
  *
  *     #include "codec/record_rows.h"
@@ -82,8 +82,8 @@ struct record_type {
 
 /* For tables that are made at run time. Asserts that no name and no tag is there twice. */
 void record_index_fill(const struct record_type *type);
-/* Places the fields of a type that has no C struct one behind the other, and sets its size; then fills its index. Types of
- * its fields come first. */
+/* Places the fields of a type that has no C struct one behind the other, and sets its size; then fills its index.
+ * Types of its fields come first. */
 void record_lay_out(struct record_type *type, struct record_field *fields);
 /* The row of that JSON name, or NULL; also in rows that stand in the parent. */
 const struct record_field *record_field_named(const struct record_type *type, struct str name);
@@ -100,7 +100,7 @@ enum record_strictness {
 /* What a decoder works with, for JSON and for protobuf. */
 struct record_reader {
     struct arena *arena;
-    /* Where strings go: arena_str, or a function like it. NULL: they stay where they are, in the document or message. */
+    /* Where strings go: arena_str, or a function like it. NULL: they stay in the document or message. */
     struct str (*keep)(struct arena *arena, struct str text);
     struct error *err;              /* may be NULL */
     const struct doc *doc;          /* of JSON */
@@ -109,8 +109,8 @@ struct record_reader {
     struct record_message *message; /* of protobuf: the innermost one; for lists */
 };
 
-/* Fills the struct at `record`, which holds the defaults: what is absent or null stays as it was. NULL and null leave all.
- * `path` is where the value stands, for messages; NULL for the root. After a failure the struct is of no use. */
+/* Fills the struct at `record`, which holds the defaults: what is absent or null stays as it was. NULL and null leave
+ * all. `path` is where the value stands, for messages; NULL for the root. After a failure the struct is of no use. */
 int record_read(struct record_reader *reader, const struct path *path, yyjson_val *val,
                 const struct record_type *type, void *record);
 /* The same of one message; the struct is zero. */
@@ -164,8 +164,8 @@ void record_write_value(struct json_writer *json, yyjson_val *val);
 
 /* ---- values ---- */
 
-/* All that the record has, to be found in `arena`: the source may go. `ret` may be the source. Only what the table names
- * is copied deeply; anything else in the struct is copied as it is. */
+/* All that the record has, to be found in `arena`: the source may go. `ret` may be the source. Only what the table
+ * names is copied deeply; anything else in the struct is copied as it is. */
 void record_copy(const struct record_type *type, const void *record, struct arena *arena, void *ret);
 /* In all that the table names. Absent and empty lists are the same. */
 bool record_equal(const struct record_type *type, const void *a, const void *b);
@@ -189,8 +189,8 @@ struct record_view {
     int64_t number, milli;
     struct str text;
 };
-/* Reads by path: spec.containers[0].resources.requests[cpu], metadata.labels[app.kubernetes.io/name]. A name in brackets
- * goes to the closing one. A path that leads nowhere is absent. */
+/* Reads by path: spec.containers[0].resources.requests[cpu], metadata.labels[app.kubernetes.io/name]. A name in
+ * brackets goes to the closing one. A path that leads nowhere is absent. */
 struct record_view record_view(const struct record_type *type, const void *record, struct str path);
 
 /* ---- one row of a table, by path ---- */

@@ -1,4 +1,4 @@
-/* record_ops.h: the signatures of struct record_ops, for files that define kinds; each uses the arguments that it needs.
+/* record_ops.h: the signatures of struct record_ops, for files that define kinds.
  *
  *     READ(bool_read)
  *     {

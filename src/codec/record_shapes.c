@@ -1,8 +1,8 @@
 /* record_shapes.c: kinds that hold values of another kind: optional values, pointers, lists, maps.
  *
  * In protobuf a list is a field that is there several times. An array must know its length before its first item is
- * filled in. Items follow each other in what servers write, so the length is that of the run of fields with its tag; the
- * odd message in which another run comes later has the array moved, once, to where all of the rest fits:
+ * filled in. Items follow each other in what servers write, so the length is that of the run of fields with its tag;
+ * the odd message in which another run comes later has the array moved, once, to where all of the rest fits:
  *
  *     containers containers volumes containers hostNetwork containers
  *     └─ run of 2 ─────────┘        └─ 2 more in the rest: move ────┘
@@ -298,7 +298,7 @@ static struct any_entry *entry_at(const struct record_list *list, size_t i, size
     return (struct any_entry *)(void *)(list->items + i * size);
 }
 
-/* One key of a document's map. Values lie in memory in the document's order, so their addresses tell which came last. */
+/* One key of a document's map. Values lie in memory in the document's order: addresses tell which came last. */
 struct member {
     struct str key;
     yyjson_val *key_val, *val;
