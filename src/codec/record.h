@@ -1,8 +1,8 @@
 /* record.h: C structs that are read and written by tables.
  *
  * A record is a C struct with a table: one row per field, with its JSON name, its protobuf tag, its kind and its place
- * in the struct. Everything that is done with records is done by these tables: JSON and YAML in, JSON out, protobuf in and
- * out, copies, comparisons, keys of classes of equal records, reads by path.
+ * in the struct. Everything that is done with records is done by these tables: JSON and YAML in, JSON out, protobuf in
+ * and out, copies, comparisons, keys of classes of equal records, reads by path.
  *
  *     #include "codec/record_rows.h"
  *
