@@ -49,12 +49,23 @@ enum selector_op selector_op_from(struct str text)
     return OP_INVALID;
 }
 
-static bool lists(const struct str_list *values, struct str wanted)
+bool str_list_has(const struct str_list *values, struct str wanted)
 {
     list_for(values, value)
         if (str_eq(*value, wanted))
             return true;
     return false;
+}
+
+bool str_list_same_set(const struct str_list *a, const struct str_list *b)
+{
+    list_for(a, item)
+        if (!str_list_has(b, *item))
+            return false;
+    list_for(b, item)
+        if (!str_list_has(a, *item))
+            return false;
+    return true;
 }
 
 static bool compares(const struct selector_requirement *req, struct str value)
@@ -70,9 +81,9 @@ bool requirement_matches(const struct selector_requirement *req, const struct st
     const struct str *value = str_map_get(labels, req->key);
     switch (req->op) {
     case OP_IN:
-        return value && lists(&req->values, *value);
+        return value && str_list_has(&req->values, *value);
     case OP_NOT_IN:
-        return !value || !lists(&req->values, *value);
+        return !value || !str_list_has(&req->values, *value);
     case OP_EXISTS:
         return value;
     case OP_DOES_NOT_EXIST:

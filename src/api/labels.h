@@ -9,6 +9,9 @@
 #include "api/types.h"
 #include "base/error.h"
 
+bool str_list_has(const struct str_list *values, struct str wanted);
+/* Each has all items of the other, in whatever order. */
+bool str_list_same_set(const struct str_list *a, const struct str_list *b);
 /* The value of the key, or NULL when the map does not have it. */
 const struct str *str_map_get(const struct str_map *map, struct str key);
 /* Is every pair of `wanted` in `labels`? (A pod's nodeSelector, a service's selector.) */

@@ -39,6 +39,10 @@ struct meta {
     struct str source;
 };
 
+/* "namespace/name", for printf. */
+#define META_FMT STR_FMT "/" STR_FMT
+#define META_ARG(meta) STR_ARG((meta)->namespace), STR_ARG((meta)->name)
+
 /* ---- selectors ---- */
 enum selector_op { OP_INVALID, OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OP_GT, OP_LT };
 

@@ -90,6 +90,14 @@ static char *text_alloc(struct arena *arena, size_t size)
     return arena->end -= size;
 }
 
+void *arena_zalloc_copy(struct arena *arena, const void *from, size_t len, size_t size)
+{
+    void *copy = arena_zalloc(arena, size);
+    if (len)
+        memcpy(copy, from, len);
+    return copy;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
     size_t room = (size_t)(arena->end - arena->next);

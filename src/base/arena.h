@@ -22,6 +22,7 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t size);
 /* Cleared. */
 void *arena_zalloc(struct arena *arena, size_t size);
+void *arena_zalloc_copy(struct arena *arena, const void *from, size_t len, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 struct str arena_str(struct arena *arena, struct str text);
 struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
@@ -36,6 +37,11 @@ void arena_release(struct arena *arena);
 
 #define arena_new(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
 #define arena_array(arena, type, count) ((type *)arena_zalloc((arena), arena_bytes((count), sizeof(type))))
+
+/* An array of `cap` items: a copy of the first `len`, the rest cleared. */
+#define arena_copy(arena, type, items, len, cap) \
+    ((type *)arena_zalloc_copy((arena), (items), arena_bytes((len), sizeof(type)), \
+                               arena_bytes((cap), sizeof(type))))
 
 static inline size_t arena_bytes(size_t count, size_t size)
 {

@@ -320,6 +320,18 @@ struct str pvc_class_name(const struct pvc *pvc)
     return old ? *old : pvc->spec.storage_class_name;
 }
 
+const struct storage_class *pvc_class(const struct cluster *cluster, const struct pvc *pvc)
+{
+    struct str name = pvc_class_name(pvc);
+    return name.len ? cluster_get(&cluster->storage_classes, (struct str){ 0 }, name) : NULL;
+}
+
+const struct pv *pvc_volume(const struct cluster *cluster, const struct pvc *pvc)
+{
+    struct str name = pvc->spec.volume_name;
+    return name.len ? cluster_get(&cluster->pvs, (struct str){ 0 }, name) : NULL;
+}
+
 bool pvc_fully_bound(const struct pvc *pvc)
 {
     return pvc->spec.volume_name.len && str_map_get(&pvc->meta.annotations, STR(ANNOTATION_BIND_COMPLETED));

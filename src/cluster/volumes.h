@@ -66,6 +66,9 @@ void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct s
 /* The name of the storage class; the old annotation goes first. "" is no class. */
 struct str pv_class_name(const struct pv *pv);
 struct str pvc_class_name(const struct pvc *pvc);
+/* The claim's storage class and volume; NULL: it names none, or one that does not exist. */
+const struct storage_class *pvc_class(const struct cluster *cluster, const struct pvc *pvc);
+const struct pv *pvc_volume(const struct cluster *cluster, const struct pvc *pvc);
 /* Both sides agree: the claim names a volume, and the binding was completed. */
 bool pvc_fully_bound(const struct pvc *pvc);
 /* The volume is bound or pre-bound to the claim; a claimRef without uid matches any claim of that name. */

@@ -1,60 +1,22 @@
 /* csi_translation.c: built-in volume kinds to CSI drivers.
  *
  * Two of the kinds (Azure file, vSphere) have a driver but are never migrated by what a scheduler looks at; they
- * are in the table because a pod that uses them is asked about limits all the same. */
+ * are in the table because limits apply to a pod that uses them all the same. */
 #include "plugins/csi_translation.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
 #include "api/labels.h"
+#include "plugins/volume_claims.h"
 
-#define ZONE "topology.kubernetes.io/zone"
-#define REGION "topology.kubernetes.io/region"
-#define BETA_ZONE "failure-domain.beta.kubernetes.io/zone"
-#define BETA_REGION "failure-domain.beta.kubernetes.io/region"
-
-enum { AWS_EBS, GCE_PD, AZURE_DISK, CINDER, PORTWORX, AZURE_FILE, VSPHERE, KINDS };
-
-static const struct csi_kind kinds[KINDS] = {
-    [AWS_EBS] = { STR("kubernetes.io/aws-ebs"), STR("ebs.csi.aws.com"), "topology.ebs.csi.aws.com/zone",
-                  true },
-    [GCE_PD] = { STR("kubernetes.io/gce-pd"), STR("pd.csi.storage.gke.io"), "topology.gke.io/zone", true },
-    [AZURE_DISK] = { STR("kubernetes.io/azure-disk"), STR("disk.csi.azure.com"), NULL, true },
-    [CINDER] = { STR("kubernetes.io/cinder"), STR("cinder.csi.openstack.org"),
-                 "topology.cinder.csi.openstack.org/zone", true },
-    [PORTWORX] = { STR("kubernetes.io/portworx-volume"), STR("pxd.portworx.com"), NULL, true },
-    [AZURE_FILE] = { STR("kubernetes.io/azure-file"), STR("file.csi.azure.com"), NULL, false },
-    [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
+/* What a volume of one of the kinds says about itself, in a pod or in a PersistentVolume. */
+struct source {
+    const struct csi_kind *kind;
+    struct str id;
+    struct str disk_kind;         /* Azure disks */
+    const struct str_map *labels; /* of a PersistentVolume; NULL: none */
 };
-
-#define KIND_OF(source) \
-    ((source)->aws_ebs      ? &kinds[AWS_EBS] \
-     : (source)->gce_pd     ? &kinds[GCE_PD] \
-     : (source)->azure_disk ? &kinds[AZURE_DISK] \
-     : (source)->cinder     ? &kinds[CINDER] \
-     : (source)->portworx   ? &kinds[PORTWORX] \
-     : (source)->azure_file ? &kinds[AZURE_FILE] \
-     : (source)->vsphere    ? &kinds[VSPHERE] \
-                            : NULL)
-
-const struct csi_kind *csi_kind_of_pv(const struct pv *pv)
-{
-    return KIND_OF(&pv->spec);
-}
-
-const struct csi_kind *csi_kind_of_volume(const struct volume *volume)
-{
-    return KIND_OF(volume);
-}
-
-const struct csi_kind *csi_kind_find(struct str in_tree)
-{
-    for (size_t i = 0; i < KINDS; i++)
-        if (str_eq(kinds[i].in_tree, in_tree))
-            return &kinds[i];
-    return NULL;
-}
 
 /* ---- handles ---- */
 static int hex_digit(char c)
@@ -98,9 +60,10 @@ static struct str trim_char(struct str text, char c)
 }
 
 /* "vol-1" as it is; "aws://zone/vol-1" is a URL whose path names the volume. */
-static bool ebs_handle(struct str id, struct arena *arena, struct str *ret, struct str *ret_why)
+static bool ebs_handle(const struct source *source, struct arena *arena, struct str *ret, struct str *ret_why)
 {
     static const struct str scheme = STR("aws://");
+    struct str id = source->id;
     if (!str_starts_with(id, scheme)) {
         *ret = id;
         return true;
@@ -133,33 +96,15 @@ static bool ebs_handle(struct str id, struct arena *arena, struct str *ret, stru
 }
 
 /* The API server stores "Shared" where no kind was given, and only managed disks are the driver's. */
-static bool azure_disk_handle(struct str kind, struct str uri, struct arena *arena, struct str *ret,
+static bool azure_disk_handle(const struct source *source, struct arena *arena, struct str *ret,
                               struct str *ret_why)
 {
-    if (kind.len != strlen("Managed") || strncasecmp(kind.ptr, "Managed", kind.len) != 0) {
-        if (!kind.ptr)
-            kind = STR("Shared");
-        *ret_why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
-        return false;
-    }
-    *ret = uri;
-    return true;
-}
-
-/* Splits at "__". */
-static struct str_list split_zones(struct str text, struct arena *arena)
-{
-    struct str_list zones = { .items = arena_array(arena, struct str, text.len / 2 + 1) };
-    size_t from = 0;
-    for (size_t i = 0; i + 1 < text.len; i++) {
-        if (text.ptr[i] == '_' && text.ptr[i + 1] == '_') {
-            zones.items[zones.len++] = str_slice(text, from, i);
-            from = i + 2;
-            i++;
-        }
-    }
-    zones.items[zones.len++] = str_slice(text, from, text.len);
-    return zones;
+    struct str kind = source->disk_kind.ptr ? source->disk_kind : STR("Shared");
+    *ret = source->id;
+    if (kind.len == strlen("Managed") && strncasecmp(kind.ptr, "Managed", kind.len) == 0)
+        return true;
+    *ret_why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
+    return false;
 }
 
 /* Sorted, each once, in place. */
@@ -208,12 +153,12 @@ static bool gce_region(const struct str_list *zones, struct arena *arena, struct
     return false;
 }
 
-static bool gce_handle(const struct pv *pv, struct arena *arena, struct str *ret, struct str *ret_why)
+static bool gce_handle(const struct source *source, struct arena *arena, struct str *ret, struct str *ret_why)
 {
-    const struct str *label = str_map_get(&pv->meta.labels, STR(BETA_ZONE));
-    if (!label || !label->len)
-        label = str_map_get(&pv->meta.labels, STR(ZONE));
-    struct str_list zones = split_zones(label ? *label : STR(""), arena);
+    const struct str *label = source->labels ? str_map_get(source->labels, STR(LABEL_ZONE_BETA)) : NULL;
+    if (source->labels && (!label || !label->len))
+        label = str_map_get(source->labels, STR(LABEL_ZONE));
+    struct str_list zones = volume_zones(label ? *label : STR(""), false, arena);
     const char *level = "zones";
     struct str where = zones.items[0].len ? zones.items[0] : STR("UNSPECIFIED");
     if (zones.len > 1) {
@@ -222,46 +167,93 @@ static bool gce_handle(const struct pv *pv, struct arena *arena, struct str *ret
             return false;
     }
     *ret = arena_printf(arena, "projects/UNSPECIFIED/%s/" STR_FMT "/disks/" STR_FMT, level, STR_ARG(where),
-                        STR_ARG(pv->spec.gce_pd->pd_name));
+                        STR_ARG(source->id));
     return true;
 }
 
-/* ---- topology ---- */
-/* All values that the affinity's expressions give for a key; *ret_there: some expression has the key. */
-static uint32_t affinity_values(const struct node_selector *affinity, struct str key, bool *ret_there)
+static bool plain_handle(const struct source *source, struct arena *arena, struct str *ret,
+                         struct str *ret_why)
 {
-    uint32_t values = 0;
-    bool there = false;
-    if (affinity) {
-        list_for(&affinity->terms, term) {
-            list_for(&term->match_expressions, expression) {
-                if (str_eq(expression->key, key)) {
-                    there = true;
-                    values += expression->values.len;
-                }
-            }
-        }
-    }
-    if (ret_there)
-        *ret_there = there;
+    (void)arena, (void)ret_why;
+    *ret = source->id;
+    return true;
+}
+
+/* ---- kinds ---- */
+typedef bool (*handle_fn)(const struct source *source, struct arena *arena, struct str *ret,
+                          struct str *ret_why);
+
+enum { AWS_EBS, GCE_PD, AZURE_DISK, CINDER, PORTWORX, AZURE_FILE, VSPHERE, KINDS };
+
+static const struct csi_kind kinds[KINDS] = {
+    [AWS_EBS] = { STR("kubernetes.io/aws-ebs"), STR("ebs.csi.aws.com"), "topology.ebs.csi.aws.com/zone",
+                  true },
+    [GCE_PD] = { STR("kubernetes.io/gce-pd"), STR("pd.csi.storage.gke.io"), "topology.gke.io/zone", true },
+    [AZURE_DISK] = { STR("kubernetes.io/azure-disk"), STR("disk.csi.azure.com"), NULL, true },
+    [CINDER] = { STR("kubernetes.io/cinder"), STR("cinder.csi.openstack.org"),
+                 "topology.cinder.csi.openstack.org/zone", true },
+    [PORTWORX] = { STR("kubernetes.io/portworx-volume"), STR("pxd.portworx.com"), NULL, true },
+    [AZURE_FILE] = { STR("kubernetes.io/azure-file"), STR("file.csi.azure.com"), NULL, false },
+    [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
+};
+/* How a driver knows a volume; of the migrated kinds. */
+static const handle_fn handles[KINDS] = {
+    [AWS_EBS] = ebs_handle,  [GCE_PD] = gce_handle,     [AZURE_DISK] = azure_disk_handle,
+    [CINDER] = plain_handle, [PORTWORX] = plain_handle,
+};
+
+/* Of a struct volume or a pv's spec, which name the sources alike. */
+#define SOURCE_OF(from) \
+    ((from)->aws_ebs      ? (struct source){ &kinds[AWS_EBS], .id = (from)->aws_ebs->volume_id } \
+     : (from)->gce_pd     ? (struct source){ &kinds[GCE_PD], .id = (from)->gce_pd->pd_name } \
+     : (from)->azure_disk ? (struct source){ &kinds[AZURE_DISK], .id = (from)->azure_disk->disk_uri, \
+                                             .disk_kind = (from)->azure_disk->kind } \
+     : (from)->cinder     ? (struct source){ &kinds[CINDER], .id = (from)->cinder->volume_id } \
+     : (from)->portworx   ? (struct source){ &kinds[PORTWORX], .id = (from)->portworx->volume_id } \
+     : (from)->azure_file ? (struct source){ &kinds[AZURE_FILE] } \
+     : (from)->vsphere    ? (struct source){ &kinds[VSPHERE] } \
+                          : (struct source){ NULL })
+
+const struct csi_kind *csi_kind_of_pv(const struct pv *pv)
+{
+    return SOURCE_OF(&pv->spec).kind;
+}
+
+const struct csi_kind *csi_kind_of_volume(const struct volume *volume)
+{
+    return SOURCE_OF(volume).kind;
+}
+
+const struct csi_kind *csi_kind_find(struct str in_tree)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (str_eq(kinds[i].in_tree, in_tree))
+            return &kinds[i];
+    return NULL;
+}
+
+/* ---- topology ---- */
+/* How many values the affinity's expressions give for a key; -1: no expression has the key. */
+static int64_t affinity_values(const struct node_selector *affinity, struct str key)
+{
+    int64_t values = -1;
+    if (affinity)
+        list_for(&affinity->terms, term)
+            list_for(&term->match_expressions, expression)
+                if (str_eq(expression->key, key))
+                    values = MAX(values, 0) + expression->values.len;
     return values;
 }
 
-static bool affinity_has_key(const struct node_selector *affinity, struct str key)
-{
-    bool there;
-    affinity_values(affinity, key, &there);
-    return there;
-}
-
-/* Does the volume speak of zones with the old labels? Its affinity decides before its labels, new before old. */
+/* Does the volume name zones by the old labels? Its affinity decides before its labels, new before old. */
 static bool uses_beta_labels(const struct pv *pv)
 {
-    if (affinity_has_key(pv->spec.node_affinity, STR(ZONE)))
+    if (affinity_values(pv->spec.node_affinity, STR(LABEL_ZONE)) >= 0)
         return false;
-    if (affinity_has_key(pv->spec.node_affinity, STR(BETA_ZONE)))
+    if (affinity_values(pv->spec.node_affinity, STR(LABEL_ZONE_BETA)) >= 0)
         return true;
-    return !str_map_get(&pv->meta.labels, STR(ZONE)) && str_map_get(&pv->meta.labels, STR(BETA_ZONE));
+    return !str_map_get(&pv->meta.labels, STR(LABEL_ZONE)) &&
+           str_map_get(&pv->meta.labels, STR(LABEL_ZONE_BETA));
 }
 
 /* A copy whose expressions may be changed, with room for one more in each term; at least one term if there is none. */
@@ -275,10 +267,8 @@ static struct node_selector *affinity_copy(const struct node_selector *from, str
         struct node_selector_term *term = &to->terms.items[i];
         *term = from->terms.items[i];
         size_t len = term->match_expressions.len;
-        struct selector_requirement *copy = arena_array(arena, struct selector_requirement, len + 1);
-        if (len)
-            memcpy(copy, term->match_expressions.items, len * sizeof(*copy));
-        term->match_expressions.items = copy;
+        term->match_expressions.items =
+            arena_copy(arena, struct selector_requirement, term->match_expressions.items, len, len + 1);
     }
     return to;
 }
@@ -291,30 +281,14 @@ static void affinity_rename(struct node_selector *affinity, struct str from, str
                 expression->key = to;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct str trim_space(struct str text)
-{
-    while (text.len && is_space(text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    while (text.len && is_space(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 /* Adds "key in zones" to every term. */
 static void affinity_add_zones(struct node_selector *affinity, struct str key, struct str label,
                                struct arena *arena)
 {
-    struct str_list split = split_zones(label, arena), zones = { .items = split.items };
-    for (uint32_t i = 0; i < split.len; i++) {
-        struct str zone = trim_space(split.items[i]);
-        if (zone.len)
-            zones.items[zones.len++] = zone;
-    }
+    struct str_list split = volume_zones(label, true, arena), zones = { .items = split.items };
+    list_for(&split, zone)
+        if (zone->len)
+            zones.items[zones.len++] = *zone;
     sort_unique(&zones);
     if (!zones.len)
         return;
@@ -332,81 +306,44 @@ static const struct node_selector *translate_topology(const struct pv *pv, struc
                                                       struct arena *arena)
 {
     bool beta = uses_beta_labels(pv);
-    struct str zone_key = beta ? STR(BETA_ZONE) : STR(ZONE);
+    struct str zone_key = beta ? STR(LABEL_ZONE_BETA) : STR(LABEL_ZONE);
     const struct str *label = str_map_get(&pv->meta.labels, zone_key);
     struct node_selector *affinity = affinity_copy(pv->spec.node_affinity, arena);
-    if (affinity_values(affinity, zone_key, NULL))
+    if (affinity_values(affinity, zone_key) > 0)
         affinity_rename(affinity, zone_key, csi_key);
     else if (label)
         affinity_add_zones(affinity, csi_key, *label, arena);
-    if (beta && affinity_values(affinity, STR(BETA_REGION), NULL))
-        affinity_rename(affinity, STR(BETA_REGION), STR(REGION));
+    if (beta && affinity_values(affinity, STR(LABEL_REGION_BETA)) > 0)
+        affinity_rename(affinity, STR(LABEL_REGION_BETA), STR(LABEL_REGION));
     return pv->spec.node_affinity || affinity->terms.len ? affinity : NULL;
 }
 
 /* ---- whole volumes ---- */
+static bool translate(const struct source *source, struct arena *arena, struct csi_translation *ret,
+                      struct str *ret_why)
+{
+    const handle_fn handle = handles[source->kind - kinds];
+    assert(handle);
+    *ret = (struct csi_translation){ .driver = source->kind->driver };
+    return handle(source, arena, &ret->handle, ret_why);
+}
+
 bool csi_translate_pv(const struct pv *pv, struct arena *arena, struct csi_translation *ret,
                       struct str *ret_why)
 {
-    const struct csi_kind *kind = csi_kind_of_pv(pv);
-    struct str handle = { 0 };
-    bool ok = true;
-    switch (kind - kinds) {
-    case AWS_EBS:
-        ok = ebs_handle(pv->spec.aws_ebs->volume_id, arena, &handle, ret_why);
-        break;
-    case GCE_PD:
-        ok = gce_handle(pv, arena, &handle, ret_why);
-        break;
-    case AZURE_DISK:
-        ok = azure_disk_handle(pv->spec.azure_disk->kind, pv->spec.azure_disk->disk_uri, arena, &handle,
-                               ret_why);
-        break;
-    case CINDER:
-        handle = pv->spec.cinder->volume_id;
-        break;
-    case PORTWORX:
-        handle = pv->spec.portworx->volume_id;
-        break;
-    default:
-        assert(!"a migrated kind");
-    }
-    if (!ok)
+    struct source source = SOURCE_OF(&pv->spec);
+    source.labels = &pv->meta.labels;
+    if (!translate(&source, arena, ret, ret_why))
         return false;
-    *ret = (struct csi_translation){ .driver = kind->driver, .handle = handle };
+    const char *zone_key = source.kind->zone_key;
     ret->node_affinity =
-        kind->zone_key ? translate_topology(pv, str_from(kind->zone_key), arena) : pv->spec.node_affinity;
+        zone_key ? translate_topology(pv, str_from(zone_key), arena) : pv->spec.node_affinity;
     return true;
 }
 
 bool csi_translate_volume(const struct volume *volume, struct arena *arena, struct csi_translation *ret,
                           struct str *ret_why)
 {
-    const struct csi_kind *kind = csi_kind_of_volume(volume);
-    struct str handle = { 0 };
-    bool ok = true;
-    switch (kind - kinds) {
-    case AWS_EBS:
-        ok = ebs_handle(volume->aws_ebs->volume_id, arena, &handle, ret_why);
-        break;
-    case GCE_PD:
-        handle = arena_printf(arena, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/" STR_FMT,
-                              STR_ARG(volume->gce_pd->pd_name));
-        break;
-    case AZURE_DISK:
-        ok = azure_disk_handle(volume->azure_disk->kind, volume->azure_disk->disk_uri, arena, &handle,
-                               ret_why);
-        break;
-    case CINDER:
-        handle = volume->cinder->volume_id;
-        break;
-    case PORTWORX:
-        handle = volume->portworx->volume_id;
-        break;
-    default:
-        assert(!"a migrated kind");
-    }
-    if (ok)
-        *ret = (struct csi_translation){ .driver = kind->driver, .handle = handle };
-    return ok;
+    struct source source = SOURCE_OF(volume);
+    return translate(&source, arena, ret, ret_why);
 }

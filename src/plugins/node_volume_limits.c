@@ -54,12 +54,8 @@ static bool attachables_add(struct attachables *set, struct attachable item, str
     if (attachables_have(set, &item))
         return false;
     if (set->len == set->cap) {
-        uint32_t cap = set->cap ? set->cap * 2 : 8;
-        struct attachable *items = arena_array(arena, struct attachable, cap);
-        if (set->len)
-            memcpy(items, set->items, set->len * sizeof(*items));
-        set->items = items;
-        set->cap = cap;
+        set->cap = set->cap ? set->cap * 2 : 8;
+        set->items = arena_copy(arena, struct attachable, set->items, set->len, set->cap);
     }
     set->items[set->len++] = item;
     return true;
@@ -70,9 +66,7 @@ static bool attachables_add(struct attachables *set, struct attachable item, str
 static bool identify_unbound(const struct cluster *cluster, const struct pvc *pvc, bool has_csi_node,
                              struct arena *arena, struct attachable *ret)
 {
-    struct str class_name = pvc_class_name(pvc);
-    const struct storage_class *class =
-        class_name.len ? cluster_get(&cluster->storage_classes, (struct str){ 0 }, class_name) : NULL;
+    const struct storage_class *class = pvc_class(cluster, pvc);
     if (!class)
         return false;
     *ret = (struct attachable){ .driver = class->provisioner, .unbound = true };
@@ -82,17 +76,14 @@ static bool identify_unbound(const struct cluster *cluster, const struct pvc *pv
             return false;
         ret->driver = kind->driver;
     }
-    ret->handle =
-        arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(pvc->meta.namespace), STR_ARG(pvc->meta.name));
+    ret->handle = arena_printf(arena, META_FMT, META_ARG(&pvc->meta));
     return ret->driver.len > 0;
 }
 
 static bool identify_claim(const struct cluster *cluster, const struct pvc *pvc, bool has_csi_node,
                            struct arena *arena, struct attachable *ret)
 {
-    const struct pv *pv = pvc->spec.volume_name.len
-                              ? cluster_get(&cluster->pvs, (struct str){ 0 }, pvc->spec.volume_name)
-                              : NULL;
+    const struct pv *pv = pvc_volume(cluster, pvc);
     if (!pv)
         return identify_unbound(cluster, pvc, has_csi_node, arena, ret);
     if (pv->spec.csi) {
@@ -135,8 +126,7 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
 static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
                                  bool is_new, struct attachables *ret, struct arena *arena)
 {
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
-        const struct volume *volume = &pod->spec.volumes.items[i];
+    list_for(&pod->spec.volumes, volume) {
         struct volume_claim claim;
         if (!volume_claim_of(pod, volume, arena, &claim)) {
             struct status status = add_inline(volume, has_csi_node, ret, arena);
@@ -177,40 +167,45 @@ static const struct state *find_volumes(struct cycle *cycle)
     return state;
 }
 
+/* Has the pod a volume that may be attached by a driver? */
+static bool may_attach(const struct pod *pod)
+{
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc || volume->ephemeral || csi_kind_of_volume(volume))
+            return true;
+    return false;
+}
+
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
-    const struct pod *pod = cycle->pod;
-    bool concerned = false;
-    for (uint32_t i = 0; i < pod->spec.volumes.len && !concerned; i++) {
-        const struct volume *volume = &pod->spec.volumes.items[i];
-        concerned = volume->pvc || volume->ephemeral || csi_kind_of_volume(volume);
-    }
-    if (!concerned)
+    if (!may_attach(cycle->pod))
         return STATUS_SKIPPED;
     (void)find_volumes(cycle);
     return STATUS_OK;
 }
 
 /* ---- limits ---- */
-/* The node's limit for a driver; false: none. Of two entries with one name the last that has a limit holds. */
-static bool driver_limit(const struct csi_node *csi_node, struct str driver, int64_t *ret)
+/* The limit that an entry of a CSINode sets. */
+static int64_t entry_limit(const struct csi_node_driver *entry, int64_t if_none)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < csi_node->drivers.len; i++) {
-        const struct csi_node_driver *entry = &csi_node->drivers.items[i];
-        if (str_eq(entry->name, driver) && entry->allocatable && entry->allocatable->count.set) {
-            *ret = entry->allocatable->count.value;
-            found = true;
-        }
-    }
-    return found;
+    return entry->allocatable && entry->allocatable->count.set ? entry->allocatable->count.value : if_none;
+}
+
+/* The node's limit for a driver; of two entries with one name the last that has a limit holds. */
+static int64_t driver_limit(const struct csi_node *csi_node, struct str driver)
+{
+    int64_t limit = INT64_MAX;
+    list_for(&csi_node->drivers, entry)
+        if (str_eq(entry->name, driver))
+            limit = entry_limit(entry, limit);
+    return limit;
 }
 
 static bool has_limits(const struct csi_node *csi_node)
 {
-    for (uint32_t i = 0; i < csi_node->drivers.len; i++)
-        if (csi_node->drivers.items[i].allocatable && csi_node->drivers.items[i].allocatable->count.set)
+    list_for(&csi_node->drivers, entry)
+        if (entry_limit(entry, INT64_MAX) != INT64_MAX)
             return true;
     return false;
 }
@@ -269,9 +264,8 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     add_attachments(state, node, &used, cycle->arena);
     for (uint32_t i = 0; i < brought->volumes.len; i++) {
         struct str driver = brought->volumes.items[i].driver;
-        int64_t limit, brings = count_driver(&brought->volumes, &here, driver);
-        if (brings && driver_limit(csi_node, driver, &limit) &&
-            count_driver(&used, NULL, driver) + brings > limit)
+        int64_t brings = count_driver(&brought->volumes, &here, driver);
+        if (brings && count_driver(&used, NULL, driver) + brings > driver_limit(csi_node, driver))
             return reject(STATUS_UNSCHEDULABLE, "node(s) exceed max volume count");
     }
     return STATUS_OK;
@@ -283,25 +277,7 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
 {
     (void)context, (void)pod;
     const struct pod *gone = event->before;
-    if (!event_pod_holds_room(event, gone))
-        return HINT_SKIP;
-    list_for(&gone->spec.volumes, volume)
-        if (volume->pvc || volume->ephemeral || csi_kind_of_volume(volume))
-            return HINT_QUEUE;
-    return HINT_SKIP;
-}
-
-static enum hint claim_added(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
-{
-    const struct pvc *added = event->after;
-    struct volume_claim claim;
-    if (!str_eq(added->meta.namespace, pod->meta.namespace))
-        return HINT_SKIP;
-    list_for(&pod->spec.volumes, volume)
-        if (volume_claim_of(pod, volume, context->arena, &claim) && str_eq(claim.name, added->meta.name))
-            return HINT_QUEUE;
-    return HINT_SKIP;
+    return event_pod_holds_room(event, gone) && may_attach(gone) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A volume was detached somewhere: of any driver for a pod with claims, else of the driver that the pod needs. */
@@ -325,12 +301,11 @@ static enum hint attachment_deleted(const struct hint_context *context, const st
 /* The limit of a driver by name; of two entries the last one holds, and none is 0. */
 static int64_t reported_limit(const struct csi_node *csi_node, struct str driver)
 {
-    for (uint32_t i = csi_node->drivers.len; i-- > 0;) {
-        const struct csi_node_driver *entry = &csi_node->drivers.items[i];
+    int64_t limit = 0;
+    list_for(&csi_node->drivers, entry)
         if (str_eq(entry->name, driver))
-            return entry->allocatable && entry->allocatable->count.set ? entry->allocatable->count.value : 0;
-    }
-    return 0;
+            limit = entry_limit(entry, 0);
+    return limit;
 }
 
 static enum hint csi_node_changed(const struct hint_context *context, const struct pod *pod,
@@ -338,12 +313,9 @@ static enum hint csi_node_changed(const struct hint_context *context, const stru
 {
     (void)context, (void)pod;
     const struct csi_node *before = event->before, *after = event->after;
-    list_for(&after->drivers, driver) {
-        int64_t limit =
-            driver->allocatable && driver->allocatable->count.set ? driver->allocatable->count.value : 0;
-        if (limit > reported_limit(before, driver->name))
+    list_for(&after->drivers, driver)
+        if (entry_limit(driver, 0) > reported_limit(before, driver->name))
             return HINT_QUEUE;
-    }
     return HINT_SKIP;
 }
 
@@ -351,7 +323,7 @@ static const struct event_rule events[] = {
     { EVENT_CSI_NODE, ACTION_ADD, NULL },
     { EVENT_CSI_NODE, ACTION_UPDATE, csi_node_changed },
     { EVENT_POD, ACTION_DELETE, pod_deleted },
-    { EVENT_PVC, ACTION_ADD, claim_added },
+    { EVENT_PVC, ACTION_ADD, volume_hint_any_claim },
     { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, attachment_deleted },
     { 0 },
 };

@@ -16,26 +16,29 @@ bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct 
     return true;
 }
 
-static bool is_controlled_by(const struct meta *meta, const struct meta *owner)
+bool is_controlled_by(const struct meta *meta, struct str uid)
 {
-    for (uint32_t i = 0; i < meta->owners.len; i++) {
-        const struct owner_ref *ref = &meta->owners.items[i];
-        if (ref->controller.set && ref->controller.value)
-            return str_eq(ref->uid, owner->uid);
-    }
+    list_for(&meta->owners, owner)
+        if (owner->controller.value)
+            return str_eq(owner->uid, uid);
     return false;
 }
 
 bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
                              struct str *ret_why)
 {
-    if (str_eq(pvc->meta.namespace, pod->meta.namespace) && is_controlled_by(&pvc->meta, &pod->meta))
+    if (str_eq(pvc->meta.namespace, pod->meta.namespace) && is_controlled_by(&pvc->meta, pod->meta.uid))
         return true;
-    *ret_why = arena_printf(arena,
-                            "PVC " STR_FMT "/" STR_FMT " was not created for pod " STR_FMT "/" STR_FMT
-                            " (pod is not owner)",
-                            STR_ARG(pvc->meta.namespace), STR_ARG(pvc->meta.name),
-                            STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+    *ret_why = arena_printf(arena, "PVC " META_FMT " was not created for pod " META_FMT " (pod is not owner)",
+                            META_ARG(&pvc->meta), META_ARG(&pod->meta));
+    return false;
+}
+
+bool volume_claims_include(const struct pod *pod, struct str claim_name)
+{
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc && str_eq(volume->pvc->claim_name, claim_name))
+            return true;
     return false;
 }
 
@@ -65,4 +68,58 @@ bool storage_class_waits(const struct storage_class *class)
 {
     /* The API server stores Immediate where no mode was given. */
     return str_is(class->binding_mode, "WaitForFirstConsumer");
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct str trim_space(struct str text)
+{
+    while (text.len && is_space(text.ptr[0]))
+        text = str_slice(text, 1, text.len);
+    while (text.len && is_space(text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+struct str_list volume_zones(struct str label, bool trimmed, struct arena *arena)
+{
+    struct str_list zones = { .items = arena_array(arena, struct str, label.len / 2 + 1) };
+    size_t from = 0;
+    for (size_t i = 0; i + 1 < label.len; i++) {
+        if (label.ptr[i] == '_' && label.ptr[i + 1] == '_') {
+            zones.items[zones.len++] = str_slice(label, from, i);
+            from = i + 2;
+            i++;
+        }
+    }
+    zones.items[zones.len++] = str_slice(label, from, label.len);
+    for (uint32_t i = 0; i < zones.len && trimmed; i++)
+        zones.items[i] = trim_space(zones.items[i]);
+    return zones;
+}
+
+/* ---- hints ---- */
+enum hint volume_hint_own_claim(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event)
+{
+    (void)context;
+    const struct pvc *pvc = event->after;
+    bool own = str_eq(pvc->meta.namespace, pod->meta.namespace) && volume_claims_include(pod, pvc->meta.name);
+    return own ? HINT_QUEUE : HINT_SKIP;
+}
+
+enum hint volume_hint_any_claim(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event)
+{
+    const struct pvc *pvc = event->after;
+    struct volume_claim claim;
+    if (!str_eq(pvc->meta.namespace, pod->meta.namespace))
+        return HINT_SKIP;
+    list_for(&pod->spec.volumes, volume)
+        if (volume_claim_of(pod, volume, context->arena, &claim) && str_eq(claim.name, pvc->meta.name))
+            return HINT_QUEUE;
+    return HINT_SKIP;
 }

@@ -1,9 +1,13 @@
-/* volume_claims.h: which claim stands behind a pod's volume. Shared by the plugins that look at volumes. */
+/* volume_claims.h: which claim stands behind a pod's volume, and what else the plugins for volumes share. */
 #ifndef PLUGINS_VOLUME_CLAIMS_H
 #define PLUGINS_VOLUME_CLAIMS_H
 
-#include "api/types.h"
-#include "base/arena.h"
+#include "framework/events.h"
+
+#define LABEL_ZONE "topology.kubernetes.io/zone"
+#define LABEL_ZONE_BETA "failure-domain.beta.kubernetes.io/zone"
+#define LABEL_REGION "topology.kubernetes.io/region"
+#define LABEL_REGION_BETA "failure-domain.beta.kubernetes.io/region"
 
 struct volume_claim {
     struct str name;
@@ -16,9 +20,22 @@ bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct 
 /* A claim of an ephemeral volume must belong to the pod; *ret_why tells when it does not. */
 bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
                              struct str *ret_why);
+/* Does a volume of the pod name the claim? Claims of ephemeral volumes are not asked for. */
+bool volume_claims_include(const struct pod *pod, struct str claim_name);
+/* Is the controller of the object the one with this uid? */
+bool is_controlled_by(const struct meta *meta, struct str uid);
 /* Text in double quotes, with escapes as Go's %q has them. */
 struct str volume_quoted(struct str text, struct arena *arena);
 /* Does the class bind when a pod is scheduled, rather than at once? */
 bool storage_class_waits(const struct storage_class *class);
+/* The parts of a zone label, "a__b"; there is at least one, and each may be empty. `trimmed`: without spaces around
+ * them. */
+struct str_list volume_zones(struct str label, bool trimmed, struct arena *arena);
+
+/* Hints: the claim of the event is one that the pod names, or any claim of its volumes. */
+enum hint volume_hint_own_claim(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event);
+enum hint volume_hint_any_claim(const struct hint_context *context, const struct pod *pod,
+                                const struct cluster_event *event);
 
 #endif

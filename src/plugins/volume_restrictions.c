@@ -3,6 +3,7 @@
  * Disks of a few old kinds conflict with the same disk on the same node. A claim that is ReadWriteOncePod conflicts
  * with any pod in the cluster that uses it, so that verdict is the same for every node; preempting the other pod
  * helps, hence Unschedulable. */
+#include "api/labels.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
 #include "plugins/volume_claims.h"
@@ -11,14 +12,6 @@ struct state {
     struct str_list exclusive; /* names of the pod's ReadWriteOncePod claims, each once */
     int64_t conflicts;         /* uses of them by pods that have a node */
 };
-
-static bool listed(const struct str_list *list, struct str item)
-{
-    for (uint32_t i = 0; i < list->len; i++)
-        if (str_eq(list->items[i], item))
-            return true;
-    return false;
-}
 
 static bool is_disk(const struct volume *volume)
 {
@@ -30,8 +23,7 @@ static struct status find_exclusive(struct cycle *cycle, struct str_list *ret)
 {
     const struct pod *pod = cycle->pod;
     ret->items = arena_array(cycle->arena, struct str, pod->spec.volumes.len);
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
-        const struct volume *volume = &pod->spec.volumes.items[i];
+    list_for(&pod->spec.volumes, volume) {
         if (!volume->pvc)
             continue;
         struct str name = volume->pvc->claim_name;
@@ -40,7 +32,7 @@ static struct status find_exclusive(struct cycle *cycle, struct str_list *ret)
             return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
                                  "persistentvolumeclaim " STR_FMT " not found",
                                  STR_ARG(volume_quoted(name, cycle->arena)));
-        if (listed(&pvc->spec.access_modes, STR("ReadWriteOncePod")) && !listed(ret, name))
+        if (str_list_has(&pvc->spec.access_modes, STR("ReadWriteOncePod")) && !str_list_has(ret, name))
             ret->items[ret->len++] = name;
     }
     return STATUS_OK;
@@ -54,12 +46,11 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     struct status status = find_exclusive(cycle, &state->exclusive);
     if (!status_ok(status))
         return status;
-    for (uint32_t i = 0; i < state->exclusive.len; i++)
-        state->conflicts +=
-            cluster_claim_users(cycle->cluster, pod->meta.namespace, state->exclusive.items[i]) > 0;
+    list_for(&state->exclusive, claim)
+        state->conflicts += cluster_claim_users(cycle->cluster, pod->meta.namespace, *claim) > 0;
     bool has_disk = false;
-    for (uint32_t i = 0; i < pod->spec.volumes.len && !has_disk; i++)
-        has_disk = is_disk(&pod->spec.volumes.items[i]);
+    list_for(&pod->spec.volumes, volume)
+        has_disk |= is_disk(volume);
     if (!has_disk && !state->conflicts)
         return STATUS_SKIPPED;
     *cycle_state(cycle) = state;
@@ -70,10 +61,8 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
 static int64_t count_uses(const struct state *state, const struct pod *pod)
 {
     int64_t uses = 0;
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
-        const struct volume *volume = &pod->spec.volumes.items[i];
-        uses += volume->pvc && listed(&state->exclusive, volume->pvc->claim_name);
-    }
+    list_for(&pod->spec.volumes, volume)
+        uses += volume->pvc && str_list_has(&state->exclusive, volume->pvc->claim_name);
     return uses;
 }
 
@@ -93,8 +82,8 @@ static void remove_pod(struct cycle *cycle, const struct pod_info *pod, struct n
 
 static bool share_monitor(const struct str_list *a, const struct str_list *b)
 {
-    for (uint32_t i = 0; i < a->len; i++)
-        if (listed(b, a->items[i]))
+    list_for(a, monitor)
+        if (str_list_has(b, *monitor))
             return true;
     return false;
 }
@@ -123,8 +112,8 @@ static bool disks_conflict(const struct volume *a, const struct volume *b)
 
 static bool conflicts_with_pod(const struct volume *volume, const struct pod *pod)
 {
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++)
-        if (disks_conflict(volume, &pod->spec.volumes.items[i]))
+    list_for(&pod->spec.volumes, other)
+        if (disks_conflict(volume, other))
             return true;
     return false;
 }
@@ -132,8 +121,7 @@ static bool conflicts_with_pod(const struct volume *volume, const struct pod *po
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
     struct pod_span pods = node_pods(node);
-    for (uint32_t i = 0; i < cycle->pod->spec.volumes.len; i++) {
-        const struct volume *volume = &cycle->pod->spec.volumes.items[i];
+    list_for(&cycle->pod->spec.volumes, volume) {
         if (!is_disk(volume))
             continue;
         for (size_t p = 0; p < pods.len; p++)
@@ -152,24 +140,6 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- what may help ---- */
-static bool uses_claim(const struct pod *pod, struct str claim)
-{
-    list_for(&pod->spec.volumes, volume)
-        if (volume->pvc && str_eq(volume->pvc->claim_name, claim))
-            return true;
-    return false;
-}
-
-static enum hint claim_added(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
-{
-    (void)context;
-    const struct pvc *claim = event->after;
-    return str_eq(claim->meta.namespace, pod->meta.namespace) && uses_claim(pod, claim->meta.name)
-               ? HINT_QUEUE
-               : HINT_SKIP;
-}
-
 /* A pod that leaves with a disk or a claim that this one wants. How the claim may be used is not asked. */
 static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
                              const struct cluster_event *event)
@@ -180,7 +150,7 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
         return HINT_SKIP;
     list_for(&pod->spec.volumes, volume)
         if ((is_disk(volume) && conflicts_with_pod(volume, gone)) ||
-            (volume->pvc && uses_claim(gone, volume->pvc->claim_name)))
+            (volume->pvc && volume_claims_include(gone, volume->pvc->claim_name)))
             return HINT_QUEUE;
     return HINT_SKIP;
 }
@@ -188,7 +158,7 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
 static const struct event_rule events[] = {
     { EVENT_POD, ACTION_DELETE, pod_deleted },
     { EVENT_NODE, ACTION_ADD, NULL },
-    { EVENT_PVC, ACTION_ADD, claim_added },
+    { EVENT_PVC, ACTION_ADD, volume_hint_own_claim },
     { 0 },
 };
 

@@ -11,10 +11,10 @@
 static const struct {
     struct str key, now;
 } topology_labels[] = {
-    { STR("failure-domain.beta.kubernetes.io/zone"), STR("topology.kubernetes.io/zone") },
-    { STR("failure-domain.beta.kubernetes.io/region"), STR("topology.kubernetes.io/region") },
-    { STR("topology.kubernetes.io/zone"), STR("topology.kubernetes.io/zone") },
-    { STR("topology.kubernetes.io/region"), STR("topology.kubernetes.io/region") },
+    { STR(LABEL_ZONE_BETA), STR(LABEL_ZONE) },
+    { STR(LABEL_REGION_BETA), STR(LABEL_REGION) },
+    { STR(LABEL_ZONE), STR(LABEL_ZONE) },
+    { STR(LABEL_REGION), STR(LABEL_REGION) },
 };
 
 /* What one label of one volume demands. */
@@ -28,47 +28,15 @@ struct state {
     uint32_t len;
 };
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct str trim_space(struct str text)
-{
-    while (text.len && is_space(text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    while (text.len && is_space(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
-
-/* Splits "a__b". False if a part is empty: then the label means nothing. */
-static bool parse_zones(struct str text, struct arena *arena, struct str_list *ret)
-{
-    ret->items = arena_array(arena, struct str, text.len / 2 + 1);
-    ret->len = 0;
-    size_t from = 0;
-    for (size_t i = 0; i <= text.len; i++) {
-        bool cut = i + 1 < text.len && text.ptr[i] == '_' && text.ptr[i + 1] == '_';
-        if (!cut && i < text.len)
-            continue;
-        struct str zone = trim_space(str_slice(text, from, i));
-        if (!zone.len)
-            return false;
-        ret->items[ret->len++] = zone;
-        from = i + 2;
-        i++;
-    }
-    return true;
-}
-
 static void add_demands(struct state *state, const struct pv *pv, struct arena *arena)
 {
     for (size_t i = 0; i < ARRAY_SIZE(topology_labels); i++) {
         const struct str *value = str_map_get(&pv->meta.labels, topology_labels[i].key);
-        struct demand demand = { .label = i };
-        if (value && parse_zones(*value, arena, &demand.values))
-            state->demands[state->len++] = demand;
+        if (!value)
+            continue;
+        struct str_list zones = volume_zones(*value, true, arena);
+        if (!str_list_has(&zones, STR(""))) /* with an empty part, the label means nothing */
+            state->demands[state->len++] = (struct demand){ .label = i, .values = zones };
     }
 }
 
@@ -84,8 +52,7 @@ static struct status check_unbound(struct cycle *cycle, const struct pvc *pvc)
     struct str class_name = pvc_class_name(pvc);
     if (!class_name.len)
         return reject(STATUS_UNRESOLVABLE, "PersistentVolumeClaim had no pv name and storageClass name");
-    const struct storage_class *class =
-        cluster_get(&cycle->cluster->storage_classes, (struct str){ 0 }, class_name);
+    const struct storage_class *class = pvc_class(cycle->cluster, pvc);
     if (!class)
         return not_found(cycle->arena, "storageclass.storage.k8s.io", class_name);
     if (storage_class_waits(class))
@@ -100,8 +67,7 @@ static struct status find_demands(struct cycle *cycle)
     struct state *state = arena_new(cycle->arena, struct state);
     state->demands =
         arena_array(cycle->arena, struct demand, (size_t)pod->spec.volumes.len * ARRAY_SIZE(topology_labels));
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
-        const struct volume *volume = &pod->spec.volumes.items[i];
+    list_for(&pod->spec.volumes, volume) {
         if (!volume->pvc)
             continue;
         struct str name = volume->pvc->claim_name;
@@ -116,7 +82,7 @@ static struct status find_demands(struct cycle *cycle)
                 return status;
             continue;
         }
-        const struct pv *pv = cluster_get(&cycle->cluster->pvs, (struct str){ 0 }, pvc->spec.volume_name);
+        const struct pv *pv = pvc_volume(cycle->cluster, pvc);
         if (!pv)
             return not_found(cycle->arena, "persistentvolume", pvc->spec.volume_name);
         add_demands(state, pv, cycle->arena);
@@ -146,10 +112,7 @@ static bool demand_met(const struct demand *demand, const struct str_map *labels
     const struct str *value = str_map_get(labels, topology_labels[demand->label].key);
     if (!value)
         value = str_map_get(labels, topology_labels[demand->label].now);
-    for (uint32_t i = 0; value && i < demand->values.len; i++)
-        if (str_eq(demand->values.items[i], *value))
-            return true;
-    return false;
+    return value && str_list_has(&demand->values, *value);
 }
 
 static struct status filter(struct cycle *cycle, struct node_view node)
@@ -170,36 +133,11 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- what may help ---- */
-static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
-                               const struct cluster_event *event)
-{
-    (void)context;
-    const struct pvc *claim = event->after;
-    if (!str_eq(claim->meta.namespace, pod->meta.namespace))
-        return HINT_SKIP;
-    list_for(&pod->spec.volumes, volume)
-        if (volume->pvc && str_eq(volume->pvc->claim_name, claim->meta.name))
-            return HINT_QUEUE;
-    return HINT_SKIP;
-}
-
 static enum hint class_added(const struct hint_context *context, const struct pod *pod,
                              const struct cluster_event *event)
 {
     (void)context, (void)pod;
     return storage_class_waits(event->after) ? HINT_QUEUE : HINT_SKIP;
-}
-
-static bool same_values(const struct str_list *a, const struct str_list *b)
-{
-    for (uint32_t i = 0; i < a->len; i++) {
-        uint32_t at = 0;
-        while (at < b->len && !str_eq(a->items[i], b->items[at]))
-            at++;
-        if (at == b->len)
-            return false;
-    }
-    return true;
 }
 
 /* A volume in other zones than before. */
@@ -216,8 +154,7 @@ static enum hint volume_changed(const struct hint_context *context, const struct
     if (was.len != is.len)
         return HINT_QUEUE;
     for (uint32_t i = 0; i < was.len; i++)
-        if (before[i].label != after[i].label || !same_values(&before[i].values, &after[i].values) ||
-            !same_values(&after[i].values, &before[i].values))
+        if (before[i].label != after[i].label || !str_list_same_set(&before[i].values, &after[i].values))
             return HINT_QUEUE;
     return HINT_SKIP;
 }
@@ -225,7 +162,7 @@ static enum hint volume_changed(const struct hint_context *context, const struct
 static const struct event_rule events[] = {
     { EVENT_STORAGE_CLASS, ACTION_ADD, class_added },
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, NULL },
-    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, volume_hint_own_claim },
     { EVENT_PV, ACTION_ADD | ACTION_UPDATE, volume_changed },
     { 0 },
 };

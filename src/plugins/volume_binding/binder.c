@@ -15,7 +15,7 @@ static void add_bound(struct pod_claims *claims, const struct cluster *cluster, 
                       struct arena *arena)
 {
     struct bound_claim *claim = &claims->bound[claims->bound_len++];
-    claim->pv = cluster_get(&cluster->pvs, no_namespace, pvc->spec.volume_name);
+    claim->pv = pvc_volume(cluster, pvc);
     const struct csi_kind *kind = claim->pv ? csi_kind_of_pv(claim->pv) : NULL;
     if (!kind || !kind->migrated)
         return;
@@ -57,10 +57,7 @@ static void sort_by_size(struct pod_claims *claims)
 
 static bool waits_for_node(const struct cluster *cluster, const struct pvc *pvc)
 {
-    struct str class_name = pvc_class_name(pvc);
-    if (!class_name.len || pvc->spec.volume_name.len)
-        return false;
-    const struct storage_class *class = cluster_get(&cluster->storage_classes, no_namespace, class_name);
+    const struct storage_class *class = pvc->spec.volume_name.len ? NULL : pvc_class(cluster, pvc);
     return class && storage_class_waits(class);
 }
 
@@ -73,9 +70,9 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
         .waiting = arena_array(arena, struct waiting_claim, volumes),
         .to_match = arena_array(arena, const struct waiting_claim *, volumes),
     };
-    for (uint32_t i = 0; i < volumes; i++) {
+    list_for(&pod->spec.volumes, volume) {
         struct volume_claim claim;
-        if (!volume_claim_of(pod, &pod->spec.volumes.items[i], arena, &claim))
+        if (!volume_claim_of(pod, volume, arena, &claim))
             continue;
         const struct pvc *pvc = cluster_get(&cluster->pvcs, pod->meta.namespace, claim.name);
         if (!pvc || (!pvc_fully_bound(pvc) && !waits_for_node(cluster, pvc)))

@@ -84,9 +84,9 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     (void)narrow;
     const struct pod *pod = cycle->pod;
     bool has_claims = false;
-    for (uint32_t i = 0; i < pod->spec.volumes.len; i++) {
+    list_for(&pod->spec.volumes, volume) {
         struct volume_claim claim;
-        if (!volume_claim_of(pod, &pod->spec.volumes.items[i], cycle->arena, &claim))
+        if (!volume_claim_of(pod, volume, cycle->arena, &claim))
             continue;
         has_claims = true;
         struct status status = check_claim(cycle, &claim);
@@ -279,19 +279,6 @@ static enum hint csi_node_changed(const struct hint_context *context, const stru
     return str_eq(was ? *was : STR(""), is ? *is : STR("")) ? HINT_SKIP : HINT_QUEUE;
 }
 
-static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
-                               const struct cluster_event *event)
-{
-    const struct pvc *changed = event->after;
-    struct volume_claim claim;
-    if (!str_eq(changed->meta.namespace, pod->meta.namespace))
-        return HINT_SKIP;
-    list_for(&pod->spec.volumes, volume)
-        if (volume_claim_of(pod, volume, context->arena, &claim) && str_eq(claim.name, changed->meta.name))
-            return HINT_QUEUE;
-    return HINT_SKIP;
-}
-
 static bool topology_terms_eq(const struct topology_term *a, const struct topology_term *b)
 {
     if (a->expressions.len != b->expressions.len)
@@ -317,19 +304,14 @@ static enum hint class_changed(const struct hint_context *context, const struct 
     return HINT_SKIP;
 }
 
-/* The largest volume that a pool can give. */
-static const struct quantity *largest(const struct csi_storage_capacity *pool)
-{
-    return pool->maximum_volume_size ? pool->maximum_volume_size : pool->capacity;
-}
-
 static enum hint capacity_changed(const struct hint_context *context, const struct pod *pod,
                                   const struct cluster_event *event)
 {
     (void)context, (void)pod;
     if (!event->before)
         return HINT_QUEUE;
-    const struct quantity *was = largest(event->before), *is = largest(event->after);
+    const struct quantity *was = provision_pool_limit(event->before),
+                          *is = provision_pool_limit(event->after);
     return is && (!was || quantity_value(*is) > quantity_value(*was)) ? HINT_QUEUE : HINT_SKIP;
 }
 
@@ -349,7 +331,7 @@ static enum hint driver_changed(const struct hint_context *context, const struct
 
 static const struct event_rule events[] = {
     { EVENT_STORAGE_CLASS, ACTION_ADD | ACTION_UPDATE, class_changed },
-    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, claim_changed },
+    { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, volume_hint_any_claim },
     { EVENT_PV, ACTION_ADD | ACTION_UPDATE, NULL },
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, NULL },
     { EVENT_CSI_NODE, ACTION_ADD | ACTION_UPDATE, csi_node_changed },

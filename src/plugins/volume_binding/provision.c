@@ -11,26 +11,19 @@ static struct node_selector *allowed_topologies(const struct storage_class *clas
     struct node_selector *allowed = arena_new(arena, struct node_selector);
     allowed->terms.len = class->allowed_topologies.len;
     allowed->terms.items = arena_array(arena, struct node_selector_term, allowed->terms.len);
-    for (uint32_t i = 0; i < allowed->terms.len; i++) {
-        const struct topology_term *from = &class->allowed_topologies.items[i];
-        struct node_selector_term *to = &allowed->terms.items[i];
-        to->match_expressions.len = from->expressions.len;
+    struct node_selector_term *to = allowed->terms.items;
+    list_for(&class->allowed_topologies, from) {
         to->match_expressions.items = arena_array(arena, struct selector_requirement, from->expressions.len);
-        for (uint32_t e = 0; e < from->expressions.len; e++) {
-            to->match_expressions.items[e] = (struct selector_requirement){
-                .key = from->expressions.items[e].key,
-                .operator= STR("In"),
-                .op = OP_IN,
-                .values = from->expressions.items[e].values,
-            };
-        }
+        list_for(&from->expressions, wanted)
+            to->match_expressions.items[to->match_expressions.len++] =
+                (struct selector_requirement){ wanted->key, STR("In"), OP_IN, wanted->values };
         to->invalid = node_selector_term_check(to, NULL) < 0;
+        to++;
     }
     return allowed;
 }
 
-/* The largest volume that the pool can hold; NULL: unknown, which counts as none. */
-static const struct quantity *pool_limit(const struct csi_storage_capacity *pool)
+const struct quantity *provision_pool_limit(const struct csi_storage_capacity *pool)
 {
     return pool->maximum_volume_size ? pool->maximum_volume_size : pool->capacity;
 }
@@ -44,7 +37,7 @@ static struct capacity_span sufficient_pools(struct cluster *cluster, struct str
         arena_array(arena, const struct csi_storage_capacity *, all.len);
     size_t len = 0;
     for (size_t i = 0; i < all.len; i++) {
-        const struct quantity *limit = pool_limit(all.items[i]);
+        const struct quantity *limit = provision_pool_limit(all.items[i]);
         if (limit && quantity_value(*limit) >= size_bytes)
             pools[len++] = all.items[i];
     }
@@ -55,8 +48,7 @@ void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, 
                       struct arena *arena)
 {
     *provisioner = (struct provisioner){ 0 };
-    struct str class_name = pvc_class_name(pvc);
-    const struct storage_class *class = cluster_get(&cluster->storage_classes, (struct str){ 0 }, class_name);
+    const struct storage_class *class = pvc_class(cluster, pvc);
     if (!class || !class->provisioner.len || str_is(class->provisioner, "kubernetes.io/no-provisioner"))
         return;
     provisioner->supported = true;
@@ -68,12 +60,12 @@ void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, 
     if (!sized || !driver || !driver->storage_capacity.set || !driver->storage_capacity.value)
         return;
     provisioner->tracked = true;
-    provisioner->pools = sufficient_pools(cluster, class_name, quantity_value(size), arena);
+    provisioner->pools = sufficient_pools(cluster, class->meta.name, quantity_value(size), arena);
 }
 
-enum provision_verdict provisioner_check(const struct provisioner *provisioner,
-                                         const struct str_map *node_labels,
-                                         const struct csi_storage_capacity **ret_pool)
+enum provision_result provisioner_check(const struct provisioner *provisioner,
+                                        const struct str_map *node_labels,
+                                        const struct csi_storage_capacity **ret_pool)
 {
     *ret_pool = NULL;
     if (!provisioner->supported)

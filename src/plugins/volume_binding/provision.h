@@ -14,13 +14,15 @@ struct provisioner {
     struct capacity_span pools;    /* that can hold the volume */
 };
 
-enum provision_verdict { PROVISION_OK, PROVISION_NO_MATCH, PROVISION_NO_SPACE };
+enum provision_result { PROVISION_OK, PROVISION_NO_MATCH, PROVISION_NO_SPACE };
 
 void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, const struct pvc *pvc,
                       struct arena *arena);
+/* The largest volume that the pool can hold; NULL: unknown, which counts as none. */
+const struct quantity *provision_pool_limit(const struct csi_storage_capacity *pool);
 /* *ret_pool is where the space is, if the driver tells. */
-enum provision_verdict provisioner_check(const struct provisioner *provisioner,
-                                         const struct str_map *node_labels,
-                                         const struct csi_storage_capacity **ret_pool);
+enum provision_result provisioner_check(const struct provisioner *provisioner,
+                                        const struct str_map *node_labels,
+                                        const struct csi_storage_capacity **ret_pool);
 
 #endif

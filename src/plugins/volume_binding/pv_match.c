@@ -27,14 +27,6 @@ static bool is_suitable(const struct pv *pv, const struct pvc *pvc)
            !pv->meta.deletion_time.set;
 }
 
-static bool has_mode(const struct str_list *modes, struct str mode)
-{
-    for (uint32_t i = 0; i < modes->len; i++)
-        if (str_eq(modes->items[i], mode))
-            return true;
-    return false;
-}
-
 /* What a volume needs that is nobody's yet. */
 static bool is_available(const struct pv *pv, const struct pvc *pvc)
 {
@@ -42,8 +34,8 @@ static bool is_available(const struct pv *pv, const struct pvc *pvc)
         return false;
     if (pvc->spec.selector && !label_selector_matches(pvc->spec.selector, &pv->meta.labels))
         return false;
-    for (uint32_t i = 0; i < pvc->spec.access_modes.len; i++)
-        if (!has_mode(&pv->spec.access_modes, pvc->spec.access_modes.items[i]))
+    list_for(&pvc->spec.access_modes, mode)
+        if (!str_list_has(&pv->spec.access_modes, *mode))
             return false;
     return true;
 }
@@ -60,9 +52,9 @@ static int smaller_first(const void *x, const void *y)
 /* The expression of a term that names labels a node must have, or NULL. */
 static const struct selector_requirement *term_anchor(const struct node_selector_term *term)
 {
-    for (uint32_t i = 0; i < term->match_expressions.len; i++)
-        if (term->match_expressions.items[i].op == OP_IN)
-            return &term->match_expressions.items[i];
+    list_for(&term->match_expressions, expression)
+        if (expression->op == OP_IN)
+            return expression;
     return NULL;
 }
 
@@ -77,8 +69,7 @@ static uint32_t count_anchors(const struct pv *pv)
     uint32_t count = 0;
     if (!pv->spec.node_affinity)
         return UINT32_MAX;
-    for (uint32_t i = 0; i < pv->spec.node_affinity->terms.len; i++) {
-        const struct node_selector_term *term = &pv->spec.node_affinity->terms.items[i];
+    list_for(&pv->spec.node_affinity->terms, term) {
         if (term_matches_nothing(term))
             continue;
         const struct selector_requirement *anchor = term_anchor(term);
@@ -107,8 +98,7 @@ static bool add_anchors(struct pv_match *match, uint32_t at)
     uint32_t before = match->anchors_len;
     if (count_anchors(pv) == UINT32_MAX)
         return false;
-    for (uint32_t i = 0; i < pv->spec.node_affinity->terms.len; i++) {
-        const struct node_selector_term *term = &pv->spec.node_affinity->terms.items[i];
+    list_for(&pv->spec.node_affinity->terms, term) {
         if (term_matches_nothing(term))
             continue;
         const struct selector_requirement *anchor = term_anchor(term);
@@ -116,9 +106,8 @@ static bool add_anchors(struct pv_match *match, uint32_t at)
             match->anchors_len = before;
             return false;
         }
-        for (uint32_t v = 0; v < anchor->values.len; v++)
-            match->anchors[match->anchors_len++] =
-                (struct pv_anchor){ anchor->key, anchor->values.items[v], at };
+        list_for(&anchor->values, value)
+            match->anchors[match->anchors_len++] = (struct pv_anchor){ anchor->key, *value, at };
     }
     return true;
 }
@@ -155,9 +144,8 @@ void pv_match_init(struct pv_match *match, const struct volumes *volumes, const 
     struct error err;
     if (label_selector_check(pvc->spec.selector, &err) < 0) {
         match->invalid = true;
-        match->why = arena_printf(
-            arena, "error creating internal label selector for claim: " STR_FMT "/" STR_FMT ": %s",
-            STR_ARG(pvc->meta.namespace), STR_ARG(pvc->meta.name), err.text);
+        match->why = arena_printf(arena, "error creating internal label selector for claim: " META_FMT ": %s",
+                                  META_ARG(&pvc->meta), err.text);
         return;
     }
     struct pv_span span = volumes_of_class(volumes, pvc_class_name(pvc));
