@@ -4,11 +4,13 @@
 #ifndef CMD_CONFIG_GENERATION_H
 #define CMD_CONFIG_GENERATION_H
 
+#include "base/list.h"
 #include "config/flags.h"
 #include "extender/extender.h"
 
 struct config_generation {
-    struct config_generation *next; /* of reload.c's list */
+    struct list_link link; /* of reload.c's list */
+    bool retired;          /* the core has given it back; under the lock of reload.c */
     uint64_t number;
     struct arena arena;
     struct scheduler_config config;

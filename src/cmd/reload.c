@@ -46,8 +46,8 @@ struct reload {
     int wake, stop; /* eventfds; that it is to stop is heard during a trial, too */
 
     pthread_mutex_t lock;
-    struct config_generation *current;     /* in effect */
-    struct config_generation *live, *dead; /* given back: dead; all others: live */
+    struct config_generation *current; /* in effect */
+    struct list generations;           /* struct config_generation */
     bool asked, stopping;
     bool answered; /* by the core, about `next` */
     int answer;
@@ -79,56 +79,40 @@ static struct str path_of(const struct reload *reload)
 }
 
 /* ---- generations ---- */
-static void list_add(struct config_generation **list, struct config_generation *generation)
+static void free_all(struct list *list)
 {
-    generation->next = *list;
-    *list = generation;
+    list_for_each(list, struct config_generation, generation, link) config_generation_free(generation);
 }
 
-static bool list_remove(struct config_generation **list, const struct config_generation *generation)
+void reload_retired(struct reload *reload, void *owner)
 {
-    for (; *list; list = &(*list)->next)
-        if (*list == generation) {
-            *list = generation->next;
-            return true;
-        }
-    return false;
-}
-
-static void list_free(struct config_generation *list)
-{
-    while (list) {
-        struct config_generation *next = list->next;
-        config_generation_free(list);
-        list = next;
-    }
-}
-
-void reload_retired(struct reload *reload, void *generation)
-{
+    struct config_generation *generation = owner;
     pthread_mutex_lock(&reload->lock);
-    if (list_remove(&reload->live, generation))
-        list_add(&reload->dead, generation);
+    if (generation)
+        generation->retired = true;
     pthread_mutex_unlock(&reload->lock);
     wake(reload);
 }
 
 /* The core may give the present one back before it is known that another has taken its place. */
-static void bury(struct reload *reload)
+static void free_retired(struct reload *reload)
 {
+    struct list retired = { 0 };
     pthread_mutex_lock(&reload->lock);
-    struct config_generation *dead = reload->dead;
-    reload->dead = NULL;
-    if (list_remove(&dead, reload->current))
-        list_add(&reload->dead, reload->current);
+    list_for_each(&reload->generations, struct config_generation, generation,
+                  link) if (generation->retired && generation != reload->current)
+    {
+        list_remove(&reload->generations, &generation->link);
+        list_append(&retired, &generation->link);
+    }
     pthread_mutex_unlock(&reload->lock);
-    list_free(dead);
+    free_all(&retired);
 }
 
 static void discard(struct reload *reload, struct config_generation *generation)
 {
     pthread_mutex_lock(&reload->lock);
-    list_remove(&reload->live, generation);
+    list_remove(&reload->generations, &generation->link);
     pthread_mutex_unlock(&reload->lock);
     config_generation_free(generation);
 }
@@ -200,7 +184,7 @@ static void on_answer(void *user, int result, const struct error *err)
 static void submit(struct reload *reload, struct config_generation *generation)
 {
     pthread_mutex_lock(&reload->lock);
-    list_add(&reload->live, generation);
+    list_append(&reload->generations, &generation->link);
     pthread_mutex_unlock(&reload->lock);
     reload->next = generation;
     core_reconfigure(reload->options.core,
@@ -351,7 +335,7 @@ static void *run(void *user)
             return NULL;
         if (answered)
             finish(reload, answer, &err);
-        bury(reload);
+        free_retired(reload);
         if (asked)
             look_now(reload);
         else if (reload->watch && !reload->next)
@@ -366,7 +350,8 @@ struct reload *reload_new(struct config_generation *first)
     pthread_mutex_init(&reload->lock, NULL);
     reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     reload->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    reload->current = reload->live = first;
+    reload->current = first;
+    list_append(&reload->generations, &first->link);
     config_copy_fixed(&first->config, &reload->arena, &reload->fixed);
     return reload;
 }
@@ -421,8 +406,7 @@ void reload_free(struct reload *reload)
         return;
     reload_stop(reload);
     file_watch_free(reload->watch);
-    list_free(reload->live);
-    list_free(reload->dead);
+    free_all(&reload->generations);
     if (reload->wake >= 0)
         close(reload->wake);
     if (reload->stop >= 0)

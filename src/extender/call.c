@@ -39,28 +39,8 @@ void extender_desk_close(struct call_desk *desk)
 {
     pthread_mutex_lock(&desk->lock);
     desk->ending = true;
-    for (struct call *call = desk->first; call; call = call->next)
-        cancel(call);
+    list_for_each(&desk->calls, struct call, call, link) cancel(call);
     pthread_mutex_unlock(&desk->lock);
-}
-
-static void join(struct call *call)
-{
-    struct call_desk *desk = call->desk;
-    call->next = desk->first;
-    if (call->next)
-        call->next->prev = call;
-    desk->first = call;
-}
-
-static void leave(struct call *call)
-{
-    if (call->prev)
-        call->prev->next = call->next;
-    else
-        call->desk->first = call->next;
-    if (call->next)
-        call->next->prev = call->prev;
 }
 
 /* ---- a call ---- */
@@ -106,7 +86,7 @@ void call_begin(struct call *call, struct call_desk *desk, struct exchange excha
         call->begun = exchange_send(&call->exchange, &call->id, &call->error) == 0;
     }
     if (call->begun)
-        join(call);
+        list_append(&desk->calls, &call->link);
     pthread_mutex_unlock(&desk->lock);
 }
 
@@ -125,7 +105,7 @@ static void await_answer(struct call *call)
         while (!call->done)
             pthread_cond_wait(&desk->changed, &desk->lock);
     }
-    leave(call);
+    list_remove(&desk->calls, &call->link);
     pthread_mutex_unlock(&desk->lock);
 }
 

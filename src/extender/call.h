@@ -10,18 +10,19 @@
 
 #include <pthread.h>
 
+#include "base/list.h"
 #include "extender/exchange.h"
 
 struct call_desk {
     pthread_mutex_t lock; /* of the calls at the desk as well */
     pthread_cond_t changed;
-    struct call *first;
+    struct list calls; /* struct call */
     bool ending;
 };
 
 struct call {
     struct call_desk *desk;
-    struct call *next, *prev; /* at the desk */
+    struct list_link link; /* at the desk */
     struct exchange exchange;
     uint64_t id; /* of what is under way */
     bool begun;  /* on_done will come or has */

@@ -22,24 +22,7 @@ int64_t http_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void list_append(struct waiting_list *list, struct transfer *t)
-{
-    t->next = NULL;
-    t->prev = list->last;
-    *(list->last ? &list->last->next : &list->first) = t;
-    list->last = t;
-    list->len++;
-}
-
-static void list_remove(struct waiting_list *list, struct transfer *t)
-{
-    *(t->prev ? &t->prev->next : &list->first) = t->next;
-    *(t->next ? &t->next->prev : &list->last) = t->prev;
-    t->next = t->prev = NULL;
-    list->len--;
-}
-
-static struct waiting_list *list_of(struct transfer *t)
+static struct list *list_of(struct transfer *t)
 {
     return t->urgent || t->stream ? &t->client->urgent : &t->client->waiting;
 }
@@ -94,7 +77,7 @@ static void finish(struct transfer *t, CURLcode code)
     transfer_conclude(t, code);
     timer_stop(t);
     if (t->state == TRANSFER_QUEUED)
-        list_remove(list_of(t), t);
+        list_remove(list_of(t), &t->link);
     if (t->state == TRANSFER_RUNNING) {
         client->running -= !t->stream && !t->urgent;
         atomic_fetch_sub(t->stream ? &client->streams : &client->in_flight, 1);
@@ -135,22 +118,16 @@ static void start(struct transfer *t, int64_t now_ns)
 
 static void start_waiting(struct http_client *client, int64_t now_ns)
 {
-    while (client->urgent.first) {
-        struct transfer *t = client->urgent.first;
-        list_remove(&client->urgent, t);
-        start(t, now_ns);
-    }
-    while (client->waiting.first && client->running < client->options.in_flight_max) {
-        struct transfer *t = client->waiting.first;
-        list_remove(&client->waiting, t);
-        start(t, now_ns);
-    }
+    while (!list_empty(&client->urgent))
+        start(list_take(&client->urgent, struct transfer, link), now_ns);
+    while (!list_empty(&client->waiting) && client->running < client->options.in_flight_max)
+        start(list_take(&client->waiting, struct transfer, link), now_ns);
 }
 
 static void enqueue(struct transfer *t)
 {
     t->state = TRANSFER_QUEUED;
-    list_append(list_of(t), t);
+    list_append(list_of(t), &t->link);
 }
 
 static void admit(struct transfer *t, int64_t now_ns)
@@ -228,7 +205,8 @@ static void collect(struct http_client *client)
 static int poll_ms(const struct http_client *client, int64_t now_ns)
 {
     int64_t until_ns = client->health_ns;
-    if (client->urgent.first || (client->waiting.first && client->running < client->options.in_flight_max))
+    if (!list_empty(&client->urgent) ||
+        (!list_empty(&client->waiting) && client->running < client->options.in_flight_max))
         return 0;
     if (client->timers.items.len)
         until_ns = MIN(until_ns, ((struct transfer *)client->timers.items.items[0])->timer_ns);

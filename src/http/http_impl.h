@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "http/http.h"
 #include "net/proxy.h"
@@ -46,9 +47,9 @@ struct transfer {
     int64_t not_before_ns, timeout_ms, silence_ms;
     size_t body_bytes_max;
 
-    struct transfer *next, *prev; /* in a waiting list */
-    ptrdiff_t timer_at;           /* in the heap of timers, or NO_PLACE */
-    int64_t timer_ns;             /* what it is sorted by there; may be earlier than what it waits for */
+    struct list_link link; /* in a waiting list */
+    ptrdiff_t timer_at;    /* in the heap of timers, or NO_PLACE */
+    int64_t timer_ns;      /* what it is sorted by there; may be earlier than what it waits for */
     int64_t deadline_ns;
 
     CURL *easy;
@@ -75,11 +76,6 @@ struct wire {
     uint32_t silent_at_probe_ms;
 };
 
-struct waiting_list {
-    struct transfer *first, *last;
-    size_t len;
-};
-
 struct mail {
     VEC(struct transfer *) sends;
     VEC(uint64_t) cancels;
@@ -100,8 +96,8 @@ struct http_client {
     CURLM *multi;
     pthread_t thread;
 
-    struct idmap transfers; /* by id: all that were taken from the mailbox and are not done */
-    struct waiting_list waiting, urgent;
+    struct idmap transfers;      /* by id: all that were taken from the mailbox and are not done */
+    struct list waiting, urgent; /* struct transfer */
     struct heap timers;
     VEC(CURL *) spare;
     VEC(struct wire) wires;

@@ -41,7 +41,7 @@ struct recorder {
     uint64_t seeds[2];
     struct series **buckets; /* by key; as many as records at most */
     size_t bucket_mask;
-    struct series *oldest, *newest; /* by when they were seen last */
+    struct list all; /* struct series, by when they were seen last */
     struct series *first_waiting, *last_waiting;
     uint32_t in_flight;
     struct rate rate;
@@ -53,21 +53,7 @@ struct recorder {
 
 static void pump(struct recorder *recorder);
 
-/* ---- the list of all ---- */
-static void list_append(struct recorder *recorder, struct series *series)
-{
-    series->next = NULL;
-    series->prev = recorder->newest;
-    *(recorder->newest ? &recorder->newest->next : &recorder->oldest) = series;
-    recorder->newest = series;
-}
-
-static void list_remove(struct recorder *recorder, struct series *series)
-{
-    *(series->prev ? &series->prev->next : &recorder->oldest) = series->next;
-    *(series->next ? &series->next->prev : &recorder->newest) = series->prev;
-}
-
+/* ---- all of them ---- */
 /* The link that leads to the one with the key, or the last one of the bucket. */
 static struct series **find(struct recorder *recorder, struct series_key key)
 {
@@ -80,7 +66,7 @@ static struct series **find(struct recorder *recorder, struct series_key key)
 static void remember(struct recorder *recorder, struct series *series)
 {
     series->recorder = recorder;
-    list_append(recorder, series);
+    list_append(&recorder->all, &series->link);
     *find(recorder, series->key) = series;
     recorder->stats.series++;
     recorder->stats.bytes += series_bytes(series);
@@ -88,7 +74,7 @@ static void remember(struct recorder *recorder, struct series *series)
 
 static void forget(struct recorder *recorder, struct series *series)
 {
-    list_remove(recorder, series);
+    list_remove(&recorder->all, &series->link);
     *find(recorder, series->key) = series->next_in_bucket;
     recorder->stats.series--;
     recorder->stats.bytes -= series_bytes(series);
@@ -111,13 +97,12 @@ static void set_texts(struct recorder *recorder, struct series *series, struct s
 /* The one that was seen longest ago and is not about to be written. */
 static void make_room(struct recorder *recorder)
 {
-    struct series *series = recorder->oldest;
-    while (series && series->state != SERIES_IDLE)
-        series = series->next;
-    if (!series)
+    list_for_each(&recorder->all, struct series, series, link) if (series->state == SERIES_IDLE)
+    {
+        recorder->stats.forgotten++;
+        forget(recorder, series);
         return;
-    recorder->stats.forgotten++;
-    forget(recorder, series);
+    }
 }
 
 /* ---- those that wait ---- */
@@ -394,8 +379,8 @@ static void pump(struct recorder *recorder)
 /* ---- what comes in ---- */
 static void finish_series(struct recorder *recorder, int64_t wall_ns)
 {
-    for (struct series *series = recorder->oldest, *next; series; series = next) {
-        next = series->next;
+    list_for_each(&recorder->all, struct series, series, link)
+    {
         if (series->last_ns >= wall_ns - FINISH_NS)
             continue;
         if (series_is_repeated(series) && series_is_writable(series)) {
@@ -409,7 +394,8 @@ static void finish_series(struct recorder *recorder, int64_t wall_ns)
 
 static void refresh_series(struct recorder *recorder)
 {
-    for (struct series *series = recorder->oldest; series; series = series->next) {
+    list_for_each(&recorder->all, struct series, series, link)
+    {
         if (!series_is_repeated(series))
             continue;
         if (series_is_writable(series))
@@ -458,8 +444,8 @@ static void repeat(struct recorder *recorder, struct series *series, const struc
     bool write = !series_is_repeated(series) || series->renew;
     series_repeat(series, now->wall_ns);
     series->ending = false;
-    list_remove(recorder, series);
-    list_append(recorder, series);
+    list_remove(&recorder->all, &series->link);
+    list_append(&recorder->all, &series->link);
     recorder->stats.repeated++;
     if (!write)
         return;
@@ -621,10 +607,7 @@ void recorder_free(struct recorder *recorder)
 {
     if (!recorder)
         return;
-    for (struct series *series = recorder->oldest, *next; series; series = next) {
-        next = series->next;
-        series_free(series);
-    }
+    list_for_each(&recorder->all, struct series, series, link) series_free(series);
     free(recorder->buckets);
     rate_release(&recorder->rate);
     pthread_mutex_destroy(&recorder->lock);

@@ -7,6 +7,7 @@
 #ifndef LIVE_SERIES_H
 #define LIVE_SERIES_H
 
+#include "base/list.h"
 #include "live/recorder.h"
 
 enum series_state { SERIES_IDLE, SERIES_WAITING, SERIES_SENT };
@@ -22,7 +23,7 @@ struct series {
 
     /* The recorder's. */
     struct recorder *recorder;
-    struct series *next, *prev; /* of all, oldest first */
+    struct list_link link; /* of all */
     struct series *next_waiting;
     struct series *next_in_bucket;
     uint32_t texts_bytes;

@@ -20,11 +20,10 @@ static void note_for(struct queue *queue, struct queued_pod *entry, const struct
 
 void in_flight_note(struct queue *queue, const struct cluster_event *event)
 {
-    if (!queue->oldest_in_flight)
+    if (list_empty(&queue->in_flight))
         return;
     *vec_push(&queue->flight_events) = (uint16_t)event_label(event);
-    for (struct queued_pod *entry = queue->oldest_in_flight; entry; entry = entry->next)
-        note_for(queue, entry, event);
+    list_for_each(&queue->in_flight, struct queued_pod, entry, flight) note_for(queue, entry, event);
 }
 
 enum strategy in_flight_strategy(const struct queued_pod *entry)
@@ -42,10 +41,7 @@ void in_flight_add(struct queue *queue, struct queued_pod *entry)
     entry->interested = entry->helped = 0;
     entry->helped_anyway = false;
     entry->events_from = queue->flight_events_from + queue->flight_events.len;
-    entry->next = NULL;
-    entry->previous = queue->newest_in_flight;
-    *(entry->previous ? &entry->previous->next : &queue->oldest_in_flight) = entry;
-    queue->newest_in_flight = entry;
+    list_append(&queue->in_flight, &entry->flight);
 }
 
 /* Events that no pod in flight has seen begin are forgotten; in bulk, when they are many. */
@@ -53,9 +49,8 @@ static void forget_events(struct queue *queue)
 {
     enum { BULK = 256, KEPT = 4096 };
     size_t len = queue->flight_events.len;
-    size_t old = queue->oldest_in_flight
-                     ? (size_t)(queue->oldest_in_flight->events_from - queue->flight_events_from)
-                     : len;
+    const struct queued_pod *oldest = list_first(&queue->in_flight, struct queued_pod, flight);
+    size_t old = oldest ? (size_t)(oldest->events_from - queue->flight_events_from) : len;
     if (old < len && (old < BULK || old < len / 2))
         return;
     if (old < len)
@@ -68,24 +63,23 @@ static void forget_events(struct queue *queue)
 
 bool in_flight_has(const struct queue *queue, const struct queued_pod *entry)
 {
-    return entry->previous || queue->oldest_in_flight == entry;
+    return list_has(&queue->in_flight, &entry->flight);
 }
 
 void in_flight_remove(struct queue *queue, struct queued_pod *entry)
 {
     if (!in_flight_has(queue, entry))
         return;
-    *(entry->previous ? &entry->previous->next : &queue->oldest_in_flight) = entry->next;
-    *(entry->next ? &entry->next->previous : &queue->newest_in_flight) = entry->previous;
-    entry->previous = entry->next = NULL;
+    list_remove(&queue->in_flight, &entry->flight);
     forget_events(queue);
 }
 
 void queue_count_flight_events(const struct queue *queue, size_t counts[LABEL_COUNT])
 {
-    if (!queue->oldest_in_flight)
+    const struct queued_pod *oldest = list_first(&queue->in_flight, struct queued_pod, flight);
+    if (!oldest)
         return;
-    size_t from = (size_t)(queue->oldest_in_flight->events_from - queue->flight_events_from);
+    size_t from = (size_t)(oldest->events_from - queue->flight_events_from);
     for (size_t i = from; i < queue->flight_events.len; i++)
         counts[queue->flight_events.items[i]]++;
 }

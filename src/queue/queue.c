@@ -84,8 +84,7 @@ static void end_hold(struct queue *queue, struct queued_pod *entry)
 
 void queue_release(struct queue *queue)
 {
-    for (struct queued_pod *entry = queue->oldest_in_flight, *next; entry; entry = next) {
-        next = entry->next;
+    list_for_each(&queue->in_flight, struct queued_pod, entry, flight) {
         if (entry->pod) /* it is in the table */
             continue;
         end_hold(queue, entry);
@@ -556,7 +555,7 @@ void queue_event(struct queue *queue, const struct cluster_event *event, const s
                  int64_t now_ns)
 {
     bool waiting = queue->counts[QUEUE_UNSCHEDULABLE] || queue->counts[QUEUE_GATED];
-    if ((!waiting && !queue->oldest_in_flight) || !hint_eval_any(queue, event))
+    if ((!waiting && list_empty(&queue->in_flight)) || !hint_eval_any(queue, event))
         return;
     if (waiting)
         vec_for(&queue->wait_lists, at) {

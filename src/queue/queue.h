@@ -28,6 +28,7 @@
 #define QUEUE_QUEUE_H
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "config/duration.h"
 #include "framework/profile.h"
 
@@ -83,7 +84,7 @@ struct queued_pod {
     struct pod_info *last_victim;    /* all others were asked; referenced. NULL: not yet */
 
     /* in flight */
-    struct queued_pod *previous, *next;
+    struct list_link flight;
     uint64_t interested;  /* by plugin index: something happened that it has a rule for */
     uint64_t helped;      /* by plugin index: something happened that may change its answer */
     bool helped_anyway;   /* whichever plugin rejects it */
@@ -107,7 +108,7 @@ struct queue {
     VEC(struct wait_list *) wait_lists;     /* of unschedulable and gated pods */
     struct idmap entries;                   /* address of a pod_info to its queued_pod */
     VEC(struct queued_pod *) spare, woken;
-    struct queued_pod *oldest_in_flight, *newest_in_flight;
+    struct list in_flight;            /* struct queued_pod, oldest first */
     VEC(uint16_t) flight_events;      /* labels of what happened since the oldest was popped */
     uint64_t flight_events_from;      /* number of the first of them */
     struct event_interest *interests; /* by profile */

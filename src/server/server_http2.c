@@ -68,7 +68,7 @@ static int make_ready(struct http2 *http2, struct stream *stream)
         return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
     stream->phase = STREAM_READY;
     http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.write_ms);
-    TAILQ_INSERT_TAIL(&http2->ready, stream, ready);
+    list_append(&http2->ready, &stream->ready);
     return 0;
 }
 
@@ -293,8 +293,6 @@ void http2_begin(struct conn *conn)
     http2->asked_max = ASKED_MIN;
     http2->credit = CREDIT_MAX;
     http2->credit_ns = conn->active_ns;
-    TAILQ_INIT(&http2->all);
-    TAILQ_INIT(&http2->ready);
     conn->state = CONN_HTTP2;
     conn->deadline_ns = INT64_MAX;
     /* Until the client's settings have come. */
@@ -307,9 +305,7 @@ void http2_free(struct http2 *http2)
 {
     if (!http2)
         return;
-    struct stream *stream;
-    while ((stream = TAILQ_FIRST(&http2->all)))
-        http2_stream_free(http2, stream);
+    list_for_each(&http2->all, struct stream, stream, all) http2_stream_free(http2, stream);
     nghttp2_session_del(http2->session);
     idmap_release(&http2->asked);
     free(http2);
@@ -355,7 +351,7 @@ void http2_feed(struct conn *conn, const char *bytes, size_t len)
     ssize_t n = nghttp2_session_mem_recv(http2->session, (const uint8_t *)bytes, len);
     if (n < 0)
         fail(conn, (int)n);
-    else if (!greeted && http2->greeted && TAILQ_EMPTY(&http2->all))
+    else if (!greeted && http2->greeted && list_empty(&http2->all))
         http2_deadline(http2, &http2->idle_ns, conn->server->limits.idle_ms);
 }
 
@@ -369,7 +365,7 @@ static void ask(struct http2 *http2, struct stream *stream)
     const char *why;
     /* As when it came. */
     (void)http2_head_parse(&stream->head, &arena, &parsed, &why);
-    TAILQ_REMOVE(&http2->ready, stream, ready);
+    list_remove(&http2->ready, &stream->ready);
     stream->phase = STREAM_ASKED;
     /* The host reads them to its end, also after it has answered. */
     struct http2_head head = stream->head;
@@ -388,7 +384,7 @@ static void ask(struct http2 *http2, struct stream *stream)
 bool http2_work(struct conn *conn)
 {
     struct http2 *http2 = conn->http2;
-    struct stream *stream = TAILQ_FIRST(&http2->ready);
+    struct stream *stream = list_first(&http2->ready, struct stream, ready);
     bool asks = stream && http2->asked.len < MIN(http2->asked_max, conn->server->limits.streams_max) &&
                 http2->answers < ANSWERS_BYTES_MAX;
     if (asks)
@@ -404,7 +400,7 @@ bool http2_work(struct conn *conn)
     http2->sent %= SENT_BYTES_PER_CREDIT;
     if (n < 0)
         fail(conn, (int)n);
-    else if (!conn->out.len && conn->out.cap > KEPT_BYTES_MAX && TAILQ_EMPTY(&http2->all))
+    else if (!conn->out.len && conn->out.cap > KEPT_BYTES_MAX && list_empty(&http2->all))
         strbuf_release(&conn->out);
     return asks || conn->out.len;
 }
@@ -480,18 +476,14 @@ void http2_expire(struct conn *conn)
         http2_drain(conn);
         http2_deadline(http2, &http2->idle_ns, conn->server->limits.linger_ms);
     }
-    for (struct stream *stream = TAILQ_FIRST(&http2->all), *next; stream && lives; stream = next) {
-        next = TAILQ_NEXT(stream, all);
-        if (stream->deadline_ns <= now)
-            lives = expire_stream(http2, stream);
-    }
+    list_for_each(&http2->all, struct stream, stream, all) if (lives && stream->deadline_ns <= now) lives =
+        expire_stream(http2, stream);
     if (!lives) {
         conn_close(conn);
         return;
     }
-    struct stream *stream;
-    TAILQ_FOREACH(stream, &http2->all, all)
-    conn->deadline_ns = MIN(conn->deadline_ns, stream->deadline_ns);
+    list_for_each(&http2->all, struct stream, stream, all) conn->deadline_ns =
+        MIN(conn->deadline_ns, stream->deadline_ns);
     conn->deadline_ns = MIN(conn->deadline_ns, http2->idle_ns);
     conn_run(conn);
 }
@@ -509,7 +501,7 @@ void http2_drain(struct conn *conn)
 
 bool http2_is_idle(const struct conn *conn)
 {
-    return TAILQ_EMPTY(&conn->http2->all);
+    return list_empty(&conn->http2->all);
 }
 
 bool http2_is_busy(const struct conn *conn)

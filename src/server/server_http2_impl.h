@@ -3,8 +3,8 @@
 #define SERVER_SERVER_HTTP2_IMPL_H
 
 #include <nghttp2/nghttp2.h>
-#include <sys/queue.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "server/server_http2.h"
 #include "server/server_http2_head.h"
@@ -12,7 +12,7 @@
 enum phase { STREAM_HEAD, STREAM_BODY, STREAM_READY, STREAM_ASKED, STREAM_ANSWERED };
 
 struct stream {
-    TAILQ_ENTRY(stream) all, ready;
+    struct list_link all, ready;
     int32_t id; /* 0: reset by the client, while the host still works on it */
     enum phase phase;
     bool is_head, ended; /* ended: the client has said all of it */
@@ -26,21 +26,19 @@ struct stream {
     size_t counted; /* in server->response_bytes and http2->answers */
 };
 
-TAILQ_HEAD(streams, stream);
-
 struct http2 {
     struct conn *conn;
     nghttp2_session *session;
-    struct streams all, ready;
-    struct idmap asked; /* by request id */
-    uint32_t asked_max; /* requests at the host at once */
-    uint32_t open;      /* streams that the client has not reset */
-    bool greeted;       /* the client's settings are there */
-    bool agreed;        /* and it has ours */
-    bool leaves;        /* takes no more requests */
-    bool failed;        /* nothing more can be done but to end it */
-    uint32_t code;      /* why, of RFC 9113 */
-    int64_t idle_ns;    /* until when it may have no stream */
+    struct list all, ready; /* struct stream, by the links of these names */
+    struct idmap asked;     /* by request id */
+    uint32_t asked_max;     /* requests at the host at once */
+    uint32_t open;          /* streams that the client has not reset */
+    bool greeted;           /* the client's settings are there */
+    bool agreed;            /* and it has ours */
+    bool leaves;            /* takes no more requests */
+    bool failed;            /* nothing more can be done but to end it */
+    uint32_t code;          /* why, of RFC 9113 */
+    int64_t idle_ns;        /* until when it may have no stream */
     size_t held, answers;
     int64_t credit, credit_ns;
     size_t sent; /* bytes of answers that were not counted for credit yet */

@@ -30,7 +30,7 @@ struct stream *http2_stream_new(struct http2 *http2, int32_t id)
 {
     struct stream *stream = xcalloc(1, sizeof(*stream));
     stream->id = id;
-    TAILQ_INSERT_TAIL(&http2->all, stream, all);
+    list_append(&http2->all, &stream->all);
     http2->idle_ns = INT64_MAX;
     http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.header_ms);
     http2_stream_hold(http2, stream, sizeof(*stream));
@@ -40,8 +40,8 @@ struct stream *http2_stream_new(struct http2 *http2, int32_t id)
 void http2_stream_free(struct http2 *http2, struct stream *stream)
 {
     if (stream->phase == STREAM_READY)
-        TAILQ_REMOVE(&http2->ready, stream, ready);
-    TAILQ_REMOVE(&http2->all, stream, all);
+        list_remove(&http2->ready, &stream->ready);
+    list_remove(&http2->all, &stream->all);
     if (stream->request_id)
         idmap_remove(&http2->asked, stream->request_id);
     http2_stream_hold(http2, stream, 0);
@@ -50,7 +50,7 @@ void http2_stream_free(struct http2 *http2, struct stream *stream)
     http2_head_release(&stream->head);
     strbuf_release(&stream->body);
     free(stream);
-    if (TAILQ_EMPTY(&http2->all))
+    if (list_empty(&http2->all))
         http2_deadline(http2, &http2->idle_ns, http2->conn->server->limits.idle_ms);
 }
 
