@@ -1,25 +1,44 @@
-/* pod_status.c: a record per pod from the first write until a newer version of the pod is seen. */
+/* pod_status.c: a record per pod, from its first write until a newer version of the pod is seen; see pod_status.h.
+ *
+ *     NONE      no record: the pod tells what is there
+ *     WAITING   `next` waits for its turn
+ *     WRITING   a write is under way; `next`, if there is one, is wanted after it
+ *     WRITTEN   `sent` is there, as far as is known: no newer version of the pod has been seen
+ *
+ * What happens in each state stands in the table at the end. */
 #include "engine/pod_status.h"
 
 #include <stdlib.h>
 
 enum { NS_IN_SECOND = 1000000000 };
 
-/* What was sent, and what is to be sent next. */
+enum status_state { STATE_NONE, STATE_WAITING, STATE_WRITING, STATE_WRITTEN, STATE_COUNT };
+
 struct status_record {
     struct strbuf key;
     struct pod_statuses *statuses;
-    struct write *write; /* under way; NULL: answered, and kept for comparison */
+    enum status_state state;
+    struct list_link link; /* WAITING: in pod_statuses.waiting */
+    struct write *write;   /* WRITING */
     struct arena sent_arena, next_arena;
     struct status_change sent, next;
-    bool has_sent, has_next; /* has_sent: and no newer version of the pod was seen since */
-    bool waits;              /* for its turn, between these two */
-    struct status_record *before, *behind;
+    bool has_sent;                   /* `sent` is there, or will be; WAITING: maybe not */
+    bool has_next;                   /* WAITING: always; WRITING: maybe */
     struct str namespace, name, uid; /* of the pod; in `texts` */
     struct arena texts;
     int64_t generation;
     struct opt_time since; /* when the condition that was sent got its status */
     int64_t version;       /* of the pod with what was sent; 0: not known */
+};
+
+/* Something happens to a pod's status. */
+struct status_event {
+    struct pod_statuses *statuses;
+    struct status_record *record;       /* NULL in STATE_NONE */
+    const struct pod *pod;              /* NULL for an answer */
+    const struct status_change *change; /* that is wanted */
+    const struct answer *answer;        /* to the write under way */
+    int64_t now_ns;
 };
 
 struct str pod_key(const struct pod *pod, struct strbuf *scratch)
@@ -28,7 +47,7 @@ struct str pod_key(const struct pod *pod, struct strbuf *scratch)
         return pod->meta.uid;
     strbuf_clear(scratch);
     strbuf_printf(scratch, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
-    return (struct str){ scratch->text, (uint32_t)scratch->len };
+    return strbuf_slice(scratch);
 }
 
 static struct status_record *find(const struct pod_statuses *statuses, const struct pod *pod)
@@ -46,31 +65,25 @@ static void record_free(struct status_record *record)
     free(record);
 }
 
-static void join(struct pod_statuses *statuses, struct status_record *record)
+static void enter(struct status_record *record, enum status_state state)
 {
-    record->waits = true;
-    record->before = statuses->last;
-    record->behind = NULL;
-    *(record->before ? &record->before->behind : &statuses->first) = record;
-    statuses->last = record;
+    struct pod_statuses *statuses = record->statuses;
+    if (record->state == STATE_WAITING)
+        list_remove(&statuses->waiting, &record->link);
+    statuses->under_way -= record->state == STATE_WRITING;
+    statuses->under_way += state == STATE_WRITING;
+    if (state == STATE_WAITING)
+        list_append(&statuses->waiting, &record->link);
+    record->state = state;
 }
 
-static void leave(struct pod_statuses *statuses, struct status_record *record)
+static void drop(struct status_record *record)
 {
-    if (!record->waits)
-        return;
-    record->waits = false;
-    *(record->before ? &record->before->behind : &statuses->first) = record->behind;
-    *(record->behind ? &record->behind->before : &statuses->last) = record->before;
-}
-
-static void drop(struct pod_statuses *statuses, struct status_record *record)
-{
-    leave(statuses, record);
-    statuses->under_way -= record->write != NULL;
+    struct pod_statuses *statuses = record->statuses;
     if (record->write)
         writes_cancel(statuses->writes, record->write);
-    strmap_remove(&statuses->by_pod, (struct str){ record->key.text, (uint32_t)record->key.len });
+    enter(record, STATE_NONE);
+    strmap_remove(&statuses->by_pod, strbuf_slice(&record->key));
     record_free(record);
 }
 
@@ -81,6 +94,7 @@ void pod_statuses_release(struct pod_statuses *statuses)
     strmap_release(&statuses->by_pod);
 }
 
+/* ---- changes ---- */
 static struct opt_time time_at(int64_t now_ns)
 {
     return (struct opt_time){ .set = true, .seconds = now_ns / NS_IN_SECOND };
@@ -117,24 +131,21 @@ static struct status_change copy_change(struct arena *arena, const struct status
                                    .node = arena_str(arena, change->node) };
 }
 
-static struct status_record *record_of(struct pod_statuses *statuses, const struct pod *pod)
+static struct status_record *record_new(struct pod_statuses *statuses, const struct pod *pod)
 {
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
-    struct str key = pod_key(pod, &scratch);
-    struct status_record *record = strmap_get(&statuses->by_pod, key);
-    if (record)
-        return record;
-    record = xcalloc(1, sizeof(*record));
+    struct status_record *record = xcalloc(1, sizeof(*record));
     record->statuses = statuses;
-    strbuf_str(&record->key, key);
+    strbuf_str(&record->key, pod_key(pod, &scratch));
     record->namespace = arena_str(&record->texts, pod->meta.namespace);
     record->name = arena_str(&record->texts, pod->meta.name);
     record->uid = arena_str(&record->texts, pod->meta.uid);
     record->generation = pod->meta.generation;
-    strmap_put(&statuses->by_pod, (struct str){ record->key.text, (uint32_t)record->key.len }, record);
+    strmap_put(&statuses->by_pod, strbuf_slice(&record->key), record);
     return record;
 }
 
+/* ---- writes ---- */
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
 
 /* `condition` NULL: only the nomination. */
@@ -147,7 +158,7 @@ static void send(struct status_record *record, const struct status_change *chang
     record->sent_arena = fresh;
     record->sent = copy;
     record->has_sent = true;
-    record->statuses->under_way++;
+    enter(record, STATE_WRITING);
     if (condition)
         record->since = condition->last_transition_time;
     record->write =
@@ -197,8 +208,8 @@ static enum nomination nomination_wanted(const struct pod *pod, const struct sta
 }
 
 /* Does the change move the pod's nomination, for all that is known? */
-static bool is_promise(const struct status_record *record, const struct pod *pod,
-                       const struct status_change *change)
+static bool moves_nomination(const struct status_record *record, const struct pod *pod,
+                             const struct status_change *change)
 {
     const struct status_change *sent = &record->sent;
     if (record->has_sent && sent->nomination != NOMINATION_KEEP)
@@ -215,38 +226,8 @@ static const struct pod *known_pod(const struct status_record *record)
     return pod && str_eq(pod_key(pod, &scratch), strbuf_slice(&record->key)) ? pod : NULL;
 }
 
-static void go_on(struct pod_statuses *statuses, int64_t now_ns);
-
-static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
-{
-    struct status_record *record = context;
-    struct pod_statuses *statuses = record->statuses;
-    (void)write;
-    record->write = NULL;
-    statuses->under_way--;
-    bool fine = answer->kind == ANSWER_DONE;
-    if (!fine || !str_to_int64(answer->resource_version, &record->version))
-        record->version = 0;
-    record->has_next &= answer->kind != ANSWER_GONE && !(fine && is_sent(record, &record->next));
-    record->has_sent = fine; /* else it is not known what is there */
-    const struct pod *pod = record->has_next ? known_pod(record) : NULL;
-    if (record->has_next && (!statuses->first || !pod || is_promise(record, pod, &record->next))) {
-        record->has_next = false;
-        send_next(record, &record->next, now_ns);
-        return;
-    }
-    _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    strbuf_add(&key, record->key.text, record->key.len);
-    if (record->has_next)
-        join(statuses, record);
-    else if (!fine)
-        drop(statuses, record);
-    statuses->idle(statuses->context, (struct str){ key.text, (uint32_t)key.len }, now_ns);
-    go_on(statuses, now_ns);
-}
-
 /* A later change replaces what waits; a nomination that it leaves alone stays wanted. */
-static void wait_behind(struct status_record *record, const struct status_change *change)
+static void merge_next(struct status_record *record, const struct status_change *change)
 {
     struct status_change merged = *change;
     if (record->has_next && merged.nomination == NOMINATION_KEEP) {
@@ -266,111 +247,213 @@ static void wait_behind(struct status_record *record, const struct status_change
     record->has_next = true;
 }
 
-/* The change, compared with what was sent, or with the pod itself. */
-static void put(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
-                int64_t now_ns)
+static bool is_crowded(const struct pod_statuses *statuses)
 {
-    struct status_record *record = find(statuses, pod);
-    if (record && record->has_sent) {
-        if (!is_sent(record, change))
-            send_next(record, change, now_ns);
-        return;
-    }
+    return statuses->under_way >= STATUS_WRITES_MAX;
+}
+
+static void wait_for_turn(struct status_record *record, const struct status_change *change)
+{
+    merge_next(record, change);
+    enter(record, STATE_WAITING);
+}
+
+/* ---- actions: each moves the record to its next state with enter(), send() or drop() ---- */
+static void forget(const struct status_event *event)
+{
+    drop(event->record);
+}
+
+static void set_next(const struct status_event *event)
+{
+    merge_next(event->record, event->change);
+}
+
+/* The change, compared with the pod itself. */
+static void set_new(const struct status_event *event)
+{
+    struct status_record *record = event->record;
     struct wanted_condition condition;
-    struct status_change wanted = *change;
-    bool has_condition = change->type.len && condition_wanted(pod, change, now_ns, &condition);
-    wanted.nomination = nomination_wanted(pod, change);
+    struct status_change wanted = *event->change;
+    bool has_condition = wanted.type.len && condition_wanted(event->pod, &wanted, event->now_ns, &condition);
+    wanted.nomination = nomination_wanted(event->pod, &wanted);
     if (!has_condition && wanted.nomination == NOMINATION_KEEP)
         return;
-    if (statuses->under_way >= STATUS_WRITES_MAX && wanted.nomination == NOMINATION_KEEP) {
-        record = record_of(statuses, pod);
-        wait_behind(record, change);
-        join(statuses, record);
+    if (!record)
+        record = record_new(event->statuses, event->pod);
+    if (wanted.nomination == NOMINATION_KEEP && is_crowded(event->statuses))
+        wait_for_turn(record, event->change);
+    else
+        send(record, &wanted, has_condition ? &condition : NULL, event->now_ns);
+}
+
+/* The change, compared with what was written. */
+static void set_again(const struct status_event *event)
+{
+    struct status_record *record = event->record;
+    if (is_sent(record, event->change))
         return;
-    }
-    send(record_of(statuses, pod), &wanted, has_condition ? &condition : NULL, now_ns);
+    if (is_crowded(event->statuses) && !moves_nomination(record, event->pod, event->change))
+        wait_for_turn(record, event->change);
+    else
+        send_next(record, event->change, event->now_ns);
 }
 
 /* What waits is sent, if it is still news. */
-static void take_turn(struct status_record *record, const struct pod *pod, int64_t now_ns)
+static void take_turn(const struct status_event *event)
 {
-    struct pod_statuses *statuses = record->statuses;
-    leave(statuses, record);
+    struct status_record *record = event->record;
+    struct status_event turn = *event;
+    turn.change = &record->next;
     record->has_next = false;
-    put(statuses, pod, &record->next, now_ns);
-    if (!record->write && !record->has_sent)
-        drop(statuses, record);
+    enter(record, STATE_WRITTEN);
+    if (!record->has_sent)
+        set_new(&turn);
+    else if (!is_sent(record, turn.change))
+        send_next(record, turn.change, event->now_ns);
+    if (record->state == STATE_WRITTEN && !record->has_sent)
+        drop(record);
 }
 
-/* Whose turn it is. Who has nothing new to say any more, or is gone, is forgotten. */
+static void set_waiting(const struct status_event *event)
+{
+    merge_next(event->record, event->change);
+    if (moves_nomination(event->record, event->pod, &event->record->next))
+        take_turn(event);
+}
+
+/* The next turns. A pod that has no news any more, or is gone, is forgotten. */
 static void go_on(struct pod_statuses *statuses, int64_t now_ns)
 {
-    while (statuses->first && statuses->under_way < STATUS_WRITES_MAX) {
-        struct status_record *record = statuses->first;
+    while (!list_empty(&statuses->waiting) && !is_crowded(statuses)) {
+        struct status_record *record = list_first(&statuses->waiting, struct status_record, link);
         const struct pod *pod = known_pod(record);
         if (pod)
-            take_turn(record, pod, now_ns);
+            take_turn(&(struct status_event){ statuses, record, pod, .now_ns = now_ns });
         else
-            drop(statuses, record);
+            drop(record);
     }
+}
+
+static void end_write(const struct status_event *event)
+{
+    struct status_record *record = event->record;
+    struct pod_statuses *statuses = event->statuses;
+    bool done = event->answer->kind == ANSWER_DONE;
+    record->write = NULL;
+    enter(record, STATE_WRITTEN);
+    if (!done || !str_to_int64(event->answer->resource_version, &record->version))
+        record->version = 0;
+    record->has_next &= event->answer->kind != ANSWER_GONE && !(done && is_sent(record, &record->next));
+    record->has_sent = done; /* else it is not known what is there */
+    const struct pod *pod = record->has_next ? known_pod(record) : NULL;
+    if (record->has_next &&
+        (list_empty(&statuses->waiting) || !pod || moves_nomination(record, pod, &record->next))) {
+        record->has_next = false;
+        send_next(record, &record->next, event->now_ns);
+        return;
+    }
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    strbuf_str(&key, strbuf_slice(&record->key));
+    if (record->has_next)
+        enter(record, STATE_WAITING);
+    else if (!done)
+        drop(record);
+    statuses->idle(statuses->context, strbuf_slice(&key), event->now_ns);
+    go_on(statuses, event->now_ns);
+}
+
+static void see(const struct status_event *event)
+{
+    event->record->generation = event->pod->meta.generation;
+}
+
+/* Unless what was sent is newer than this version of the pod. */
+static void forget_sent(const struct status_event *event)
+{
+    struct status_record *record = event->record;
+    int64_t version;
+    see(event);
+    if (record->version && str_to_int64(event->pod->meta.resource_version, &version) &&
+        version < record->version)
+        return;
+    record->has_sent = false;
+    if (record->state == STATE_WRITTEN)
+        drop(record);
+}
+
+static void void_next(const struct status_event *event)
+{
+    struct status_record *record = event->record;
+    record->has_next &= moves_nomination(record, event->pod, &record->next);
+}
+
+static void void_waiting(const struct status_event *event)
+{
+    event->record->has_next = false;
+    enter(event->record, STATE_WRITTEN);
+    if (!event->record->has_sent)
+        drop(event->record);
+}
+
+/* ---- the table ---- */
+enum status_event_kind { ON_SET, ON_ANSWER, ON_SEEN, ON_VOID, ON_FORGET, EVENT_KINDS };
+
+/* Where there is no action, nothing happens. */
+static void (*const actions[STATE_COUNT][EVENT_KINDS])(const struct status_event *event) = {
+    [STATE_NONE] = { [ON_SET] = set_new },
+    [STATE_WAITING] = { [ON_SET] = set_waiting,
+                        [ON_SEEN] = forget_sent,
+                        [ON_VOID] = void_waiting,
+                        [ON_FORGET] = forget },
+    [STATE_WRITING] = { [ON_SET] = set_next,
+                        [ON_ANSWER] = end_write,
+                        [ON_SEEN] = see,
+                        [ON_VOID] = void_next,
+                        [ON_FORGET] = forget },
+    [STATE_WRITTEN] = { [ON_SET] = set_again, [ON_SEEN] = forget_sent, [ON_FORGET] = forget },
+};
+
+static void happen(enum status_event_kind kind, struct status_event event)
+{
+    if (!event.record)
+        event.record = find(event.statuses, event.pod);
+    enum status_state state = event.record ? event.record->state : STATE_NONE;
+    if (actions[state][kind])
+        actions[state][kind](&event);
+}
+
+static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct status_record *record = context;
+    (void)write;
+    happen(ON_ANSWER, (struct status_event){ record->statuses, record, .answer = answer, .now_ns = now_ns });
 }
 
 void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
                     int64_t now_ns)
 {
-    struct status_record *record = find(statuses, pod);
-    bool has_room = statuses->under_way < STATUS_WRITES_MAX;
-    if (!record || (!record->write && !record->waits && (has_room || is_promise(record, pod, change)))) {
-        put(statuses, pod, change, now_ns);
-        return;
-    }
-    if (!record->write && !record->waits && is_sent(record, change))
-        return;
-    wait_behind(record, change);
-    if (!record->write && !record->waits)
-        join(statuses, record);
-    if (record->waits && is_promise(record, pod, &record->next))
-        take_turn(record, pod, now_ns);
+    happen(ON_SET, (struct status_event){ statuses, NULL, pod, change, .now_ns = now_ns });
 }
 
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod)
 {
     const struct status_record *record = find(statuses, pod);
-    return record && record->write;
+    return record && record->state == STATE_WRITING;
 }
 
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod)
 {
-    struct status_record *record = find(statuses, pod);
-    int64_t version;
-    if (!record)
-        return;
-    record->generation = pod->meta.generation;
-    bool is_behind =
-        record->version && str_to_int64(pod->meta.resource_version, &version) && version < record->version;
-    if (record->write || is_behind) /* what was sent is newer than what is seen */
-        return;
-    record->has_sent = false;
-    if (!record->waits)
-        drop(statuses, record);
+    happen(ON_SEEN, (struct status_event){ statuses, NULL, pod });
 }
 
 void pod_status_void(struct pod_statuses *statuses, const struct pod *pod)
 {
-    struct status_record *record = find(statuses, pod);
-    if (!record || !record->has_next || (record->write && is_promise(record, pod, &record->next)))
-        return;
-    record->has_next = false;
-    leave(statuses, record);
-    if (!record->write && !record->has_sent)
-        drop(statuses, record);
+    happen(ON_VOID, (struct status_event){ statuses, NULL, pod });
 }
 
 void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns)
 {
-    struct status_record *record = find(statuses, pod);
-    if (!record)
-        return;
-    drop(statuses, record);
+    happen(ON_FORGET, (struct status_event){ statuses, NULL, pod });
     go_on(statuses, now_ns);
 }

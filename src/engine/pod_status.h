@@ -10,6 +10,7 @@
 #ifndef ENGINE_POD_STATUS_H
 #define ENGINE_POD_STATUS_H
 
+#include "base/list.h"
 #include "engine/writes.h"
 
 enum nomination { NOMINATION_KEEP, NOMINATION_SET, NOMINATION_CLEAR };
@@ -28,7 +29,7 @@ struct pod_statuses {
     struct writes *writes;
     struct strmap by_pod; /* pod_key() to struct status_record */
     uint32_t under_way;
-    struct status_record *first, *last; /* that wait for their turn */
+    struct list waiting; /* struct status_record: for their turn */
     const struct pod *(*known)(void *context, struct str namespace, struct str name); /* NULL: it is gone */
     void (*idle)(void *context, struct str pod_key,
                  int64_t now_ns); /* nothing is under way for it any more */

@@ -372,7 +372,7 @@ static void test_who_leaves_the_line(void **state)
     assert_int_equal(desk.statuses.by_pod.len, 0);
     assert_int_equal(desk.writes.by_ticket.len, 0);
     assert_int_equal(desk.statuses.under_way, 0);
-    assert_null(desk.statuses.first);
+    assert_null(desk.statuses.waiting.first);
     end(&desk);
 }
 
