@@ -1,4 +1,4 @@
-/* binding.c: the stages, and how a pod leaves them. */
+/* binding.c: what each stage runs, and what happens to a pod in it: two tables, with the actions above them. */
 #include "engine/binding.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "base/workers.h"
 #include "config/duration.h"
 #include "engine/account.h"
+#include "engine/binding_write.h"
 #include "engine/generations.h"
 #include "engine/plugin_mail.h"
 #include "engine/report.h"
@@ -23,12 +24,8 @@ const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 5000 };
 /* A Permit plugin cannot make a pod wait for longer. */
 #define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
-/* After that no API server will still do what it was asked to: they give up after a minute. */
-#define DOUBT_NS ((int64_t)90 * 1000 * NS_PER_MS)
 
-static void advance(struct pod_binding *binding, int64_t now_ns);
-
-/* ---- the list of those that are asked again from time to time ---- */
+/* ---- the list of those that are polled ---- */
 static void poll_stop(struct pod_binding *binding)
 {
     struct engine *engine = binding->engine;
@@ -50,137 +47,6 @@ static void poll_start(struct pod_binding *binding)
     *vec_push(&engine->waiting) = binding;
 }
 
-/* ---- writes of plugins ---- */
-/* A write of the cycle and its answer; lives in the binding's arena. */
-struct binding_write {
-    struct binding_write *next;
-    struct pod_binding *binding;
-    struct answer answer;
-    struct write *write;    /* under way; NULL: answered */
-    struct effect effect;   /* of a bind, to send it again; texts in the arena */
-    uint32_t rounds;        /* how often it was sent again after a look at the pod */
-    bool in_doubt;          /* some attempt to bind may have been done ... */
-    int64_t doubt_until_ns; /* ... or may be until then */
-};
-
-static struct answer copy_answer(struct arena *arena, const struct answer *answer)
-{
-    struct answer copy = *answer;
-    copy.message = arena_str(arena, answer->message);
-    copy.resource_version = arena_str(arena, answer->resource_version);
-    copy.node = arena_str(arena, answer->node);
-    copy.uid = arena_str(arena, answer->uid);
-    copy.name = arena_str(arena, answer->name);
-    return copy;
-}
-
-/* A write over a version that is there no more, after an attempt without an answer: it may be in conflict with itself.
- * Whoever wrote it waits for the object to show it anyway, and finds out. */
-static bool may_be_own_conflict(const struct write *write, const struct answer *answer)
-{
-    enum effect_kind kind = write->effect.kind;
-    return answer->kind == ANSWER_CONFLICT && write->in_doubt &&
-           (kind == EFFECT_PV_CLAIM || kind == EFFECT_PVC_NODE);
-}
-
-static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
-{
-    struct binding_write *own = context;
-    own->write = NULL;
-    if (may_be_own_conflict(write, answer))
-        own->answer = (struct answer){ .kind = ANSWER_DONE, .in_doubt = true };
-    else
-        own->answer = copy_answer(&own->binding->arena, answer);
-    advance(own->binding, now_ns);
-}
-
-static void bind_answered(void *context, const struct write *write, const struct answer *answer,
-                          int64_t now_ns);
-
-/* Where is the pod really? `own->answer` holds what the server said to the binding, under `verdict`. */
-struct doubt {
-    struct binding_write *own;
-    struct answer verdict;
-};
-
-static void read_answered(void *context, const struct write *write, const struct answer *answer,
-                          int64_t now_ns)
-{
-    struct doubt *doubt = context;
-    struct binding_write *own = doubt->own;
-    struct pod_binding *binding = own->binding;
-    (void)write;
-    own->write = NULL;
-    bool found = answer->kind == ANSWER_DONE;
-    if (found && !answer->node.len && !answer->terminating && own->in_doubt && now_ns < own->doubt_until_ns) {
-        /* The lost attempt may still arrive: its room is not given away. */
-        own->write = writes_send_later(&binding->engine->writes, &own->effect, bind_answered, own,
-                                       ++own->rounds, now_ns);
-        return;
-    }
-    own->answer = doubt->verdict;
-    if (found && str_eq(answer->node, binding->node))
-        own->answer.kind = ANSWER_DONE;
-    else if (found && answer->node.len)
-        binding->elsewhere = arena_str(&binding->arena, answer->node);
-    advance(binding, now_ns);
-}
-
-static void bind_answered(void *context, const struct write *write, const struct answer *answer,
-                          int64_t now_ns)
-{
-    struct binding_write *own = context;
-    if (write->in_doubt) {
-        own->in_doubt = true;
-        own->doubt_until_ns = now_ns + DOUBT_NS;
-    }
-    /* What an extender says that failed may have been done all the same: its answer may have come too late. */
-    bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
-    if (answer->kind == ANSWER_DONE || is_fact) {
-        answered(context, write, answer, now_ns);
-        return;
-    }
-    struct doubt *doubt = arena_new(&own->binding->arena, struct doubt);
-    struct effect read = own->effect;
-    *doubt = (struct doubt){ .own = own, .verdict = copy_answer(&own->binding->arena, answer) };
-    read.kind = EFFECT_READ_POD;
-    read.by = NULL;
-    own->write = writes_send(&own->binding->engine->writes, &read, read_answered, doubt, now_ns);
-}
-
-static void send_bind(struct binding_write *own, int64_t now_ns)
-{
-    own->write = writes_send(&own->binding->engine->writes, &own->effect, bind_answered, own, now_ns);
-}
-
-static const struct binding_write *begin_write(struct pod_binding *binding, const struct effect *effect)
-{
-    struct binding_write *own = arena_new(&binding->arena, struct binding_write);
-    *own =
-        (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
-    binding->writes = own;
-    if (effect->kind == EFFECT_EVENT) { /* nobody answers */
-        binding->engine->host.emit(binding->engine->host.context, effect);
-        own->answer.kind = ANSWER_DONE;
-    } else if (effect->kind == EFFECT_BIND) {
-        own->effect = (struct effect){ .kind = EFFECT_BIND,
-                                       .namespace = arena_str(&binding->arena, effect->namespace),
-                                       .name = arena_str(&binding->arena, effect->name),
-                                       .uid = arena_str(&binding->arena, effect->uid),
-                                       .node = arena_str(&binding->arena, effect->node),
-                                       .by = effect->by };
-        send_bind(own, binding->cycle.now_ns);
-    } else {
-        own->write = writes_send(&binding->engine->writes, effect, answered, own, binding->cycle.now_ns);
-    }
-    return own;
-}
-
-static const struct answer *write_of_cycle(struct cycle_writer *writer, const struct effect *effect)
-{
-    return &begin_write(container_of(writer, struct pod_binding, writer), effect)->answer;
-}
-
 /* ---- ends ---- */
 static void leave_stage(struct pod_binding *binding)
 {
@@ -189,31 +55,25 @@ static void leave_stage(struct pod_binding *binding)
 
 static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
 {
+    account_stage(binding, STATUS_SUCCESS);
+    poll_stop(binding);
     leave_stage(binding);
     binding->stage = stage;
+    binding->resume = 0;
     binding->stage_ns = probe_now(binding->engine->probe);
     binding->engine->bindings_at[stage]++;
 }
 
-static void cancel_writes(struct pod_binding *binding)
-{
-    for (struct binding_write *own = binding->writes; own; own = own->next)
-        if (own->write) {
-            writes_cancel(&binding->engine->writes, own->write);
-            own->write = NULL;
-        }
-}
-
-/* Out of every list; the memory stays until nobody on the stack uses it. */
+/* Out of every list; the memory stays until the callers on the stack have returned. */
 static void retire(struct pod_binding *binding)
 {
     struct engine *engine = binding->engine;
     binding->ended = true;
     work_cancel(&binding->cycle);
-    cancel_writes(binding);
+    binding_writes_cancel(binding);
     poll_stop(binding);
     leave_stage(binding);
-    strmap_remove(&engine->bindings, (struct str){ binding->key.text, (uint32_t)binding->key.len });
+    strmap_remove(&engine->bindings, strbuf_slice(&binding->key));
     *vec_push(&engine->ended) = binding;
 }
 
@@ -258,8 +118,8 @@ static void give_back(struct pod_binding *binding)
         cluster_displace(binding->engine->cluster, binding->pod);
 }
 
-/* Whoever waits for room hears of it; the pod itself is not to be woken by its own leaving if it was rejected. */
-static void tell_room(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
+/* Pods that wait for resources may be woken; the pod itself is not, by its own leaving, if it was rejected. */
+static void tell_freed(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
 {
     struct cluster_event event = {
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
@@ -268,7 +128,7 @@ static void tell_room(struct engine *engine, const struct pod_info *pod, bool re
     queue_event(&engine->queue, &event, rejected ? &others : NULL, now_ns);
 }
 
-/* Somebody else bound it: there is nothing left to do but to remember where. */
+/* Another client bound it: there is nothing left to do but to remember where. */
 static void settle_elsewhere(struct pod_binding *binding, struct str node, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
@@ -277,7 +137,7 @@ static void settle_elsewhere(struct pod_binding *binding, struct str node, int64
         cluster_place_on(engine->cluster, binding->pod, node);
     queue_remove(&engine->queue, binding->pod);
     queue_done(&engine->queue, binding->entry);
-    tell_room(engine, binding->origin, false, now_ns);
+    tell_freed(engine, binding->origin, false, now_ns);
     retire(binding);
 }
 
@@ -293,51 +153,48 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
         return;
     }
     give_back(binding);
-    if (binding->stage == BINDING_PERMIT) /* the last ones that can reject a pod */
+    if (binding->stage == BINDING_PERMIT) /* the last plugins that can reject a pod */
         diagnosis_blame(&who, binding->cycle.profile, status);
     if (!rejected)
-        tell_room(engine, pod, false, now_ns);
+        tell_freed(engine, pod, false, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
     generations_requeue(engine, binding->entry, binding->cycle.profile, who.unschedulable_plugins, now_ns);
     if (rejected)
-        tell_room(engine, pod, true, now_ns);
+        tell_freed(engine, pod, true, now_ns);
     retire(binding);
 }
 
-/* ---- stages ---- */
-static bool wait_permit(struct pod_binding *binding)
+/* The Permit plugin whose time-out ends first. */
+static uint32_t first_timeout(const struct pod_binding *binding)
 {
-    if (binding->waits_for) {
-        poll_start(binding);
-        return true;
-    }
-    account_stage(binding, STATUS_SUCCESS);
+    uint32_t first = PLUGINS_MAX;
+    for (uint32_t i = 0; i < PLUGINS_MAX; i++)
+        if ((binding->waits_for >> i & 1) &&
+            (first == PLUGINS_MAX || binding->permit_ms[i] < binding->permit_ms[first]))
+            first = i;
+    return first;
+}
+
+static int64_t permit_until(const struct pod_binding *binding)
+{
+    return binding->started_ns + binding->permit_ms[first_timeout(binding)] * NS_PER_MS;
+}
+
+/* ---- stages: Wait stays in the stage, Success goes on to the next ---- */
+static struct status permit(struct pod_binding *binding)
+{
+    if (binding->waits_for)
+        return (struct status){ .code = STATUS_WAIT };
     queue_settle(&binding->engine->queue, binding->entry);
-    poll_stop(binding);
-    enter_stage(binding, BINDING_PRE_BIND);
-    return false;
+    return STATUS_OK;
 }
 
-/* True: it waits, or has ended. */
-static bool pre_bind(struct pod_binding *binding, int64_t now_ns)
+static struct status pre_bind(struct pod_binding *binding)
 {
-    struct status status = run_pre_bind(&binding->cycle, binding->row, &binding->resume);
-    if (status.code == STATUS_WAIT) {
-        poll_start(binding);
-        return true;
-    }
-    if (!status_ok(status)) {
-        fail(binding, status, now_ns);
-        return true;
-    }
-    poll_stop(binding);
-    account_stage(binding, STATUS_SUCCESS);
-    enter_stage(binding, BINDING_BIND);
-    binding->resume = 0;
-    return false;
+    return run_pre_bind(&binding->cycle, binding->row, &binding->resume);
 }
 
-/* An extender that binds goes before the plugins. Skip: nobody has. */
+/* An extender that binds comes before the plugins. Skip: there is none, or its failure is ignored. */
 static struct status bind_by_extender(struct pod_binding *binding)
 {
     const struct pod *pod = binding->origin->api;
@@ -346,12 +203,12 @@ static struct status bind_by_extender(struct pod_binding *binding)
     if (!extender || binding->undelegated || !binding->engine->host.emit)
         return STATUS_SKIPPED;
     if (!binding->delegated)
-        binding->delegated = begin_write(binding, &(struct effect){ .kind = EFFECT_BIND,
-                                                                    .namespace = pod->meta.namespace,
-                                                                    .name = pod->meta.name,
-                                                                    .uid = pod->meta.uid,
-                                                                    .node = binding->node,
-                                                                    .by = extender });
+        binding->delegated = binding_write(binding, &(struct effect){ .kind = EFFECT_BIND,
+                                                                      .namespace = pod->meta.namespace,
+                                                                      .name = pod->meta.name,
+                                                                      .uid = pod->meta.uid,
+                                                                      .node = binding->node,
+                                                                      .by = extender });
     const struct answer *answer = &binding->delegated->answer;
     if (answer->kind == ANSWER_PENDING || answer->kind == ANSWER_DONE)
         return answer->kind == ANSWER_DONE ? STATUS_OK : (struct status){ .code = STATUS_WAIT };
@@ -361,43 +218,61 @@ static struct status bind_by_extender(struct pod_binding *binding)
     return binding->undelegated ? STATUS_SKIPPED : status;
 }
 
-static void bind(struct pod_binding *binding, int64_t now_ns)
+/* Waits for BINDING_ON_IDLE while the pod's status is being written. */
+static struct status bind(struct pod_binding *binding)
 {
     struct engine *engine = binding->engine;
-    if (engine->host.emit)
+    if (engine->host.emit) {
         pod_status_void(&engine->statuses, binding->pod->api);
-    if (engine->host.emit && pod_status_busy(&engine->statuses, binding->pod->api))
-        return; /* bindings_idle() comes */
-    struct status status = bind_by_extender(binding);
-    if (status.code == STATUS_SKIP)
-        status = run_bind(&binding->cycle, binding->row, &binding->resume);
-    if (status.code == STATUS_WAIT) {
-        if (binding->cycle.wake_ns)
-            poll_start(binding);
-    } else if (status_ok(status)) {
-        succeed(binding, now_ns);
-    } else {
-        fail(binding, status, now_ns);
+        if (pod_status_busy(&engine->statuses, binding->pod->api))
+            return (struct status){ .code = STATUS_WAIT };
     }
+    struct status status = bind_by_extender(binding);
+    return status.code == STATUS_SKIP ? run_bind(&binding->cycle, binding->row, &binding->resume) : status;
 }
+
+static const struct {
+    struct status (*run)(struct pod_binding *binding);
+    bool is_polled; /* while it waits, also if it does not say for how long */
+    enum binding_stage next;
+} stages[BINDING_STAGE_COUNT] = {
+    [BINDING_PERMIT] = { permit, true, BINDING_PRE_BIND },
+    [BINDING_PRE_BIND] = { pre_bind, true, BINDING_BIND },
+    [BINDING_BIND] = { bind, false, BINDING_STAGE_COUNT },
+};
 
 /* Plugins may be answered while they are called: that is noticed when they return. */
 static void advance(struct pod_binding *binding, int64_t now_ns)
 {
-    if (binding->advancing || binding->ended)
+    if (binding->advancing)
         return;
     binding->advancing = true;
     binding->cycle.now_ns = now_ns;
     binding->cycle.wake_ns = 0;
-    bool waits = binding->stage == BINDING_PERMIT && wait_permit(binding);
-    if (!waits && binding->stage == BINDING_PRE_BIND)
-        waits = pre_bind(binding, now_ns);
-    if (!waits && binding->stage == BINDING_BIND)
-        bind(binding, now_ns);
+    while (!binding->ended) {
+        struct status status = stages[binding->stage].run(binding);
+        enum binding_stage next = stages[binding->stage].next;
+        if (status.code == STATUS_WAIT) {
+            if (stages[binding->stage].is_polled || binding->cycle.wake_ns)
+                poll_start(binding);
+            break;
+        }
+        if (!status_ok(status))
+            fail(binding, status, now_ns);
+        else if (next == BINDING_STAGE_COUNT)
+            succeed(binding, now_ns);
+        else
+            enter_stage(binding, next);
+    }
     binding->advancing = false;
 }
 
 /* ---- the beginning ---- */
+static const struct answer *write_of_cycle(struct cycle_writer *writer, const struct effect *effect)
+{
+    return &binding_write(container_of(writer, struct pod_binding, writer), effect)->answer;
+}
+
 static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycle, struct queued_pod *entry,
                                        uint32_t row, int64_t now_ns)
 {
@@ -405,7 +280,7 @@ static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycl
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
     binding->engine = engine;
     binding->cycle = *cycle;
-    memset(cycle->states, 0, sizeof(cycle->states)); /* they are ours now */
+    memset(cycle->states, 0, sizeof(cycle->states)); /* the binding owns them now */
     binding->arena = engine->arena;
     engine->arena = (struct arena){ 0 };
     cycle->arena = &engine->arena;
@@ -422,7 +297,7 @@ static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycl
     binding->stage_ns = probe_now(engine->probe);
     engine->bindings_at[BINDING_PERMIT]++;
     strbuf_str(&binding->key, pod_key(entry->pod->api, &scratch));
-    strmap_put(&engine->bindings, (struct str){ binding->key.text, (uint32_t)binding->key.len }, binding);
+    strmap_put(&engine->bindings, strbuf_slice(&binding->key), binding);
     return binding;
 }
 
@@ -470,7 +345,7 @@ static bool bind_at_once(struct engine *engine, struct cycle *cycle, struct queu
     return true;
 }
 
-/* Where others should know where the pod is going, because it takes a while. */
+/* Other components learn the node of a pod whose binding takes a while. */
 static void announce(struct pod_binding *binding, bool prepares, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
@@ -487,22 +362,6 @@ static void wait_for_permission(struct pod_binding *binding, const struct permit
     for (uint32_t i = 0; i < PLUGINS_MAX; i++)
         if (wait->plugins >> i & 1)
             binding->permit_ms[i] = MIN(wait->timeout_ms[i], PERMIT_TIMEOUT_MS_MAX);
-}
-
-/* The first of those it waits for that will have waited for too long. */
-static uint32_t least_patient(const struct pod_binding *binding)
-{
-    uint32_t first = PLUGINS_MAX;
-    for (uint32_t i = 0; i < PLUGINS_MAX; i++)
-        if ((binding->waits_for >> i & 1) &&
-            (first == PLUGINS_MAX || binding->permit_ms[i] < binding->permit_ms[first]))
-            first = i;
-    return first;
-}
-
-static int64_t permit_until(const struct pod_binding *binding)
-{
-    return binding->started_ns + binding->permit_ms[least_patient(binding)] * NS_PER_MS;
 }
 
 void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
@@ -535,61 +394,10 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
     advance(binding, now_ns);
 }
 
-/* ---- what happens meanwhile ---- */
-struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod)
+/* ---- what happens to a pod on its way ---- */
+static void go_on(struct pod_binding *binding, const struct binding_event *event)
 {
-    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
-    return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
-}
-
-void binding_updated(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns)
-{
-    binding->pod = pod;
-    if (!pod->terminating) {
-        binding->row = pod->row; /* another one where the old one went with the node */
-        return;
-    }
-    struct str name = pod->api->meta.name;
-    fail(binding,
-         status_printf(&binding->arena, STATUS_ERROR,
-                       "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding "
-                       "\"" STR_FMT "\": pod " STR_FMT " is being deleted, cannot be assigned to a host",
-                       STR_ARG(name), STR_ARG(name)),
-         now_ns);
-}
-
-void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns)
-{
-    binding->pod = pod;
-    if (str_eq(pod->api->spec.node_name, binding->node)) {
-        succeed(binding, now_ns);
-        return;
-    }
-    settle_elsewhere(binding, pod->api->spec.node_name, now_ns);
-}
-
-void binding_dropped(struct pod_binding *binding)
-{
-    run_unreserve(&binding->cycle, binding->row);
-    queue_done(&binding->engine->queue, binding->entry);
-    retire(binding);
-}
-
-bool binding_preempt(struct pod_binding *binding, const char *plugin, int64_t now_ns)
-{
-    struct arena *arena = &binding->arena;
-    if (binding->ended || binding->stage == BINDING_BIND)
-        return false;
-    if (binding->stage == BINDING_PERMIT) {
-        fail(binding, status_printf(arena, STATUS_ERROR, "waiting on permit for pod: preempted"), now_ns);
-        return true;
-    }
-    const struct plugin_order *order = &binding->cycle.profile->points[POINT_PRE_BIND];
-    fail(binding,
-         status_printf(arena, STATUS_ERROR, "running PreBind plugin \"%s\": preempted by %s",
-                       order->items[binding->resume]->plugin->name, plugin),
-         now_ns);
-    return true;
+    advance(binding, event->now_ns);
 }
 
 static uint64_t permit_bit(const struct pod_binding *binding, const char *plugin)
@@ -598,52 +406,139 @@ static uint64_t permit_bit(const struct pod_binding *binding, const char *plugin
     return instance ? (uint64_t)1 << instance->index : 0;
 }
 
-void binding_allow(struct pod_binding *binding, const char *plugin, int64_t now_ns)
+static void allow(struct pod_binding *binding, const struct binding_event *event)
 {
-    binding->waits_for &= ~permit_bit(binding, plugin);
-    if (binding->stage == BINDING_PERMIT && !binding->waits_for)
-        advance(binding, now_ns);
+    binding->waits_for &= ~permit_bit(binding, event->plugin);
+    if (!binding->waits_for)
+        advance(binding, event->now_ns);
 }
 
-void binding_reject(struct pod_binding *binding, const char *plugin, struct str why, int64_t now_ns)
+static void reject_permit(struct pod_binding *binding, const struct binding_event *event)
 {
-    const struct plugin_instance *instance = profile_find(binding->cycle.profile, plugin);
-    if (binding->stage != BINDING_PERMIT || binding->ended)
-        return;
-    struct status status = status_printf(&binding->arena, STATUS_UNSCHEDULABLE, STR_FMT, STR_ARG(why));
+    const struct plugin_instance *instance = profile_find(binding->cycle.profile, event->plugin);
+    struct status status = status_printf(&binding->arena, STATUS_UNSCHEDULABLE, STR_FMT, STR_ARG(event->why));
     status.plugin = instance ? instance->plugin : NULL;
-    fail(binding, status, now_ns);
+    fail(binding, status, event->now_ns);
 }
 
-static void permit_timed_out(struct pod_binding *binding, int64_t now_ns)
+static void check_timeout(struct pod_binding *binding, const struct binding_event *event)
 {
-    uint32_t index = least_patient(binding);
-    const char *plugin = binding->cycle.profile->plugins[index].plugin->name;
+    if (permit_until(binding) > event->now_ns)
+        return;
+    uint32_t index = first_timeout(binding);
+    struct binding_event rejected = *event;
     char duration[DURATION_TEXT_MAX];
     duration_format(binding->permit_ms[index] * NS_PER_MS, duration);
-    struct str why = arena_printf(&binding->arena, "rejected due to timeout after waiting %s at plugin %s",
-                                  duration, plugin);
-    binding_reject(binding, plugin, why, now_ns);
+    rejected.plugin = binding->cycle.profile->plugins[index].plugin->name;
+    rejected.why = arena_printf(&binding->arena, "rejected due to timeout after waiting %s at plugin %s",
+                                duration, rejected.plugin);
+    reject_permit(binding, &rejected);
 }
 
-static void poll(struct pod_binding *binding, bool changed, int64_t now_ns)
+static void check_wake(struct pod_binding *binding, const struct binding_event *event)
 {
-    if (binding->stage == BINDING_PERMIT) {
-        if (permit_until(binding) <= now_ns)
-            permit_timed_out(binding, now_ns);
-    } else if (changed || (binding->cycle.wake_ns && binding->cycle.wake_ns <= now_ns)) {
-        advance(binding, now_ns);
-    }
+    if (binding->cycle.wake_ns && binding->cycle.wake_ns <= event->now_ns)
+        advance(binding, event->now_ns);
+}
+
+static void preempt_permit(struct pod_binding *binding, const struct binding_event *event)
+{
+    fail(binding, status_printf(&binding->arena, STATUS_ERROR, "waiting on permit for pod: preempted"),
+         event->now_ns);
+}
+
+static void preempt_pre_bind(struct pod_binding *binding, const struct binding_event *event)
+{
+    const struct plugin_order *order = &binding->cycle.profile->points[POINT_PRE_BIND];
+    fail(binding,
+         status_printf(&binding->arena, STATUS_ERROR, "running PreBind plugin \"%s\": preempted by %s",
+                       order->items[binding->resume]->plugin->name, event->plugin),
+         event->now_ns);
+}
+
+static void take_version(struct pod_binding *binding, const struct binding_event *event)
+{
+    binding->pod = event->pod;
+    binding->row = event->pod->row; /* another one if the old one went with the node */
+}
+
+static void fail_terminating(struct pod_binding *binding, const struct binding_event *event)
+{
+    struct str name = event->pod->api->meta.name;
+    binding->pod = event->pod;
+    fail(binding,
+         status_printf(&binding->arena, STATUS_ERROR,
+                       "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding "
+                       "\"" STR_FMT "\": pod " STR_FMT " is being deleted, cannot be assigned to a host",
+                       STR_ARG(name), STR_ARG(name)),
+         event->now_ns);
+}
+
+static void end_bound(struct pod_binding *binding, const struct binding_event *event)
+{
+    struct str node = event->pod->api->spec.node_name;
+    binding->pod = event->pod;
+    if (str_eq(node, binding->node))
+        succeed(binding, event->now_ns);
+    else
+        settle_elsewhere(binding, node, event->now_ns);
+}
+
+static void end_gone(struct pod_binding *binding, const struct binding_event *event)
+{
+    (void)event;
+    run_unreserve(&binding->cycle, binding->row);
+    queue_done(&binding->engine->queue, binding->entry);
+    retire(binding);
+}
+
+typedef void (*binding_action)(struct pod_binding *binding, const struct binding_event *event);
+
+#define ANYWHERE(action) { [BINDING_PERMIT] = action, [BINDING_PRE_BIND] = action, [BINDING_BIND] = action }
+
+/* In a stage without an action the event means nothing. */
+static const binding_action actions[BINDING_EVENT_COUNT][BINDING_STAGE_COUNT] = {
+    [BINDING_ON_ALLOWED] = { [BINDING_PERMIT] = allow },
+    [BINDING_ON_REJECTED] = { [BINDING_PERMIT] = reject_permit },
+    [BINDING_ON_PREEMPTED] = { [BINDING_PERMIT] = preempt_permit, [BINDING_PRE_BIND] = preempt_pre_bind },
+    [BINDING_ON_UPDATED] = ANYWHERE(take_version),
+    [BINDING_ON_TERMINATING] = ANYWHERE(fail_terminating),
+    [BINDING_ON_BOUND] = ANYWHERE(end_bound),
+    [BINDING_ON_GONE] = ANYWHERE(end_gone),
+    [BINDING_ON_IDLE] = { [BINDING_BIND] = go_on },
+    [BINDING_ON_ANSWERED] = ANYWHERE(go_on),
+    [BINDING_ON_POLLED] = { [BINDING_PERMIT] = check_timeout,
+                            [BINDING_PRE_BIND] = check_wake,
+                            [BINDING_BIND] = check_wake },
+    [BINDING_ON_CHANGED] = { [BINDING_PERMIT] = check_timeout,
+                             [BINDING_PRE_BIND] = go_on,
+                             [BINDING_BIND] = go_on },
+};
+
+bool binding_event(struct pod_binding *binding, const struct binding_event *event)
+{
+    binding_action action = binding->ended ? NULL : actions[event->kind][binding->stage];
+    if (action)
+        action(binding, event);
+    return action;
+}
+
+/* ---- all of them ---- */
+struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod)
+{
+    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
+    return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
 }
 
 void bindings_tick(struct engine *engine, int64_t now_ns)
 {
     bool changed = engine->polled_version != engine->cluster->storage_version;
+    const struct binding_event event = { changed ? BINDING_ON_CHANGED : BINDING_ON_POLLED, now_ns };
     engine->polled_version = engine->cluster->storage_version;
-    for (size_t i = engine->waiting.len;
-         i-- > 0;) /* backwards: who leaves is replaced by one that was asked */
+    /* Backwards: one that leaves is replaced by one that was polled. */
+    for (size_t i = engine->waiting.len; i-- > 0;)
         if (i < engine->waiting.len)
-            poll(engine->waiting.items[i], changed, now_ns);
+            binding_event(engine->waiting.items[i], &event);
     free_ended(engine);
 }
 
@@ -662,13 +557,8 @@ int64_t bindings_next_due(const struct engine *engine)
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
 {
     struct pod_binding *binding = strmap_get(&((struct engine *)engine)->bindings, pod_key);
-    if (binding && binding->stage == BINDING_BIND)
-        advance(binding, now_ns);
-}
-
-void binding_work_done(struct cycle *cycle, int64_t now_ns)
-{
-    advance(container_of(cycle, struct pod_binding, cycle), now_ns);
+    if (binding)
+        binding_event(binding, &(struct binding_event){ BINDING_ON_IDLE, now_ns });
 }
 
 void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
@@ -682,13 +572,13 @@ void bindings_each_waiting(const struct engine *engine, const struct plugin *plu
     }
 }
 
-/* Waits until no thread of the pool can touch anything of the engine's any more, its last word included. What is still
- * at work after a while keeps what it uses: the process is about to end. */
+/* Waits until no thread of the pool can touch anything of the engine any more, its messages included. What still runs
+ * after a while keeps what it uses: the process is about to end. */
 static void wait_for_work(struct engine *engine)
 {
     if (!workers_wait(WORK_END_MS_MAX))
         log_warning("A plugin is still busy with a pod that nobody waits for");
-    engine->host.heard = NULL; /* nothing comes of it any more */
+    engine->host.heard = NULL; /* nothing is recorded any more */
     plugin_mail_read(engine, 0);
 }
 

@@ -1,11 +1,11 @@
 /* binding.h: pods on their way from a decision to their node.
  *
- *     decided ─▶ PERMIT ─▶ PRE_BIND ─▶ BIND ─▶ bound: stays on its node; the watch will say the same
+ *     decided ─▶ PERMIT ─▶ PRE_BIND ─▶ BIND ─▶ bound: stays on its node; the watch will confirm it
  *                   │          │         │
- *                   └──────────┴─────────┴──▶ failed: the room is free, the pod goes back to the queue
+ *                   └──────────┴─────────┴──▶ failed: the node's resources are free, the pod goes back to the queue
  *
- * While a pod is here it occupies its node. A binding whose answer was lost, or that met a conflict, is not a failed
- * one: the pod is read, and the room stays taken until it is known where the pod is. */
+ * While a pod is here it occupies its node. A binding whose answer was lost, or that met a conflict, has not failed: the
+ * pod is read, and the resources stay taken until it is known where the pod is (binding_write.h). */
 #ifndef ENGINE_BINDING_H
 #define ENGINE_BINDING_H
 
@@ -35,7 +35,7 @@ struct pod_binding {
     struct queued_pod *entry; /* in flight */
     uint32_t row;
     struct str node;      /* in the arena, as `elsewhere` */
-    struct str elsewhere; /* somebody else has bound it to that node */
+    struct str elsewhere; /* another client has bound the pod to that node */
     enum binding_stage stage;
     bool advancing, ended;
     uint32_t resume;    /* where PreBind or Bind goes on */
@@ -43,38 +43,55 @@ struct pod_binding {
     int64_t *permit_ms; /* by index: for how long; in the arena */
     struct binding_write *writes;
     const struct binding_write *delegated; /* to an extender that binds */
-    bool undelegated;                      /* it failed, which does not matter: the plugins bind */
+    bool undelegated;                      /* that failed and is ignored: the plugins bind */
     struct decision decision;              /* figures only */
     int64_t started_ns;
-    size_t at;   /* in the list of those that wait */
-    bool polled; /* is in that list */
+    size_t at;   /* in engine.waiting */
+    bool polled; /* is there */
 };
 
-/* The pod goes to `row`: from Reserve on. Takes over what the cycle holds. Where nothing has to be waited for, all is
- * done when this returns. */
+/* The pod goes to `row`: from Reserve on. Takes over what the cycle holds. If nothing has to be waited for, all is done
+ * when this returns. */
 void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
                    int64_t now_ns, struct decision *ret);
-
 struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod);
-/* The pod has a newer version, without a node; it has its place again. One that is being deleted has none, and the API
- * server would not bind it: that ends the binding. */
-void binding_updated(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns);
-/* The watch says on which node it is. Ends the binding. */
-void binding_seen(struct pod_binding *binding, struct pod_info *pod, int64_t now_ns);
-/* The pod is gone. Ends the binding. */
-void binding_dropped(struct pod_binding *binding);
-/* Somebody more important needs the room. False: too late, it must be deleted. */
-bool binding_preempt(struct pod_binding *binding, const char *plugin, int64_t now_ns);
-/* A Permit plugin, by name, has made up its mind. */
-void binding_allow(struct pod_binding *binding, const char *plugin, int64_t now_ns);
-void binding_reject(struct pod_binding *binding, const char *plugin, struct str why, int64_t now_ns);
+
+/* What happens to a pod on its way; binding.c has a table of what that means in each stage. */
+#define BINDING_EVENTS(X) \
+    X(ALLOWED)     /* by the Permit plugin `plugin` */ \
+    X(REJECTED)    /* by the Permit plugin `plugin`, which says `why` */ \
+    X(PREEMPTED)   /* by `plugin`: a more important pod needs the resources */ \
+    X(UPDATED)     /* `pod` is a newer version without a node; it has its place again */ \
+    X(TERMINATING) /* so is this one, and the API server would not bind it */ \
+    X(BOUND)       /* `pod` is a newer version with a node */ \
+    X(GONE)        /* the pod was deleted */ \
+    X(IDLE)        /* no write of the pod's status is under way any more */ \
+    X(ANSWERED)    /* a write of a plugin, or blocking work of one, is over */ \
+    X(POLLED)      /* time has passed */ \
+    X(CHANGED)     /* an object that PreBind may wait for has changed */
+
+enum binding_event_kind {
+#define X(name) BINDING_ON_##name,
+    BINDING_EVENTS(X)
+#undef X
+        BINDING_EVENT_COUNT
+};
+
+struct binding_event {
+    enum binding_event_kind kind;
+    int64_t now_ns;
+    const char *plugin;
+    struct str why;
+    struct pod_info *pod;
+};
+
+/* False: it means nothing in this stage. */
+bool binding_event(struct pod_binding *binding, const struct binding_event *event);
 
 void bindings_tick(struct engine *engine, int64_t now_ns);
 int64_t bindings_next_due(const struct engine *engine);
-/* Nothing of the pod's status is under way any more: the binding that waited for that goes on. */
+/* BINDING_ON_IDLE for the pod with that key, if it is on its way. */
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns);
-/* Blocking work of a plugin for the binding that owns the cycle is over. */
-void binding_work_done(struct cycle *cycle, int64_t now_ns);
 /* The pods that wait for the plugin's permission, until visit says false. */
 void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
                            bool (*visit)(void *context, const struct pod_info *pod), void *context);

@@ -156,7 +156,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     pod_status_forget(&engine->statuses, pod->api, now_ns);
     pod_info_ref(pod);
     if (binding)
-        binding_dropped(binding);
+        binding_event(binding, &(struct binding_event){ BINDING_ON_GONE, now_ns });
     cluster_remove_pod(engine->cluster, pod);
     evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)

@@ -161,7 +161,8 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
     struct eviction *eviction = victim->eviction;
     struct pod_info *pod = find_pod(eviction->engine, &victim->subject);
     struct pod_binding *binding = pod ? binding_find(eviction->engine, pod->api) : NULL;
-    if (!binding || !binding_preempt(binding, PREEMPTING_PLUGIN, now_ns))
+    const struct binding_event preempted = { BINDING_ON_PREEMPTED, now_ns, PREEMPTING_PLUGIN };
+    if (!binding || !binding_event(binding, &preempted))
         return false;
     report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
                      eviction->node, true);

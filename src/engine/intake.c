@@ -83,7 +83,10 @@ static void update_placed(struct engine *engine, struct pod_info *before, struct
     if (!after->terminating)
         cluster_place_on(engine->cluster, after, node_name);
     if (binding)
-        binding_updated(binding, after, now_ns);
+        binding_event(binding, &(struct binding_event){ .kind = after->terminating ? BINDING_ON_TERMINATING
+                                                                                   : BINDING_ON_UPDATED,
+                                                        .now_ns = now_ns,
+                                                        .pod = after });
     else if (after->terminating)
         engine_event(engine,
                      &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
@@ -141,7 +144,8 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         log_info(3, "Add event for scheduled pod", pod_ref(pod));
         queue_remove(&engine->queue, before);
         if (binding)
-            binding_seen(binding, after, now_ns);
+            binding_event(
+                binding, &(struct binding_event){ .kind = BINDING_ON_BOUND, .now_ns = now_ns, .pod = after });
         engine_pod_bound(engine, after, now_ns);
         struct str promised = before->api->status.nominated_node_name;
         if (promised.len && !str_eq(promised, pod->spec.node_name))

@@ -39,7 +39,8 @@ static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
     if (engine->host.heard)
         engine->host.heard(engine->host.context, mail, now_ns);
     if (mail->kind == MAIL_WORK_DONE) {
-        binding_work_done(work_done(mail->work), now_ns);
+        struct pod_binding *binding = container_of(work_done(mail->work), struct pod_binding, cycle);
+        binding_event(binding, &(struct binding_event){ BINDING_ON_ANSWERED, now_ns });
         return;
     }
     struct pod_info *pod = cluster_find_pod(engine->cluster, mail->namespace, mail->name);
@@ -48,10 +49,13 @@ static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
     struct pod_binding *binding = pod ? binding_find(engine, pod->api) : NULL;
     if (pod && mail->kind == MAIL_ACTIVATE)
         queue_activate(&engine->queue, pod, now_ns);
-    else if (binding && mail->kind == MAIL_ALLOW)
-        binding_allow(binding, mail->plugin->name, now_ns);
-    else if (binding && mail->kind == MAIL_REFUSE)
-        binding_reject(binding, mail->plugin->name, mail->reason, now_ns);
+    else if (binding && mail->kind != MAIL_ACTIVATE)
+        binding_event(binding,
+                      &(struct binding_event){ .kind = mail->kind == MAIL_ALLOW ? BINDING_ON_ALLOWED
+                                                                                : BINDING_ON_REJECTED,
+                                               .now_ns = now_ns,
+                                               .plugin = mail->plugin->name,
+                                               .why = mail->reason });
     mail_free(mail);
 }
 

@@ -136,9 +136,11 @@ static void judge(struct fake_host *h, uint32_t number)
     if (!binding)
         return;
     if (below(4))
-        binding_allow(binding, below(2) ? "Guard" : "Gate", h->e.now_ns);
+        binding_event(
+            binding, &(struct binding_event){ BINDING_ON_ALLOWED, h->e.now_ns, below(2) ? "Guard" : "Gate" });
     else
-        binding_reject(binding, "Guard", STR("not today"), h->e.now_ns);
+        binding_event(binding,
+                      &(struct binding_event){ BINDING_ON_REJECTED, h->e.now_ns, "Guard", STR("not today") });
 }
 
 static void answer_one(struct fake_host *h)

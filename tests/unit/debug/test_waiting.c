@@ -137,9 +137,9 @@ static void a_pod_is_shown_on_its_way(void **state)
     assert_int_equal(yyjson_get_int(at(doc, "/counts/binding")), 0);
     yyjson_doc_free(doc);
     assert_shown(&h, "waiting for permission", "Guard 3.5, Gate 7.5");
-    binding_allow(binding, "Guard", h.e.now_ns);
+    binding_event(binding, &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Guard" });
     assert_shown(&h, "waiting for permission", "Gate 7.5");
-    binding_allow(binding, "Gate", h.e.now_ns);
+    binding_event(binding, &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Gate" });
     assert_shown(&h, "preparing", "Gate");
     prepared = true;
     h.e.engine.cluster->storage_version++; /* what PreBind plugins look at has changed */
@@ -233,7 +233,9 @@ static void let_happen(struct fake_host *h, const struct happens *test)
     if (happening == REMOVED || happening == NODE_AND_POD_GO)
         engine_remove_pod(engine, pod, now_ns);
     if (happening == IS_PREEMPTED)
-        assert_true(binding_preempt(binding_find(engine, pod->api), "DefaultPreemption", now_ns));
+        assert_true(
+            binding_event(binding_find(engine, pod->api),
+                          &(struct binding_event){ BINDING_ON_PREEMPTED, now_ns, "DefaultPreemption" }));
     if (happening == TIME_IS_UP)
         engine_tick(engine, now_ns + 5 * SECOND);
 }

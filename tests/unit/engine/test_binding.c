@@ -334,13 +334,15 @@ static void test_permit(void **state)
         assert_int_equal(engine_next_due(&h.e.engine), h.e.now_ns + 5 * SECOND);
         switch (cases[i].verdict) {
         case ALLOW:
-            binding_allow(binding, "Guard", h.e.now_ns);
+            binding_event(binding, &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Guard" });
             break;
         case REJECT:
-            binding_reject(binding, "Guard", STR("not today"), h.e.now_ns);
+            binding_event(binding, &(struct binding_event){ BINDING_ON_REJECTED, h.e.now_ns, "Guard",
+                                                            STR("not today") });
             break;
         case PREEMPT:
-            assert_true(binding_preempt(binding, "DefaultPreemption", h.e.now_ns));
+            assert_true(binding_event(
+                binding, &(struct binding_event){ BINDING_ON_PREEMPTED, h.e.now_ns, "DefaultPreemption" }));
             break;
         case TIMEOUT:
             h.e.now_ns += 5 * SECOND;
@@ -358,7 +360,8 @@ static void test_permit(void **state)
             assert_str(host_wants(&h, EFFECT_POD_STATUS)->condition.message, cases[i].message);
         }
         if (cases[i].verdict == ALLOW) /* it is too late */
-            assert_false(binding_preempt(binding, "DefaultPreemption", h.e.now_ns));
+            assert_false(binding_event(
+                binding, &(struct binding_event){ BINDING_ON_PREEMPTED, h.e.now_ns, "DefaultPreemption" }));
         host_end(&h);
     }
 }

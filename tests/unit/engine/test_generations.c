@@ -144,8 +144,10 @@ static void test_permission_outlives_its_configuration(void **state)
     assert_int_equal(alive, 2);
     assert_int_equal(engine_bindings(&h.e.engine), 2);
     assert_int_equal(host_used_cpu(&h, "a"), 2000);
-    binding_allow(binding_find(&h.e.engine, fixture_pod(&h.e.f, "p")->api), "Guard", h.e.now_ns);
-    binding_reject(binding_find(&h.e.engine, fixture_pod(&h.e.f, "q")->api), "Guard", STR("no"), h.e.now_ns);
+    binding_event(binding_find(&h.e.engine, fixture_pod(&h.e.f, "p")->api),
+                  &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Guard" });
+    binding_event(binding_find(&h.e.engine, fixture_pod(&h.e.f, "q")->api),
+                  &(struct binding_event){ BINDING_ON_REJECTED, h.e.now_ns, "Guard", STR("no") });
     assert_place(&h, "q", QUEUE_ERROR_BACKOFF); /* the new profile has no Guard that could think again */
     while (host_open(&h, EFFECT_POD_STATUS))    /* a binding follows what is said of the pod */
         host_answer(&h, host_wants(&h, EFFECT_POD_STATUS), ANSWER_DONE);

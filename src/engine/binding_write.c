@@ -1,0 +1,173 @@
+/* binding_write.c: see binding_write.h. */
+#include "engine/binding_write.h"
+
+/* After that no API server will still carry out a request: they give up after a minute. */
+#define DOUBT_NS ((int64_t)90 * 1000000000)
+
+static struct answer copy_answer(struct arena *arena, const struct answer *answer)
+{
+    struct answer copy = *answer;
+    copy.message = arena_str(arena, answer->message);
+    copy.resource_version = arena_str(arena, answer->resource_version);
+    copy.node = arena_str(arena, answer->node);
+    copy.uid = arena_str(arena, answer->uid);
+    copy.name = arena_str(arena, answer->name);
+    return copy;
+}
+
+static void answer_with(struct binding_write *own, struct answer answer, int64_t now_ns)
+{
+    own->answer = answer;
+    binding_event(own->binding, &(struct binding_event){ .kind = BINDING_ON_ANSWERED, .now_ns = now_ns });
+}
+
+/* A write over a version that is not the newest, after an attempt without an answer: it may be in conflict with itself.
+ * The plugin that wrote it waits for the object to show it anyway, and finds out. */
+static bool may_be_own_conflict(const struct write *write, const struct answer *answer)
+{
+    enum effect_kind kind = write->effect.kind;
+    return answer->kind == ANSWER_CONFLICT && write->in_doubt &&
+           (kind == EFFECT_PV_CLAIM || kind == EFFECT_PVC_NODE);
+}
+
+static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+{
+    struct binding_write *own = context;
+    own->write = NULL;
+    answer_with(own,
+                may_be_own_conflict(write, answer) ? (struct answer){ .kind = ANSWER_DONE, .in_doubt = true }
+                                                   : copy_answer(&own->binding->arena, answer),
+                now_ns);
+}
+
+/* ---- a bind ---- */
+static void bind_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns);
+static void read_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns);
+
+static void take_answer(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    answer_with(own, copy_answer(&own->binding->arena, answer), now_ns);
+}
+
+static void read_pod(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    struct effect read = own->effect;
+    own->bind = copy_answer(&own->binding->arena, answer);
+    read.kind = EFFECT_READ_POD;
+    read.by = NULL;
+    own->write = writes_send(&own->binding->engine->writes, &read, read_answered, own, now_ns);
+}
+
+static void bind_again(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    (void)answer;
+    own->write = writes_send_later(&own->binding->engine->writes, &own->effect, bind_answered, own,
+                                   ++own->rounds, now_ns);
+}
+
+static void take_as_done(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    (void)answer;
+    own->bind.kind = ANSWER_DONE;
+    answer_with(own, own->bind, now_ns);
+}
+
+static void take_as_failed(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    (void)answer;
+    answer_with(own, own->bind, now_ns);
+}
+
+static void take_as_elsewhere(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+{
+    own->binding->elsewhere = arena_str(&own->binding->arena, answer->node);
+    answer_with(own, own->bind, now_ns);
+}
+
+enum bind_result {
+    BIND_IS_FACT,
+    BIND_IS_IN_DOUBT,
+    POD_IS_HERE,
+    POD_IS_ELSEWHERE,
+    POD_IS_UNBOUND,
+    POD_MAY_FOLLOW
+};
+
+static void (*const bind_actions[])(struct binding_write *own, const struct answer *answer,
+                                    int64_t now_ns) = {
+    /* SENT */
+    [BIND_IS_FACT] = take_answer,
+    [BIND_IS_IN_DOUBT] = read_pod,
+    /* READING */
+    [POD_IS_HERE] = take_as_done,
+    [POD_IS_ELSEWHERE] = take_as_elsewhere,
+    [POD_IS_UNBOUND] = take_as_failed,
+    [POD_MAY_FOLLOW] = bind_again,
+};
+
+static void bind_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns)
+{
+    struct binding_write *own = context;
+    own->write = NULL;
+    if (write->in_doubt) {
+        own->in_doubt = true;
+        own->doubt_until_ns = now_ns + DOUBT_NS;
+    }
+    /* A bind that failed by the word of an extender may have been done: its own request may have timed out. */
+    bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
+    bind_actions[answer->kind == ANSWER_DONE || is_fact ? BIND_IS_FACT : BIND_IS_IN_DOUBT](own, answer,
+                                                                                           now_ns);
+}
+
+static void read_answered(void *context, const struct write *write, const struct answer *answer,
+                          int64_t now_ns)
+{
+    struct binding_write *own = context;
+    enum bind_result result = POD_IS_UNBOUND;
+    (void)write;
+    own->write = NULL;
+    if (answer->kind == ANSWER_DONE && answer->node.len)
+        result = str_eq(answer->node, own->binding->node) ? POD_IS_HERE : POD_IS_ELSEWHERE;
+    else if (answer->kind == ANSWER_DONE && !answer->terminating && own->in_doubt &&
+             now_ns < own->doubt_until_ns)
+        result = POD_MAY_FOLLOW;
+    bind_actions[result](own, answer, now_ns);
+}
+
+/* ---- all writes ---- */
+const struct binding_write *binding_write(struct pod_binding *binding, const struct effect *effect)
+{
+    struct writes *writes = &binding->engine->writes;
+    struct arena *arena = &binding->arena;
+    struct binding_write *own = arena_new(arena, struct binding_write);
+    *own =
+        (struct binding_write){ .binding = binding, .next = binding->writes, .answer.kind = ANSWER_PENDING };
+    binding->writes = own;
+    if (effect->kind == EFFECT_EVENT) { /* it has no answer */
+        binding->engine->host.emit(binding->engine->host.context, effect);
+        own->answer.kind = ANSWER_DONE;
+    } else if (effect->kind == EFFECT_BIND) {
+        own->effect = (struct effect){ .kind = EFFECT_BIND,
+                                       .namespace = arena_str(arena, effect->namespace),
+                                       .name = arena_str(arena, effect->name),
+                                       .uid = arena_str(arena, effect->uid),
+                                       .node = arena_str(arena, effect->node),
+                                       .by = effect->by };
+        own->write = writes_send(writes, &own->effect, bind_answered, own, binding->cycle.now_ns);
+    } else {
+        own->write = writes_send(writes, effect, answered, own, binding->cycle.now_ns);
+    }
+    return own;
+}
+
+void binding_writes_cancel(struct pod_binding *binding)
+{
+    for (struct binding_write *own = binding->writes; own; own = own->next) {
+        if (own->write)
+            writes_cancel(&binding->engine->writes, own->write);
+        own->write = NULL;
+    }
+}
