@@ -9,7 +9,7 @@
 #include "engine/account.h"
 #include "engine/binding_write.h"
 #include "engine/generations.h"
-#include "engine/plugin_mail.h"
+#include "engine/plugin_messages.h"
 #include "engine/report.h"
 #include "framework/blocking_work.h"
 #include "framework/extender.h"
@@ -579,7 +579,7 @@ static void wait_for_work(struct engine *engine)
     if (!workers_wait(WORK_END_MS_MAX))
         log_warning("A plugin is still busy with a pod that nobody waits for");
     engine->host.heard = NULL; /* nothing is recorded any more */
-    plugin_mail_read(engine, 0);
+    plugin_messages_read(engine, 0);
 }
 
 void bindings_release(struct engine *engine)

@@ -11,7 +11,7 @@
 #include "engine/decide.h"
 #include "engine/eviction.h"
 #include "engine/generations.h"
-#include "engine/plugin_mail.h"
+#include "engine/plugin_messages.h"
 #include "engine/report.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
@@ -121,72 +121,6 @@ const struct profile *engine_profile(const struct engine *engine, const struct p
 {
     uint32_t number = engine_profile_number(engine, pod);
     return number < engine->profiles_len ? &engine->profiles[number] : NULL;
-}
-
-/* ---- what the host tells ---- */
-int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, struct status *ret_gate,
-                   struct error *err)
-{
-    uint32_t number = engine_profile_number(engine, pod->api);
-    if (number == engine->profiles_len)
-        return error_set(err, -ENOENT,
-                         "pod " STR_FMT "/" STR_FMT ": no profile for scheduler name \"" STR_FMT "\"",
-                         STR_ARG(pod->api->meta.namespace), STR_ARG(pod->api->meta.name),
-                         STR_ARG(pod->api->spec.scheduler_name));
-    queue_add(&engine->queue, pod, number, now_ns, ret_gate);
-    return 0;
-}
-
-/* Room that was only promised keeps out pods that matter no more than the one it was promised to. */
-void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
-{
-    bool occupied = pod->row != ROW_NONE;
-    bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
-    struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
-    struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
-    };
-    struct pod_binding *binding = binding_find(engine, pod->api);
-    int64_t begun_ns = probe_now(engine->probe);
-    log_info(3,
-             pod->api->spec.node_name.len ? "Delete event for scheduled pod"
-                                          : "Delete event for unscheduled pod",
-             log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
-    queue_remove(&engine->queue, pod);
-    pod_status_forget(&engine->statuses, pod->api, now_ns);
-    pod_info_ref(pod);
-    if (binding)
-        binding_event(binding, &(struct binding_event){ BINDING_ON_GONE, now_ns });
-    cluster_remove_pod(engine->cluster, pod);
-    evictions_pod_gone(engine, pod->api, now_ns);
-    if (occupied || nominated)
-        queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
-    event.resource = pod_event_resource(pod->api);
-    probe_event(engine->probe, event_label(&event), begun_ns);
-    pod_info_unref(engine->cluster, pod);
-}
-
-void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns)
-{
-    struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_room = true
-    };
-    queue_event(&engine->queue, &event, NULL, now_ns);
-}
-
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim)
-{
-    queue_hold_last(&engine->queue, pod, victim);
-}
-
-void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)
-{
-    queue_hold_end(&engine->queue, pod, failed, now_ns);
-}
-
-void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)
-{
-    queue_event(&engine->queue, event, NULL, now_ns);
 }
 
 /* ---- a step ---- */
@@ -341,24 +275,10 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     return true;
 }
 
-/* ---- time and answers ---- */
-void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns)
-{
-    writes_answer(&engine->writes, ticket, answer, now_ns);
-}
-
-void engine_tick(struct engine *engine, int64_t now_ns)
-{
-    plugin_mail_read(engine, now_ns);
-    writes_tick(&engine->writes, now_ns);
-    bindings_tick(engine, now_ns);
-    queue_tick(&engine->queue, now_ns);
-    generations_tick(engine, now_ns);
-}
-
+/* ---- views ---- */
 int64_t engine_next_due(const struct engine *engine)
 {
-    if (plugin_mail_waits(engine))
+    if (plugin_messages_wait(engine))
         return 0;
     int64_t due = MIN(queue_next_due(&engine->queue), writes_next_due(&engine->writes));
     return MIN(due, bindings_next_due(engine));

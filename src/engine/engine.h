@@ -1,13 +1,12 @@
 /* engine.h: the loop: pop a pod, decide, place it, report.
  *
- *     intake.h ──▶ cluster, queue ──▶ engine_step(): decision ──▶ binding.h ──▶ effects ──▶ host
+ *     inputs.h ──▶ cluster, queue ──▶ engine_step(): decision ──▶ binding.h ──▶ effects ──▶ host
  *                                                                    ▲                       │
  *                                                                    └── engine_answer() ◀───┘
  *
- * The engine is a state machine without I/O. What happens in the cluster comes in (intake.h, or engine_add_pod() and
- * engine_remove_pod()) and wakes the pods that it may help; decisions come out of engine_step(), and what they need
- * done goes to the host as effects, whose answers come back. Without a host everything is done at once. Time comes in
- * as an argument. The same events at the same times with the same seed give the same decisions, always.
+ * The engine is a state machine without I/O. What happens in the cluster comes in (inputs.h) and wakes the pods that it
+ * may help; decisions come out of engine_step(), and what they need done goes to the host as effects, whose answers
+ * come back. Without a host everything is done at once. Time comes in as an argument.
  *
  * A decision may take one of three paths, which are exact and agree in everything, the random choice among equal
  * nodes included (decide.h):
@@ -19,6 +18,7 @@
 #define ENGINE_ENGINE_H
 
 #include "base/rng.h"
+#include "engine/inputs.h"
 #include "engine/pod_status.h"
 #include "engine/ranking.h"
 #include "engine/writes.h"
@@ -62,7 +62,7 @@ struct engine_host {
     void (*heard)(void *context, const struct mail *mail, int64_t now_ns);
     /* Blocking work of a plugin: the host says what came of it, with work_conclude(). NULL: threads do it. */
     void (*takes_work)(void *context, struct cycle_work *work);
-    bool replays; /* plugins are not heard; plugin_mail_replay() says what they said */
+    bool replays; /* mailboxes are not read: engine_plugin_message() says what was in them */
     /* Nothing of a setup is used any more (struct engine_setup). May be NULL. */
     void (*retired)(void *context, void *owner);
     void *context;
@@ -179,43 +179,14 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
                 struct error *err);
 void engine_release(struct engine *engine);
 
-/* Another configuration, between two steps. Pods that wait are judged anew; what is on its way to a node gets there as
- * it was decided. Pods whose scheduler name has no profile any more are not known afterwards, and those of a new name
- * not yet: the caller brings them (engine_set_pod()). Failed: nothing has changed, and the setup is not used. */
-int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, int64_t now_ns,
-                       struct error *err);
-
 /* The profile that a pod's spec.schedulerName names, or NULL. */
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod);
 /* The number of that profile; engine->profiles_len: none. */
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod);
 
-/* A pod that is known to the cluster and has no node waits for a decision. A gated one gets its reason in `ret_gate`
- * (code Success: it waits in the active queue); its texts stay until the next call. Pods of other schedulers are an
- * error. */
-int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, struct status *ret_gate,
-                   struct error *err);
-/* A pod leaves the cluster. The node that it was on, or was nominated to, has more room: whoever that may help is tried
- * again. */
-void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns);
-/* A pod that was placed here has its node for good: others may have waited for it. */
-void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
-/* All victims of the pod's decision but this one were asked to leave: the pod is free as soon as it goes. */
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim);
-/* All were asked, or that failed: then the pod is tried again at once. Otherwise it waits for them to go; if some
- * went while it was held back, it does not wait. */
-void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
-/* Something happened that the engine was not told in another way. */
-void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);
-/* What came of an effect. Tickets of things that nobody waits for any more are fine. */
-void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns);
-/* Time has passed: writes are repeated, bindings looked at, backoffs end. */
-void engine_tick(struct engine *engine, int64_t now_ns);
 /* When engine_tick() or engine_step() has something to do although nothing happens; INT64_MAX: never. */
 int64_t engine_next_due(const struct engine *engine);
 /* How many pods are decided and not bound yet. */
 size_t engine_bindings(const struct engine *engine);
-/* Decides the next pod. False: nobody is to be tried now. */
-bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret);
 
 #endif

@@ -8,7 +8,7 @@
 #include "engine/binding.h"
 #include "engine/class_cache.h"
 #include "engine/eviction.h"
-#include "engine/plugin_mail.h"
+#include "engine/plugin_messages.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
 
@@ -65,7 +65,7 @@ void generation_use(struct engine *engine, const struct generation *generation,
     engine->percentage = engine->percentage_override.set ? engine->percentage_override.value
                                                          : config->percentage_of_nodes_to_score.value;
     for (uint32_t i = 0; i < generation->len; i++)
-        plugin_mail_open(engine, &generation->profiles[i]);
+        plugin_messages_open(engine, &generation->profiles[i]);
     if (engine->probe)
         engine_watch(engine, engine->probe);
 }

@@ -16,7 +16,7 @@
  * A recording is the life of one engine, from its start: files DIR/<start>-<number>.berth. Each begins with
  * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording
  * (8), checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
- * (JOURNAL_ENTRIES). What is heard in the course of a call (an extender's opinion, mail of a plugin) stands in front of
+ * (engine/inputs.h). What is heard in the course of a call (an extender's opinion, mail of a plugin) stands in front of
  * the entry of that call.
  *
  * All files of the folder together stay within a bound. Without its beginning a recording can not be repeated, so the
@@ -33,27 +33,11 @@
 enum { JOURNAL_MAGIC_LEN = sizeof(JOURNAL_MAGIC) - 1, JOURNAL_BLOCK_HEAD_LEN = 20 };
 enum { JOURNAL_BLOCK_BYTES_MAX = 1 << 30 };
 
-/* Tags of entries; the order is the format. Every entry has its time as JOURNAL_TIME. */
-#define JOURNAL_ENTRIES(X) \
-    X(HEAD) /* first of all: what the engine began with */ \
-    X(SET)  /* the letters of the same names: */ \
-    X(REMOVE) \
-    X(LIST_BEGIN) \
-    X(LIST_END) \
-    X(DOUBT) \
-    X(ABSENT) \
-    X(ANSWER) \
-    X(TICK)     /* engine_tick() */ \
-    X(IDLE)     /* engine_step(), which decided nothing */ \
-    X(DECISION) /* engine_step(), and what it decided */ \
-    X(OPINION)  /* what an extender said, in the order of the calls */ \
-    X(MAIL)     /* what a thread of a plugin said */ \
-    X(CONFIG)   /* engine_reconfigure() */
-
+/* Tags of entries, one for each input of the engine. Every entry has its time as JOURNAL_TIME. */
 enum journal_entry_kind {
     JOURNAL_NONE,
-#define X(name) JOURNAL_##name,
-    JOURNAL_ENTRIES(X)
+#define X(name, handler) JOURNAL_##name,
+    ENGINE_INPUTS(X)
 #undef X
         JOURNAL_ENTRY_KINDS
 };

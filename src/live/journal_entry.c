@@ -202,17 +202,12 @@ static void put_object_letter(struct strbuf *out, enum journal_entry_kind kind, 
 void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns)
 {
     switch (letter->kind) {
-#define SAME(name) \
+#define X(name, handler) \
     case LETTER_##name: \
         put_object_letter(out, JOURNAL_##name, letter, now_ns); \
         return;
-        SAME(SET)
-        SAME(REMOVE)
-        SAME(LIST_BEGIN)
-        SAME(LIST_END)
-        SAME(DOUBT)
-        SAME(ABSENT)
-#undef SAME
+        WATCH_INPUTS(X)
+#undef X
     case LETTER_ANSWER:
         put_answer(out, letter, now_ns);
         return;

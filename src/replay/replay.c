@@ -5,7 +5,6 @@
 
 #include "api/fields.h"
 #include "api/protobuf.h"
-#include "engine/plugin_mail.h"
 #include "framework/blocking_work.h"
 #include "plugins/registry.h"
 #include "replay/replayed_extender.h"
@@ -178,7 +177,7 @@ static int begin(struct replay *replay, const struct recording_entry *head, stru
     return make_engine(replay, &fields, head->now_ns, err);
 }
 
-static int apply_config(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_config(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     struct entry_fields fields;
     int r = entry_read(entry->body, &fields, err);
@@ -220,12 +219,12 @@ static int apply_outcome(struct replay *replay, const struct recording_entry *en
     struct status status = { .code = code <= STATUS_PENDING ? (enum status_code)code : STATUS_ERROR,
                              .len = (uint32_t)reasons.len,
                              .reasons = reasons.items };
-    plugin_mail_replay(&replay->engine, work_conclude(work, status));
+    engine_plugin_message(&replay->engine, work_conclude(work, status));
     vec_release(&reasons);
     return 0;
 }
 
-static int apply_mail(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_message(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     struct entry_fields fields;
     const struct registry *registry = replay->options.registry;
@@ -237,10 +236,10 @@ static int apply_mail(struct replay *replay, const struct recording_entry *entry
         return apply_outcome(replay, entry, &fields, err);
     for (uint32_t i = 0; kind < MAIL_WORK_DONE && i < registry->len; i++)
         if (str_is(fields.texts[HEARD_PLUGIN], registry->items[i]->name)) {
-            plugin_mail_replay(&replay->engine,
-                               mail_new((enum mail_kind)kind, registry->items[i],
-                                        fields.texts[HEARD_NAMESPACE], fields.texts[HEARD_NAME],
-                                        fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
+            engine_plugin_message(&replay->engine,
+                                  mail_new((enum mail_kind)kind, registry->items[i],
+                                           fields.texts[HEARD_NAMESPACE], fields.texts[HEARD_NAME],
+                                           fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
             return 0;
         }
     return unreadable_mail(err);
@@ -250,8 +249,8 @@ static int apply_mail(struct replay *replay, const struct recording_entry *entry
 static void end_works(struct replay *replay)
 {
     map_for(&replay->works, slot)
-        plugin_mail_replay(&replay->engine,
-                           work_conclude(slot->value, (struct status){ .code = STATUS_ERROR }));
+        engine_plugin_message(&replay->engine,
+                              work_conclude(slot->value, (struct status){ .code = STATUS_ERROR }));
     idmap_release(&replay->works);
 }
 
@@ -266,12 +265,9 @@ static enum api_kind kind_of(struct str name)
 }
 
 static const enum letter_kind letter_kinds[JOURNAL_ENTRY_KINDS] = {
-    [JOURNAL_SET] = LETTER_SET,
-    [JOURNAL_REMOVE] = LETTER_REMOVE,
-    [JOURNAL_LIST_BEGIN] = LETTER_LIST_BEGIN,
-    [JOURNAL_LIST_END] = LETTER_LIST_END,
-    [JOURNAL_DOUBT] = LETTER_DOUBT,
-    [JOURNAL_ABSENT] = LETTER_ABSENT,
+#define X(name, handler) [JOURNAL_##name] = LETTER_##name,
+    WATCH_INPUTS(X)
+#undef X
 };
 
 static int read_object(struct letter *letter, struct str bytes, struct error *err)
@@ -304,7 +300,7 @@ struct letter *replay_letter(const struct recording_entry *entry, struct error *
     return NULL;
 }
 
-static int apply_letter(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_watch(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     struct letter *letter = replay_letter(entry, err);
     if (!letter)
@@ -370,8 +366,9 @@ static void explain(struct replay *replay, const struct recording_entry *entry)
 }
 
 /* Decides, and holds it against what was recorded. */
-static void decide(struct replay *replay, const struct recording_entry *entry)
+static int repeat_decision(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
+    (void)err;
     struct decision decision;
     if (replay->options.on_explanation)
         explain(replay, entry);
@@ -396,42 +393,38 @@ static void decide(struct replay *replay, const struct recording_entry *entry)
             .recorded = recorded,
             .here = here.len ? arena_str(&replay->arena, here) : here,
         };
-}
-
-static int repeat(struct replay *replay, const struct recording_entry *entry, struct error *err)
-{
-    switch (entry->kind) {
-    case JOURNAL_NONE:
-    case JOURNAL_ENTRY_KINDS:
-        return 0;
-    case JOURNAL_HEAD:
-        return error_set(err, -EBADMSG, "the recording begins twice");
-    case JOURNAL_SET:
-    case JOURNAL_REMOVE:
-    case JOURNAL_LIST_BEGIN:
-    case JOURNAL_LIST_END:
-    case JOURNAL_DOUBT:
-    case JOURNAL_ABSENT:
-        return apply_letter(replay, entry, err);
-    case JOURNAL_ANSWER:
-        return replay_answer(replay, entry, err);
-    case JOURNAL_TICK:
-        engine_tick(&replay->engine, entry->now_ns);
-        return 0;
-    case JOURNAL_IDLE:
-    case JOURNAL_DECISION:
-        decide(replay, entry);
-        return 0;
-    case JOURNAL_OPINION:
-        replayed_extenders_hear(present(replay)->extenders, entry->body);
-        return 0;
-    case JOURNAL_MAIL:
-        return apply_mail(replay, entry, err);
-    case JOURNAL_CONFIG:
-        return apply_config(replay, entry, err);
-    }
     return 0;
 }
+
+#define repeat_answer replay_answer
+#define repeat_idle repeat_decision
+
+static int repeat_head(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    (void)replay, (void)entry;
+    return error_set(err, -EBADMSG, "the recording begins twice");
+}
+
+static int repeat_tick(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    (void)err;
+    engine_tick(&replay->engine, entry->now_ns);
+    return 0;
+}
+
+static int repeat_opinion(struct replay *replay, const struct recording_entry *entry, struct error *err)
+{
+    (void)err;
+    replayed_extenders_hear(present(replay)->extenders, entry->body);
+    return 0;
+}
+
+static int (*const repeat[JOURNAL_ENTRY_KINDS])(struct replay *replay, const struct recording_entry *entry,
+                                                struct error *err) = {
+#define X(name, handler) [JOURNAL_##name] = repeat_##handler,
+    ENGINE_INPUTS(X)
+#undef X
+};
 
 /* ---- all of it ---- */
 
@@ -460,7 +453,10 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
             replay->last_ns = entry.now_ns;
         if (options->on_progress && replay->recording.entries % ENTRIES_BETWEEN_PROGRESS == 0)
             options->on_progress(options->user, replay->decisions, replay->last_ns);
-        r = replay->versus ? versus_entry(replay->versus, &entry, err) : repeat(replay, &entry, err);
+        if (replay->versus)
+            r = versus_entry(replay->versus, &entry, err);
+        else if (repeat[entry.kind])
+            r = repeat[entry.kind](replay, &entry, err);
     }
     if (r == 0 && replay->versus)
         versus_end(replay->versus, MAX(replay->last_ns, replay->first_ns));

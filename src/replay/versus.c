@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "api/protobuf.h"
-#include "engine/plugin_mail.h"
+#include "engine/plugin_messages.h"
 #include "framework/blocking_work.h"
 #include "replay/replay.h"
 
@@ -246,7 +246,7 @@ static void fulfil_all(struct versus *versus, int64_t now_ns)
     if (!versus->apart)
         return;
     fulfil_wishes(versus, now_ns);
-    for (int times = 0; times < TIMES_MAX && plugin_mail_waits(engine); times++) {
+    for (int times = 0; times < TIMES_MAX && plugin_messages_wait(engine); times++) {
         engine_tick(engine, now_ns);
         fulfil_wishes(versus, now_ns);
     }
@@ -424,12 +424,9 @@ static int take_letter(struct versus *versus, const struct recording_entry *entr
 int versus_entry(struct versus *versus, const struct recording_entry *entry, struct error *err)
 {
     switch (entry->kind) {
-    case JOURNAL_SET:
-    case JOURNAL_REMOVE:
-    case JOURNAL_LIST_BEGIN:
-    case JOURNAL_LIST_END:
-    case JOURNAL_DOUBT:
-    case JOURNAL_ABSENT:
+#define X(name, handler) case JOURNAL_##name:
+        WATCH_INPUTS(X)
+#undef X
         return take_letter(versus, entry, err);
     case JOURNAL_TICK:
         engine_tick(&versus->replay->engine, entry->now_ns);

@@ -8,20 +8,16 @@
 #define SYNC_INBOX_H
 
 #include "api/object.h"
+#include "engine/inputs.h"
 #include "framework/effects.h"
 
 #define LETTER_KINDS(X) \
-    X(SET)        /* an object is there, new or changed */ \
-    X(REMOVE)     /* an object is gone: kind, and the last known version in `object` */ \
-    X(LIST_BEGIN) /* of a kind: what is set from here to LIST_END is all there is */ \
-    X(LIST_END)   /* ... and whatever was not set is gone; the first one of a kind: it is synced */ \
-    X(DOUBT)      /* what is known of a kind may be old: the next list of it begins after this letter */ \
-    X(ABSENT)     /* the server does not serve the kind: counts as synced and empty */ \
-    X(ANSWER)     /* to an effect */ \
-    X(CALL)       /* call(context) on the core thread: signals, leases, requests of serve/ */
+    WATCH_INPUTS(X) /* REMOVE has the last known version in `object` */ \
+    X(ANSWER, )     /* to an effect */ \
+    X(CALL, )       /* call(context) on the core thread: signals, leases, requests of serve/ */
 
 enum letter_kind {
-#define X(name) LETTER_##name,
+#define X(name, handler) LETTER_##name,
     LETTER_KINDS(X)
 #undef X
 };

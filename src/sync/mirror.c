@@ -79,30 +79,18 @@ static void set(struct mirror *mirror, struct live_object *live, int64_t now_ns)
         live_object_free(live);
         return;
     }
-    if (kind == KIND_POD) {
-        if (!engine_set_pod(engine, live->object.ptr, now_ns))
-            live_object_free(live);
-        return;
-    }
-    if (kind == KIND_NODE)
-        engine_set_node(engine, live->object.ptr, now_ns);
-    else if (!engine_set_object(engine, kind, live->object.ptr, meta, now_ns))
-        known = meta; /* nobody keeps it */
-    free_home(known);
+    bool is_kept = engine_set_object(engine, kind, live->object.ptr, meta, now_ns);
+    if (!is_kept)
+        live_object_free(live);
+    else if (kind != KIND_POD) /* freed through pod_free */
+        free_home(known);
 }
 
 static void take_away(struct mirror *mirror, enum api_kind kind, const struct meta *known, int64_t now_ns)
 {
-    struct engine *engine = mirror->engine;
-    if (kind == KIND_POD) { /* freed through pod_free */
-        engine_remove_pod(engine, cluster_find_pod(engine->cluster, known->namespace, known->name), now_ns);
-        return;
-    }
-    if (kind == KIND_NODE)
-        engine_remove_node(engine, known->name, now_ns);
-    else
-        engine_remove_object(engine, kind, known->namespace, known->name, now_ns);
-    free_home(known);
+    engine_remove_object(mirror->engine, kind, known->namespace, known->name, now_ns);
+    if (kind != KIND_POD) /* freed through pod_free */
+        free_home(known);
 }
 
 static void remove_one(struct mirror *mirror, const struct live_object *live, int64_t now_ns)

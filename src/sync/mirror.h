@@ -11,7 +11,7 @@
 #ifndef SYNC_MIRROR_H
 #define SYNC_MIRROR_H
 
-#include "engine/intake.h"
+#include "engine/engine.h"
 #include "sync/inbox.h"
 
 struct mirror {

@@ -123,7 +123,7 @@ static void change_node(struct fake_host *h)
     char name[8];
     snprintf(name, sizeof(name), "n%u", below(NODES));
     if (cluster_row(&h->e.f.cluster, str_from(name)) != ROW_NONE && below(2))
-        engine_remove_node(&h->e.engine, str_from(name), h->e.now_ns);
+        engine_remove_object(&h->e.engine, KIND_NODE, STR(""), str_from(name), h->e.now_ns);
     else
         fixture_loadf(&h->e.f,
                       "{kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: 2, pods: 20}}}", name);

@@ -227,7 +227,7 @@ static void let_happen(struct fake_host *h, const struct happens *test)
     if (happening == TOLD)
         fixture_load(&h->e.f, test->pod);
     if (happening == NODE_GOES || happening == NODE_GOES_AND_COMES || happening == NODE_AND_POD_GO)
-        engine_remove_node(engine, STR("a"), now_ns);
+        engine_remove_object(engine, KIND_NODE, STR(""), STR("a"), now_ns);
     if (happening == NODE_GOES_AND_COMES)
         fixture_load(&h->e.f, NODE("a", "1"));
     if (happening == REMOVED || happening == NODE_AND_POD_GO)

@@ -7,7 +7,7 @@
 
 #include "support/engine_fixture.h"
 
-#include "engine/intake.h"
+#include "engine/inputs.h"
 
 #define SECOND NS_PER_SECOND
 #define MS (NS_PER_SECOND / 1000)
@@ -113,12 +113,10 @@ static inline bool host_has_event(const struct fake_host *h, const char *reason,
 static inline void host_tell(struct fixture *f, enum api_kind kind, struct meta *object)
 {
     struct engine_fixture *e = container_of(f, struct engine_fixture, f);
+    bool is_kept = engine_set_object(&e->engine, kind, object, object, e->now_ns);
+    assert_true(is_kept || kind == KIND_POD);
     if (kind == KIND_POD)
-        f->last_pod = engine_set_pod(&e->engine, (struct pod *)object, e->now_ns);
-    else if (kind == KIND_NODE)
-        engine_set_node(&e->engine, (struct node *)object, e->now_ns);
-    else
-        assert_true(engine_set_object(&e->engine, kind, object, object, e->now_ns));
+        f->last_pod = is_kept ? cluster_find_pod(&f->cluster, object->namespace, object->name) : NULL;
 }
 
 static inline void host_begin(struct fake_host *h, const char *config, const struct registry *registry)

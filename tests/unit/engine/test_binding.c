@@ -262,7 +262,7 @@ static void test_behind_its_status(void **state)
     host_pass(&h, 20 * SECOND);
     assert_int_equal(engine_bindings(&h.e.engine), 1);
     assert_int_equal(host_count(&h, EFFECT_BIND), 0);
-    engine_remove_node(&h.e.engine, STR("a"), h.e.now_ns);
+    engine_remove_object(&h.e.engine, KIND_NODE, STR(""), STR("a"), h.e.now_ns);
     /* The row goes with the old version, and another name takes it. */
     fixture_load(
         &h.e.f,

@@ -2,7 +2,6 @@
 #include "support/engine_fixture.h"
 
 #include "engine/account.h"
-#include "engine/intake.h"
 #include "observe/observer.h"
 #include "observe/rest_metrics.h"
 
@@ -177,8 +176,9 @@ static void test_events_of_objects(void **state)
                            .spec = { .scheduler_name = STR("default-scheduler") } };
     struct pod bound = waiting;
     bound.spec.node_name = STR("a");
-    engine_set_pod(&o.e.engine, &waiting, 1);
-    struct pod_info *info = engine_set_pod(&o.e.engine, &bound, 2);
+    engine_set_object(&o.e.engine, KIND_POD, &waiting, &waiting.meta, 1);
+    engine_set_object(&o.e.engine, KIND_POD, &bound, &bound.meta, 2);
+    struct pod_info *info = cluster_find_pod(&o.e.f.cluster, bound.meta.namespace, bound.meta.name);
     assert_int_equal(o.e.f.cluster.placed_pods, 1);
     assert_int_equal(o.e.f.cluster.assumed_pods, 0);
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)

@@ -1,5 +1,5 @@
-/* plugin_mail.c: see plugin_mail.h. A pod that is gone, or does not wait, is passed over. */
-#include "engine/plugin_mail.h"
+/* plugin_messages.c: see plugin_messages.h. A pod that is gone, or does not wait, is passed over. */
+#include "engine/plugin_messages.h"
 
 #include "engine/binding.h"
 #include "framework/blocking_work.h"
@@ -23,7 +23,7 @@ static void take_work(void *context, struct cycle_work *work)
     engine->host.takes_work(engine->host.context, work);
 }
 
-void plugin_mail_open(struct engine *engine, struct profile *profile)
+void plugin_messages_open(struct engine *engine, struct profile *profile)
 {
     if (!engine->mail_reader.wake) /* threads of plugins may be looking at it later on */
         engine->mail_reader = (struct mail_reader){ .wake = wake,
@@ -80,7 +80,7 @@ static void read_profiles(struct engine *engine, const struct generation *genera
     }
 }
 
-void plugin_mail_read(struct engine *engine, int64_t now_ns)
+void plugin_messages_read(struct engine *engine, int64_t now_ns)
 {
     act_on(engine, &engine->replayed, now_ns);
     read_profiles(engine, &engine->now, now_ns);
@@ -88,12 +88,7 @@ void plugin_mail_read(struct engine *engine, int64_t now_ns)
         read_profiles(engine, generation, now_ns);
 }
 
-void plugin_mail_replay(struct engine *engine, struct mail *mail)
-{
-    mailbox_post(&engine->replayed, mail);
-}
-
-static bool has_mail(const struct generation *generation)
+static bool has_message(const struct generation *generation)
 {
     for (uint32_t i = 0; i < generation->len; i++)
         if (!mailbox_empty(&generation->profiles[i].mailbox))
@@ -101,10 +96,10 @@ static bool has_mail(const struct generation *generation)
     return false;
 }
 
-bool plugin_mail_waits(const struct engine *engine)
+bool plugin_messages_wait(const struct engine *engine)
 {
     vec_for(&engine->retired, generation)
-        if (has_mail(generation))
+        if (has_message(generation))
             return true;
-    return has_mail(&engine->now);
+    return has_message(&engine->now);
 }

@@ -1,8 +1,12 @@
-/* intake.c: from changes of objects to events of the queue. */
-#include "engine/intake.h"
+/* inputs.c: an input changes the model, and becomes an event of the queue as in kube-scheduler's event handlers; see
+ * inputs.h. */
+#include "engine/inputs.h"
 
 #include "base/log.h"
 #include "engine/binding.h"
+#include "engine/eviction.h"
+#include "engine/generations.h"
+#include "engine/plugin_messages.h"
 #include "framework/probe.h"
 #include "queue/hint_eval.h"
 
@@ -167,20 +171,49 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
 }
 
 /* It was on its way to a node when its profile went, and did not get there. */
-static bool is_homeless(const struct engine *engine, const struct pod_info *known, const struct pod *pod)
+static bool lost_its_profile(const struct engine *engine, const struct pod_info *known, const struct pod *pod)
 {
     return known->row == ROW_NONE && !pod->spec.node_name.len && !engine_profile(engine, pod);
 }
 
-struct pod_info *engine_set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
+static struct pod_info *set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
     if (known &&
-        (!pod_is(known->api, pod) /* that it went was missed */ || is_homeless(engine, known, pod))) {
+        (!pod_is(known->api, pod) /* that it went was missed */ || lost_its_profile(engine, known, pod))) {
         engine_remove_pod(engine, known, now_ns);
         known = NULL;
     }
     return known ? update_pod(engine, known, pod, now_ns) : add_pod(engine, pod, now_ns);
+}
+
+/* Resources that were only promised keep out pods of no higher priority than the one they were promised to. */
+void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+{
+    bool occupied = pod->row != ROW_NONE;
+    bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
+    struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
+    struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
+    };
+    struct pod_binding *binding = binding_find(engine, pod->api);
+    int64_t begun_ns = probe_now(engine->probe);
+    log_info(3,
+             pod->api->spec.node_name.len ? "Delete event for scheduled pod"
+                                          : "Delete event for unscheduled pod",
+             log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
+    queue_remove(&engine->queue, pod);
+    pod_status_forget(&engine->statuses, pod->api, now_ns);
+    pod_info_ref(pod);
+    if (binding)
+        binding_event(binding, &(struct binding_event){ BINDING_ON_GONE, now_ns });
+    cluster_remove_pod(engine->cluster, pod);
+    evictions_pod_gone(engine, pod->api, now_ns);
+    if (occupied || nominated)
+        queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
+    event.resource = pod_event_resource(pod->api);
+    probe_event(engine->probe, event_label(&event), begun_ns);
+    pod_info_unref(engine->cluster, pod);
 }
 
 /* ---- nodes ---- */
@@ -195,7 +228,7 @@ static void log_zone(const struct engine *engine, const char *what, struct str n
              log_str("zone", intern_text(&engine->cluster->syms, zone)));
 }
 
-void engine_set_node(struct engine *engine, const struct node *node, int64_t now_ns)
+static void set_node(struct engine *engine, const struct node *node, int64_t now_ns)
 {
     uint32_t row = cluster_row(engine->cluster, node->meta.name);
     const struct node *before = row == ROW_NONE ? NULL : cluster_node(engine->cluster, row)->api;
@@ -222,7 +255,7 @@ void engine_set_node(struct engine *engine, const struct node *node, int64_t now
     }
 }
 
-void engine_remove_node(struct engine *engine, struct str name, int64_t now_ns)
+static void remove_node(struct engine *engine, struct str name, int64_t now_ns)
 {
     uint32_t row = cluster_row(engine->cluster, name);
     if (row == ROW_NONE)
@@ -291,6 +324,12 @@ static void tell(struct engine *engine, enum api_kind kind, const void *before, 
 bool engine_set_object(struct engine *engine, enum api_kind kind, const void *object, const struct meta *meta,
                        int64_t now_ns)
 {
+    if (kind == KIND_POD)
+        return set_pod(engine, object, now_ns);
+    if (kind == KIND_NODE) {
+        set_node(engine, object, now_ns);
+        return true;
+    }
     const void *before = stored(engine->cluster, kind, meta->namespace, meta->name);
     if (!cluster_set_object(engine->cluster, kind, object, meta))
         return false;
@@ -301,9 +340,71 @@ bool engine_set_object(struct engine *engine, enum api_kind kind, const void *ob
 void engine_remove_object(struct engine *engine, enum api_kind kind, struct str namespace, struct str name,
                           int64_t now_ns)
 {
+    struct pod_info *pod = kind == KIND_POD ? cluster_find_pod(engine->cluster, namespace, name) : NULL;
     const void *before = stored(engine->cluster, kind, namespace, name);
+    if (pod)
+        engine_remove_pod(engine, pod, now_ns);
+    if (kind == KIND_NODE)
+        remove_node(engine, name, now_ns);
     if (!before)
         return;
     cluster_remove_object(engine->cluster, kind, namespace, name);
     tell(engine, kind, before, NULL, now_ns);
+}
+
+/* ---- answers, messages, time ---- */
+void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns)
+{
+    writes_answer(&engine->writes, ticket, answer, now_ns);
+}
+
+void engine_plugin_message(struct engine *engine, struct mail *message)
+{
+    mailbox_post(&engine->replayed, message);
+}
+
+void engine_tick(struct engine *engine, int64_t now_ns)
+{
+    plugin_messages_read(engine, now_ns);
+    writes_tick(&engine->writes, now_ns);
+    bindings_tick(engine, now_ns);
+    queue_tick(&engine->queue, now_ns);
+    generations_tick(engine, now_ns);
+}
+
+/* ---- for hosts without an API server ---- */
+int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, struct status *ret_gate,
+                   struct error *err)
+{
+    uint32_t number = engine_profile_number(engine, pod->api);
+    if (number == engine->profiles_len)
+        return error_set(err, -ENOENT,
+                         "pod " STR_FMT "/" STR_FMT ": no profile for scheduler name \"" STR_FMT "\"",
+                         STR_ARG(pod->api->meta.namespace), STR_ARG(pod->api->meta.name),
+                         STR_ARG(pod->api->spec.scheduler_name));
+    queue_add(&engine->queue, pod, number, now_ns, ret_gate);
+    return 0;
+}
+
+void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+{
+    struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_room = true
+    };
+    queue_event(&engine->queue, &event, NULL, now_ns);
+}
+
+void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim)
+{
+    queue_hold_last(&engine->queue, pod, victim);
+}
+
+void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)
+{
+    queue_hold_end(&engine->queue, pod, failed, now_ns);
+}
+
+void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)
+{
+    queue_event(&engine->queue, event, NULL, now_ns);
 }
