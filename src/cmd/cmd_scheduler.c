@@ -181,7 +181,7 @@ static void *wait_for_signals(void *user)
         log_info(0, "Requested to terminate, exiting");
         atomic_store(&daemon->ending, true);
         core_stop(daemon->core);
-        extender_desk_close(daemon->desk);
+        pending_requests_close(daemon->pending);
     }
 }
 
@@ -328,7 +328,7 @@ static int make_journal(struct daemon *daemon, struct error *err)
 static struct http_extenders_options extender_options(struct daemon *daemon)
 {
     return (struct http_extenders_options){
-        .on_answer = on_extender_answer, .may_bind = may_bind, .user = daemon, .desk = daemon->desk
+        .on_answer = on_extender_answer, .may_bind = may_bind, .user = daemon, .pending = daemon->pending
     };
 }
 
@@ -342,7 +342,7 @@ static int make_core(struct daemon *daemon, struct error *err)
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
     daemon->writer = writer_new(
         &(struct writer_options){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
-    daemon->desk = extender_desk_new();
+    daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
     int r = config_generation_extend(daemon->first, &extenders, err);
     if (r < 0)
@@ -422,7 +422,7 @@ static void daemon_release(struct daemon *daemon)
     attempts_free(daemon->attempts);
     reload_free(daemon->reload);
     api_free(daemon->api);
-    extender_desk_free(daemon->desk);
+    pending_requests_free(daemon->pending);
     writer_free(daemon->writer);
     recorder_free(daemon->recorder);
     if (daemon->inbox)

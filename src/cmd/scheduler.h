@@ -33,8 +33,8 @@ struct daemon {
     struct inbox *inbox;
     struct recorder *recorder;
     struct writer *writer;
-    struct journal *journal; /* NULL: nothing is recorded */
-    struct call_desk *desk;  /* of who waits for extenders */
+    struct journal *journal;          /* NULL: nothing is recorded */
+    struct pending_requests *pending; /* to extenders */
     struct core *core;
     struct leader_lease *lease; /* NULL: no election */
     struct strbuf identity;

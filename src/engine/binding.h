@@ -4,8 +4,8 @@
  *                   │          │         │
  *                   └──────────┴─────────┴──▶ failed: the node's resources are free, the pod goes back to the queue
  *
- * While a pod is here it occupies its node. A binding whose answer was lost, or that met a conflict, has not failed: the
- * pod is read, and the resources stay taken until it is known where the pod is (binding_write.h). */
+ * While a pod is here it occupies its node. A binding whose answer was lost, or that met a conflict, has not failed:
+ * the pod is read, and the resources stay taken until it is known where the pod is (binding_write.h). */
 #ifndef ENGINE_BINDING_H
 #define ENGINE_BINDING_H
 

@@ -59,8 +59,8 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 /* ---- answers, messages, time ---- */
 /* What came of an effect. An unknown ticket is ignored. */
 void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns);
-/* What a thread of a plugin said when it was recorded: read before the next decision, in the order of these calls. Takes
- * the message over. Without a replay, plugins post to the mailbox of their profile. */
+/* What a thread of a plugin said when it was recorded: read before the next decision, in the order of these calls.
+ * Takes the message over. Without a replay, plugins post to the mailbox of their profile. */
 void engine_plugin_message(struct engine *engine, struct mail *message);
 /* Time has passed: writes are repeated, bindings polled, backoffs end. */
 void engine_tick(struct engine *engine, int64_t now_ns);

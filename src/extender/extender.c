@@ -1,12 +1,12 @@
-/* extender.c: see extender.h. Each extender has a client of net/http, that is a thread, of its own: one that does not
- * answer keeps its own questions and binds waiting and nobody else's. */
+/* extender.c: see extender.h. Each extender has an HTTP client of its own: one that does not answer delays its own
+ * requests only. */
 #include "extender/extender.h"
 
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "extender/ask.h"
-#include "extender/call.h"
+#include "extender/args.h"
+#include "extender/pending.h"
 #include "extender/reply.h"
 
 enum { IN_FLIGHT_MAX = 256, PENDING_MAX = 1 << 16, CONNECT_MS = 30000, TIMEOUT_MS_DEFAULT = 5000 };
@@ -18,15 +18,15 @@ struct http_extender {
     struct extender base;
     struct http_extenders *all;
     const struct extender_config *config;
-    struct exchange_target target;
-    struct call score;        /* between begin and end */
-    struct error score_error; /* why there is none */
+    struct extender_target target;
+    struct pending_request score; /* between begin and end */
+    struct error score_error;     /* why there is none */
     bool scoring;
 };
 
 struct http_extenders {
     struct http_extenders_options options;
-    struct call_desk *desk, *own_desk;
+    struct pending_requests *pending, *own_pending;
     struct extenders table;
     struct arena arena;
 };
@@ -45,56 +45,56 @@ static void put_url(struct strbuf *out, const struct extender_config *config, st
 }
 
 /* Texts of the configuration end with a zero. */
-static struct exchange exchange_with(struct http_extender *self, enum extender_verb verb,
-                                     struct strbuf *question)
+static struct round_trip round_trip_to(struct http_extender *self, enum extender_verb verb,
+                                       struct strbuf *body)
 {
     const struct extender_config *config = self->config;
     const struct str verbs[] = { [EXTENDER_FILTER] = config->filter_verb,
                                  [EXTENDER_PRIORITIZE] = config->prioritize_verb,
                                  [EXTENDER_PREEMPT] = config->preempt_verb,
                                  [EXTENDER_BIND] = config->bind_verb };
-    struct exchange exchange = {
-        .target = &self->target, .verb = verb, .verb_text = verbs[verb].ptr, .question = *question
+    struct round_trip trip = {
+        .target = &self->target, .verb = verb, .verb_text = verbs[verb].ptr, .body = *body
     };
-    put_url(&exchange.url, config, verbs[verb]);
-    *question = (struct strbuf){ 0 };
-    return exchange;
+    put_url(&trip.url, config, verbs[verb]);
+    *body = (struct strbuf){ 0 };
+    return trip;
 }
 
-static int end(struct http_extender *self, struct call *call, struct cycle *cycle, struct reply *ret,
-               struct error *err)
+static int end(struct http_extender *self, struct pending_request *request, struct cycle *cycle,
+               struct reply *ret, struct error *err)
 {
     *ret = (struct reply){ .extender = self->base.name, .cycle = cycle };
-    return call_end(call, &ret->text, err);
+    return pending_end(request, &ret->text, err);
 }
 
-/* ---- questions ---- */
+/* ---- filter, prioritize, preempt ---- */
 static int filter(struct extender *extender, struct cycle *cycle, struct row_list nodes,
                   struct extender_filtered *ret, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf question = { 0 };
-    struct call call;
+    _cleanup_(strbuf_release) struct strbuf body = { 0 };
+    struct pending_request request;
     struct reply reply;
-    int r = ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, err);
+    int r = args_nodes(&body, cycle, nodes, self->config->node_cache_capable, err);
     if (r < 0)
         return r;
-    call_begin(&call, self->all->desk, exchange_with(self, EXTENDER_FILTER, &question));
-    r = end(self, &call, cycle, &reply, err);
+    pending_begin(&request, self->all->pending, round_trip_to(self, EXTENDER_FILTER, &body));
+    r = end(self, &request, cycle, &reply, err);
     if (r == 0)
         r = reply_filter(&reply, self->config->node_cache_capable, nodes, ret, err);
-    call_release(&call);
+    pending_release(&request);
     return r;
 }
 
 static void begin_score(struct extender *extender, struct cycle *cycle, struct row_list nodes)
 {
     struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf question = { 0 };
+    _cleanup_(strbuf_release) struct strbuf body = { 0 };
     self->scoring =
-        ask_nodes(&question, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
+        args_nodes(&body, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
     if (self->scoring)
-        call_begin(&self->score, self->all->desk, exchange_with(self, EXTENDER_PRIORITIZE, &question));
+        pending_begin(&self->score, self->all->pending, round_trip_to(self, EXTENDER_PRIORITIZE, &body));
 }
 
 static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes,
@@ -108,7 +108,7 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
     int r = end(self, &self->score, cycle, &reply, err);
     if (r == 0)
         r = reply_score(&reply, ret, err);
-    call_release(&self->score);
+    pending_release(&self->score);
     self->scoring = false;
     return r;
 }
@@ -117,17 +117,17 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
                    uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf question = { 0 };
-    struct call call;
+    _cleanup_(strbuf_release) struct strbuf body = { 0 };
+    struct pending_request request;
     struct reply reply;
-    int r = ask_preempt(&question, cycle, candidates, len, self->config->node_cache_capable, err);
+    int r = args_preempt(&body, cycle, candidates, len, self->config->node_cache_capable, err);
     if (r < 0)
         return r;
-    call_begin(&call, self->all->desk, exchange_with(self, EXTENDER_PREEMPT, &question));
-    r = end(self, &call, cycle, &reply, err);
+    pending_begin(&request, self->all->pending, round_trip_to(self, EXTENDER_PREEMPT, &body));
+    r = end(self, &request, cycle, &reply, err);
     if (r == 0)
         r = reply_preempt(&reply, ret, ret_len, err);
-    call_release(&call);
+    pending_release(&request);
     return r;
 }
 
@@ -135,16 +135,16 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
 struct bind {
     struct http_extenders *all;
     uint64_t ticket;
-    struct exchange exchange;
+    struct round_trip trip;
 };
 
 static void bind_free(struct bind *bind)
 {
-    exchange_release(&bind->exchange);
+    round_trip_release(&bind->trip);
     free(bind);
 }
 
-/* An empty problem is none. */
+/* An empty text: it is bound. */
 static void tell(const struct bind *bind, struct str problem)
 {
     const struct http_extenders_options *options = &bind->all->options;
@@ -176,16 +176,16 @@ static void bind_pod(struct extender *extender, const struct effect *effect)
 {
     struct http_extender *self = self_of(extender);
     struct bind *bind = xcalloc(1, sizeof(*bind));
-    struct strbuf question = { 0 };
+    struct strbuf body = { 0 };
     struct error err;
-    ask_bind(&question, effect);
+    args_bind(&body, effect);
     *bind = (struct bind){ .all = self->all,
                            .ticket = effect->ticket,
-                           .exchange = exchange_with(self, EXTENDER_BIND, &question) };
-    bind->exchange.may_leave = bind_may_leave;
-    bind->exchange.on_done = bind_done;
-    bind->exchange.user = bind;
-    if (exchange_send(&bind->exchange, NULL, &err) == 0)
+                           .trip = round_trip_to(self, EXTENDER_BIND, &body) };
+    bind->trip.may_leave = bind_may_leave;
+    bind->trip.on_done = bind_done;
+    bind->trip.user = bind;
+    if (round_trip_send(&bind->trip, NULL, &err) == 0)
         return;
     tell(bind, str_from(err.text));
     bind_free(bind);
@@ -194,7 +194,7 @@ static void bind_pod(struct extender *extender, const struct effect *effect)
 static const struct extender_calls calls = { filter, begin_score, end_score, preempt, bind_pod };
 
 /* ---- life ---- */
-/* Without an authority to trust, everybody is believed: that is what enableHTTPS means. */
+/* enableHTTPS without a CA accepts any certificate. */
 static int make_tls(const struct extender_config *config, struct tls_config **ret, struct error *err)
 {
     const struct extender_tls_config *given = config->tls;
@@ -221,7 +221,7 @@ static int64_t timeout_ms(const struct extender_config *config)
     return MIN(MAX(config->http_timeout_ns / NS_PER_MS, 1), TIMEOUT_MS_MAX);
 }
 
-/* How it is called in logs and explanations. */
+/* Its name in logs and explanations. */
 static struct str name_of(struct arena *arena, const struct extender_config *config)
 {
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
@@ -266,8 +266,8 @@ int http_extenders_new(const struct http_extenders_options *options, struct http
         return 0;
     struct http_extenders *all = xcalloc(1, sizeof(*all));
     all->options = *options;
-    all->own_desk = options->desk ? NULL : extender_desk_new();
-    all->desk = options->desk ? options->desk : all->own_desk;
+    all->own_pending = options->pending ? NULL : pending_requests_new();
+    all->pending = options->pending ? options->pending : all->own_pending;
     all->table.items = arena_array(&all->arena, struct extender *, config->extenders.len);
     int r = 0;
     for (uint32_t i = 0; i < config->extenders.len && r == 0; i++)
@@ -289,7 +289,7 @@ void http_extenders_free(struct http_extenders *all)
         http_client_free(self_of(all->table.items[i])->target.client);
         tls_config_unref(self_of(all->table.items[i])->target.tls);
     }
-    extender_desk_free(all->own_desk);
+    pending_requests_free(all->own_pending);
     arena_release(&all->arena);
     free(all);
 }
@@ -297,7 +297,7 @@ void http_extenders_free(struct http_extenders *all)
 struct extender_share http_extender_share(const struct http_extenders *all, uint32_t index,
                                           enum extender_verb verb)
 {
-    const struct exchange_count *count = &self_of(all->table.items[index])->target.counts[verb];
+    const struct extender_count *count = &self_of(all->table.items[index])->target.counts[verb];
     return (struct extender_share){ .calls = atomic_load(&count->calls),
                                     .failures = atomic_load(&count->failures),
                                     .total_ns = (int64_t)atomic_load(&count->total_ns) };

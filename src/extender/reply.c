@@ -1,5 +1,5 @@
 /* reply.c: see reply.h. Documents are trees of yyjson, whose memory is a small multiple of the text; the text is
- * bounded by who reads it from the network. Work is linear in it: rows that were seen are marked, not searched for. */
+ * bounded by round_trip.h. Work is linear in it: rows that were seen are marked, not searched for. */
 #include "extender/reply.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/bitmap.h"
 #include "extender/syntax.h"
 
-/* Where something stands in an answer, and how Go calls what should stand there. */
+/* A field of an answer, and Go's name of its type. */
 struct place {
     const char *key, *where, *type;
 };
@@ -75,7 +75,7 @@ static int wrong_type(struct error *err, const struct place *place, yyjson_val *
                      place->type);
 }
 
-/* What an extender calls an error, in its own words: they may have several lines. */
+/* An error in the extender's own words: they may have several lines. */
 static int quoted(struct error *err, struct str words)
 {
     size_t len = MIN((size_t)words.len, sizeof(err->text) - 1);
@@ -151,7 +151,7 @@ static int open_root(struct str text, const struct place *place, bool is_list, y
 /* ---- filter ---- */
 struct filter_reply {
     const struct reply *reply;
-    uint64_t *asked; /* rows, bit by bit */
+    uint64_t *requested; /* rows, bit by bit */
     uint64_t *taken;
     struct extender_filtered *ret;
     struct error *err;
@@ -162,7 +162,7 @@ static int take_node(struct filter_reply *f, struct str name)
 {
     const struct reply *reply = f->reply;
     uint32_t row = cluster_row(reply->cycle->cluster, name);
-    if (row == ROW_NONE || !bitmap_get(f->asked, row))
+    if (row == ROW_NONE || !bitmap_get(f->requested, row))
         return error_set(f->err, -ENOENT,
                          "extender \"" STR_FMT "\" claims a filtered node \"" STR_FMT
                          "\" which is not found in the input node list",
@@ -210,7 +210,7 @@ static int take_objects(struct filter_reply *f, yyjson_val *list)
     return 0;
 }
 
-/* Nodes that are not known are passed over: nothing depends on them. */
+/* Unknown nodes are ignored: nothing depends on them. */
 static int take_refusals(struct filter_reply *f, yyjson_val *root, const struct place *place,
                          bool unresolvable, uint32_t *number_of_row)
 {
@@ -255,7 +255,7 @@ static int read_filter(struct filter_reply *f, yyjson_val *root, bool node_names
         return r;
     uint32_t *number_of_row = arena_array(cycle->arena, uint32_t, rows);
     f->ret->refusals = arena_array(cycle->arena, struct extender_refusal, rows);
-    /* Who is in both is unresolvable. */
+    /* A node in both is unresolvable. */
     r = take_refusals(f, root, &FAILED, false, number_of_row);
     return r < 0 ? r : take_refusals(f, root, &FAILED_FOR_GOOD, true, number_of_row);
 }
@@ -268,9 +268,9 @@ int reply_filter(const struct reply *reply, bool node_names, struct row_list nod
     yyjson_doc *doc;
     yyjson_val *root;
     *ret = (struct extender_filtered){ .rows = arena_array(arena, uint32_t, nodes.len) };
-    f.asked = arena_array(arena, uint64_t, bitmap_words(reply->cycle->cluster->nodes.len));
+    f.requested = arena_array(arena, uint64_t, bitmap_words(reply->cycle->cluster->nodes.len));
     for (uint32_t i = 0; i < nodes.len; i++)
-        bitmap_set(f.asked, nodes.items[i]);
+        bitmap_set(f.requested, nodes.items[i]);
     int r = open_root(reply->text, &FILTER, false, &doc, &root, err);
     if (r == 0)
         r = read_filter(&f, root, node_names);

@@ -30,7 +30,7 @@ struct syntax {
     struct error *err;
 };
 
-/* ---- verdicts ---- */
+/* ---- errors ---- */
 static int ended(struct syntax *s)
 {
     return error_set(s->err, -ENODATA, "unexpected EOF");
@@ -270,8 +270,8 @@ static size_t escape_len(struct str text)
     if (unit < SURROGATES || unit >= SURROGATES_END)
         return ESCAPE_LEN;
     uint32_t next = escaped_unit(str_slice(text, ESCAPE_LEN, text.len));
-    bool whole = unit < LOW_SURROGATES && next >= LOW_SURROGATES && next < SURROGATES_END;
-    return whole ? (size_t)2 * ESCAPE_LEN : 0;
+    bool is_pair = unit < LOW_SURROGATES && next >= LOW_SURROGATES && next < SURROGATES_END;
+    return is_pair ? (size_t)2 * ESCAPE_LEN : 0;
 }
 
 void syntax_repair(struct str text, struct strbuf *out)

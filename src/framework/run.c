@@ -195,7 +195,7 @@ void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node
     run_change_pod(cycle, pod, node, false);
 }
 
-static bool matters_more(const struct pod_info *other, const struct pod_info *pod)
+static bool is_at_least_as_important(const struct pod_info *other, const struct pod_info *pod)
 {
     return other != pod && other->priority >= pod->priority &&
            !str_eq(other->api->meta.uid, pod->api->meta.uid);
@@ -204,7 +204,7 @@ static bool matters_more(const struct pod_info *other, const struct pod_info *po
 bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod)
 {
     vec_for(&cluster->nodes.items[row].nominated, rival)
-        if (matters_more(*rival, pod))
+        if (is_at_least_as_important(*rival, pod))
             return true;
     return false;
 }
@@ -214,14 +214,14 @@ struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct 
     const pod_vec *nominated = &cycle->cluster->nodes.items[row].nominated;
     struct node_view view = { cycle->cluster, row, overlay };
     vec_for(nominated, rival) {
-        if (!matters_more(*rival, cycle->info))
+        if (!is_at_least_as_important(*rival, cycle->info))
             continue;
         overlay_add(overlay, *rival);
         run_add_pod(cycle, *rival, view);
     }
     struct status status = run_filters(cycle, view);
     for (size_t i = nominated->len; i-- > 0;) {
-        if (!matters_more(nominated->items[i], cycle->info))
+        if (!is_at_least_as_important(nominated->items[i], cycle->info))
             continue;
         overlay_remove(overlay, nominated->items[i]);
         run_remove_pod(cycle, nominated->items[i], view);

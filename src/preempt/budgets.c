@@ -7,8 +7,8 @@ struct budget {
     uint32_t next; /* number + 1 of the next budget of the namespace */
 };
 
-/* A budget whose selector is missing, empty or malformed protects nobody. */
-static bool protects_nobody(const struct pdb *pdb)
+/* A budget whose selector is missing, empty or malformed matches no pod. */
+static bool matches_nothing(const struct pdb *pdb)
 {
     const struct label_selector *selector = pdb->selector;
     return !selector || selector->invalid || !(selector->match_labels.len || selector->match_expressions.len);
@@ -22,7 +22,7 @@ void budgets_init(struct budgets *budgets, struct cluster *cluster, struct arena
     map_for(&cluster->pdbs, slot) {
         const struct pdb *pdb = stored_object(slot);
         sym namespace = intern_find(&cluster->syms, pdb->meta.namespace);
-        if (!namespace || protects_nobody(pdb))
+        if (!namespace || matches_nothing(pdb))
             continue;
         struct budget *budget = &budgets->items[budgets->len++];
         budget->api = pdb;

@@ -15,7 +15,7 @@
 struct default_preemption {
     struct default_preemption_args args;
     struct rng rng;
-    struct lowest lowest;
+    struct lowest_priority lowest;
 };
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)

@@ -1,10 +1,10 @@
 /* dry_run.c: takes all pods of lower priority off a copy of the node, then gives back as many as still fit.
  *
- *     all pods ──remove lower──▶ does the pod fit? ──no──▶ the filters' verdict
+ *     all pods ──remove lower──▶ does the pod fit? ──no──▶ the filters' status
  *                                     │ yes
  *                                     ▼
  *               give back, one by one: first those whose loss breaks a budget, then the others,
- *               each time the most important first; who does not fit beside the pod is a victim
+ *               each time the most important first; one that does not fit beside the pod is a victim
  *
  * The node is an overlay that is thrown away. What plugins remember about the cluster is changed by run_add_pod() and
  * run_remove_pod() and changed back the same way, so no state is copied. */
@@ -64,7 +64,7 @@ static struct status fits(struct what_if *node)
     return run_filters(node->cycle, view_of(node));
 }
 
-/* Gives back who fits beside the pod; who does not is a victim. Returns how many of these there are. */
+/* Gives back the pods that fit beside the preemptor; the others are victims. Returns their number. */
 static uint32_t reprieve(struct what_if *node, struct pod_info *const *pods, const bool *violating,
                          uint32_t len, bool wanted, struct victims *victims)
 {

@@ -1,4 +1,4 @@
-/* dry_run.h: would the pod fit on a node if pods of lower priority left, and which of them must? */
+/* dry_run.h: would the pod fit on a node without pods of lower priority, and which of them must leave? */
 #ifndef PREEMPT_DRY_RUN_H
 #define PREEMPT_DRY_RUN_H
 

@@ -1,4 +1,4 @@
-/* importance.c: orders pods by what their loss would cost. */
+/* importance.c: see importance.h. */
 #include "preempt/importance.h"
 
 #include "preempt/pdqsort.h"

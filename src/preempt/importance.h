@@ -1,6 +1,6 @@
-/* importance.h: which pods matter more, when somebody has to go.
+/* importance.h: the order in which pods are kept when some have to leave.
  *
- * A higher priority matters more; among equals the pod that has run longer does. A pod that has not started yet
+ * A higher priority is more important; among equals the pod that has run longer is. A pod that has not started yet
  * counts as started now, that is after every pod that has. */
 #ifndef PREEMPT_IMPORTANCE_H
 #define PREEMPT_IMPORTANCE_H

@@ -1,6 +1,6 @@
 /* pdqsort.h: pattern-defeating quicksort, to leave equal items where the reference leaves them.
  *
- * Who among equally important pods has to go is decided by an unstable sort. Its outcome depends on nothing but the
+ * Which of equally important pods has to leave is decided by an unstable sort. Its outcome depends on nothing but the
  * input, so it can be reproduced: by the same algorithm (Orson Peters, arXiv:2106.05123), with the thresholds, the
  * choice of pivots and the scattering that Go's sort package uses. */
 #ifndef PREEMPT_PDQSORT_H

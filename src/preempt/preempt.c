@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
+#include "preempt/call_extenders.h"
 #include "preempt/dry_run.h"
-#include "preempt/second_opinion.h"
 
 /* ---- may it? ---- */
 static bool leaves_for_preemption(const struct pod_info *pod)
@@ -22,7 +22,7 @@ static bool leaves_for_preemption(const struct pod_info *pod)
     return false;
 }
 
-/* A pod that has preempted before waits for its victims, unless its node has become out of the question. */
+/* A pod that has preempted before waits for its victims, unless its node has become unresolvable. */
 static bool waits_for_victims(const struct cycle *cycle, const struct diagnosis *diagnosis)
 {
     struct str name = cycle->pod->status.nominated_node_name;
@@ -48,13 +48,13 @@ static struct status eligible(const struct cycle *cycle, const struct diagnosis 
 struct search {
     struct cycle *cycle;
     struct preempt_options options;
-    struct lowest *lowest;
+    struct lowest_priority *lowest;
     struct dry_run run;
     struct row_list potential; /* rows that eviction may help, in node order */
     uint32_t enough;
     struct preempt_candidate *clean, *violating; /* at most `enough` each */
     uint32_t clean_len, violating_len;
-    struct diagnosis verdicts; /* of nodes that do not help */
+    struct diagnosis rejections; /* of nodes that do not help */
     VEC(struct str) errors;
 };
 
@@ -88,18 +88,18 @@ static void search_init(struct search *search, struct cycle *cycle, const struct
     search->violating = arena_array(cycle->arena, struct preempt_candidate, search->enough);
     search->lowest = options.lowest;
     if (!search->lowest) {
-        search->lowest = arena_new(cycle->arena, struct lowest);
+        search->lowest = arena_new(cycle->arena, struct lowest_priority);
         search->lowest->arena = cycle->arena;
     }
-    lowest_update(search->lowest, cycle->cluster);
-    diagnosis_init(&search->verdicts, cycle->cluster, cycle->arena);
-    search->verdicts.absent = reject(STATUS_UNRESOLVABLE, "Preemption is not helpful for scheduling");
+    lowest_priority_update(search->lowest, cycle->cluster);
+    diagnosis_init(&search->rejections, cycle->cluster, cycle->arena);
+    search->rejections.absent = reject(STATUS_UNRESOLVABLE, "Preemption is not helpful for scheduling");
 }
 
 static void search_release(struct search *search)
 {
     dry_run_release(&search->run);
-    diagnosis_release(&search->verdicts);
+    diagnosis_release(&search->rejections);
     vec_release(&search->errors);
 }
 
@@ -124,11 +124,11 @@ static void add_error(struct search *search, struct str message)
 
 static void search_nodes(struct search *search)
 {
-    uint32_t len = search->potential.len, start = len ? search->options.offset % len : 0, nobody = 0;
+    uint32_t len = search->potential.len, start = len ? search->options.offset % len : 0, no_victims = 0;
     for (uint32_t i = 0; i < len; i++) {
         uint32_t row = search->potential.items[(start + i) % len];
-        if (nobody && search->lowest->priority[row] >= search->cycle->info->priority) {
-            diagnosis_assign(&search->verdicts, row, nobody);
+        if (no_victims && search->lowest->priority[row] >= search->cycle->info->priority) {
+            diagnosis_assign(&search->rejections, row, no_victims);
             continue;
         }
         struct victims victims;
@@ -140,10 +140,10 @@ static void search_nodes(struct search *search)
         }
         if (status.code == STATUS_ERROR)
             add_error(search, status_message(status, search->cycle->arena));
-        uint32_t verdict = diagnosis_verdict(&search->verdicts, status);
-        diagnosis_assign(&search->verdicts, row, verdict);
+        uint32_t number = diagnosis_verdict(&search->rejections, status);
+        diagnosis_assign(&search->rejections, row, number);
         if (search->lowest->priority[row] >= search->cycle->info->priority)
-            nobody = verdict;
+            no_victims = number;
     }
 }
 
@@ -181,7 +181,7 @@ static void conclude(struct search *search, struct preemption *ret)
     if (!len) {
         ret->clear_nomination = true;
         refuse(ret, arena, STATUS_UNSCHEDULABLE,
-               diagnosis_message(&search->verdicts, search->cycle->cluster->live_nodes));
+               diagnosis_message(&search->rejections, search->cycle->cluster->live_nodes));
         return;
     }
     ret->candidates = arena_array(arena, struct preempt_candidate, len);
@@ -189,7 +189,7 @@ static void conclude(struct search *search, struct preemption *ret)
         ret->candidates[i] =
             i < search->clean_len ? search->clean[i] : search->violating[i - search->clean_len];
     ret->candidates_len = len;
-    ret->status = second_opinion(search->cycle, &ret->candidates, &ret->candidates_len);
+    ret->status = call_extenders(search->cycle, &ret->candidates, &ret->candidates_len);
     if (!status_ok(ret->status))
         ret->candidates_len = 0;
     if (ret->candidates_len)

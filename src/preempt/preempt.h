@@ -1,12 +1,12 @@
-/* preempt.h: a pod that fits nowhere may take the place of pods that matter less.
+/* preempt.h: a pod that fits nowhere may take the place of less important pods.
  *
- * preempt_find() decides for which node that costs least and who has to leave it; it evicts nobody. Verdicts, texts
- * and ranking are those of the reference's DefaultPreemption. */
+ * preempt_find() chooses the node and the victims; it evicts no pod. Statuses, texts and ranking are those of
+ * kube-scheduler's DefaultPreemption. */
 #ifndef PREEMPT_PREEMPT_H
 #define PREEMPT_PREEMPT_H
 
 #include "framework/run.h"
-#include "preempt/lowest.h"
+#include "preempt/lowest_priority.h"
 
 /* A node where the pod fits once the victims are gone. */
 struct preempt_candidate {
@@ -32,7 +32,7 @@ struct preempt_options {
     bool all_candidates;                  /* look at every node, else stop when there are enough candidates */
     uint32_t offset;                      /* where to begin; any number */
     int32_t min_percentage, min_absolute; /* how many candidates are enough */
-    struct lowest *lowest;                /* kept between calls to save time; NULL: none */
+    struct lowest_priority *lowest;       /* kept between calls to save time; NULL: none */
 };
 
 /* `diagnosis` says why the pod fits nowhere. The cluster is as before when this returns. */

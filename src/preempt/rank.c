@@ -1,6 +1,6 @@
-/* rank.c: among candidate nodes, the one whose victims are missed least.
+/* rank.c: among candidate nodes, the one with the least important victims.
  *
- * The criteria are asked in turn; each leaves the candidates with the highest value to the next one. */
+ * The criteria are applied in turn; each leaves the candidates with the highest value to the next one. */
 #include <stdlib.h>
 
 #include "preempt/importance.h"
@@ -30,7 +30,7 @@ static int64_t fewest_victims(const struct preempt_candidate *candidate)
     return -(int64_t)candidate->victims_len;
 }
 
-/* When the one that ran longest among the most important victims started. */
+/* The start of the most important victim that has run longest. */
 static int64_t latest_start(const struct preempt_candidate *candidate)
 {
     int32_t highest = candidate->victims[0]->priority;

@@ -12,7 +12,7 @@ struct stage {
     struct arena arena;
     struct server server;
     struct http_extenders *extenders;
-    struct call_desk *desk; /* NULL: they have their own */
+    struct pending_requests *pending; /* NULL: they have their own */
     pthread_mutex_t lock;
     pthread_cond_t answered;
     bool has_answer;
@@ -85,7 +85,7 @@ static void stage_init(struct stage *stage, const char *extenders)
     pthread_cond_init(&stage->answered, NULL);
     if (http_extenders_new(
             &(struct http_extenders_options){
-                .config = &stage->config, .on_answer = on_answer, .user = stage, .desk = stage->desk },
+                .config = &stage->config, .on_answer = on_answer, .user = stage, .pending = stage->pending },
             &stage->extenders, &err) < 0)
         fail_msg("%s", err.text);
     engine_fixture_init(&stage->e, config.text,
@@ -98,7 +98,7 @@ static void stage_release(struct stage *stage)
 {
     engine_fixture_release(&stage->e);
     http_extenders_free(stage->extenders);
-    extender_desk_free(stage->desk);
+    pending_requests_free(stage->pending);
     config_release(&stage->config);
     arena_release(&stage->arena);
     pthread_mutex_destroy(&stage->lock);
@@ -503,7 +503,7 @@ static void test_proxy(void **state)
 
 /* ---- the end ---- */
 struct stopper {
-    struct call_desk *desk;
+    struct pending_requests *pending;
     int64_t ms;
 };
 
@@ -511,15 +511,15 @@ static void *stop_soon(void *user)
 {
     const struct stopper *stopper = user;
     sleep_ms(stopper->ms);
-    extender_desk_close(stopper->desk);
+    pending_requests_close(stopper->pending);
     return NULL;
 }
 
 /* False: it ended before anybody was asked. */
 static bool check_stop(int64_t ms)
 {
-    struct stage stage = { .desk = extender_desk_new() };
-    struct stopper stopper = { stage.desk, ms };
+    struct stage stage = { .pending = pending_requests_new() };
+    struct stopper stopper = { stage.pending, ms };
     pthread_t thread;
     start(&stage.server, LIAR, NULL);
     stage_one(&stage, "http", "slow",

@@ -1,5 +1,5 @@
-/* lowest.c: keeps the lowest priority of each row. */
-#include "preempt/lowest.h"
+/* lowest_priority.c: see lowest_priority.h. */
+#include "preempt/lowest_priority.h"
 
 static int32_t lowest_of(const struct node_entry *node)
 {
@@ -9,7 +9,7 @@ static int32_t lowest_of(const struct node_entry *node)
     return lowest;
 }
 
-static void reserve(struct lowest *lowest, uint32_t rows)
+static void reserve(struct lowest_priority *lowest, uint32_t rows)
 {
     if (rows <= lowest->cap)
         return;
@@ -20,7 +20,7 @@ static void reserve(struct lowest *lowest, uint32_t rows)
     lowest->cap = MAX(rows, lowest->cap * 2);
 }
 
-void lowest_update(struct lowest *lowest, const struct cluster *cluster)
+void lowest_priority_update(struct lowest_priority *lowest, const struct cluster *cluster)
 {
     uint32_t rows = (uint32_t)cluster->nodes.len;
     uint64_t seq = cluster_seq(cluster);

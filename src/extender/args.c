@@ -1,5 +1,5 @@
-/* ask.c: see ask.h. */
-#include "extender/ask.h"
+/* args.c: see args.h. */
+#include "extender/args.h"
 
 #include <stdlib.h>
 
@@ -46,8 +46,8 @@ static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct
     return r;
 }
 
-int ask_nodes(struct strbuf *out, const struct cycle *cycle, struct row_list nodes, bool node_names,
-              struct error *err)
+int args_nodes(struct strbuf *out, const struct cycle *cycle, struct row_list nodes, bool node_names,
+               struct error *err)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
     json_begin_object(&json);
@@ -100,7 +100,7 @@ static int put_victims(struct json_writer *json, const struct cycle *cycle,
     return r;
 }
 
-/* By node, as Go writes a map: who takes the first of an answer takes the same one. */
+/* Sorted by node, as Go writes a map: the order may matter to the extender. */
 static int put_candidates(struct json_writer *json, const struct cycle *cycle,
                           const struct preempt_candidate *candidates, uint32_t len, bool node_names,
                           struct error *err)
@@ -120,8 +120,8 @@ static int put_candidates(struct json_writer *json, const struct cycle *cycle,
     return r;
 }
 
-int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct preempt_candidate *candidates,
-                uint32_t len, bool node_names, struct error *err)
+int args_preempt(struct strbuf *out, const struct cycle *cycle, const struct preempt_candidate *candidates,
+                 uint32_t len, bool node_names, struct error *err)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
     json_begin_object(&json);
@@ -139,7 +139,7 @@ int ask_preempt(struct strbuf *out, const struct cycle *cycle, const struct pree
 }
 
 /* ---- bind ---- */
-void ask_bind(struct strbuf *out, const struct effect *bind)
+void args_bind(struct strbuf *out, const struct effect *bind)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
     json_begin_object(&json);

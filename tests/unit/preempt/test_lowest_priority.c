@@ -1,11 +1,11 @@
 /* The table of lowest priorities follows the cluster through any sequence of changes. */
 #include "support/fixture.h"
 
-#include "preempt/lowest.h"
+#include "preempt/lowest_priority.h"
 
 enum { NODES = 20, PODS = 60, STEPS = 3000 };
 
-static void check_all(const struct cluster *cluster, const struct lowest *lowest)
+static void check_all(const struct cluster *cluster, const struct lowest_priority *lowest)
 {
     assert_int_equal(lowest->rows, cluster->nodes.len);
     for (uint32_t row = 0; row < lowest->rows; row++) {
@@ -34,7 +34,7 @@ static void test_follows(void **state)
                                 .spec.priority = { true, (int32_t)rng_below(&rng, 100) - 50 } };
         infos[i] = cluster_add_pod(&f.cluster, &pods[i]);
     }
-    struct lowest lowest = { .arena = &f.arena };
+    struct lowest_priority lowest = { .arena = &f.arena };
     for (int step = 0; step < STEPS; step++) {
         if (known_nodes < NODES && (!known_nodes || rng_below(&rng, 100) == 0)) {
             nodes[known_nodes].meta.name = str_from(names[known_nodes]);
@@ -49,7 +49,7 @@ static void test_follows(void **state)
             cluster_place(&f.cluster, infos[i], rows[rng_below(&rng, known_nodes)]);
         /* Sometimes far behind, sometimes one step. */
         if (rng_below(&rng, step < STEPS / 2 ? 2 : 100) == 0) {
-            lowest_update(&lowest, &f.cluster);
+            lowest_priority_update(&lowest, &f.cluster);
             check_all(&f.cluster, &lowest);
         }
     }

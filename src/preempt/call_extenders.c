@@ -1,11 +1,11 @@
-/* second_opinion.c: see second_opinion.h. Extenders are asked one after another, each about what the one before left.
- * One that cannot preempt is not asked: it may refuse the node later. */
-#include "preempt/second_opinion.h"
+/* call_extenders.c: see call_extenders.h. Extenders are called one after another, each with the candidates that the one
+ * before left. One without a preempt verb is not called: it may reject the node later. */
+#include "preempt/call_extenders.h"
 
 #include "base/log.h"
 #include "framework/extender.h"
 
-/* A node without victims is none: what one extender may say by mistake, another may not. */
+/* A node without victims is no candidate; from an extender that is not ignorable it is an error. */
 static struct status check_victims(const struct extender *extender, struct cycle *cycle,
                                    struct preempt_candidate *candidates, uint32_t *len)
 {
@@ -38,7 +38,7 @@ static struct status ask(struct extender *extender, struct cycle *cycle,
     return check_victims(extender, cycle, left, len);
 }
 
-struct status second_opinion(struct cycle *cycle, struct preempt_candidate **candidates, uint32_t *len)
+struct status call_extenders(struct cycle *cycle, struct preempt_candidate **candidates, uint32_t *len)
 {
     const struct extenders *extenders = cycle->profile->extenders;
     for (uint32_t i = 0; extenders && i < extenders->len && *len; i++) {

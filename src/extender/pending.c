@@ -1,0 +1,126 @@
+/* pending.c: see pending.h. */
+#include "extender/pending.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Beyond the time-out, which http/ keeps: what its thread may need to report it. */
+enum { GRACE_MS = 500 };
+static const int64_t NS_PER_MS = 1000000, NS_PER_S = 1000000000;
+
+/* ---- all of them ---- */
+struct pending_requests *pending_requests_new(void)
+{
+    struct pending_requests *all = xcalloc(1, sizeof(*all));
+    pthread_condattr_t attributes;
+    pthread_mutex_init(&all->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&all->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return all;
+}
+
+void pending_requests_free(struct pending_requests *all)
+{
+    if (!all)
+        return;
+    pthread_mutex_destroy(&all->lock);
+    pthread_cond_destroy(&all->changed);
+    free(all);
+}
+
+static void cancel(struct pending_request *request)
+{
+    http_cancel(request->trip.target->client, request->id);
+}
+
+void pending_requests_close(struct pending_requests *all)
+{
+    pthread_mutex_lock(&all->lock);
+    all->ending = true;
+    list_for_each(&all->requests, struct pending_request, request, link) cancel(request);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- one request ---- */
+static void on_done(void *user, struct strbuf *answer, const struct error *problem)
+{
+    struct pending_request *request = user;
+    struct pending_requests *all = request->all;
+    pthread_mutex_lock(&all->lock);
+    request->failed = problem != NULL;
+    if (problem) {
+        request->error = *problem;
+    } else {
+        request->answer = *answer;
+        *answer = (struct strbuf){ 0 };
+    }
+    request->done = true;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static bool on_sent(void *user, uint64_t id)
+{
+    struct pending_request *request = user;
+    pthread_mutex_lock(&request->all->lock);
+    request->id = id;
+    bool goes_on = !request->all->ending;
+    pthread_mutex_unlock(&request->all->lock);
+    return goes_on;
+}
+
+void pending_begin(struct pending_request *request, struct pending_requests *all, struct round_trip trip)
+{
+    *request = (struct pending_request){ .all = all, .trip = trip };
+    request->trip.is_repeatable = request->trip.urgent = true;
+    request->trip.on_done = on_done;
+    request->trip.on_sent = on_sent;
+    request->trip.user = request;
+    pthread_mutex_lock(&all->lock);
+    if (all->ending) {
+        error_set(&request->error, -ESHUTDOWN, "Post \"%s\": the scheduler is ending", trip.url.text);
+        error_mask(&request->error);
+    } else {
+        request->begun = round_trip_send(&request->trip, &request->id, &request->error) == 0;
+    }
+    if (request->begun)
+        list_append(&all->requests, &request->link);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void await_answer(struct pending_request *request)
+{
+    struct pending_requests *all = request->all;
+    const struct round_trip *trip = &request->trip;
+    int64_t until_ns = trip->begun_ns + (trip->target->timeout_ms + GRACE_MS) * NS_PER_MS;
+    struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
+    int r = 0;
+    pthread_mutex_lock(&all->lock);
+    while (!request->done && r == 0)
+        r = pthread_cond_timedwait(&all->changed, &all->lock, &until);
+    if (!request->done) { /* it must not answer into memory that is gone: cancelled is answered at once */
+        cancel(request);
+        while (!request->done)
+            pthread_cond_wait(&all->changed, &all->lock);
+    }
+    list_remove(&all->requests, &request->link);
+    pthread_mutex_unlock(&all->lock);
+}
+
+int pending_end(struct pending_request *request, struct str *ret, struct error *err)
+{
+    if (request->begun)
+        await_answer(request);
+    if (!request->begun || request->failed)
+        return error_set(err, -EIO, "%s", request->error.text);
+    *ret = strbuf_slice(&request->answer);
+    return 0;
+}
+
+void pending_release(struct pending_request *request)
+{
+    round_trip_release(&request->trip);
+    strbuf_release(&request->answer);
+}
