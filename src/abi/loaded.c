@@ -10,7 +10,7 @@
 struct loaded_plugin {
     struct plugin plugin;
     struct berth_plugin outer; /* as large as we know it; what an older plugin does not have is NULL */
-    const struct args_type *args;
+    const struct record_type *args;
 };
 
 static const struct loaded_plugin *loaded_of(const struct plugin *plugin)

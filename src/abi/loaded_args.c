@@ -4,48 +4,50 @@
 #include <stdlib.h>
 
 #include "abi/host.h"
+#include "config/kinds.h"
 
-/* What each kind is to the decoder, and how many bytes it writes. */
-static const struct {
-    enum args_kind kind;
-    size_t size;
-} kinds[] = {
-    [BERTH_STRING] = { ARGS_STRING, sizeof(struct berth_str) },
-    [BERTH_BOOL] = { ARGS_BOOL, sizeof(bool) },
-    [BERTH_INT] = { ARGS_INT64, sizeof(int64_t) },
-    [BERTH_DOUBLE] = { ARGS_FLOAT, sizeof(double) },
-    [BERTH_DURATION] = { ARGS_DURATION, sizeof(int64_t) },
-    [BERTH_STRINGS] = { ARGS_STRING_LIST, sizeof(struct berth_strs) },
-    [BERTH_MAP] = { ARGS_STRING_MAP, sizeof(struct berth_pairs) },
-    [BERTH_STRUCT] = { ARGS_STRUCT, 0 },
-    [BERTH_LIST] = { ARGS_STRUCT_LIST, sizeof(struct berth_list) },
+static const struct record_kind *const kinds[] = {
+    [BERTH_STRING] = &record_STR,   [BERTH_BOOL] = &record_BOOL,         [BERTH_INT] = &record_INT64,
+    [BERTH_DOUBLE] = &record_FLOAT, [BERTH_DURATION] = &record_DURATION, [BERTH_STRINGS] = &record_STRS,
+    [BERTH_MAP] = &record_PAIRS,    [BERTH_STRUCT] = &record_STRUCT,     [BERTH_LIST] = &record_LIST,
 };
+/* The public header's structs are the records' own. */
+_Static_assert(sizeof(struct berth_str) == sizeof(struct str) &&
+                   sizeof(struct berth_strs) == sizeof(struct str_list) &&
+                   sizeof(struct berth_pairs) == sizeof(struct str_map) &&
+                   sizeof(struct berth_list) == sizeof(struct record_list),
+               "a plugin's arguments are decoded in place");
 
 enum { TABLES_DEPTH_MAX = 8 };
 
 static const char *make_type(const struct berth_field *fields, size_t size, struct arena *arena, int depth,
-                             struct args_type *ret);
+                             struct record_type *ret);
 
 static const char *make_field(const struct berth_field *field, size_t size, struct arena *arena, int depth,
-                              struct args_field *ret)
+                              struct record_field *ret)
 {
     if (field->kind < BERTH_STRING || field->kind > BERTH_LIST)
         return "has an argument of an unknown kind";
     bool nested = field->kind == BERTH_STRUCT || field->kind == BERTH_LIST;
-    size_t bytes = field->kind == BERTH_STRUCT ? field->size : kinds[field->kind].size;
+    size_t bytes = field->kind == BERTH_STRUCT ? field->size : kinds[field->kind]->size;
     if (field->offset > size || bytes > size - field->offset)
         return "has an argument outside of its struct: is args_size right?";
-    *ret =
-        (struct args_field){ .name = field->name, .kind = kinds[field->kind].kind, .offset = field->offset };
+    size_t name_len = strlen(field->name);
+    if (!name_len || name_len > UINT16_MAX || field->offset > UINT16_MAX)
+        return "has an argument whose name is empty, or whose name or offset is too large";
+    *ret = (struct record_field){ .name = field->name,
+                                  .name_len = (uint16_t)name_len,
+                                  .kind = kinds[field->kind],
+                                  .offset = (uint16_t)field->offset };
     if (!nested)
         return NULL;
-    struct args_type *inner = arena_new(arena, struct args_type);
+    struct record_type *inner = arena_new(arena, struct record_type);
     ret->type = inner;
     return make_type(field->fields, field->size, arena, depth + 1, inner);
 }
 
 static const char *make_type(const struct berth_field *fields, size_t size, struct arena *arena, int depth,
-                             struct args_type *ret)
+                             struct record_type *ret)
 {
     size_t count = 0;
     if (!fields || !size)
@@ -53,25 +55,33 @@ static const char *make_type(const struct berth_field *fields, size_t size, stru
     if (depth > TABLES_DEPTH_MAX)
         return "has arguments nested too deep";
     while (fields[count].name)
-        if (++count > ARGS_FIELDS_MAX)
+        if (++count > RECORD_FIELDS_MAX)
             return "has too many arguments, or a table that does not end";
-    struct args_field *made = arena_array(arena, struct args_field, count);
+    struct record_field *made = arena_array(arena, struct record_field, count);
     for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(fields[i].name, fields[j].name) == 0)
+                return "has two arguments of one name";
         const char *wrong = make_field(&fields[i], size, arena, depth, &made[i]);
         if (wrong)
             return wrong;
     }
-    *ret = (struct args_type){ .size = size, .fields = made, .count = count, .type_meta = depth == 0 };
+    *ret = (struct record_type){ .size = size,
+                                 .fields = made,
+                                 .len = (uint32_t)count,
+                                 .has_type_meta = depth == 0,
+                                 .index = arena_new(arena, struct record_index) };
+    record_index_fill(ret);
     return NULL;
 }
 
-int loaded_args_type(const struct berth_plugin *plugin, struct arena *arena, const struct args_type **ret,
+int loaded_args_type(const struct berth_plugin *plugin, struct arena *arena, const struct record_type **ret,
                      const char *file, struct error *err)
 {
     *ret = NULL;
     if (!plugin->args)
         return 0;
-    struct args_type *type = arena_new(arena, struct args_type);
+    struct record_type *type = arena_new(arena, struct record_type);
     const char *wrong = make_type(plugin->args, plugin->args_size, arena, 0, type);
     if (wrong)
         return error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, plugin->name, wrong);
@@ -90,7 +100,7 @@ static struct berth_str json_of(yyjson_val *val, struct arena *arena)
     return kept;
 }
 
-int loaded_args_decode(const struct args_type *type, const struct berth_plugin *plugin,
+int loaded_args_decode(const struct record_type *type, const struct berth_plugin *plugin,
                        const struct plugin_args *written, struct arena *arena, struct berth_env *env,
                        struct error *err)
 {
@@ -102,5 +112,5 @@ int loaded_args_decode(const struct args_type *type, const struct berth_plugin *
     if (plugin->args_defaults)
         memcpy(args, plugin->args_defaults, type->size);
     env->args = args;
-    return raw ? args_decode(written->doc, raw, type, PATH_FIELD(NULL, "args"), arena, args, err) : 0;
+    return raw ? config_read(written->doc, raw, type, PATH_FIELD(NULL, "args"), arena, args, err) : 0;
 }

@@ -309,6 +309,11 @@ struct record_list {
     typedef ctype record_c_##name; \
     extern const struct record_kind record_##name
 
+/* Declares the type NAME_type of another file's table, for F_STRUCT() and its like. */
+#define RECORD_TYPE(name, ctype) \
+    typedef ctype name##_record; \
+    extern const struct record_type name##_type
+
 RECORD_KIND(STR, struct str);     /* absent and empty are the same */
 RECORD_KIND(OPT_STR, struct str); /* absent: ptr is NULL */
 RECORD_KIND(BOOL, bool);

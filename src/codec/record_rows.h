@@ -43,20 +43,23 @@
 #define F_PART(json, tag, of, ...) \
     RECORD_ROW(json, tag, RECORD_SAME_TYPE(*(T *)0, of##_record), STRUCT, &of##_type, __VA_ARGS__)
 
-/* Behind the array NAME_fields: makes NAME_type. */
-#define TYPE_WITH(name, ...) \
+/* Behind the array NAME_fields: makes NAME_type. A SHARED type is one that a header declares with RECORD_TYPE(). */
+#define TYPE_WITH(name, ...) TYPE_IN(static, name, __VA_ARGS__)
+#define TYPE_SHARED_WITH(name, ...) TYPE_IN(, name, __VA_ARGS__)
+#define TYPE_IN(storage, name, ...) \
     typedef T name##_record; \
     static struct record_index name##_index; \
-    static const struct record_type name##_type = { .size = sizeof(T), \
-                                                    .fields = name##_fields, \
-                                                    .len = ARRAY_SIZE(name##_fields), \
-                                                    .index = &name##_index, \
-                                                    __VA_ARGS__ }; \
+    storage const struct record_type name##_type = { .size = sizeof(T), \
+                                                     .fields = name##_fields, \
+                                                     .len = ARRAY_SIZE(name##_fields), \
+                                                     .index = &name##_index, \
+                                                     __VA_ARGS__ }; \
     __attribute__((constructor)) static void name##_fill(void) \
     { \
         record_index_fill(&name##_type); \
     }
 #define TYPE(name) TYPE_WITH(name, )
+#define TYPE_SHARED(name) TYPE_SHARED_WITH(name, )
 #define TYPE_FINISH(name, function) TYPE_WITH(name, .finish = function)
 
 #endif

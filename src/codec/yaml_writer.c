@@ -1,4 +1,4 @@
-/* yaml_writer.c: a tree turned into libyaml's events. */
+/* yaml_writer.c: JSON turned into libyaml's events. */
 #include "codec/yaml_writer.h"
 
 #include <stdlib.h>
@@ -77,78 +77,79 @@ static void emit_string(struct writer *writer, struct str text)
                         : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
 }
 
-static void emit_number(struct writer *writer, yyjson_mut_val *val)
+static void emit_number(struct writer *writer, yyjson_val *val)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct json_writer json = json_writer(&text, JSON_COMPACT);
-    if (yyjson_mut_is_real(val))
-        json_double(&json, yyjson_mut_get_real(val));
-    else if (yyjson_mut_is_uint(val))
-        json_uint(&json, yyjson_mut_get_uint(val));
+    if (yyjson_is_real(val))
+        json_double(&json, yyjson_get_real(val));
+    else if (yyjson_is_uint(val))
+        json_uint(&json, yyjson_get_uint(val));
     else
-        json_int(&json, yyjson_mut_get_sint(val));
+        json_int(&json, yyjson_get_sint(val));
     emit_scalar(writer, strbuf_slice(&text), YAML_PLAIN_SCALAR_STYLE);
 }
 
-static void emit_value(struct writer *writer, yyjson_mut_val *val, unsigned depth);
+static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth);
 
 static int compare_keys(const void *a, const void *b)
 {
-    yyjson_mut_val *left = *(yyjson_mut_val *const *)a, *right = *(yyjson_mut_val *const *)b;
-    return str_cmp((struct str){ yyjson_mut_get_str(left), (uint32_t)yyjson_mut_get_len(left) },
-                   (struct str){ yyjson_mut_get_str(right), (uint32_t)yyjson_mut_get_len(right) });
+    yyjson_val *left = *(yyjson_val *const *)a, *right = *(yyjson_val *const *)b;
+    return str_cmp((struct str){ yyjson_get_str(left), (uint32_t)yyjson_get_len(left) },
+                   (struct str){ yyjson_get_str(right), (uint32_t)yyjson_get_len(right) });
 }
 
-static void emit_object(struct writer *writer, yyjson_mut_val *object, unsigned depth)
+static void emit_object(struct writer *writer, yyjson_val *object, unsigned depth)
 {
-    VEC(yyjson_mut_val *) keys = { 0 };
+    VEC(yyjson_val *) keys = { 0 };
     yaml_event_t event;
-    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(object);
-    for (yyjson_mut_val *key; (key = yyjson_mut_obj_iter_next(&iter));)
+    yyjson_obj_iter iter = yyjson_obj_iter_with(object);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));)
         *vec_push(&keys) = key;
     if (keys.len)
         qsort(keys.items, keys.len, sizeof(*keys.items), compare_keys);
     emit(writer, &event,
          yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
     vec_for(&keys, key) {
-        emit_string(writer, (struct str){ yyjson_mut_get_str(*key), (uint32_t)yyjson_mut_get_len(*key) });
-        emit_value(writer, yyjson_mut_obj_iter_get_val(*key), depth);
+        emit_string(writer, (struct str){ yyjson_get_str(*key), (uint32_t)yyjson_get_len(*key) });
+        emit_value(writer, yyjson_obj_iter_get_val(*key), depth);
     }
     emit(writer, &event, yaml_mapping_end_event_initialize(&event));
     vec_release(&keys);
 }
 
-static void emit_list(struct writer *writer, yyjson_mut_val *list, unsigned depth)
+static void emit_list(struct writer *writer, yyjson_val *list, unsigned depth)
 {
     yaml_event_t event;
-    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
+    yyjson_arr_iter iter = yyjson_arr_iter_with(list);
     emit(writer, &event,
          yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
-    for (yyjson_mut_val *item; (item = yyjson_mut_arr_iter_next(&iter));)
+    for (yyjson_val *item; (item = yyjson_arr_iter_next(&iter));)
         emit_value(writer, item, depth);
     emit(writer, &event, yaml_sequence_end_event_initialize(&event));
 }
 
-static void emit_value(struct writer *writer, yyjson_mut_val *val, unsigned depth)
+static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth)
 {
-    if (yyjson_mut_is_obj(val) && depth < DOC_DEPTH_MAX)
+    if (yyjson_is_obj(val) && depth < DOC_DEPTH_MAX)
         emit_object(writer, val, depth + 1);
-    else if (yyjson_mut_is_arr(val) && depth < DOC_DEPTH_MAX)
+    else if (yyjson_is_arr(val) && depth < DOC_DEPTH_MAX)
         emit_list(writer, val, depth + 1);
-    else if (yyjson_mut_is_str(val))
-        emit_string(writer, (struct str){ yyjson_mut_get_str(val), (uint32_t)yyjson_mut_get_len(val) });
-    else if (yyjson_mut_is_num(val))
+    else if (yyjson_is_str(val))
+        emit_string(writer, (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) });
+    else if (yyjson_is_num(val))
         emit_number(writer, val);
-    else if (yyjson_mut_is_bool(val))
-        emit_scalar(writer, yyjson_mut_get_bool(val) ? STR("true") : STR("false"), YAML_PLAIN_SCALAR_STYLE);
+    else if (yyjson_is_bool(val))
+        emit_scalar(writer, yyjson_get_bool(val) ? STR("true") : STR("false"), YAML_PLAIN_SCALAR_STYLE);
     else
         emit_scalar(writer, STR("null"), YAML_PLAIN_SCALAR_STYLE);
 }
 
-void yaml_write(struct strbuf *out, yyjson_mut_val *root)
+void yaml_write(struct strbuf *out, struct str json)
 {
     struct writer writer = { .out = out };
     yaml_event_t event;
+    yyjson_doc *doc = yyjson_read(json.ptr, json.len, 0);
     if (!yaml_emitter_initialize(&writer.emitter))
         abort();
     yaml_emitter_set_output(&writer.emitter, write_bytes, out);
@@ -156,8 +157,9 @@ void yaml_write(struct strbuf *out, yyjson_mut_val *root)
     yaml_emitter_set_width(&writer.emitter, 80); /* as Kubernetes does: longer texts go on below */
     emit(&writer, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
     emit(&writer, &event, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
-    emit_value(&writer, root, 0);
+    emit_value(&writer, yyjson_doc_get_root(doc), 0);
     emit(&writer, &event, yaml_document_end_event_initialize(&event, 1));
     emit(&writer, &event, yaml_stream_end_event_initialize(&event));
     yaml_emitter_delete(&writer.emitter);
+    yyjson_doc_free(doc);
 }

@@ -1,8 +1,9 @@
-/* build.h: what the files of this room share while a configuration is put together. */
+/* build.h: what the files of this layer share while a configuration is put together. */
 #ifndef CONFIG_BUILD_H
 #define CONFIG_BUILD_H
 
 #include "config/config.h"
+#include "config/kinds.h"
 
 enum { CONFIG_PROFILES_MAX = 1000 };
 
@@ -48,8 +49,8 @@ struct source {
     struct opt_bool contention_profiling;
     LIST(struct profile_source) profiles;
 };
-extern const struct args_type source_type;         /* of struct source */
-extern const struct args_type source_plugins_type; /* of struct profile_plugins */
+RECORD_TYPE(source, struct source);
+RECORD_TYPE(source_plugins, struct profile_plugins);
 
 /* Decoding. Fills in the scheduler's settings and gives out the profiles as written. */
 struct profile_sources {

@@ -6,7 +6,7 @@
  * warning. What is wrong is said in the reference's sentences, behind file, line and column.
  *
  * Which plugins there are, and at which extension points, is told from above by a struct plugin_catalog: this
- * room knows no plugin but by name. */
+ * layer knows no plugin but by name. */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
@@ -150,7 +150,7 @@ int config_from_value(const struct doc *doc, yyjson_val *val, const struct confi
 int config_default(const struct config_env *env, struct arena *arena, struct scheduler_config *ret,
                    struct error *err);
 void config_release(struct scheduler_config *config);
-/* The open document behind raw arguments, for args_decode(); NULL when nothing was read from a file. */
+/* The open document behind raw arguments, for config_read(); NULL when nothing was read from a file. */
 const struct doc *config_doc(const struct scheduler_config *config);
 
 /* The arguments of a plugin in this profile, or NULL. */

@@ -5,6 +5,7 @@
 #include "config/plugin_args.h"
 
 #include "api/labels.h"
+#include "codec/record_rows.h"
 #include "config/duration.h"
 
 /* ---- API types ---- */
@@ -15,74 +16,85 @@ static void requirement_finish(void *ret, yyjson_val *val _unused_)
     requirement->op = selector_op_from(requirement->operator);
 }
 
-static const struct args_field requirement_fields[] = {
-    ARGS_ALWAYS("key", STRING, struct selector_requirement, key),
-    ARGS_ALWAYS("operator", STRING, struct selector_requirement, operator),
-    ARGS_FIELD("values", STRING_LIST, struct selector_requirement, values),
+#define T struct selector_requirement
+static const struct record_field requirement_fields[] = {
+    F("key", 0, STR, key, RECORD_ALWAYS),
+    F("operator", 0, STR, operator, RECORD_ALWAYS),
+    F("values", 0, STRS, values),
 };
-static const struct args_type requirement_type =
-    ARGS_TYPE_FINISH(struct selector_requirement, requirement_fields, requirement_finish);
+TYPE_WITH(requirement, .finish = requirement_finish)
+#undef T
 
-static const struct args_field label_selector_fields[] = {
-    ARGS_FIELD("matchLabels", STRING_MAP, struct label_selector, match_labels),
-    ARGS_NESTED("matchExpressions", STRUCT_LIST, struct label_selector, match_expressions, &requirement_type),
+#define T struct label_selector
+static const struct record_field label_selector_fields[] = {
+    F("matchLabels", 0, PAIRS, match_labels),
+    F_LIST("matchExpressions", 0, match_expressions, requirement),
 };
-static const struct args_type label_selector_type = ARGS_TYPE(struct label_selector, label_selector_fields);
+TYPE(label_selector)
+#undef T
 
-static const struct args_field selector_term_fields[] = {
-    ARGS_NESTED("matchExpressions", STRUCT_LIST, struct node_selector_term, match_expressions,
-                &requirement_type),
-    ARGS_NESTED("matchFields", STRUCT_LIST, struct node_selector_term, match_fields, &requirement_type),
+#define T struct node_selector_term
+static const struct record_field selector_term_fields[] = {
+    F_LIST("matchExpressions", 0, match_expressions, requirement),
+    F_LIST("matchFields", 0, match_fields, requirement),
 };
-static const struct args_type selector_term_type = ARGS_TYPE(struct node_selector_term, selector_term_fields);
+TYPE(selector_term)
+#undef T
 
-static const struct args_field node_selector_fields[] = {
-    ARGS_NESTED("nodeSelectorTerms", STRUCT_LIST, struct node_selector, terms, &selector_term_type),
+#define T struct node_selector
+static const struct record_field node_selector_fields[] = {
+    F_LIST("nodeSelectorTerms", 0, terms, selector_term),
 };
-static const struct args_type node_selector_type = ARGS_TYPE(struct node_selector, node_selector_fields);
+TYPE(node_selector)
+#undef T
 
-static const struct args_field preferred_term_fields[] = {
-    ARGS_ALWAYS("weight", INT32, struct preferred_node_term, weight),
-    ARGS_NESTED("preference", STRUCT, struct preferred_node_term, preference, &selector_term_type),
+#define T struct preferred_node_term
+static const struct record_field preferred_term_fields[] = {
+    F("weight", 0, INT32, weight, RECORD_ALWAYS),
+    F_STRUCT("preference", 0, preference, selector_term, RECORD_ALWAYS),
 };
-static const struct args_type preferred_term_type =
-    ARGS_TYPE(struct preferred_node_term, preferred_term_fields);
+TYPE(preferred_term)
+#undef T
 
-static const struct args_field affinity_fields[] = {
-    ARGS_NESTED("requiredDuringSchedulingIgnoredDuringExecution", STRUCT_PTR, struct node_affinity, required,
-                &node_selector_type),
-    ARGS_NESTED("preferredDuringSchedulingIgnoredDuringExecution", STRUCT_LIST, struct node_affinity,
-                preferred, &preferred_term_type),
+#define T struct node_affinity
+static const struct record_field affinity_fields[] = {
+    F_PTR("requiredDuringSchedulingIgnoredDuringExecution", 0, required, node_selector),
+    F_LIST("preferredDuringSchedulingIgnoredDuringExecution", 0, preferred, preferred_term),
 };
-static const struct args_type affinity_type = ARGS_TYPE(struct node_affinity, affinity_fields);
+TYPE(affinity)
+#undef T
 
-static const struct args_field spread_constraint_fields[] = {
-    ARGS_ALWAYS("maxSkew", INT32, struct spread_constraint, max_skew),
-    ARGS_ALWAYS("topologyKey", STRING, struct spread_constraint, topology_key),
-    ARGS_ALWAYS("whenUnsatisfiable", STRING, struct spread_constraint, when_unsatisfiable),
-    ARGS_NESTED("labelSelector", STRUCT_PTR, struct spread_constraint, selector, &label_selector_type),
-    ARGS_FIELD("minDomains", OPT_INT32, struct spread_constraint, min_domains),
-    ARGS_FIELD("nodeAffinityPolicy", STRING, struct spread_constraint, node_affinity_policy),
-    ARGS_FIELD("nodeTaintsPolicy", STRING, struct spread_constraint, node_taints_policy),
-    ARGS_FIELD("matchLabelKeys", STRING_LIST, struct spread_constraint, match_label_keys),
+#define T struct spread_constraint
+static const struct record_field spread_constraint_fields[] = {
+    F("maxSkew", 0, INT32, max_skew, RECORD_ALWAYS),
+    F("topologyKey", 0, STR, topology_key, RECORD_ALWAYS),
+    F("whenUnsatisfiable", 0, STR, when_unsatisfiable, RECORD_ALWAYS),
+    F_PTR("labelSelector", 0, selector, label_selector),
+    F("minDomains", 0, OPT_INT32, min_domains),
+    F("nodeAffinityPolicy", 0, STR, node_affinity_policy),
+    F("nodeTaintsPolicy", 0, STR, node_taints_policy),
+    F("matchLabelKeys", 0, STRS, match_label_keys),
 };
-static const struct args_type spread_constraint_type =
-    ARGS_TYPE(struct spread_constraint, spread_constraint_fields);
+TYPE(spread_constraint)
+#undef T
 
 /* ---- shared by several plugins ---- */
 
-static const struct args_field resource_weight_fields[] = {
-    ARGS_ALWAYS("name", STRING, struct resource_weight, name),
-    ARGS_FIELD("weight", INT64, struct resource_weight, weight),
+#define T struct resource_weight
+static const struct record_field resource_weight_fields[] = {
+    F("name", 0, STR, name, RECORD_ALWAYS),
+    F("weight", 0, INT64, weight),
 };
-static const struct args_type resource_weight_type =
-    ARGS_TYPE(struct resource_weight, resource_weight_fields);
+TYPE(resource_weight)
+#undef T
 
-static const struct args_field shape_point_fields[] = {
-    ARGS_ALWAYS("utilization", INT32, struct shape_point, utilization),
-    ARGS_ALWAYS("score", INT32, struct shape_point, score),
+#define T struct shape_point
+static const struct record_field shape_point_fields[] = {
+    F("utilization", 0, INT32, utilization, RECORD_ALWAYS),
+    F("score", 0, INT32, score, RECORD_ALWAYS),
 };
-static const struct args_type shape_point_type = ARGS_TYPE(struct shape_point, shape_point_fields);
+TYPE(shape_point)
+#undef T
 
 static const struct resource_weight default_resources[] = {
     { { "cpu", 3 }, 1 },
@@ -104,14 +116,13 @@ static const struct resource_weight default_resources[] = {
 
 /* ---- DefaultPreemption ---- */
 
-static const struct args_field default_preemption_fields[] = {
-    ARGS_ALWAYS("minCandidateNodesPercentage", INT32, struct default_preemption_args,
-                min_candidate_nodes_percentage),
-    ARGS_ALWAYS("minCandidateNodesAbsolute", INT32, struct default_preemption_args,
-                min_candidate_nodes_absolute),
+#define T struct default_preemption_args
+static const struct record_field default_preemption_fields[] = {
+    F("minCandidateNodesPercentage", 0, INT32, min_candidate_nodes_percentage, RECORD_ALWAYS),
+    F("minCandidateNodesAbsolute", 0, INT32, min_candidate_nodes_absolute, RECORD_ALWAYS),
 };
-static const struct args_type default_preemption_type =
-    ARGS_OBJECT(struct default_preemption_args, default_preemption_fields);
+TYPE_WITH(default_preemption, .has_type_meta = true)
+#undef T
 
 static void default_preemption_preset(void *ret, const struct features *features _unused_)
 {
@@ -123,12 +134,13 @@ static void default_preemption_preset(void *ret, const struct features *features
 
 /* ---- DynamicResources ---- */
 
-static const struct args_field dynamic_resources_fields[] = {
-    ARGS_ALWAYS("filterTimeout", OPT_DURATION, struct dynamic_resources_args, filter_timeout_ns),
-    ARGS_FIELD("bindingTimeout", OPT_DURATION, struct dynamic_resources_args, binding_timeout_ns),
+#define T struct dynamic_resources_args
+static const struct record_field dynamic_resources_fields[] = {
+    F("filterTimeout", 0, OPT_DURATION, filter_timeout_ns, RECORD_ALWAYS),
+    F("bindingTimeout", 0, OPT_DURATION, binding_timeout_ns),
 };
-static const struct args_type dynamic_resources_type =
-    ARGS_OBJECT(struct dynamic_resources_args, dynamic_resources_fields);
+TYPE_WITH(dynamic_resources, .has_type_meta = true)
+#undef T
 
 static void dynamic_resources_preset(void *ret, const struct features *features)
 {
@@ -142,13 +154,13 @@ static void dynamic_resources_preset(void *ret, const struct features *features)
 
 /* ---- InterPodAffinity ---- */
 
-static const struct args_field inter_pod_affinity_fields[] = {
-    ARGS_ALWAYS("hardPodAffinityWeight", INT32, struct inter_pod_affinity_args, hard_pod_affinity_weight),
-    ARGS_ALWAYS("ignorePreferredTermsOfExistingPods", BOOL, struct inter_pod_affinity_args,
-                ignore_preferred_terms_of_existing_pods),
+#define T struct inter_pod_affinity_args
+static const struct record_field inter_pod_affinity_fields[] = {
+    F("hardPodAffinityWeight", 0, INT32, hard_pod_affinity_weight, RECORD_ALWAYS),
+    F("ignorePreferredTermsOfExistingPods", 0, BOOL, ignore_preferred_terms_of_existing_pods, RECORD_ALWAYS),
 };
-static const struct args_type inter_pod_affinity_type =
-    ARGS_OBJECT(struct inter_pod_affinity_args, inter_pod_affinity_fields);
+TYPE_WITH(inter_pod_affinity, .has_type_meta = true)
+#undef T
 
 static void inter_pod_affinity_preset(void *ret, const struct features *features _unused_)
 {
@@ -157,20 +169,21 @@ static void inter_pod_affinity_preset(void *ret, const struct features *features
 
 /* ---- NodeAffinity ---- */
 
-static const struct args_field node_affinity_fields[] = {
-    ARGS_NESTED("addedAffinity", STRUCT_PTR, struct node_affinity_args, added_affinity, &affinity_type),
+#define T struct node_affinity_args
+static const struct record_field node_affinity_fields[] = {
+    F_PTR("addedAffinity", 0, added_affinity, affinity),
 };
-static const struct args_type node_affinity_type =
-    ARGS_OBJECT(struct node_affinity_args, node_affinity_fields);
+TYPE_WITH(node_affinity, .has_type_meta = true)
+#undef T
 
 /* ---- NodeResourcesBalancedAllocation ---- */
 
-static const struct args_field node_resources_balanced_fields[] = {
-    ARGS_NESTED("resources", STRUCT_LIST, struct node_resources_balanced_args, resources,
-                &resource_weight_type),
+#define T struct node_resources_balanced_args
+static const struct record_field node_resources_balanced_fields[] = {
+    F_LIST("resources", 0, resources, resource_weight),
 };
-static const struct args_type node_resources_balanced_type =
-    ARGS_OBJECT(struct node_resources_balanced_args, node_resources_balanced_fields);
+TYPE_WITH(node_resources_balanced, .has_type_meta = true)
+#undef T
 
 static void node_resources_balanced_complete(void *ret, const struct features *features _unused_,
                                              struct arena *arena)
@@ -181,28 +194,30 @@ static void node_resources_balanced_complete(void *ret, const struct features *f
 
 /* ---- NodeResourcesFit ---- */
 
-static const struct args_field ratio_fields[] = {
-    ARGS_NESTED("shape", STRUCT_LIST, struct requested_to_capacity_ratio, shape, &shape_point_type),
+#define T struct requested_to_capacity_ratio
+static const struct record_field ratio_fields[] = {
+    F_LIST("shape", 0, shape, shape_point),
 };
-static const struct args_type ratio_type = ARGS_TYPE(struct requested_to_capacity_ratio, ratio_fields);
+TYPE(ratio)
+#undef T
 
-static const struct args_field scoring_strategy_fields[] = {
-    ARGS_FIELD("type", STRING, struct scoring_strategy, type),
-    ARGS_NESTED("resources", STRUCT_LIST, struct scoring_strategy, resources, &resource_weight_type),
-    ARGS_NESTED("requestedToCapacityRatio", STRUCT_PTR, struct scoring_strategy, requested_to_capacity_ratio,
-                &ratio_type),
+#define T struct scoring_strategy
+static const struct record_field scoring_strategy_fields[] = {
+    F("type", 0, STR, type),
+    F_LIST("resources", 0, resources, resource_weight),
+    F_PTR("requestedToCapacityRatio", 0, requested_to_capacity_ratio, ratio),
 };
-static const struct args_type scoring_strategy_type =
-    ARGS_TYPE(struct scoring_strategy, scoring_strategy_fields);
+TYPE(scoring_strategy)
+#undef T
 
-static const struct args_field node_resources_fit_fields[] = {
-    ARGS_FIELD("ignoredResources", STRING_LIST, struct node_resources_fit_args, ignored_resources),
-    ARGS_FIELD("ignoredResourceGroups", STRING_LIST, struct node_resources_fit_args, ignored_resource_groups),
-    ARGS_NESTED("scoringStrategy", STRUCT_PTR, struct node_resources_fit_args, scoring_strategy,
-                &scoring_strategy_type),
+#define T struct node_resources_fit_args
+static const struct record_field node_resources_fit_fields[] = {
+    F("ignoredResources", 0, STRS, ignored_resources),
+    F("ignoredResourceGroups", 0, STRS, ignored_resource_groups),
+    F_PTR("scoringStrategy", 0, scoring_strategy, scoring_strategy),
 };
-static const struct args_type node_resources_fit_type =
-    ARGS_OBJECT(struct node_resources_fit_args, node_resources_fit_fields);
+TYPE_WITH(node_resources_fit, .has_type_meta = true)
+#undef T
 
 const char *const scoring_type_names[SCORING_TYPES] = {
     [SCORING_LEAST_ALLOCATED] = "LeastAllocated",
@@ -226,13 +241,13 @@ static void node_resources_fit_complete(void *ret, const struct features *featur
 
 /* ---- PodTopologySpread ---- */
 
-static const struct args_field pod_topology_spread_fields[] = {
-    ARGS_NESTED("defaultConstraints", STRUCT_LIST, struct pod_topology_spread_args, default_constraints,
-                &spread_constraint_type),
-    ARGS_FIELD("defaultingType", STRING, struct pod_topology_spread_args, defaulting_type),
+#define T struct pod_topology_spread_args
+static const struct record_field pod_topology_spread_fields[] = {
+    F_LIST("defaultConstraints", 0, default_constraints, spread_constraint),
+    F("defaultingType", 0, STR, defaulting_type),
 };
-static const struct args_type pod_topology_spread_type =
-    ARGS_OBJECT(struct pod_topology_spread_args, pod_topology_spread_fields);
+TYPE_WITH(pod_topology_spread, .has_type_meta = true)
+#undef T
 
 static void pod_topology_spread_complete(void *ret, const struct features *features _unused_,
                                          struct arena *arena _unused_)
@@ -244,12 +259,13 @@ static void pod_topology_spread_complete(void *ret, const struct features *featu
 
 /* ---- VolumeBinding ---- */
 
-static const struct args_field volume_binding_fields[] = {
-    ARGS_ALWAYS("bindTimeoutSeconds", INT64, struct volume_binding_args, bind_timeout_seconds),
-    ARGS_NESTED("shape", STRUCT_LIST, struct volume_binding_args, shape, &shape_point_type),
+#define T struct volume_binding_args
+static const struct record_field volume_binding_fields[] = {
+    F("bindTimeoutSeconds", 0, INT64, bind_timeout_seconds, RECORD_ALWAYS),
+    F_LIST("shape", 0, shape, shape_point),
 };
-static const struct args_type volume_binding_type =
-    ARGS_OBJECT(struct volume_binding_args, volume_binding_fields);
+TYPE_WITH(volume_binding, .has_type_meta = true)
+#undef T
 
 static void volume_binding_preset(void *ret, const struct features *features _unused_)
 {
@@ -324,7 +340,7 @@ int plugin_args_decode(const struct plugin_args_kind *kind, const struct doc *do
         kind->preset(args, features);
     int r = check_type_meta(kind, doc, val, path, arena, err);
     if (r == 0)
-        r = args_decode(doc, val, kind->type, path, arena, args, err);
+        r = config_read(doc, val, kind->type, path, arena, args, err);
     if (r < 0)
         return r;
     if (kind->complete)

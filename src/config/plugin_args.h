@@ -1,13 +1,13 @@
 /* plugin_args.h: the arguments of the built-in plugins, decoded, with their defaults.
  *
  * A plugin asks its profile: `const struct node_resources_fit_args *args = profile_args(profile, "NodeResourcesFit")`.
- * The arguments of any other plugin stay a subtree that the plugin decodes with a table of its own (args.h). */
+ * The arguments of any other plugin stay a subtree that the plugin decodes with a table of its own. */
 #ifndef CONFIG_PLUGIN_ARGS_H
 #define CONFIG_PLUGIN_ARGS_H
 
 #include "api/types.h"
-#include "config/args.h"
 #include "config/features.h"
+#include "config/kinds.h"
 #include "config/problems.h"
 
 struct default_preemption_args {
@@ -82,7 +82,7 @@ struct volume_binding_args {
 /* What there is to know about the arguments of one plugin. */
 struct plugin_args_kind {
     const char *plugin;
-    const struct args_type *type;
+    const struct record_type *type;
     /* Before decoding: what absent fields are. After: what depends on the rest. Either may be NULL. */
     void (*preset)(void *args, const struct features *features);
     void (*complete)(void *args, const struct features *features, struct arena *arena);

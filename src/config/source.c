@@ -2,6 +2,7 @@
  *
  * The tables below are the whole of kubescheduler.config.k8s.io/v1 but for the arguments of plugins, which stay
  * undecoded here. */
+#include "codec/record_rows.h"
 #include "config/build.h"
 #include "config/duration.h"
 
@@ -10,115 +11,126 @@ static void plugin_ref_finish(void *ret, yyjson_val *val)
     ((struct plugin_ref *)ret)->at = val;
 }
 
-static const struct args_field plugin_ref_fields[] = {
-    ARGS_ALWAYS("name", STRING, struct plugin_ref, name),
-    ARGS_FIELD("weight", OPT_INT32, struct plugin_ref, weight),
+#define T struct plugin_ref
+static const struct record_field plugin_ref_fields[] = {
+    F("name", 0, STR, name, RECORD_ALWAYS),
+    F("weight", 0, OPT_INT32, weight),
 };
-static const struct args_type plugin_ref_type =
-    ARGS_TYPE_FINISH(struct plugin_ref, plugin_ref_fields, plugin_ref_finish);
+TYPE_WITH(plugin_ref, .finish = plugin_ref_finish)
+#undef T
 
-static const struct args_field plugin_set_fields[] = {
-    ARGS_NESTED("enabled", STRUCT_LIST, struct plugin_set, enabled, &plugin_ref_type),
-    ARGS_NESTED("disabled", STRUCT_LIST, struct plugin_set, disabled, &plugin_ref_type),
+#define T struct plugin_set
+static const struct record_field plugin_set_fields[] = {
+    F_LIST("enabled", 0, enabled, plugin_ref),
+    F_LIST("disabled", 0, disabled, plugin_ref),
 };
-static const struct args_type plugin_set_type = ARGS_TYPE(struct plugin_set, plugin_set_fields);
+TYPE(plugin_set)
+#undef T
 
-static const struct args_field plugins_fields[] = {
-#define X(point, field, ...) \
-    ARGS_NESTED(field, STRUCT, struct profile_plugins, sections[POINT_##point], &plugin_set_type),
+#define T struct profile_plugins
+static const struct record_field source_plugins_fields[] = {
+#define X(point, field, ...) F_STRUCT(field, 0, sections[POINT_##point], plugin_set, RECORD_ALWAYS),
     EXTENSION_POINTS(X)
 #undef X
-        ARGS_NESTED("multiPoint", STRUCT, struct profile_plugins, sections[POINT_MULTI], &plugin_set_type),
+        F_STRUCT("multiPoint", 0, sections[POINT_MULTI], plugin_set, RECORD_ALWAYS),
 };
-const struct args_type source_plugins_type = ARGS_TYPE(struct profile_plugins, plugins_fields);
+TYPE_SHARED(source_plugins)
+#undef T
 
-static const struct args_field plugin_config_fields[] = {
-    ARGS_ALWAYS("name", STRING, struct plugin_config_entry, name),
-    ARGS_FIELD("args", RAW, struct plugin_config_entry, args),
+#define T struct plugin_config_entry
+static const struct record_field plugin_config_fields[] = {
+    F("name", 0, STR, name, RECORD_ALWAYS),
+    F("args", 0, VALUE, args),
 };
-static const struct args_type plugin_config_type =
-    ARGS_TYPE(struct plugin_config_entry, plugin_config_fields);
+TYPE(plugin_config)
+#undef T
 
-static const struct args_field profile_fields[] = {
-    ARGS_ALWAYS("schedulerName", STRING, struct profile_source, scheduler_name),
-    ARGS_FIELD("percentageOfNodesToScore", OPT_INT32, struct profile_source, percentage_of_nodes_to_score),
-    ARGS_NESTED("plugins", STRUCT_PTR, struct profile_source, plugins, &source_plugins_type),
-    ARGS_NESTED("pluginConfig", STRUCT_LIST, struct profile_source, plugin_config, &plugin_config_type),
+#define T struct profile_source
+static const struct record_field profile_fields[] = {
+    F("schedulerName", 0, STR, scheduler_name, RECORD_ALWAYS),
+    F("percentageOfNodesToScore", 0, OPT_INT32, percentage_of_nodes_to_score),
+    F_PTR("plugins", 0, plugins, source_plugins),
+    F_LIST("pluginConfig", 0, plugin_config, plugin_config),
 };
-static const struct args_type profile_type = ARGS_TYPE(struct profile_source, profile_fields);
+TYPE(profile)
+#undef T
 
-static const struct args_field tls_fields[] = {
-    ARGS_FIELD("insecure", BOOL, struct extender_tls_config, insecure),
-    ARGS_FIELD("serverName", STRING, struct extender_tls_config, server_name),
-    ARGS_FIELD("certFile", STRING, struct extender_tls_config, cert_file),
-    ARGS_FIELD("keyFile", STRING, struct extender_tls_config, key_file),
-    ARGS_FIELD("caFile", STRING, struct extender_tls_config, ca_file),
-    ARGS_FIELD("certData", BYTES, struct extender_tls_config, cert_data),
-    ARGS_FIELD("keyData", BYTES, struct extender_tls_config, key_data),
-    ARGS_FIELD("caData", BYTES, struct extender_tls_config, ca_data),
+#define T struct extender_tls_config
+static const struct record_field tls_fields[] = {
+    F("insecure", 0, BOOL, insecure), F("serverName", 0, STR, server_name),
+    F("certFile", 0, STR, cert_file), F("keyFile", 0, STR, key_file),
+    F("caFile", 0, STR, ca_file),     F("certData", 0, BYTES, cert_data),
+    F("keyData", 0, BYTES, key_data), F("caData", 0, BYTES, ca_data),
 };
-static const struct args_type tls_type = ARGS_TYPE(struct extender_tls_config, tls_fields);
+TYPE(tls)
+#undef T
 
-static const struct args_field managed_resource_fields[] = {
-    ARGS_ALWAYS("name", STRING, struct managed_resource, name),
-    ARGS_FIELD("ignoredByScheduler", BOOL, struct managed_resource, ignored_by_scheduler),
+#define T struct managed_resource
+static const struct record_field managed_resource_fields[] = {
+    F("name", 0, STR, name, RECORD_ALWAYS),
+    F("ignoredByScheduler", 0, BOOL, ignored_by_scheduler),
 };
-static const struct args_type managed_resource_type =
-    ARGS_TYPE(struct managed_resource, managed_resource_fields);
+TYPE(managed_resource)
+#undef T
 
-static const struct args_field extender_fields[] = {
-    ARGS_ALWAYS("urlPrefix", STRING, struct extender_config, url_prefix),
-    ARGS_FIELD("filterVerb", STRING, struct extender_config, filter_verb),
-    ARGS_FIELD("preemptVerb", STRING, struct extender_config, preempt_verb),
-    ARGS_FIELD("prioritizeVerb", STRING, struct extender_config, prioritize_verb),
-    ARGS_FIELD("weight", INT64, struct extender_config, weight),
-    ARGS_FIELD("bindVerb", STRING, struct extender_config, bind_verb),
-    ARGS_FIELD("enableHTTPS", BOOL, struct extender_config, enable_https),
-    ARGS_NESTED("tlsConfig", STRUCT_PTR, struct extender_config, tls, &tls_type),
-    ARGS_FIELD("httpTimeout", DURATION, struct extender_config, http_timeout_ns),
-    ARGS_FIELD("nodeCacheCapable", BOOL, struct extender_config, node_cache_capable),
-    ARGS_NESTED("managedResources", STRUCT_LIST, struct extender_config, managed_resources,
-                &managed_resource_type),
-    ARGS_FIELD("ignorable", BOOL, struct extender_config, ignorable),
+#define T struct extender_config
+static const struct record_field extender_fields[] = {
+    F("urlPrefix", 0, STR, url_prefix, RECORD_ALWAYS),
+    F("filterVerb", 0, STR, filter_verb),
+    F("preemptVerb", 0, STR, preempt_verb),
+    F("prioritizeVerb", 0, STR, prioritize_verb),
+    F("weight", 0, INT64, weight),
+    F("bindVerb", 0, STR, bind_verb),
+    F("enableHTTPS", 0, BOOL, enable_https),
+    F_PTR("tlsConfig", 0, tls, tls),
+    F("httpTimeout", 0, DURATION, http_timeout_ns),
+    F("nodeCacheCapable", 0, BOOL, node_cache_capable),
+    F_LIST("managedResources", 0, managed_resources, managed_resource),
+    F("ignorable", 0, BOOL, ignorable),
 };
-static const struct args_type extender_type = ARGS_TYPE(struct extender_config, extender_fields);
+TYPE(extender)
+#undef T
 
-static const struct args_field leader_election_fields[] = {
-    ARGS_ALWAYS("leaderElect", BOOL, struct leader_election_config, leader_elect),
-    ARGS_ALWAYS("leaseDuration", DURATION, struct leader_election_config, lease_duration_ns),
-    ARGS_ALWAYS("renewDeadline", DURATION, struct leader_election_config, renew_deadline_ns),
-    ARGS_ALWAYS("retryPeriod", DURATION, struct leader_election_config, retry_period_ns),
-    ARGS_ALWAYS("resourceLock", STRING, struct leader_election_config, resource_lock),
-    ARGS_ALWAYS("resourceName", STRING, struct leader_election_config, resource_name),
-    ARGS_ALWAYS("resourceNamespace", STRING, struct leader_election_config, resource_namespace),
+#define T struct leader_election_config
+static const struct record_field leader_election_fields[] = {
+    F("leaderElect", 0, BOOL, leader_elect, RECORD_ALWAYS),
+    F("leaseDuration", 0, DURATION, lease_duration_ns, RECORD_ALWAYS),
+    F("renewDeadline", 0, DURATION, renew_deadline_ns, RECORD_ALWAYS),
+    F("retryPeriod", 0, DURATION, retry_period_ns, RECORD_ALWAYS),
+    F("resourceLock", 0, STR, resource_lock, RECORD_ALWAYS),
+    F("resourceName", 0, STR, resource_name, RECORD_ALWAYS),
+    F("resourceNamespace", 0, STR, resource_namespace, RECORD_ALWAYS),
 };
-static const struct args_type leader_election_type =
-    ARGS_TYPE(struct leader_election_config, leader_election_fields);
+TYPE(leader_election)
+#undef T
 
-static const struct args_field client_connection_fields[] = {
-    ARGS_ALWAYS("kubeconfig", STRING, struct client_connection_config, kubeconfig),
-    ARGS_ALWAYS("acceptContentTypes", STRING, struct client_connection_config, accept_content_types),
-    ARGS_ALWAYS("contentType", STRING, struct client_connection_config, content_type),
-    ARGS_ALWAYS("qps", FLOAT, struct client_connection_config, qps),
-    ARGS_ALWAYS("burst", INT32, struct client_connection_config, burst),
+#define T struct client_connection_config
+static const struct record_field client_connection_fields[] = {
+    F("kubeconfig", 0, STR, kubeconfig, RECORD_ALWAYS),
+    F("acceptContentTypes", 0, STR, accept_content_types, RECORD_ALWAYS),
+    F("contentType", 0, STR, content_type, RECORD_ALWAYS),
+    F("qps", 0, FLOAT, qps, RECORD_ALWAYS),
+    F("burst", 0, INT32, burst, RECORD_ALWAYS),
 };
-static const struct args_type client_connection_type =
-    ARGS_TYPE(struct client_connection_config, client_connection_fields);
+TYPE(client_connection)
+#undef T
 
-static const struct args_field source_fields[] = {
-    ARGS_ALWAYS("parallelism", INT32, struct source, config.parallelism),
-    ARGS_NESTED("leaderElection", STRUCT, struct source, config.leader_election, &leader_election_type),
-    ARGS_NESTED("clientConnection", STRUCT, struct source, config.client_connection, &client_connection_type),
-    ARGS_ALWAYS("enableProfiling", BOOL, struct source, config.enable_profiling),
-    ARGS_FIELD("enableContentionProfiling", OPT_BOOL, struct source, contention_profiling),
-    ARGS_FIELD("percentageOfNodesToScore", OPT_INT32, struct source, config.percentage_of_nodes_to_score),
-    ARGS_ALWAYS("podInitialBackoffSeconds", INT64, struct source, config.pod_initial_backoff_seconds),
-    ARGS_ALWAYS("podMaxBackoffSeconds", INT64, struct source, config.pod_max_backoff_seconds),
-    ARGS_NESTED("profiles", STRUCT_LIST, struct source, profiles, &profile_type),
-    ARGS_NESTED("extenders", STRUCT_LIST, struct source, config.extenders, &extender_type),
-    ARGS_FIELD("delayCacheUntilActive", BOOL, struct source, config.delay_cache_until_active),
+#define T struct source
+static const struct record_field source_fields[] = {
+    F("parallelism", 0, INT32, config.parallelism, RECORD_ALWAYS),
+    F_STRUCT("leaderElection", 0, config.leader_election, leader_election, RECORD_ALWAYS),
+    F_STRUCT("clientConnection", 0, config.client_connection, client_connection, RECORD_ALWAYS),
+    F("enableProfiling", 0, BOOL, config.enable_profiling, RECORD_ALWAYS),
+    F("enableContentionProfiling", 0, OPT_BOOL, contention_profiling),
+    F("percentageOfNodesToScore", 0, OPT_INT32, config.percentage_of_nodes_to_score),
+    F("podInitialBackoffSeconds", 0, INT64, config.pod_initial_backoff_seconds, RECORD_ALWAYS),
+    F("podMaxBackoffSeconds", 0, INT64, config.pod_max_backoff_seconds, RECORD_ALWAYS),
+    F_LIST("profiles", 0, profiles, profile),
+    F_LIST("extenders", 0, config.extenders, extender),
+    F("delayCacheUntilActive", 0, BOOL, config.delay_cache_until_active),
 };
-const struct args_type source_type = ARGS_OBJECT(struct source, source_fields);
+TYPE_SHARED_WITH(source, .has_type_meta = true)
+#undef T
 
 /* What an absent field is. */
 static const struct scheduler_config presets = {
@@ -201,7 +213,7 @@ int source_decode(struct config_build *build, struct profile_sources *ret)
     build->config->api_version = STR(CONFIG_GROUP "/v1");
     int r = build->doc ? check_type_meta(build) : 0;
     if (r == 0 && build->doc)
-        r = args_decode(build->doc, build->root, &source_type, NULL, build->arena, &source, build->err);
+        r = config_read(build->doc, build->root, &source_type, NULL, build->arena, &source, build->err);
     if (r < 0)
         return r;
     complete(&source.config);

@@ -1,4 +1,4 @@
-/* write.c: the effective configuration as a tree, and the tree as text.
+/* write.c: the configuration in effect as JSON, and that as YAML.
  *
  * The tables of reading do most of it. What they do not know: the arguments of plugins are written decoded,
  * by name, and only of plugins that are enabled somewhere, which is what the reference writes. */
@@ -21,23 +21,27 @@ static bool is_enabled(const struct profile_config *profile, struct str plugin)
 }
 
 /* What an object is stands in front. */
-static void add_head(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *kind)
+static void put_head(struct json_writer *json, const char *kind, const char *suffix)
 {
-    yyjson_mut_obj_insert(object, yyjson_mut_str(doc, "kind"), yyjson_mut_strcpy(doc, kind), 0);
-    yyjson_mut_obj_insert(object, yyjson_mut_str(doc, "apiVersion"), yyjson_mut_str(doc, CONFIG_GROUP "/v1"),
-                          1);
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    strbuf_printf(&name, "%s%s", kind, suffix);
+    json_key(json, STR("kind"));
+    json_str(json, strbuf_slice(&name));
+    json_key(json, STR("apiVersion"));
+    json_str(json, STR(CONFIG_GROUP "/v1"));
 }
 
-static yyjson_mut_val *encode_args(yyjson_mut_doc *doc, const struct plugin_args *args)
+static void put_args(struct json_writer *json, const struct plugin_args *args)
 {
     const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
-    if (!kind)
-        return yyjson_val_mut_copy(doc, args->raw);
-    yyjson_mut_val *object = args_encode(doc, kind->type, args->typed);
-    char name[100];
-    snprintf(name, sizeof(name), "%sArgs", kind->plugin);
-    add_head(doc, object, name);
-    return object;
+    if (!kind) {
+        record_write_value(json, args->raw);
+        return;
+    }
+    json_begin_object(json);
+    put_head(json, kind->plugin, "Args");
+    record_write_fields(&(struct record_writer){ .json = json }, kind->type, args->typed);
+    json_end_object(json);
 }
 
 static int compare_args(const void *a, const void *b)
@@ -46,8 +50,7 @@ static int compare_args(const void *a, const void *b)
     return str_cmp((*left)->plugin, (*right)->plugin);
 }
 
-static void add_plugin_config(yyjson_mut_doc *doc, yyjson_mut_val *object,
-                              const struct profile_config *profile)
+static void put_plugin_config(struct json_writer *json, const struct profile_config *profile)
 {
     VEC(const struct plugin_args *) sorted = { 0 };
     list_for(&profile->args, args)
@@ -55,12 +58,17 @@ static void add_plugin_config(yyjson_mut_doc *doc, yyjson_mut_val *object,
             *vec_push(&sorted) = args;
     if (sorted.len) {
         qsort(sorted.items, sorted.len, sizeof(*sorted.items), compare_args);
-        yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "pluginConfig");
+        json_key(json, STR("pluginConfig"));
+        json_begin_array(json);
         vec_for(&sorted, args) {
-            yyjson_mut_val *entry = yyjson_mut_arr_add_obj(doc, list);
-            yyjson_mut_obj_add_strn(doc, entry, "name", (*args)->plugin.ptr, (*args)->plugin.len);
-            yyjson_mut_obj_add_val(doc, entry, "args", encode_args(doc, *args));
+            json_begin_object(json);
+            json_key(json, STR("name"));
+            json_str(json, (*args)->plugin);
+            json_key(json, STR("args"));
+            put_args(json, *args);
+            json_end_object(json);
         }
+        json_end_array(json);
     }
     vec_release(&sorted);
 }
@@ -81,93 +89,49 @@ static void with_weights(struct arena *arena, const struct plugin_set *from, str
     }
 }
 
-static void add_profile(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct profile_config *profile,
-                        struct arena *arena)
+static void put_profile(struct json_writer *json, const struct profile_config *profile, struct arena *arena)
 {
-    yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
     struct profile_plugins plugins;
-    yyjson_mut_obj_add_strn(doc, object, "schedulerName", profile->scheduler_name.ptr,
-                            profile->scheduler_name.len);
-    if (profile->percentage_of_nodes_to_score.set)
-        yyjson_mut_obj_add_int(doc, object, "percentageOfNodesToScore",
-                               profile->percentage_of_nodes_to_score.value);
     for (size_t section = 0; section < POINT_SECTIONS; section++)
         with_weights(arena, &profile->sections[section], &plugins.sections[section]);
-    yyjson_mut_obj_add_val(doc, object, "plugins", args_encode(doc, &source_plugins_type, &plugins));
-    add_plugin_config(doc, object, profile);
-}
-
-/* Strings in the tree point into the configuration. */
-static yyjson_mut_val *config_tree(yyjson_mut_doc *doc, const struct scheduler_config *config,
-                                   struct arena *arena)
-{
-    struct source source = {
-        .config = *config,
-        .contention_profiling = { true, config->enable_contention_profiling },
-    };
-    source.config.extenders.items = config->extenders_as_written;
-    yyjson_mut_val *root = args_encode(doc, &source_type, &source);
-    add_head(doc, root, "KubeSchedulerConfiguration");
-    yyjson_mut_val *profiles = yyjson_mut_obj_add_arr(doc, root, "profiles");
-    list_for(&config->profiles, profile)
-        add_profile(doc, profiles, profile, arena);
-    return root;
-}
-
-void config_write_yaml(const struct scheduler_config *config, struct strbuf *out)
-{
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yaml_write(out, config_tree(doc, config, &arena));
-    yyjson_mut_doc_free(doc);
-}
-
-static struct str text_of(yyjson_mut_val *value)
-{
-    return (struct str){ yyjson_mut_get_str(value), (uint32_t)yyjson_mut_get_len(value) };
-}
-
-/* The tree is as deep as a configuration can be nested, which reading has limited. Numbers look as Go writes them. */
-static void put_json(struct json_writer *json, yyjson_mut_val *value)
-{
-    size_t at, max;
-    yyjson_mut_val *key, *item;
-    if (yyjson_mut_is_obj(value)) {
-        json_begin_object(json);
-        yyjson_mut_obj_foreach(value, at, max, key, item)
-        {
-            json_key(json, text_of(key));
-            put_json(json, item);
-        }
-        json_end_object(json);
-    } else if (yyjson_mut_is_arr(value)) {
-        json_begin_array(json);
-        yyjson_mut_arr_foreach(value, at, max, item) put_json(json, item);
-        json_end_array(json);
-    } else if (yyjson_mut_is_str(value)) {
-        json_str(json, text_of(value));
-    } else if (yyjson_mut_is_uint(value)) {
-        json_uint(json, yyjson_mut_get_uint(value));
-    } else if (yyjson_mut_is_int(value)) {
-        json_int(json, yyjson_mut_get_sint(value));
-    } else if (yyjson_mut_is_real(value)) {
-        json_double(json, yyjson_mut_get_real(value));
-    } else if (yyjson_mut_is_bool(value)) {
-        json_bool(json, yyjson_mut_get_bool(value));
-    } else if (yyjson_mut_is_raw(value)) {
-        json_raw(json, (struct str){ yyjson_mut_get_raw(value), (uint32_t)yyjson_mut_get_len(value) });
-    } else {
-        json_null(json);
+    json_begin_object(json);
+    json_key(json, STR("schedulerName"));
+    json_str(json, profile->scheduler_name);
+    if (profile->percentage_of_nodes_to_score.set) {
+        json_key(json, STR("percentageOfNodesToScore"));
+        json_int(json, profile->percentage_of_nodes_to_score.value);
     }
+    json_key(json, STR("plugins"));
+    record_write(&(struct record_writer){ .json = json }, &source_plugins_type, &plugins);
+    put_plugin_config(json, profile);
+    json_end_object(json);
 }
 
 void config_write_json(const struct scheduler_config *config, struct strbuf *out)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     struct json_writer json = json_writer(out, JSON_COMPACT);
-    put_json(&json, config_tree(doc, config, &arena));
-    yyjson_mut_doc_free(doc);
+    struct source source = {
+        .config = *config,
+        .contention_profiling = { true, config->enable_contention_profiling },
+    };
+    source.config.extenders.items = config->extenders_as_written;
+    json_begin_object(&json);
+    put_head(&json, "KubeSchedulerConfiguration", "");
+    record_write_fields(&(struct record_writer){ .json = &json }, &source_type, &source);
+    json_key(&json, STR("profiles"));
+    json_begin_array(&json);
+    list_for(&config->profiles, profile)
+        put_profile(&json, profile, &arena);
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
+void config_write_yaml(const struct scheduler_config *config, struct strbuf *out)
+{
+    _cleanup_(strbuf_release) struct strbuf json = { 0 };
+    config_write_json(config, &json);
+    yaml_write(out, strbuf_slice(&json));
 }
 
 /* Within a text of JSON a quote has a backslash in front, so what is found here is the field. */

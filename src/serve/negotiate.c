@@ -180,16 +180,14 @@ static void escape_html(struct strbuf *out, const char *text, size_t len)
 
 void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc)
 {
-    if (how->media == MEDIA_YAML) {
-        yaml_write(&reply->body, yyjson_mut_doc_get_root(doc));
-        return;
-    }
-    bool pretty = how->pretty || how->media == MEDIA_NONE;
+    bool is_yaml = how->media == MEDIA_YAML, pretty = !is_yaml && (how->pretty || how->media == MEDIA_NONE);
     size_t len = 0;
     char *text = yyjson_mut_write(doc, pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0, &len);
-    if (text)
+    if (text && is_yaml)
+        yaml_write(&reply->body, (struct str){ text, (uint32_t)len });
+    else if (text)
         escape_html(&reply->body, text, len);
-    if (!pretty)
+    if (!pretty && !is_yaml)
         strbuf_putc(&reply->body, '\n');
     free(text);
 }

@@ -1,6 +1,7 @@
 /* The arguments of the built-in plugins: what they are when nothing is said, when something is, and what is refused. */
 #include "support/test.h"
 
+#include "codec/record_rows.h"
 #include "config/duration.h"
 #include "unit/config/catalog.h"
 
@@ -566,19 +567,23 @@ static void test_api_types(void **state)
     assert_null(constraint->selector);
 }
 
+struct own_args {
+    int32_t limit;
+    struct str_list zones;
+};
+
+#define T struct own_args
+static const struct record_field own_fields[] = {
+    F("limit", 0, INT32, limit),
+    F("zones", 0, STRS, zones),
+};
+TYPE(own)
+#undef T
+
 /* A plugin that is not built in reads its arguments with a table of its own. */
 static void test_own_table(void **state)
 {
     (void)state;
-    struct own_args {
-        int32_t limit;
-        struct str_list zones;
-    };
-    static const struct args_field fields[] = {
-        ARGS_FIELD("limit", INT32, struct own_args, limit),
-        ARGS_FIELD("zones", STRING_LIST, struct own_args, zones),
-    };
-    static const struct args_type type = ARGS_TYPE(struct own_args, fields);
     _cleanup_(loaded_release) struct loaded loaded;
     assert_int_equal(loaded_from(&loaded, &stock_env, CONFIG_HEAD,
                                  "profiles:\n"
@@ -592,15 +597,15 @@ static void test_own_table(void **state)
     const struct plugin_args *given = profile_plugin_args(profile, STR("Own"));
     struct own_args args = { .limit = 5 };
     assert_null(given->typed);
-    assert_int_equal(
-        args_decode(config_doc(&loaded.config), given->raw, &type, NULL, &loaded.arena, &args, &loaded.err),
-        0);
+    assert_int_equal(config_read(config_doc(&loaded.config), given->raw, &own_type, NULL, &loaded.arena,
+                                 &args, &loaded.err),
+                     0);
     assert_int_equal(args.limit, 5);
     assert_str(args.zones.items[1], "b");
     given = profile_plugin_args(profile, STR("Wrong"));
-    assert_int_equal(
-        args_decode(config_doc(&loaded.config), given->raw, &type, NULL, &loaded.arena, &args, &loaded.err),
-        -EINVAL);
+    assert_int_equal(config_read(config_doc(&loaded.config), given->raw, &own_type, NULL, &loaded.arena,
+                                 &args, &loaded.err),
+                     -EINVAL);
     assert_string_equal(loaded.err.text, "config.yaml:8:12: zone: unknown field; did you mean \"zones\"?");
 }
 

@@ -1,7 +1,8 @@
-/* The table-driven decoder: every kind of field, what null and absence mean, and what is complained about and where. */
+/* A configuration is read strictly: every kind of field, what null and absence mean, and what is complained about and where. */
 #include "support/test.h"
 
-#include "config/args.h"
+#include "codec/record_rows.h"
+#include "config/kinds.h"
 
 struct inner {
     struct str name;
@@ -17,7 +18,6 @@ struct all {
     struct opt_bool opt_flag;
     struct opt_int32 opt_small;
     struct opt_int64 opt_big, opt_duration;
-    int choice;
     struct str_list names;
     struct str_map map;
     struct inner inner, *pointer;
@@ -25,35 +25,36 @@ struct all {
     yyjson_val *raw;
 };
 
-static const char *const choices[] = { "Red", "Green", "Blue", NULL };
-
-static const struct args_field inner_fields[] = {
-    ARGS_FIELD("name", STRING, struct inner, name),
-    ARGS_FIELD("weight", INT32, struct inner, weight),
+#define T struct inner
+static const struct record_field inner_fields[] = {
+    F("name", 0, STR, name),
+    F("weight", 0, INT32, weight),
 };
-static const struct args_type inner_type = ARGS_TYPE(struct inner, inner_fields);
+TYPE(inner)
+#undef T
 
-static const struct args_field all_fields[] = {
-    ARGS_FIELD("text", STRING, struct all, text),
-    ARGS_FIELD("bytes", BYTES, struct all, bytes),
-    ARGS_FIELD("flag", BOOL, struct all, flag),
-    ARGS_FIELD("small", INT32, struct all, small),
-    ARGS_FIELD("big", INT64, struct all, big),
-    ARGS_FIELD("duration", DURATION, struct all, duration),
-    ARGS_FIELD("number", FLOAT, struct all, number),
-    ARGS_FIELD("optFlag", OPT_BOOL, struct all, opt_flag),
-    ARGS_FIELD("optSmall", OPT_INT32, struct all, opt_small),
-    ARGS_FIELD("optBig", OPT_INT64, struct all, opt_big),
-    ARGS_FIELD("optDuration", OPT_DURATION, struct all, opt_duration),
-    ARGS_NAMED("choice", struct all, choice, choices),
-    ARGS_FIELD("names", STRING_LIST, struct all, names),
-    ARGS_FIELD("map", STRING_MAP, struct all, map),
-    ARGS_NESTED("inner", STRUCT, struct all, inner, &inner_type),
-    ARGS_NESTED("pointer", STRUCT_PTR, struct all, pointer, &inner_type),
-    ARGS_NESTED("list", STRUCT_LIST, struct all, list, &inner_type),
-    ARGS_FIELD("raw", RAW, struct all, raw),
+#define T struct all
+static const struct record_field all_fields[] = {
+    F("text", 0, STR, text),
+    F("bytes", 0, BYTES, bytes),
+    F("flag", 0, BOOL, flag),
+    F("small", 0, INT32, small),
+    F("big", 0, INT64, big),
+    F("duration", 0, DURATION, duration),
+    F("number", 0, FLOAT, number),
+    F("optFlag", 0, OPT_BOOL, opt_flag),
+    F("optSmall", 0, OPT_INT32, opt_small),
+    F("optBig", 0, OPT_INT64, opt_big),
+    F("optDuration", 0, OPT_DURATION, opt_duration),
+    F("names", 0, STRS, names),
+    F("map", 0, PAIRS, map),
+    F_STRUCT("inner", 0, inner, inner),
+    F_PTR("pointer", 0, pointer, inner),
+    F_LIST("list", 0, list, inner),
+    F("raw", 0, VALUE, raw),
 };
-static const struct args_type all_type = ARGS_TYPE(struct all, all_fields);
+TYPE(all)
+#undef T
 
 struct decoded {
     struct doc_stream stream;
@@ -71,7 +72,7 @@ static int decode(struct decoded *decoded, const char *text, struct all *ret)
     doc_stream_init(&decoded->stream, "args", copy, len);
     if (doc_stream_next(&decoded->stream, &decoded->doc, &decoded->err) != 1)
         fail_msg("%s", decoded->err.text);
-    return args_decode(&decoded->doc, decoded->doc.root, &all_type, NULL, &decoded->arena, ret,
+    return config_read(&decoded->doc, decoded->doc.root, &all_type, NULL, &decoded->arena, ret,
                        &decoded->err);
 }
 
@@ -99,7 +100,6 @@ static void test_every_kind(void **state)
                    "optSmall: 0\n"
                    "optBig: -9223372036854775808\n"
                    "optDuration: -1ns\n"
-                   "choice: Blue\n"
                    "names: [b, a, null]\n"
                    "map: {z: 1z, a: 2a, m: null}\n"
                    "inner: {name: i}\n"
@@ -120,7 +120,6 @@ static void test_every_kind(void **state)
     assert_true(all.opt_small.set && all.opt_small.value == 0);
     assert_true(all.opt_big.set && all.opt_big.value == INT64_MIN);
     assert_true(all.opt_duration.set && all.opt_duration.value == -1);
-    assert_int_equal(all.choice, 2);
     assert_int_equal(all.names.len, 3);
     assert_str(all.names.items[0], "b");
     assert_str(all.names.items[2], "");
@@ -142,19 +141,19 @@ static void test_defaults(void **state)
     static const char *const nothing[] = {
         "{}",
         "null",
-        "{\"text\": null, \"flag\": null, \"small\": null, \"optSmall\": null, \"choice\": null, \"list\": "
+        "{\"text\": null, \"flag\": null, \"small\": null, \"optSmall\": null, \"list\": "
         "null,"
         " \"pointer\": null, \"raw\": null}",
     };
     for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {
         _cleanup_(decoded_release) struct decoded decoded = { 0 };
-        struct all all = { .text = STR("t"), .flag = true, .small = 7, .choice = 1 };
+        struct all all = { .text = STR("t"), .flag = true, .small = 7 };
         if (strcmp(nothing[i], "null") == 0)
-            assert_int_equal(args_decode(NULL, NULL, &all_type, NULL, &decoded.arena, &all, NULL), 0);
+            assert_int_equal(config_read(NULL, NULL, &all_type, NULL, &decoded.arena, &all, NULL), 0);
         else
             assert_int_equal(decode(&decoded, nothing[i], &all), 0);
         assert_str(all.text, "t");
-        assert_true(all.flag && all.small == 7 && all.choice == 1 && !all.opt_small.set);
+        assert_true(all.flag && all.small == 7 && !all.opt_small.set);
         assert_true(!all.pointer && !all.raw && !all.list.items);
     }
     _cleanup_(decoded_release) struct decoded decoded;
@@ -193,8 +192,6 @@ static const struct {
     { "duration: 1d\n", "args:1:11: duration: expected a duration such as \"1m30s\", got the string \"1d\"" },
     { "duration: null\n", "args:1:11: duration: expected a duration such as \"1m30s\", got null" },
     { "optDuration: 5\n", "args:1:14: optDuration: expected a duration such as \"1m30s\", got the number 5" },
-    { "choice: Pink\n",
-      "args:1:9: choice: expected \"Red\", \"Green\" or \"Blue\", got the string \"Pink\"" },
     { "names: a\n", "args:1:8: names: expected a list of strings, got the string \"a\"" },
     { "names: [a, 1]\n", "args:1:12: names[1]: expected a string, got the number 1" },
     { "map: [a]\n", "args:1:6: map: expected an object with strings, got a list" },
