@@ -39,6 +39,10 @@ struct user_extra {
     struct str key;
     struct str_list values;
 };
+struct user_extras {
+    struct user_extra *items;
+    uint32_t len;
+};
 
 /* Data goes before the file of the same kind. Paths are absolute. */
 struct kube_user {
@@ -46,7 +50,7 @@ struct kube_user {
     struct str token, token_file, username, password;
     struct str as, as_uid;
     struct str_list as_groups;
-    LIST(struct user_extra) as_extra;
+    struct user_extras as_extra; /* by key */
     struct kube_exec *exec;
 };
 

@@ -4,72 +4,81 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/base64.h"
+#include "codec/record_rows.h"
 
-enum field_kind {
-    FIELD_STRING,
-    FIELD_BYTES,
-    FIELD_BOOL,
-    FIELD_STRING_LIST,
-    FIELD_EXTRA,
-    FIELD_ENV,
-    FIELD_EXEC
+#define T struct kube_context
+static const struct record_field context_fields[] = {
+    F("cluster", 0, STR, cluster),
+    F("user", 0, STR, user),
+    F("namespace", 0, STR, namespace),
 };
+TYPE(context)
+#undef T
 
-struct field {
-    const char *name;
-    enum field_kind kind;
-    size_t offset;
+#define T struct kube_cluster
+static const struct record_field cluster_fields[] = {
+    F("server", 0, STR, server),
+    F("tls-server-name", 0, STR, tls_server_name),
+    F("insecure-skip-tls-verify", 0, BOOL, insecure),
+    F("certificate-authority", 0, STR, certificate_authority),
+    F("certificate-authority-data", 0, BYTES, certificate_authority_data),
+    F("proxy-url", 0, STR, proxy_url),
+    F("disable-compression", 0, BOOL, disable_compression),
 };
+TYPE(cluster)
+#undef T
 
-#define FIELD(name_, kind_, type, member) { (name_), FIELD_##kind_, offsetof(type, member) }
-
-static const struct field context_fields[] = {
-    FIELD("cluster", STRING, struct kube_context, cluster),
-    FIELD("user", STRING, struct kube_context, user),
-    FIELD("namespace", STRING, struct kube_context, namespace),
+#define T struct exec_env
+static const struct record_field env_fields[] = {
+    F("name", 0, STR, name),
+    F("value", 0, STR, value),
 };
+TYPE(env)
+#undef T
 
-static const struct field cluster_fields[] = {
-    FIELD("server", STRING, struct kube_cluster, server),
-    FIELD("tls-server-name", STRING, struct kube_cluster, tls_server_name),
-    FIELD("insecure-skip-tls-verify", BOOL, struct kube_cluster, insecure),
-    FIELD("certificate-authority", STRING, struct kube_cluster, certificate_authority),
-    FIELD("certificate-authority-data", BYTES, struct kube_cluster, certificate_authority_data),
-    FIELD("proxy-url", STRING, struct kube_cluster, proxy_url),
-    FIELD("disable-compression", BOOL, struct kube_cluster, disable_compression),
+#define T struct kube_exec
+static const struct record_field exec_fields[] = {
+    F("apiVersion", 0, STR, api_version),
+    F("command", 0, STR, command),
+    F("args", 0, STRS, args),
+    F_LIST("env", 0, env, env),
+    F("installHint", 0, STR, install_hint),
+    F("provideClusterInfo", 0, BOOL, provide_cluster_info),
+    F("interactiveMode", 0, STR, interactive_mode),
 };
+TYPE(exec)
+#undef T
 
-static const struct field user_fields[] = {
-    FIELD("client-certificate", STRING, struct kube_user, client_certificate),
-    FIELD("client-certificate-data", BYTES, struct kube_user, client_certificate_data),
-    FIELD("client-key", STRING, struct kube_user, client_key),
-    FIELD("client-key-data", BYTES, struct kube_user, client_key_data),
-    FIELD("token", STRING, struct kube_user, token),
-    FIELD("tokenFile", STRING, struct kube_user, token_file),
-    FIELD("as", STRING, struct kube_user, as),
-    FIELD("as-uid", STRING, struct kube_user, as_uid),
-    FIELD("as-groups", STRING_LIST, struct kube_user, as_groups),
-    FIELD("as-user-extra", EXTRA, struct kube_user, as_extra),
-    FIELD("username", STRING, struct kube_user, username),
-    FIELD("password", STRING, struct kube_user, password),
-    FIELD("exec", EXEC, struct kube_user, exec),
-};
+typedef struct user_extras record_c_EXTRAS;
+static const struct record_kind record_EXTRAS = RECORD_MAP_OF(STRS, struct user_extra, values);
 
-static const struct field exec_fields[] = {
-    FIELD("apiVersion", STRING, struct kube_exec, api_version),
-    FIELD("command", STRING, struct kube_exec, command),
-    FIELD("args", STRING_LIST, struct kube_exec, args),
-    FIELD("env", ENV, struct kube_exec, env),
-    FIELD("installHint", STRING, struct kube_exec, install_hint),
-    FIELD("provideClusterInfo", BOOL, struct kube_exec, provide_cluster_info),
-    FIELD("interactiveMode", STRING, struct kube_exec, interactive_mode),
+#define T struct kube_user
+static const struct record_field user_fields[] = {
+    F("client-certificate", 0, STR, client_certificate),
+    F("client-certificate-data", 0, BYTES, client_certificate_data),
+    F("client-key", 0, STR, client_key),
+    F("client-key-data", 0, BYTES, client_key_data),
+    F("token", 0, STR, token),
+    F("tokenFile", 0, STR, token_file),
+    F("as", 0, STR, as),
+    F("as-uid", 0, STR, as_uid),
+    F("as-groups", 0, STRS, as_groups),
+    F("as-user-extra", 0, EXTRAS, as_extra),
+    F("username", 0, STR, username),
+    F("password", 0, STR, password),
+    F_PTR("exec", 0, exec, exec),
 };
+TYPE(user)
+#undef T
 
-static const struct field env_fields[] = {
-    FIELD("name", STRING, struct exec_env, name),
-    FIELD("value", STRING, struct exec_env, value),
-};
+static struct record_reader reader_of(const struct kube_place *at, struct arena *arena, struct error *err)
+{
+    return (struct record_reader){ .arena = arena,
+                                   .keep = arena_str,
+                                   .err = err,
+                                   .doc = at->doc,
+                                   .mode = RECORD_SECRET | RECORD_C_STRINGS };
+}
 
 int kube_complain(const struct kube_place *at, const char *name, struct error *err, const char *format, ...)
 {
@@ -78,185 +87,33 @@ int kube_complain(const struct kube_place *at, const char *name, struct error *e
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
+    struct record_reader reader = reader_of(at, NULL, err);
     yyjson_val *val = name && yyjson_is_obj(at->val) ? yyjson_obj_get(at->val, name) : NULL;
-    return doc_error(at->doc, val ? val : at->val, -EINVAL, err, "%s%s%s: %s", at->field,
-                     name && *at->field ? "." : "", name ? name : "", sentence);
-}
-
-static int wrong_type(const struct kube_place *at, const char *name, yyjson_val *val, const char *expected,
-                      struct error *err)
-{
-    const char *type = doc_type_name(val);
-    return doc_error(at->doc, val, -EINVAL, err, "%s%s%s: expected %s, got a%s %s", at->field,
-                     name && *at->field ? "." : "", name ? name : "", expected, *type == 'o' ? "n" : "",
-                     type);
+    const struct path *path = *at->field ? PATH_FIELD(NULL, at->field) : NULL;
+    return record_complain(&reader, name ? PATH_FIELD(path, name) : path, val ? val : at->val, "%s",
+                           sentence);
 }
 
 int kube_decode_string(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
                        struct str *ret, struct error *err)
 {
-    if (!val || yyjson_is_null(val))
-        return 0;
-    if (!yyjson_is_str(val))
-        return wrong_type(at, name, val, "a string", err);
-    const char *text = yyjson_get_str(val);
-    size_t len = yyjson_get_len(val);
-    if (memchr(text, '\0', len))
-        return kube_complain(at, name, err, "a zero byte is not allowed");
-    *ret = (struct str){ arena_strndup(arena, text, len), (uint32_t)len };
-    return 0;
+    struct record_reader reader = reader_of(at, arena, err);
+    const struct path *path = *at->field ? PATH_FIELD(NULL, at->field) : NULL;
+    return val && !yyjson_is_null(val) ? record_read_str(&reader, PATH_FIELD(path, name), val, ret) : 0;
 }
 
-static int decode_bytes(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
-                        struct str *ret, struct error *err)
+static int decode(const struct kube_place *at, const struct record_type *type, struct arena *arena, void *ret,
+                  struct error *err)
 {
-    struct str text = { 0 };
-    int r = kube_decode_string(at, name, val, arena, &text, err);
-    if (r < 0)
-        return r;
-    char *bytes = arena_alloc(arena, base64_bytes_max(text.len) + 1);
-    ptrdiff_t len = base64_decode(text, bytes);
-    if (len < 0)
-        return kube_complain(at, name, err, "is not valid base64");
-    bytes[len] = '\0';
-    *ret = (struct str){ bytes, (uint32_t)len };
-    return 0;
-}
-
-static int decode_string_list(const struct kube_place *at, const char *name, yyjson_val *val,
-                              struct arena *arena, struct str_list *ret, struct error *err)
-{
-    if (!yyjson_is_arr(val))
-        return wrong_type(at, name, val, "a list of strings", err);
-    *ret = (struct str_list){ .items = arena_array(arena, struct str, yyjson_arr_size(val)) };
-    size_t i, count;
-    yyjson_val *item;
-    yyjson_arr_foreach(val, i, count, item) {
-        struct str *text = &ret->items[ret->len++];
-        *text = STR("");
-        int r = kube_decode_string(at, name, item, arena, text, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int decode_extra(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
-                        void *ret, struct error *err)
-{
-    if (!yyjson_is_obj(val))
-        return wrong_type(at, name, val, "an object with lists of strings", err);
-    struct user_extra *items = arena_array(arena, struct user_extra, yyjson_obj_size(val));
-    size_t i, count;
-    yyjson_val *key, *values;
-    yyjson_obj_foreach(val, i, count, key, values) {
-        int r = kube_decode_string(at, name, key, arena, &items[i].key, err);
-        if (r == 0 && !yyjson_is_null(values))
-            r = decode_string_list(at, name, values, arena, &items[i].values, err);
-        if (r < 0)
-            return r;
-    }
-    ((struct kube_user *)ret)->as_extra.items = items;
-    ((struct kube_user *)ret)->as_extra.len = (uint32_t)yyjson_obj_size(val);
-    return 0;
-}
-
-static int decode_fields(const struct kube_place *at, const struct field *fields, size_t count,
-                         struct arena *arena, void *ret, struct error *err);
-
-static int decode_env(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
-                      struct kube_exec *ret, struct error *err)
-{
-    if (!yyjson_is_arr(val))
-        return wrong_type(at, name, val, "a list", err);
-    ret->env.items = arena_array(arena, struct exec_env, yyjson_arr_size(val));
-    size_t i, count;
-    yyjson_val *item;
-    yyjson_arr_foreach(val, i, count, item) {
-        struct str field = arena_printf(arena, "%s.%s[%zu]", at->field, name, i);
-        struct kube_place place = { at->doc, item, field.ptr };
-        struct exec_env *variable = &ret->env.items[ret->env.len++];
-        int r = decode_fields(&place, env_fields, ARRAY_SIZE(env_fields), arena, variable, err);
-        if (r < 0)
-            return r;
-        if (!variable->name.len || str_find(variable->name, '=') >= 0)
-            return kube_complain(&place, "name", err, "expected the name of a variable");
-        variable->value = variable->value.ptr ? variable->value : STR("");
-    }
-    return 0;
-}
-
-static int decode_exec(const struct kube_place *at, const char *name, yyjson_val *val, struct arena *arena,
-                       struct kube_user *ret, struct error *err)
-{
-    struct str field = arena_printf(arena, "%s.%s", at->field, name);
-    struct kube_place place = { at->doc, val, field.ptr };
-    ret->exec = arena_new(arena, struct kube_exec);
-    return decode_fields(&place, exec_fields, ARRAY_SIZE(exec_fields), arena, ret->exec, err);
-}
-
-/* `object` is the struct that the field is in. */
-static int decode_field(const struct kube_place *at, const struct field *field, yyjson_val *val,
-                        struct arena *arena, void *object, struct error *err)
-{
-    void *target = (char *)object + field->offset;
-    switch (field->kind) {
-    case FIELD_STRING:
-        return kube_decode_string(at, field->name, val, arena, target, err);
-    case FIELD_BYTES:
-        return decode_bytes(at, field->name, val, arena, target, err);
-    case FIELD_BOOL:
-        if (!yyjson_is_bool(val))
-            return wrong_type(at, field->name, val, "true or false", err);
-        *(bool *)target = yyjson_get_bool(val);
-        return 0;
-    case FIELD_STRING_LIST:
-        return decode_string_list(at, field->name, val, arena, target, err);
-    case FIELD_EXTRA:
-        return decode_extra(at, field->name, val, arena, object, err);
-    case FIELD_ENV:
-        return decode_env(at, field->name, val, arena, object, err);
-    case FIELD_EXEC:
-        return decode_exec(at, field->name, val, arena, object, err);
-    }
-    return 0;
-}
-
-/* Of a field that is given twice the last counts, as in Go. */
-static yyjson_val *member(yyjson_val *object, const char *name)
-{
-    size_t i, count;
-    yyjson_val *key, *val, *found = NULL;
-    yyjson_obj_foreach(object, i, count, key, val) {
-        if (yyjson_equals_str(key, name))
-            found = val;
-    }
-    return found;
-}
-
-static int decode_fields(const struct kube_place *at, const struct field *fields, size_t count,
-                         struct arena *arena, void *ret, struct error *err)
-{
-    if (!at->val || yyjson_is_null(at->val))
-        return 0;
-    if (!yyjson_is_obj(at->val))
-        return wrong_type(at, NULL, at->val, "an object", err);
-    for (size_t i = 0; i < count; i++) {
-        yyjson_val *val = member(at->val, fields[i].name);
-        if (!val || yyjson_is_null(val))
-            continue;
-        int r = decode_field(at, &fields[i], val, arena, ret, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    struct record_reader reader = reader_of(at, arena, err);
+    memset(ret, 0, type->size);
+    return record_read(&reader, PATH_FIELD(NULL, at->field), at->val, type, ret);
 }
 
 int kube_decode_context(const struct kube_place *at, struct arena *arena, struct kube_context *ret,
                         struct error *err)
 {
-    *ret = (struct kube_context){ 0 };
-    return decode_fields(at, context_fields, ARRAY_SIZE(context_fields), arena, ret, err);
+    return decode(at, &context_type, arena, ret, err);
 }
 
 /* The extension named client.authentication.k8s.io/exec, as JSON. */
@@ -280,8 +137,7 @@ static struct str exec_config(yyjson_val *cluster, struct arena *arena)
 int kube_decode_cluster(const struct kube_place *at, struct arena *arena, struct kube_cluster *ret,
                         struct str *ret_exec_config, struct error *err)
 {
-    *ret = (struct kube_cluster){ 0 };
-    int r = decode_fields(at, cluster_fields, ARRAY_SIZE(cluster_fields), arena, ret, err);
+    int r = decode(at, &cluster_type, arena, ret, err);
     *ret_exec_config = r == 0 ? exec_config(at->val, arena) : (struct str){ 0 };
     return r;
 }
@@ -289,6 +145,14 @@ int kube_decode_cluster(const struct kube_place *at, struct arena *arena, struct
 int kube_decode_user(const struct kube_place *at, struct arena *arena, struct kube_user *ret,
                      struct error *err)
 {
-    *ret = (struct kube_user){ 0 };
-    return decode_fields(at, user_fields, ARRAY_SIZE(user_fields), arena, ret, err);
+    int r = decode(at, &user_type, arena, ret, err);
+    for (uint32_t i = 0; r == 0 && ret->exec && i < ret->exec->env.len; i++) {
+        struct exec_env *variable = &ret->exec->env.items[i];
+        struct str field = arena_printf(arena, "%s.exec.env[%u]", at->field, i);
+        if (!variable->name.len || str_find(variable->name, '=') >= 0)
+            r = kube_complain(&(struct kube_place){ at->doc, at->val, field.ptr }, "name", err,
+                              "expected the name of a variable");
+        variable->value = variable->value.ptr ? variable->value : STR("");
+    }
+    return r;
 }

@@ -322,7 +322,7 @@ static const struct bad_part {
     { "server: https://h, insecure-skip-tls-verify: 'true'", "",
       "clusters[0].cluster.insecure-skip-tls-verify: expected true or false, got a string" },
     { "server: https://h, certificate-authority-data: '%%topsecret'", "",
-      "certificate-authority-data: is not valid base64" },
+      "certificate-authority-data: expected base64 text" },
     { "server: https://h, certificate-authority: ca.crt, certificate-authority-data: AAAA", "",
       "certificate-authority: certificate-authority-data is given as well" },
     { "server: https://h, certificate-authority: nowhere.crt", "", "nowhere.crt: No such file or directory" },
@@ -336,7 +336,7 @@ static const struct bad_part {
     { "server: https://h", "token: topsecret, username: u",
       "token and username or password exclude each other" },
     { "server: https://h", "token: topsecret, password: topsecret", "exclude each other" },
-    { "server: https://h", "client-key-data: topsecret!", "client-key-data: is not valid base64" },
+    { "server: https://h", "client-key-data: topsecret!", "client-key-data: expected base64 text" },
     { "server: https://h", "client-certificate-data: AAAA",
       "a client certificate needs client-key or client-key-data" },
     { "server: https://h",
@@ -366,7 +366,7 @@ static const struct bad_part {
     { "server: https://h", "exec: {command: c, env: [{value: topsecret}]}",
       "users[0].user.exec.env[0].name: expected the name of a variable" },
     { "server: https://h", "exec: {command: c, env: [{name: A=B, value: topsecret}]}", "expected the name" },
-    { "server: https://h", "exec: {command: c, args: [1]}", "exec.args: expected a string, got a number" },
+    { "server: https://h", "exec: {command: c, args: [1]}", "exec.args[0]: expected a string, got a number" },
 };
 
 static void test_bad_parts(void **state _unused_)
