@@ -60,8 +60,8 @@ struct profile_sources {
 int source_decode(struct config_build *build, struct profile_sources *ret);
 
 /* renamed.c: plugins of older releases. Drops the enabled ones that another plugin covers, with a warning. */
-void renamed_drop(struct config_build *build, size_t profile, struct profile_plugins *plugins,
-                  enum scoring_type scoring);
+void renamed_drop(struct config_build *build, size_t index, struct profile_plugins *plugins,
+                  const struct profile_config *profile);
 
 /* profile.c: arguments, merging with the defaults, expansion. */
 int profile_build(struct config_build *build, size_t index, struct profile_source *source,

@@ -8,6 +8,14 @@ struct config_file {
     struct doc doc;
 };
 
+const struct catalog_plugin *catalog_find(const struct plugin_catalog *catalog, struct str name)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (str_is(name, catalog->plugins[i].name))
+            return &catalog->plugins[i];
+    return NULL;
+}
+
 void warnings_release(struct warnings *warnings)
 {
     vec_release(&warnings->list);
@@ -50,21 +58,23 @@ static int ignore_managed_resources(struct config_build *build)
         list_for(&extender->managed_resources, resource)
             if (resource->ignored_by_scheduler)
                 *vec_push(&ignored) = resource->name;
-    int r = 0;
-    for (uint32_t i = 0; ignored.len && i < build->config->profiles.len && r == 0; i++) {
-        struct node_resources_fit_args *args =
-            (void *)(uintptr_t)profile_args(&build->config->profiles.items[i], "NodeResourcesFit");
-        if (!args) {
-            r = build_error(build, NULL,
-                            "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config");
-            break;
-        }
-        args->ignored_resources.items = arena_array(build->arena, struct str, ignored.len);
-        memcpy(args->ignored_resources.items, ignored.items, ignored.len * sizeof(struct str));
-        args->ignored_resources.len = (uint32_t)ignored.len;
-    }
+    struct str_list names = { arena_array(build->arena, struct str, ignored.len), (uint32_t)ignored.len };
+    for (size_t i = 0; i < ignored.len; i++)
+        names.items[i] = ignored.items[i];
     vec_release(&ignored);
-    return r;
+    for (uint32_t i = 0; names.len && i < build->config->profiles.len; i++) {
+        bool found = false;
+        list_for(&build->config->profiles.items[i].args, args) {
+            if (!args->kind || !args->kind->ignore)
+                continue;
+            args->kind->ignore(args->typed, names);
+            found = true;
+        }
+        if (!found)
+            return build_error(build, NULL,
+                               "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config");
+    }
+    return 0;
 }
 
 /* An extender that may fail is asked after those that may not. */

@@ -20,7 +20,8 @@
 
 struct catalog_plugin {
     const char *name;
-    uint32_t points_mask; /* POINT_BIT() of each extension point that it implements */
+    uint32_t points_mask;                /* POINT_BIT() of each extension point that it implements */
+    const struct plugin_args_kind *args; /* NULL: it has none, or decodes them itself */
 };
 
 /* The plugins that exist. Names are unique. */
@@ -28,6 +29,8 @@ struct plugin_catalog {
     size_t count;
     const struct catalog_plugin *plugins;
 };
+/* NULL: there is no such plugin. */
+const struct catalog_plugin *catalog_find(const struct plugin_catalog *catalog, struct str name);
 
 /* Things that are accepted and that a user should know of; sentences that live in the arena of the load. */
 struct warnings {
@@ -61,9 +64,10 @@ struct enabled_list {
 /* The arguments of one plugin. */
 struct plugin_args {
     struct str plugin;
-    yyjson_val *raw;       /* as written, for a plugin's own table; NULL when absent or null */
-    void *typed;           /* of a plugin in plugin_args_kinds: its struct, with defaults; else NULL */
-    const struct doc *doc; /* of `raw` */
+    yyjson_val *raw;                     /* as written, for a plugin's own table; NULL when absent or null */
+    const struct plugin_args_kind *kind; /* of its plugin in the catalog; NULL: none */
+    void *typed;                         /* of that kind, with defaults; NULL without one */
+    const struct doc *doc;               /* of `raw` */
 };
 
 struct profile_config {

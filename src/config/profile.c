@@ -115,23 +115,25 @@ static int decode_args(struct config_build *build, size_t index, const struct pr
         struct plugin_config_entry *entry = &source->plugin_config.items[i];
         struct plugin_args *args = &profile->args.items[profile->args.len++];
         *args = (struct plugin_args){ .plugin = entry->name, .raw = entry->args, .doc = build->doc };
-        const struct plugin_args_kind *kind = plugin_args_find(entry->name);
+        const struct catalog_plugin *plugin = catalog_find(build->catalog, entry->name);
         if (!args->plugin.ptr)
             args->plugin = STR("");
-        if (!kind)
+        if (!plugin || !plugin->args)
             continue;
-        int r = plugin_args_decode(kind, build->doc, entry->args, PATH_FIELD(PATH_INDEX(list, i), "args"),
-                                   build->features, build->arena, &args->typed, build->err);
+        args->kind = plugin->args;
+        int r = plugin_args_decode(plugin->args, plugin->name, build->doc, entry->args,
+                                   PATH_FIELD(PATH_INDEX(list, i), "args"), build->features, build->arena,
+                                   &args->typed, build->err);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static bool is_needed(const struct profile_config *profile, const char *plugin)
+static bool is_needed(const struct profile_config *profile, struct str plugin)
 {
     for (size_t section = 0; section < POINT_SECTIONS; section++)
-        if (last_enabled(&profile->sections[section], str_from(plugin)))
+        if (last_enabled(&profile->sections[section], plugin))
             return true;
     return false;
 }
@@ -139,25 +141,19 @@ static bool is_needed(const struct profile_config *profile, const char *plugin)
 /* The arguments of enabled plugins of which the file says nothing. */
 static int default_args(struct config_build *build, struct profile_config *profile)
 {
-    for (size_t i = 0; i < PLUGIN_ARGS_KINDS; i++) {
-        const struct plugin_args_kind *kind = &plugin_args_kinds[i];
-        struct str name = str_from(kind->plugin);
-        if (profile_plugin_args(profile, name) || !is_needed(profile, kind->plugin))
+    for (size_t i = 0; i < build->catalog->count; i++) {
+        const struct catalog_plugin *plugin = &build->catalog->plugins[i];
+        struct str name = str_from(plugin->name);
+        if (!plugin->args || profile_plugin_args(profile, name) || !is_needed(profile, name))
             continue;
         struct plugin_args *args = &profile->args.items[profile->args.len++];
-        args->plugin = name;
-        int r = plugin_args_decode(kind, build->doc, NULL, NULL, build->features, build->arena, &args->typed,
-                                   build->err);
+        *args = (struct plugin_args){ .plugin = name, .kind = plugin->args };
+        int r = plugin_args_decode(plugin->args, plugin->name, build->doc, NULL, NULL, build->features,
+                                   build->arena, &args->typed, build->err);
         if (r < 0)
             return r;
     }
     return 0;
-}
-
-static enum scoring_type scoring_of(const struct profile_config *profile)
-{
-    const struct node_resources_fit_args *args = profile_args(profile, "NodeResourcesFit");
-    return args ? args->scoring_strategy->kind : SCORING_LEAST_ALLOCATED;
 }
 
 int profile_build(struct config_build *build, size_t index, struct profile_source *source,
@@ -168,12 +164,12 @@ int profile_build(struct config_build *build, size_t index, struct profile_sourc
     ret->scheduler_name = source->scheduler_name;
     ret->percentage_of_nodes_to_score = source->percentage_of_nodes_to_score;
     ret->args.items =
-        arena_array(build->arena, struct plugin_args, (size_t)source->plugin_config.len + PLUGIN_ARGS_KINDS);
+        arena_array(build->arena, struct plugin_args, source->plugin_config.len + build->catalog->count);
     int r = decode_args(build, index, source, ret);
     if (r < 0)
         return r;
     if (custom)
-        renamed_drop(build, index, custom, scoring_of(ret));
+        renamed_drop(build, index, custom, ret);
     merge(build, custom ? custom : &nothing, ret);
     return default_args(build, ret);
 }
@@ -204,11 +200,10 @@ static int refuse(struct expansion *expansion, yyjson_val *at, const char *forma
 static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref, size_t point, uint32_t *ret)
 {
     const struct plugin_catalog *catalog = expansion->build->catalog;
-    for (uint32_t i = 0; i < catalog->count; i++) {
-        if (str_is(ref->name, catalog->plugins[i].name)) {
-            *ret = i;
-            return 0;
-        }
+    const struct catalog_plugin *plugin = catalog_find(catalog, ref->name);
+    if (plugin) {
+        *ret = (uint32_t)(plugin - catalog->plugins);
+        return 0;
     }
     struct str name = build_quoted(expansion->build, ref->name);
     return refuse(expansion, ref->at, "%s " STR_FMT " does not exist", point_infos[point].interface,
@@ -359,15 +354,14 @@ static int check_setup(struct expansion *expansion)
 {
     struct profile_config *profile = expansion->profile;
     list_for(&profile->args, args) {
-        const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
-        if (!kind || !kind->validated_at_setup || !is_needed(profile, kind->plugin))
+        if (!args->kind || !args->kind->validated_at_setup || !is_needed(profile, args->plugin))
             continue;
         struct problems problems = { .root = args->raw };
-        kind->validate(args->typed, NULL, expansion->build->features, &problems);
+        args->kind->validate(args->typed, NULL, expansion->build->features, &problems);
         struct str prefix = arena_printf(expansion->build->arena,
                                          "initializing profiles: creating profile for scheduler name " STR_FMT
-                                         ": initializing plugin \"%s\": ",
-                                         STR_ARG(profile->scheduler_name), kind->plugin);
+                                         ": initializing plugin \"" STR_FMT "\": ",
+                                         STR_ARG(profile->scheduler_name), STR_ARG(args->plugin));
         int r = problems_report(&problems, expansion->build->doc, prefix.ptr, expansion->build->err);
         problems_release(&problems);
         if (r < 0)

@@ -56,9 +56,8 @@ static void validate_plugin_config(struct config_build *build, const struct prof
         const struct path *at = PATH_INDEX(PATH_FIELD(path, "pluginConfig"), i);
         if (strmap_put(&seen, args->plugin, args))
             problem_duplicate(problems, at, args->plugin);
-        const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
-        if (kind && !kind->validated_at_setup)
-            kind->validate(args->typed, PATH_FIELD(at, "args"), build->features, problems);
+        if (args->kind && !args->kind->validated_at_setup)
+            args->kind->validate(args->typed, PATH_FIELD(at, "args"), build->features, problems);
     }
     strmap_release(&seen);
 }

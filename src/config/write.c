@@ -21,10 +21,10 @@ static bool is_enabled(const struct profile_config *profile, struct str plugin)
 }
 
 /* What an object is stands in front. */
-static void put_head(struct json_writer *json, const char *kind, const char *suffix)
+static void put_head(struct json_writer *json, struct str kind, const char *suffix)
 {
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
-    strbuf_printf(&name, "%s%s", kind, suffix);
+    strbuf_printf(&name, STR_FMT "%s", STR_ARG(kind), suffix);
     json_key(json, STR("kind"));
     json_str(json, strbuf_slice(&name));
     json_key(json, STR("apiVersion"));
@@ -33,14 +33,13 @@ static void put_head(struct json_writer *json, const char *kind, const char *suf
 
 static void put_args(struct json_writer *json, const struct plugin_args *args)
 {
-    const struct plugin_args_kind *kind = plugin_args_find(args->plugin);
-    if (!kind) {
+    if (!args->kind) {
         record_write_value(json, args->raw);
         return;
     }
     json_begin_object(json);
-    put_head(json, kind->plugin, "Args");
-    record_write_fields(&(struct record_writer){ .json = json }, kind->type, args->typed);
+    put_head(json, args->plugin, "Args");
+    record_write_fields(&(struct record_writer){ .json = json }, args->kind->type, args->typed);
     json_end_object(json);
 }
 
@@ -117,7 +116,7 @@ void config_write_json(const struct scheduler_config *config, struct strbuf *out
     };
     source.config.extenders.items = config->extenders_as_written;
     json_begin_object(&json);
-    put_head(&json, "KubeSchedulerConfiguration", "");
+    put_head(&json, STR("KubeSchedulerConfiguration"), "");
     record_write_fields(&(struct record_writer){ .json = &json }, &source_type, &source);
     json_key(&json, STR("profiles"));
     json_begin_array(&json);

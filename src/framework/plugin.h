@@ -21,6 +21,7 @@ enum { SCORE_MAX = 100, PLUGINS_MAX = 64 };
 
 struct profile;
 struct plugin_args;
+struct plugin_args_kind;
 struct cycle;
 struct cycle_work;
 struct diagnosis;
@@ -51,8 +52,8 @@ struct post_filter_result {
 struct plugin_env {
     const struct plugin *plugin;
     struct cluster *cluster;
-    struct arena *arena; /* lives as long as the profile */
-    const void *args;    /* the decoded arguments struct of config/plugin_args.h, or NULL */
+    struct arena *arena;                    /* lives as long as the profile */
+    const void *args;                       /* the decoded arguments, of the plugin's own struct, or NULL */
     const struct plugin_args *written_args; /* as the configuration has them, or NULL */
     struct profile *profile;
 };
@@ -63,6 +64,9 @@ struct plugin {
     /* Extension points (POINT_BIT) at which the reference's plugin of this name takes part and this one has nothing to
      * do: a configuration may name it there. */
     uint32_t silent_points;
+
+    /* How its arguments are decoded, checked and written (config/plugin_args.h); NULL: it has none, or does it itself. */
+    const struct plugin_args_kind *args;
 
     /* Makes the plugin's own data from its arguments; 0 or negative errno. NULL: none needed. */
     int (*init)(const struct plugin_env *env, void **ret_self, struct error *err);

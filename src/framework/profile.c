@@ -39,7 +39,8 @@ struct plugin_catalog registry_catalog(const struct registry *registry, struct a
 {
     struct catalog_plugin *plugins = arena_array(arena, struct catalog_plugin, registry->len);
     for (uint32_t i = 0; i < registry->len; i++)
-        plugins[i] = (struct catalog_plugin){ registry->items[i]->name, plugin_points(registry->items[i]) };
+        plugins[i] = (struct catalog_plugin){ registry->items[i]->name, plugin_points(registry->items[i]),
+                                              registry->items[i]->args };
     return (struct plugin_catalog){ registry->len, plugins };
 }
 

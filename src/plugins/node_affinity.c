@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
-#include "config/plugin_args.h"
 #include "framework/normalize.h"
 #include "framework/rule.h"
 #include "index/row_match.h"
+#include "plugins/node_affinity_args.h"
 
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {
@@ -299,6 +299,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
+    .args = &node_affinity_args_kind,
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
     .init = init,
     .forget = rule_forget,

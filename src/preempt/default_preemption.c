@@ -8,8 +8,8 @@
 #include "preempt/default_preemption.h"
 
 #include "base/rng.h"
-#include "config/plugin_args.h"
 #include "framework/profile.h"
+#include "preempt/args.h"
 #include "preempt/preempt.h"
 
 struct default_preemption {
@@ -78,6 +78,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_default_preemption = {
     .name = "DefaultPreemption",
+    .args = &default_preemption_args_kind,
     .doc = "Finds a node where evicting pods of lower priority makes room for the pod.",
     .init = init,
     .pre_enqueue = pre_enqueue,

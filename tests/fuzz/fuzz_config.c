@@ -18,8 +18,7 @@ static void check_profile(const struct profile_config *profile)
             must(stock_plugins[index].points_mask & POINT_BIT(point));
             must(!(seen >> index & 1));
             must(weighed == (list->items[i].weight != 0));
-            const struct plugin_args_kind *kind = plugin_args_find(list->items[i].name);
-            must(!kind || profile_args(profile, kind->plugin));
+            must(!stock_plugins[index].args || profile_args(profile, stock_plugins[index].name));
             seen |= UINT64_C(1) << index;
         }
     }

@@ -5,10 +5,10 @@
  * also ask for devices as resources of its containers (extended.c). */
 #include "api/fields.h"
 #include "api/labels.h"
-#include "config/plugin_args.h"
 #include "framework/normalize.h"
 #include "index/table.h"
 #include "plugins/dynamic_resources/allocator.h"
+#include "plugins/dynamic_resources/args.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/grant.h"
 #include "plugins/dynamic_resources/patches.h"
@@ -503,6 +503,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
+    .args = &dynamic_resources_args_kind,
     .doc = "Allocates devices for the claims of a pod on the node that it gets.",
     .init = init,
     .release = release,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
-#include "config/plugin_args.h"
+#include "plugins/inter_pod_affinity/args.h"
 #include "plugins/inter_pod_affinity/terms.h"
 
 /* Sums per topology key and value. */
@@ -406,6 +406,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
+    .args = &inter_pod_affinity_args_kind,
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
     .init = affinity_init,
     .forget = affinity_forget,

@@ -144,6 +144,7 @@ static const struct row_forms rows = { .prepare = rows_prepare, .score = rows_sc
 
 const struct plugin plugin_node_resources_balanced_allocation = {
     .name = "NodeResourcesBalancedAllocation",
+    .args = &node_resources_balanced_args_kind,
     .doc = "Prefers nodes on which the pod makes the shares of the resources in use more equal.",
     .init = balanced_init,
     .pre_score = balanced_pre_score,

@@ -3,8 +3,8 @@
 #ifndef PLUGINS_NODE_RESOURCES_SCORER_H
 #define PLUGINS_NODE_RESOURCES_SCORER_H
 
-#include "config/plugin_args.h"
 #include "index/table.h"
+#include "plugins/node_resources/args.h"
 
 enum { SCORER_RESOURCES_MAX = 64 };
 

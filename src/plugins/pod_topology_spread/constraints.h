@@ -5,8 +5,8 @@
 #ifndef PLUGINS_POD_TOPOLOGY_SPREAD_CONSTRAINTS_H
 #define PLUGINS_POD_TOPOLOGY_SPREAD_CONSTRAINTS_H
 
-#include "config/plugin_args.h"
 #include "framework/plugin.h"
+#include "plugins/pod_topology_spread/args.h"
 
 struct spread_self {
     bool system_defaulted;

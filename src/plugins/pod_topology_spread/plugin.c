@@ -401,6 +401,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_pod_topology_spread = {
     .name = "PodTopologySpread",
+    .args = &pod_topology_spread_args_kind,
     .doc = "Keeps pods of one kind evenly spread over zones, nodes or any other topology.",
     .init = spread_init,
     .forget = spread_forget,

@@ -8,7 +8,7 @@
  * decision for the chosen node is made once more at Reserve. */
 #include "framework/plugin.h"
 #include "api/labels.h"
-#include "config/plugin_args.h"
+#include "plugins/volume_binding/args.h"
 #include "plugins/volume_binding/binder.h"
 #include "plugins/volume_binding/hold.h"
 #include "plugins/volume_claims.h"
@@ -342,6 +342,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_volume_binding = {
     .name = "VolumeBinding",
+    .args = &volume_binding_args_kind,
     .doc = "Binds or provisions the volumes of a pod's claims on the node that it gets.",
     .init = init,
     .pre_filter = pre_filter,

@@ -3,32 +3,45 @@
 #define UNIT_CONFIG_CATALOG_H
 
 #include "config/config.h"
+#include "plugins/dynamic_resources/args.h"
+#include "plugins/inter_pod_affinity/args.h"
+#include "plugins/node_affinity_args.h"
+#include "plugins/node_resources/args.h"
+#include "plugins/pod_topology_spread/args.h"
+#include "plugins/volume_binding/args.h"
+#include "preempt/args.h"
 
 #define AT(point) POINT_BIT(POINT_##point)
 
 static const struct catalog_plugin stock_plugins[] = {
     { "DefaultBinder", AT(BIND) },
-    { "DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER) },
-    { "DynamicResources", AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) |
-                              AT(RESERVE) | AT(PRE_BIND) },
+    { "DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER), &default_preemption_args_kind },
+    { "DynamicResources",
+      AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) | AT(RESERVE) |
+          AT(PRE_BIND),
+      &dynamic_resources_args_kind },
     { "GangScheduling", AT(PRE_ENQUEUE) | AT(PERMIT) },
     { "ImageLocality", AT(SCORE) },
-    { "InterPodAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
-    { "NodeAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "InterPodAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE),
+      &inter_pod_affinity_args_kind },
+    { "NodeAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE), &node_affinity_args_kind },
     { "NodeDeclaredFeatures", AT(PRE_FILTER) | AT(FILTER) },
     { "NodeName", AT(FILTER) },
     { "NodePorts", AT(PRE_FILTER) | AT(FILTER) },
-    { "NodeResourcesBalancedAllocation", AT(PRE_SCORE) | AT(SCORE) },
-    { "NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(PLACEMENT_SCORE) },
+    { "NodeResourcesBalancedAllocation", AT(PRE_SCORE) | AT(SCORE), &node_resources_balanced_args_kind },
+    { "NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(PLACEMENT_SCORE),
+      &node_resources_fit_args_kind },
     { "NodeUnschedulable", AT(FILTER) },
     { "NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER) },
     { "PodGroupPodsCount", AT(PLACEMENT_SCORE) },
-    { "PodTopologySpread", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "PodTopologySpread", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE),
+      &pod_topology_spread_args_kind },
     { "PrioritySort", AT(QUEUE_SORT) },
     { "SchedulingGates", AT(PRE_ENQUEUE) },
     { "TaintToleration", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
     { "TopologyPlacementGenerator", AT(PLACEMENT_GENERATE) },
-    { "VolumeBinding", AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND) | AT(PRE_SCORE) | AT(SCORE) },
+    { "VolumeBinding", AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND) | AT(PRE_SCORE) | AT(SCORE),
+      &volume_binding_args_kind },
     { "VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER) },
     { "VolumeZone", AT(PRE_FILTER) | AT(FILTER) },
 };

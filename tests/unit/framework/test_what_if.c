@@ -3,7 +3,8 @@
  * which nothing was asked, and that of a cluster in which it is so. */
 #include "support/fixture.h"
 
-#include "config/plugin_args.h"
+#include "plugins/inter_pod_affinity/args.h"
+#include "plugins/pod_topology_spread/args.h"
 
 extern const struct plugin plugin_pod_topology_spread, plugin_inter_pod_affinity;
 

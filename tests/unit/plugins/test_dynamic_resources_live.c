@@ -4,7 +4,7 @@
 #include "support/fixture.h"
 
 #include "cluster/devices.h"
-#include "config/plugin_args.h"
+#include "plugins/dynamic_resources/args.h"
 
 extern const struct plugin plugin_dynamic_resources;
 

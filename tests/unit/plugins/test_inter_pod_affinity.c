@@ -1,7 +1,7 @@
 /* Pods that want to be near others, or far from them, and others that want to be far from the pod. */
 #include "support/fixture.h"
 
-#include "config/plugin_args.h"
+#include "plugins/inter_pod_affinity/args.h"
 #include "plugins/inter_pod_affinity/terms.h"
 
 extern const struct plugin plugin_inter_pod_affinity;

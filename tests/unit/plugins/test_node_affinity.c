@@ -1,7 +1,7 @@
 /* Node selectors, required and preferred node affinity, affinity from the configuration. */
 #include "support/fixture.h"
 
-#include "config/plugin_args.h"
+#include "plugins/node_affinity_args.h"
 
 extern const struct plugin plugin_node_affinity;
 

@@ -1,7 +1,7 @@
 /* Does the pod fit, which resources are short, and how good is a node: least, most, by a shape, in balance. */
 #include "support/fixture.h"
 
-#include "config/plugin_args.h"
+#include "plugins/node_resources/args.h"
 #include "plugins/node_resources/scorer.h"
 
 extern const struct plugin plugin_node_resources_fit, plugin_node_resources_balanced_allocation;

@@ -1,7 +1,7 @@
 /* Which constraints hold for a pod, which nodes and pods they count, what the filter says and how nodes are scored. */
 #include "support/fixture.h"
 
-#include "config/plugin_args.h"
+#include "plugins/pod_topology_spread/args.h"
 #include "plugins/pod_topology_spread/constraints.h"
 #include "plugins/pod_topology_spread/rows.h"
 

@@ -3,7 +3,7 @@
 #include "support/fixture.h"
 
 #include "cluster/volumes.h"
-#include "config/plugin_args.h"
+#include "plugins/volume_binding/args.h"
 
 extern const struct plugin plugin_volume_binding;
 
