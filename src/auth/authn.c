@@ -1,8 +1,10 @@
 /* authn.c: the authenticators, one after another. */
 #include "auth/authn.h"
+#include "api/labels.h"
 
 #include <strings.h>
 
+#include "api/labels.h"
 #include "auth/auth_metrics.h"
 #include "server/server_parse.h"
 
