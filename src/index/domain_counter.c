@@ -10,7 +10,8 @@ void domain_counter_init(struct domain_counter *counter, struct topology *topo, 
                          struct arena *arena)
 {
     *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows, .arena = arena };
-    counter->rows = arena_array(arena, struct row_contribution, rows);
+    if (rows)
+        counter->rows = arena_array(arena, struct row_contribution, rows);
 }
 
 static void *grow(struct arena *arena, const void *old, size_t old_len, size_t len, size_t size)
@@ -48,19 +49,32 @@ static void histogram_count(struct domain_counter *counter, int64_t sum, int del
     counter->least_at = MIN(counter->least_at, (uint32_t)sum);
 }
 
+static void add_missing(struct domain_counter *counter, uint32_t row, int32_t value)
+{
+    if (counter->rows)
+        counter->rows[row].domain = counter->missing;
+    counter->sums[counter->missing] += value;
+    counter->nodes[counter->missing]++;
+}
+
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,
                          uint32_t len)
 {
-    const uint32_t *domain_of = counter->topo->domain_of;
     grow_domains(counter, (uint32_t)counter->topo->domains.len - 1);
+    const uint32_t *domain_of = counter->topo->domain_of;
+    struct row_contribution *rows = counter->rows;
     int64_t *sums = counter->sums;
     uint32_t *nodes = counter->nodes;
     for (uint32_t row = 0; row < len; row++) {
         uint32_t domain = !counts || counts[row] ? domain_of[row] : 0;
-        counter->rows[row] = (struct row_contribution){ domain, values[row] };
+        if (rows)
+            rows[row] = (struct row_contribution){ domain, values[row] };
         sums[domain] += values[row];
         nodes[domain]++;
     }
+    for (uint32_t row = 0; counter->missing && row < len; row++)
+        if (!domain_of[row] && (!counts || counts[row]))
+            add_missing(counter, row, values[row]);
     sums[0] = nodes[0] = 0;
     for (uint32_t i = 1; i < counter->domains_cap; i++) {
         counter->total += sums[i];
@@ -102,7 +116,8 @@ void domain_counter_set(struct domain_counter *counter, uint32_t row, bool count
 {
     grow_rows(counter, row);
     struct row_contribution *old = &counter->rows[row];
-    uint32_t domain = counts ? counter->topo->domain_of[row] : 0;
+    uint32_t label = counter->topo->domain_of[row];
+    uint32_t domain = !counts ? 0 : label ? label : counter->missing;
     if (old->domain == domain && (!domain || old->value == value))
         return;
     if (old->domain)
@@ -114,19 +129,32 @@ void domain_counter_set(struct domain_counter *counter, uint32_t row, bool count
     domain_change(counter, domain, +1, value);
 }
 
+static int64_t least_by_scan(const struct domain_counter *counter)
+{
+    int64_t least = INT32_MAX;
+    for (uint32_t i = 1; i < counter->domains_cap; i++)
+        if (counter->nodes[i])
+            least = MIN(least, counter->sums[i]);
+    return least;
+}
+
+void domain_counter_change(struct domain_counter *counter, uint32_t domain, int64_t delta)
+{
+    if (!domain)
+        return;
+    grow_domains(counter, domain);
+    domain_change(counter, domain, 0, delta);
+}
+
 int64_t domain_counter_least(struct domain_counter *counter)
 {
     if (!counter->has_histogram)
         make_histogram(counter);
+    if (counter->beyond)
+        return least_by_scan(counter);
     while (counter->least_at < counter->histogram_cap && !counter->histogram[counter->least_at])
         counter->least_at++;
-    if (counter->least_at < counter->histogram_cap)
-        return counter->least_at;
-    int64_t least = INT32_MAX;
-    for (uint32_t i = 1; counter->beyond && i < counter->domains_cap; i++)
-        if (counter->nodes[i])
-            least = MIN(least, counter->sums[i]);
-    return least;
+    return counter->least_at < counter->histogram_cap ? counter->least_at : INT32_MAX;
 }
 
 void domain_counter_input(const struct domain_counter *counter, struct row_span span, uint32_t *column)
@@ -135,7 +163,7 @@ void domain_counter_input(const struct domain_counter *counter, struct row_span 
     const struct domain *domains = topo->domains.items;
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i), domain = topo->domain_of[row], input;
-        bool single = domain && domains[domain].nodes == 1;
+        bool single = domain && domains[domain].nodes == 1 && domain != counter->missing;
         column[row] =
             single && input_from_value(domain_counter_sum(counter, domain), &input) ? input : domain;
     }
@@ -144,18 +172,4 @@ void domain_counter_input(const struct domain_counter *counter, struct row_span 
 int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input)
 {
     return input_is_value(input) ? input_value(input) : domain_counter_sum(counter, input);
-}
-
-void match_memo_release(struct match_memo *memo)
-{
-    free(memo->slots);
-    *memo = (struct match_memo){ 0 };
-}
-
-void match_memo_grow(struct match_memo *memo, uint32_t number)
-{
-    uint32_t cap = MAX(number + 1, MAX(memo->cap * 2, 64u));
-    memo->slots = xreallocarray(memo->slots, cap, sizeof(*memo->slots));
-    memset(memo->slots + memo->cap, 0, (cap - memo->cap) * sizeof(*memo->slots));
-    memo->cap = cap;
 }

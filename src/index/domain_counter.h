@@ -1,7 +1,8 @@
 /* domain_counter.h: sums over the nodes of each topology domain, kept while nodes change.
  *
  * Each row contributes a value to the domain that it is in; rows that do not count contribute nothing. Setting a row
- * again replaces what it contributed before, also when it has moved to another domain since. */
+ * again replaces what it contributed before, also when it has moved to another domain since. A what-if changes the sum
+ * of a domain, and the opposite change undoes it. */
 #ifndef INDEX_DOMAIN_COUNTER_H
 #define INDEX_DOMAIN_COUNTER_H
 
@@ -15,29 +16,33 @@ struct row_contribution {
 
 struct domain_counter {
     struct topology *topo;
-    struct arena *arena; /* owns the rest */
-    struct row_contribution *rows;
+    struct arena *arena;           /* owns the rest */
+    struct row_contribution *rows; /* NULL: not kept, rows are filled in once */
     uint32_t rows_cap;
-    int64_t *sums;   /* by domain */
-    uint32_t *nodes; /* by domain: rows that count */
+    uint32_t missing; /* the domain of rows without the label; 0: they do not count */
+    int64_t *sums;    /* by domain */
+    uint32_t *nodes;  /* by domain: rows that count */
     uint32_t domains_cap;
     uint32_t domains; /* with at least one row that counts */
     int64_t total;
-    bool has_histogram;  /* made when the smallest sum is asked for the first time */
+    bool has_histogram;  /* made when the smallest sum is needed for the first time */
     uint32_t *histogram; /* how many counting domains have that sum, while sums are small */
     uint32_t histogram_cap;
     uint32_t least_at; /* no counting domain has a smaller sum that is in the histogram */
     uint32_t beyond;   /* counting domains whose sum is not in the histogram */
 };
 
+/* For so many rows; 0: what a row contributes is not kept, and rows cannot be set again. */
 void domain_counter_init(struct domain_counter *counter, struct topology *topo, uint32_t rows,
                          struct arena *arena);
-/* What all rows contribute, at once. `counts` NULL: every row does that has the label. */
+/* What all rows contribute, at once. `counts` NULL: every row that has the label counts. */
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,
                          uint32_t len);
 /* What the row contributes now; `counts` false: nothing. */
 void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value);
-/* The smallest sum over the domains that count; INT32_MAX when there are none. For sums that are not negative. */
+/* What if the sum of the domain were larger by `delta`? */
+void domain_counter_change(struct domain_counter *counter, uint32_t domain, int64_t delta);
+/* The smallest sum over the domains that count; INT32_MAX when there are none. */
 int64_t domain_counter_least(struct domain_counter *counter);
 
 static inline int64_t domain_counter_sum(const struct domain_counter *counter, uint32_t domain)
@@ -49,30 +54,5 @@ static inline int64_t domain_counter_sum(const struct domain_counter *counter, u
 void domain_counter_input(const struct domain_counter *counter, struct row_span span, uint32_t *column);
 /* The sum that an input stands for. */
 int64_t domain_counter_resolve(const struct domain_counter *counter, uint32_t input);
-
-/* ---- memo: does something match pods with these labels? ----
- * Numbers of label owners are used again; the epoch tells whether the answer is about the present one. */
-struct match_memo {
-    uint32_t *slots; /* epoch << 1 | answer; 0: unknown */
-    uint32_t cap;
-};
-
-void match_memo_release(struct match_memo *memo);
-void match_memo_grow(struct match_memo *memo, uint32_t number);
-
-/* 1 or 0, or -1: not known. */
-static inline int match_memo_get(const struct match_memo *memo, uint32_t number, uint32_t epoch)
-{
-    if (number >= memo->cap || memo->slots[number] >> 1 != (epoch & 0x7fffffff))
-        return -1;
-    return memo->slots[number] & 1;
-}
-
-static inline void match_memo_put(struct match_memo *memo, uint32_t number, uint32_t epoch, bool answer)
-{
-    if (number >= memo->cap)
-        match_memo_grow(memo, number);
-    memo->slots[number] = epoch << 1 | answer;
-}
 
 #endif

@@ -2,29 +2,19 @@
  *
  * The filter counts, per topology domain, the pods that the incoming pod's required terms select, and the required
  * anti-affinity terms of running pods that select the incoming pod. The scorer adds up weights of preferred terms, in
- * both directions, and of the required affinity terms of running pods.
- *
- * A count that returns to nothing is forgotten, because whether there is any count at all decides the first pod of a
- * group: it may go anywhere if it selects itself. */
+ * both directions, and of the required affinity terms of running pods. */
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "index/topology_rule.h"
 #include "plugins/inter_pod_affinity/args.h"
-#include "plugins/inter_pod_affinity/terms.h"
 
-/* Sums per topology key and value. */
-struct pair_counts {
-    struct idmap sums; /* key << 32 | value to the sum, kept as value + 2^62 so that 0 is no NULL */
+struct affinity_self {
+    int32_t hard_weight; /* of required affinity terms of running pods, in scoring */
+    bool ignore_preferred_of_others;
 };
 
-struct affinity_state {
-    bool can_filter, can_score;                       /* PreFilter ran; PreScore ran */
-    struct pair_counts existing_anti, affinity, anti; /* of the filter */
-    struct pair_counts scores;
-    VEC(sym) score_keys;
-};
-
-static int affinity_init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {
     (void)err;
     struct affinity_self *self = arena_new(env->arena, struct affinity_self);
@@ -35,229 +25,95 @@ static int affinity_init(const struct plugin_env *env, void **ret_self, struct e
     return 0;
 }
 
-static struct affinity_state *state_of(struct cycle *cycle)
-{
-    void **slot = cycle_state(cycle);
-    if (!*slot)
-        *slot = arena_new(cycle->arena, struct affinity_state);
-    return *slot;
-}
-
-static void affinity_forget(void *state_ptr)
-{
-    struct affinity_state *state = state_ptr;
-    idmap_release(&state->existing_anti.sums);
-    idmap_release(&state->affinity.sums);
-    idmap_release(&state->anti.sums);
-    idmap_release(&state->scores.sums);
-    vec_release(&state->score_keys);
-}
-
-/* ---- sums per domain ---- */
-#define SUM_BIAS ((int64_t)1 << 62)
-
-static uint64_t pair_key(sym key, sym value)
-{
-    return (uint64_t)key << 32 | value;
-}
-
-static int64_t pair_get(const struct pair_counts *counts, sym key, sym value)
-{
-    uintptr_t kept = (uintptr_t)idmap_get(&counts->sums, pair_key(key, value));
-    return kept ? (int64_t)kept - SUM_BIAS : 0;
-}
-
-static void pair_add(struct pair_counts *counts, const struct label_set *labels, sym key, int64_t delta,
-                     bool forget_zero)
-{
-    sym value = label_set_get(labels, key);
-    if (!value)
-        return;
-    int64_t sum = pair_get(counts, key, value) + delta;
-    if (sum == 0 && forget_zero)
-        idmap_remove(&counts->sums, pair_key(key, value));
-    else
-        idmap_put(&counts->sums, pair_key(key, value), (void *)(uintptr_t)(sum + SUM_BIAS));
-}
+/* What pods are counted for. */
+enum purpose { AFFINITY, ANTI_AFFINITY, ANTI_AFFINITY_OF_OTHERS, SCORE };
 
 /* ---- filter ---- */
-static void count_incoming(struct cycle *cycle, const struct pod_info *pod, const struct label_set *labels,
-                           int64_t delta)
+static void filter_terms(struct topology_counts *counts, const void *self)
 {
-    struct affinity_state *state = state_of(cycle);
-    const struct pod_class *own = cycle->info->class;
-    if (terms_all_match(cycle->cluster, &own->affinity, pod->class->labels))
-        for (uint32_t i = 0; i < own->affinity.len; i++)
-            pair_add(&state->affinity, labels, own->affinity.items[i].topology_key, delta, true);
-    for (uint32_t i = 0; i < own->anti.len; i++)
-        if (pod_term_matches(cycle->cluster, &own->anti.items[i], pod->class->labels, true))
-            pair_add(&state->anti, labels, own->anti.items[i].topology_key, delta, true);
-}
-
-static void count_existing_anti(struct cycle *cycle, const struct pod_info *pod,
-                                const struct label_set *labels, int64_t delta)
-{
-    const struct pod_terms *terms = &pod->class->anti;
-    for (uint32_t i = 0; i < terms->len; i++)
-        if (pod_term_matches(cycle->cluster, &terms->items[i], cycle->info->class->labels, false))
-            pair_add(&state_of(cycle)->existing_anti, labels, terms->items[i].topology_key, delta, true);
-}
-
-static struct status affinity_pre_filter(struct cycle *cycle, struct node_names *narrow)
-{
-    (void)narrow;
-    struct affinity_state *state = state_of(cycle);
-    const struct pod_class *own = cycle->info->class;
-    bool has_terms = own->affinity.len || own->anti.len;
-    uint32_t len;
-    const uint32_t *rows = cluster_order(cycle->cluster, &len);
-    for (uint32_t i = 0; i < len; i++) {
-        const struct node_entry *node = cluster_node(cycle->cluster, rows[i]);
-        vec_for(&node->with_anti, pod)
-            count_existing_anti(cycle, *pod, &node->labels, 1);
-        if (has_terms)
-            vec_for(&node->pods, pod)
-                count_incoming(cycle, *pod, &node->labels, 1);
-    }
-    state->can_filter = true;
-    return has_terms || state->existing_anti.sums.len ? STATUS_OK : STATUS_SKIPPED;
-}
-
-static void change_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view view, int64_t delta)
-{
-    const struct label_set *labels = &cluster_node(view.cluster, view.row)->labels;
-    count_existing_anti(cycle, pod, labels, delta);
-    count_incoming(cycle, pod, labels, delta);
-}
-
-static void affinity_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
-{
-    change_pod(cycle, pod, node, +1);
-}
-
-static void affinity_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
-{
-    change_pod(cycle, pod, node, -1);
-}
-
-static bool affinity_holds(struct cycle *cycle, const struct label_set *labels)
-{
-    const struct affinity_state *state = state_of(cycle);
-    const struct pod_class *own = cycle->info->class;
-    bool pods_there = true;
+    (void)self;
+    const struct pod_class *own = counts->pod->class;
     for (uint32_t i = 0; i < own->affinity.len; i++) {
-        sym key = own->affinity.items[i].topology_key, value = label_set_get(labels, key);
-        if (!value)
-            return false;
-        pods_there &= pair_get(&state->affinity, key, value) > 0;
+        const struct pod_term *term = &own->affinity.items[i];
+        /* A node must have the key even while no pod matches. */
+        (void)topology_counter_get(counts, AFFINITY, term->topology_key);
+        topology_counts_add(
+            counts,
+            (struct counted_term){ .term = term, .all = &own->affinity, .purpose = AFFINITY, .weight = 1 });
+    }
+    for (uint32_t i = 0; i < own->anti.len; i++)
+        topology_counts_add(counts, (struct counted_term){
+                                        .term = &own->anti.items[i], .purpose = ANTI_AFFINITY, .weight = 1 });
+    topology_counts_add_selecting(
+        counts, (struct selecting_terms){ offsetof(struct term_owner, anti), ANTI_AFFINITY_OF_OTHERS, 1 });
+    bool *selects_self = arena_new(counts->arena, bool);
+    *selects_self = pod_terms_all_match(counts->cluster, &own->affinity, own->labels);
+    counts->data = selects_self;
+    counts->is_needed = own->affinity.len || own->anti.len;
+    counts->depends_on = &counts->cluster->namespaces_version;
+}
+
+enum { NO_AFFINITY = 1, HAS_ANTI_AFFINITY, HAS_ANTI_AFFINITY_OF_OTHERS };
+
+static uint32_t filter(struct topology_counts *counts, const uint32_t *inputs)
+{
+    const bool *selects_self = counts->data;
+    bool pods_there = true, pods_anywhere = false, anti = false, others = false;
+    for (uint32_t i = 0; i < counts->counters.len; i++) {
+        const struct topology_counter *counter = &counts->counters.items[i];
+        bool there = topology_count(counts, i, inputs[i]) > 0;
+        anti |= there && counter->purpose == ANTI_AFFINITY;
+        others |= there && counter->purpose == ANTI_AFFINITY_OF_OTHERS;
+        if (counter->purpose != AFFINITY)
+            continue;
+        if (inputs[i] == INPUT_NONE)
+            return NO_AFFINITY;
+        pods_there &= there;
+        pods_anywhere |= counter->sums.total != 0;
     }
     /* The first pod of a group that wants its own kind may go anywhere. */
-    return pods_there ||
-           (!state->affinity.sums.len && terms_all_match(cycle->cluster, &own->affinity, own->labels));
+    if (!pods_there && (pods_anywhere || !*selects_self))
+        return NO_AFFINITY;
+    return anti ? HAS_ANTI_AFFINITY : others ? HAS_ANTI_AFFINITY_OF_OTHERS : 0;
 }
 
-static bool anti_holds(struct cycle *cycle, const struct label_set *labels)
+static struct status rejection(uint32_t detail)
 {
-    const struct pod_terms *anti = &cycle->info->class->anti;
-    for (uint32_t i = 0; i < anti->len; i++) {
-        sym key = anti->items[i].topology_key, value = label_set_get(labels, key);
-        if (value && pair_get(&state_of(cycle)->anti, key, value) > 0)
-            return false;
-    }
-    return true;
-}
-
-static bool others_allow(struct cycle *cycle, const struct label_set *labels)
-{
-    const struct pair_counts *counts = &state_of(cycle)->existing_anti;
-    for (uint32_t i = 0; counts->sums.len && i < labels->len; i++)
-        if (pair_get(counts, labels->items[i].key, labels->items[i].value) > 0)
-            return false;
-    return true;
-}
-
-static struct status affinity_filter(struct cycle *cycle, struct node_view view)
-{
-    const struct label_set *labels = &cluster_node(view.cluster, view.row)->labels;
-    if (!state_of(cycle)->can_filter)
-        return reject(STATUS_ERROR, "error reading \"PreFilterInterPodAffinity\" from cycleState: not found");
-    if (!affinity_holds(cycle, labels))
-        return reject(STATUS_UNRESOLVABLE, AFFINITY_NOT_MATCHED);
-    if (!anti_holds(cycle, labels))
-        return reject(STATUS_UNSCHEDULABLE, ANTI_AFFINITY_NOT_MATCHED);
-    if (!others_allow(cycle, labels))
-        return reject(STATUS_UNSCHEDULABLE, OTHERS_ANTI_AFFINITY);
-    return STATUS_OK;
+    if (detail == NO_AFFINITY)
+        return reject(STATUS_UNRESOLVABLE, "node(s) didn't match pod affinity rules");
+    if (detail == HAS_ANTI_AFFINITY)
+        return reject(STATUS_UNSCHEDULABLE, "node(s) didn't match pod anti-affinity rules");
+    return reject(STATUS_UNSCHEDULABLE, "node(s) didn't satisfy existing pods anti-affinity rules");
 }
 
 /* ---- score ---- */
-static void score_add(struct affinity_state *state, const struct label_set *labels, sym key, int64_t weight)
+static void score_terms(struct topology_counts *counts, const void *self_ptr)
 {
-    if (!label_set_get(labels, key))
+    const struct affinity_self *self = self_ptr;
+    const struct pod_terms *own = &counts->pod->class->preferred;
+    counts->depends_on = &counts->cluster->namespaces_version;
+    for (uint32_t i = 0; i < own->len; i++)
+        topology_counts_add(counts, (struct counted_term){ .term = &own->items[i],
+                                                           .purpose = SCORE,
+                                                           .weight = own->items[i].weight });
+    if (!own->len && self->ignore_preferred_of_others)
         return;
-    pair_add(&state->scores, labels, key, weight, false);
-    vec_for(&state->score_keys, known)
-        if (*known == key)
-            return;
-    *vec_push(&state->score_keys) = key;
-}
-
-static void score_terms(struct cycle *cycle, const struct pod_terms *terms, const struct label_owner *owner,
-                        bool incoming, int32_t fixed_weight, const struct label_set *labels)
-{
-    for (uint32_t i = 0; i < terms->len; i++) {
-        const struct pod_term *term = &terms->items[i];
-        if (pod_term_matches(cycle->cluster, term, owner, incoming))
-            score_add(state_of(cycle), labels, term->topology_key,
-                      fixed_weight ? fixed_weight : term->weight);
-    }
-}
-
-static void score_pod(struct cycle *cycle, const struct pod_info *pod, const struct label_set *labels)
-{
-    const struct affinity_self *self = cycle_self(cycle);
-    const struct pod_class *own = cycle->info->class, *other = pod->class;
-    score_terms(cycle, &own->preferred, other->labels, true, 0, labels);
     if (self->hard_weight > 0)
-        score_terms(cycle, &other->affinity, own->labels, false, self->hard_weight, labels);
-    score_terms(cycle, &other->preferred, own->labels, false, 0, labels);
+        topology_counts_add_selecting(counts, (struct selecting_terms){ offsetof(struct term_owner, affinity),
+                                                                        SCORE, self->hard_weight });
+    topology_counts_add_selecting(
+        counts, (struct selecting_terms){ offsetof(struct term_owner, preferred), SCORE, 0 });
 }
 
-static struct status affinity_pre_score(struct cycle *cycle, struct row_list feasible)
+static int64_t score(const struct topology_counts *counts, const uint32_t *inputs)
 {
-    (void)feasible;
-    const struct affinity_self *self = cycle_self(cycle);
-    bool own = cycle->info->class->preferred.len > 0;
-    if (self->ignore_preferred_of_others && !own)
-        return STATUS_SKIPPED;
-    uint32_t len;
-    const uint32_t *rows = cluster_order(cycle->cluster, &len);
-    for (uint32_t i = 0; i < len; i++) {
-        const struct node_entry *node = cluster_node(cycle->cluster, rows[i]);
-        const pod_vec *pods = own ? &node->pods : &node->with_affinity;
-        vec_for(pods, pod)
-            score_pod(cycle, *pod, &node->labels);
-    }
-    state_of(cycle)->can_score = true;
-    return state_of(cycle)->score_keys.len ? STATUS_OK : STATUS_SKIPPED;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < counts->counters.len; i++)
+        sum += topology_count(counts, i, inputs[i]);
+    return sum;
 }
 
-static struct status affinity_score(struct cycle *cycle, struct node_view view, int64_t *ret)
-{
-    const struct affinity_state *state = state_of(cycle);
-    const struct label_set *labels = &cluster_node(view.cluster, view.row)->labels;
-    *ret = 0;
-    if (!state->can_score)
-        return reject(STATUS_ERROR, "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found");
-    vec_for(&state->score_keys, key) {
-        sym value = label_set_get(labels, *key);
-        if (value)
-            *ret += pair_get(&state->scores, *key, value);
-    }
-    return STATUS_OK;
-}
-
-static void affinity_normalize(struct cycle *cycle, int64_t *scores, size_t len)
+static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
 {
     (void)cycle;
     int64_t least = INT64_MAX, most = INT64_MIN;
@@ -404,19 +260,24 @@ static const struct event_rule events[] = {
     { 0 },
 };
 
+static const struct topology_rule rule = {
+    .forms = TOPOLOGY_FORMS,
+    .filter_terms = filter_terms,
+    .score_terms = score_terms,
+    .filter = filter,
+    .rejection = rejection,
+    .score = score,
+    .no_pre_filter = "error reading \"PreFilterInterPodAffinity\" from cycleState: not found",
+    .no_pre_score = "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found",
+};
+
 const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
     .args = &inter_pod_affinity_args_kind,
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
-    .init = affinity_init,
-    .forget = affinity_forget,
-    .pre_filter = affinity_pre_filter,
-    .add_pod = affinity_add_pod,
-    .remove_pod = affinity_remove_pod,
-    .filter = affinity_filter,
-    .pre_score = affinity_pre_score,
-    .score = affinity_score,
-    .normalize = affinity_normalize,
-    .rows = &affinity_rows,
+    .init = init,
+    TOPOLOGY_CALLBACKS,
+    .normalize = normalize,
+    .rows = &rule.forms,
     .events = events,
 };

@@ -1,104 +1,81 @@
-/* constraints.c: which constraints, which pods, which nodes. */
+/* constraints.c: which constraints, and which pods they select. */
 #include "plugins/pod_topology_spread/constraints.h"
 
-#include "index/match.h"
+#include "api/labels.h"
 
-bool spread_selector_matches(const struct spread_selector *selector, const struct str_map *labels)
+bool spread_selector_is_empty(const struct label_selector *selector)
 {
-    for (uint32_t i = 0; i < selector->pairs_len; i++) {
-        const struct str *value = str_map_get(labels, selector->pairs[i].key);
-        if (!value || !str_eq(*value, selector->pairs[i].value))
-            return false;
-    }
-    for (uint32_t i = 0; i < selector->selectors_len; i++)
-        if (!label_selector_matches(selector->selectors[i], labels))
-            return false;
-    return true;
+    return selector && !selector->match_labels.len && !selector->match_expressions.len;
 }
 
-bool spread_selector_empty(const struct spread_selector *selector)
+/* A copy of the selector, which may be NULL, with more pairs in front. */
+static struct label_selector *selector_with(const struct label_selector *selector, const struct pair *pairs,
+                                            uint32_t len, struct arena *arena)
 {
-    for (uint32_t i = 0; i < selector->selectors_len; i++)
-        if (!selector->selectors[i] || selector->selectors[i]->match_labels.len ||
-            selector->selectors[i]->match_expressions.len)
-            return false;
-    return selector->pairs_len == 0;
-}
-
-bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod,
-                            const struct node *node)
-{
-    if (constraint->honor_affinity && !pod_selects_node(pod, node))
-        return false;
-    return !constraint->honor_taints || !node_repels_pod(node, pod);
-}
-
-bool node_has_keys(const struct node *node, const struct constraint_list *list)
-{
-    for (uint32_t i = 0; i < list->len; i++)
-        if (!str_map_get(&node->meta.labels, list->items[i].topology_key))
-            return false;
-    return true;
-}
-
-int64_t constraint_count(const struct constraint *constraint, struct pod_span pods, struct str namespace)
-{
-    if (spread_selector_empty(&constraint->selector))
-        return 0;
-    int64_t count = 0;
-    for (size_t i = 0; i < pods.len; i++) {
-        const struct pod *pod = pods.items[i]->api;
-        count += !pods.items[i]->terminating && str_eq(pod->meta.namespace, namespace) &&
-                 spread_selector_matches(&constraint->selector, &pod->meta.labels);
-    }
-    return count;
+    struct label_selector *copy = arena_new(arena, struct label_selector);
+    uint32_t own = selector ? selector->match_labels.len : 0;
+    if (selector)
+        *copy = *selector;
+    copy->match_labels.items = arena_array(arena, struct pair, len + own);
+    copy->match_labels.len = len + own;
+    if (len)
+        memcpy(copy->match_labels.items, pairs, len * sizeof(*pairs));
+    if (own)
+        memcpy(copy->match_labels.items + len, selector->match_labels.items, own * sizeof(*pairs));
+    return copy;
 }
 
 /* ---- from the API's constraints ---- */
 /* matchLabelKeys: the pod's own values of these labels are required too. A selector that matches nothing stays so. */
-static void add_label_keys(struct spread_selector *selector, const struct spread_constraint *api,
-                           const struct pod *pod, struct arena *arena)
+static const struct label_selector *with_label_keys(const struct spread_constraint *api,
+                                                    const struct pod *pod, struct arena *arena)
 {
-    if (!api->selector)
-        return;
-    selector->pairs = arena_array(arena, struct pair, api->match_label_keys.len);
+    if (!api->selector || !api->match_label_keys.len)
+        return api->selector;
+    struct pair *pairs = arena_array(arena, struct pair, api->match_label_keys.len);
+    uint32_t len = 0;
     list_for(&api->match_label_keys, key) {
         const struct str *value = str_map_get(&pod->meta.labels, *key);
         if (value)
-            selector->pairs[selector->pairs_len++] = (struct pair){ *key, *value };
+            pairs[len++] = (struct pair){ *key, *value };
     }
+    return selector_with(api->selector, pairs, len, arena);
 }
 
 static struct constraint constraint_from(const struct spread_constraint *api, const struct pod *pod,
                                          struct arena *arena)
 {
-    struct constraint constraint = {
+    return (struct constraint){
         .max_skew = api->max_skew,
         .min_domains = api->min_domains.set ? api->min_domains.value : 1,
         .topology_key = api->topology_key,
         .honor_affinity = !api->node_affinity_policy.ptr || str_is(api->node_affinity_policy, "Honor"),
         .honor_taints = str_is(api->node_taints_policy, "Honor"),
         .is_hostname = str_is(api->topology_key, "kubernetes.io/hostname"),
-        .selector = { .selectors = { api->selector }, .selectors_len = 1 },
+        .selector = with_label_keys(api, pod, arena),
     };
-    add_label_keys(&constraint.selector, api, pod, arena);
-    return constraint;
 }
 
 /* ---- the default selector ---- */
+struct default_selector {
+    struct pair *pairs;
+    uint32_t len;
+    const struct label_selector *controller; /* NULL: none, or without requirements */
+};
+
 /* Later pairs replace earlier ones with the same key. */
-static void merge_pairs(struct spread_selector *selector, const struct str_map *more, struct arena *arena)
+static void merge_pairs(struct default_selector *selector, const struct str_map *more, struct arena *arena)
 {
-    struct pair *pairs = arena_array(arena, struct pair, selector->pairs_len + more->len);
-    if (selector->pairs_len)
-        memcpy(pairs, selector->pairs, selector->pairs_len * sizeof(*pairs));
+    struct pair *pairs = arena_array(arena, struct pair, selector->len + more->len);
+    if (selector->len)
+        memcpy(pairs, selector->pairs, selector->len * sizeof(*pairs));
     selector->pairs = pairs;
     list_for(more, pair) {
         uint32_t at = 0;
-        while (at < selector->pairs_len && !str_eq(pairs[at].key, pair->key))
+        while (at < selector->len && !str_eq(pairs[at].key, pair->key))
             at++;
         pairs[at] = *pair;
-        selector->pairs_len += at == selector->pairs_len;
+        selector->len += at == selector->len;
     }
 }
 
@@ -109,7 +86,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Services of the pod's namespace that select it; by name, so that the outcome does not depend on a map's order. */
-static void add_services(struct spread_selector *selector, const struct cluster *cluster,
+static void add_services(struct default_selector *selector, const struct cluster *cluster,
                          const struct pod *pod, struct arena *arena)
 {
     VEC(const struct service *) found = { 0 };
@@ -126,7 +103,7 @@ static void add_services(struct spread_selector *selector, const struct cluster 
     vec_release(&found);
 }
 
-static void add_controller(struct spread_selector *selector, const struct cluster *cluster,
+static void add_controller(struct default_selector *selector, const struct cluster *cluster,
                            const struct pod *pod, struct arena *arena)
 {
     list_for(&pod->meta.owners, owner) {
@@ -142,9 +119,7 @@ static void add_controller(struct spread_selector *selector, const struct cluste
                                          : str_is(owner->kind, "StatefulSet") ? &cluster->stateful_sets
                                                                               : NULL;
             const struct workload *set = store ? cluster_get(store, pod->meta.namespace, owner->name) : NULL;
-            /* An absent selector has no requirements to add. */
-            if (set && set->spec.selector)
-                selector->selectors[selector->selectors_len++] = set->spec.selector;
+            selector->controller = set ? set->spec.selector : NULL;
         }
         return;
     }
@@ -163,10 +138,11 @@ void constraints_of(const struct spread_self *self, const struct cluster *cluste
             ret->items[ret->len++] = constraint_from(&items[i], pod, arena);
     if (own || !ret->len)
         return;
-    struct spread_selector selector = { 0 };
-    add_services(&selector, cluster, pod, arena);
-    add_controller(&selector, cluster, pod, arena);
-    if (spread_selector_empty(&selector))
+    struct default_selector found = { 0 };
+    add_services(&found, cluster, pod, arena);
+    add_controller(&found, cluster, pod, arena);
+    const struct label_selector *selector = selector_with(found.controller, found.pairs, found.len, arena);
+    if (spread_selector_is_empty(selector))
         ret->len = 0;
     for (uint32_t i = 0; i < ret->len; i++)
         ret->items[i].selector = selector;

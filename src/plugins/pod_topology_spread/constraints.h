@@ -14,19 +14,11 @@ struct spread_self {
     uint32_t defaults_len;
 };
 
-/* Every pair must be there, and both selectors must match; a NULL selector matches nothing unless `selectors` is 0. */
-struct spread_selector {
-    struct pair *pairs;
-    uint32_t pairs_len;
-    const struct label_selector *selectors[2];
-    uint32_t selectors_len;
-};
-
 struct constraint {
     int32_t max_skew, min_domains;
     struct str topology_key;
-    struct spread_selector selector;
-    bool honor_affinity, honor_taints; /* which nodes count */
+    const struct label_selector *selector; /* NULL matches nothing */
+    bool honor_affinity, honor_taints;     /* which nodes count */
     bool is_hostname;
 };
 
@@ -40,15 +32,7 @@ struct constraint_list {
 void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod,
                     bool hard, struct arena *arena, struct constraint_list *ret);
 
-bool spread_selector_matches(const struct spread_selector *selector, const struct str_map *labels);
 /* A selector without any requirement: it matches a pod, but counts none. */
-bool spread_selector_empty(const struct spread_selector *selector);
-/* Does a node count for the constraint, given what the pod selects and tolerates? */
-bool constraint_counts_node(const struct constraint *constraint, const struct pod *pod,
-                            const struct node *node);
-/* Has the node all the keys? */
-bool node_has_keys(const struct node *node, const struct constraint_list *list);
-/* How many pods on the node does the constraint's selector match, in the namespace, not counting leaving ones? */
-int64_t constraint_count(const struct constraint *constraint, struct pod_span pods, struct str namespace);
+bool spread_selector_is_empty(const struct label_selector *selector);
 
 #endif

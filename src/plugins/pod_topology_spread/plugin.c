@@ -7,33 +7,8 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "index/topology_rule.h"
 #include "plugins/pod_topology_spread/constraints.h"
-#include "plugins/pod_topology_spread/rows.h"
-
-struct domain_count {
-    struct str value;
-    int64_t pods;
-    int64_t real; /* pods, as long as nobody asks what if */
-};
-
-/* The two emptiest domains: enough to know the minimum while one domain changes. */
-struct emptiest {
-    struct str value;
-    int64_t pods;
-};
-
-struct filter_count {
-    struct strmap domains; /* value to struct domain_count */
-    struct emptiest least[2], real_least[2];
-    uint32_t changed; /* domains that a what-if has changed */
-};
-
-struct spread_state {
-    struct constraint_list hard, soft;
-    struct filter_count *counts; /* by hard constraint */
-    struct strmap *totals;       /* by soft constraint: value to struct domain_count */
-    double *weights;             /* by soft constraint */
-};
 
 static const struct spread_constraint system_defaults[] = {
     { .topology_key = STR("kubernetes.io/hostname"),
@@ -44,7 +19,7 @@ static const struct spread_constraint system_defaults[] = {
       .max_skew = 5 },
 };
 
-static int spread_init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {
     (void)err;
     const struct pod_topology_spread_args *args = env->args;
@@ -57,250 +32,187 @@ static int spread_init(const struct plugin_env *env, void **ret_self, struct err
     return 0;
 }
 
-/* Maps in the cycle's state live until the next cycle starts; they are freed with it. */
-static struct domain_count *domain_of(struct strmap *domains, struct str value, struct arena *arena,
-                                      bool make)
+static bool constraint_selects(const struct constraint *constraint, const struct pod *pod)
 {
-    struct domain_count *domain = strmap_get(domains, value);
-    if (!domain && make) {
-        domain = arena_new(arena, struct domain_count);
-        domain->value = value;
-        strmap_put(domains, value, domain);
-    }
-    return domain;
+    return label_selector_matches(constraint->selector, &pod->meta.labels);
 }
 
-static struct spread_state *state_of(struct cycle *cycle)
+/* ---- terms: a counter per constraint ---- */
+static void add_constraint(struct topology_counts *counts, const struct constraint *constraint,
+                           uint32_t number)
 {
-    void **slot = cycle_state(cycle);
-    if (!*slot)
-        *slot = arena_new(cycle->arena, struct spread_state);
-    return *slot;
+    struct intern *syms = &counts->cluster->syms;
+    sym key = intern_get(syms, constraint->topology_key);
+    topology_counts_add_selector(counts, constraint->selector, number, key);
+    struct topology_counter *counter = topology_counter_get(counts, number, key);
+    intern_unref(syms, key);
+    counter->skips_terminating = true;
+    counter->counts_none = spread_selector_is_empty(constraint->selector);
+    counter->honor_affinity = constraint->honor_affinity;
+    counter->honor_taints = constraint->honor_taints;
+    if (constraint->honor_affinity)
+        topology_counts_honor_affinity(counts);
 }
 
-static void spread_forget(void *state_ptr)
+static void add_constraints(struct topology_counts *counts, const void *self, bool hard,
+                            struct constraint_list *list)
 {
-    struct spread_state *state = state_ptr;
-    for (uint32_t i = 0; state->counts && i < state->hard.len; i++)
-        strmap_release(&state->counts[i].domains);
-    for (uint32_t i = 0; state->totals && i < state->soft.len; i++)
-        strmap_release(&state->totals[i]);
+    const struct pod *pod = counts->pod->api;
+    constraints_of(self, counts->cluster, pod, hard, counts->arena, list);
+    for (uint32_t i = 0; i < list->len; i++)
+        add_constraint(counts, &list->items[i], i);
+    counts->is_needed = list->len > 0;
+    counts->depends_on = pod->spec.spread.len ? NULL : &counts->cluster->controllers_version;
 }
 
 /* ---- filter ---- */
-static void least_update(struct emptiest least[2], struct str value, int64_t pods)
+struct hard_constraints {
+    struct constraint_list list;
+    bool *self; /* does the pod match the constraint's selector? */
+};
+
+static void filter_terms(struct topology_counts *counts, const void *self)
 {
-    int at = str_eq(value, least[0].value) ? 0 : str_eq(value, least[1].value) ? 1 : -1;
-    if (at >= 0) {
-        least[at].pods = pods;
-    } else if (pods < least[0].pods) {
-        least[1] = least[0];
-        least[0] = (struct emptiest){ value, pods };
-    } else if (pods < least[1].pods) {
-        least[1] = (struct emptiest){ value, pods };
+    struct hard_constraints *hard = arena_new(counts->arena, struct hard_constraints);
+    add_constraints(counts, self, true, &hard->list);
+    hard->self = arena_array(counts->arena, bool, hard->list.len);
+    for (uint32_t i = 0; i < hard->list.len; i++)
+        hard->self[i] = constraint_selects(&hard->list.items[i], counts->pod->api);
+    counts->data = hard;
+    counts->all_keys = true;
+}
+
+enum { MISSING_LABEL = 1, TOO_UNEVEN };
+
+static uint32_t filter(struct topology_counts *counts, const uint32_t *inputs)
+{
+    const struct hard_constraints *hard = counts->data;
+    for (uint32_t i = 0; i < hard->list.len; i++) {
+        const struct constraint *constraint = &hard->list.items[i];
+        struct domain_counter *sums = &counts->counters.items[i].sums;
+        if (inputs[i] == INPUT_NONE)
+            return MISSING_LABEL;
+        int64_t least = sums->domains < (uint32_t)constraint->min_domains ? 0 : domain_counter_least(sums);
+        if (domain_counter_resolve(sums, inputs[i]) + hard->self[i] - least > constraint->max_skew)
+            return TOO_UNEVEN;
     }
-    if (least[0].pods > least[1].pods) {
-        struct emptiest swap = least[0];
-        least[0] = least[1];
-        least[1] = swap;
-    }
+    return 0;
 }
 
-static void count_node(struct cycle *cycle, struct spread_state *state, uint32_t row)
+static struct status rejection(uint32_t detail)
 {
-    struct node_view view = { cycle->cluster, row, NULL };
-    const struct node *node = node_api(view);
-    if (!node_has_keys(node, &state->hard))
-        return;
-    for (uint32_t i = 0; i < state->hard.len; i++) {
-        const struct constraint *constraint = &state->hard.items[i];
-        if (!constraint_counts_node(constraint, cycle->pod, node))
-            continue;
-        struct str value = *str_map_get(&node->meta.labels, constraint->topology_key);
-        struct domain_count *domain = domain_of(&state->counts[i].domains, value, cycle->arena, true);
-        domain->pods += constraint_count(constraint, node_pods(view), cycle->pod->meta.namespace);
-    }
-}
-
-static struct status spread_pre_filter(struct cycle *cycle, struct node_names *narrow)
-{
-    (void)narrow;
-    struct spread_state *state = state_of(cycle);
-    constraints_of(cycle_self(cycle), cycle->cluster, cycle->pod, true, cycle->arena, &state->hard);
-    if (!state->hard.len)
-        return STATUS_SKIPPED;
-    state->counts = arena_array(cycle->arena, struct filter_count, state->hard.len);
-    uint32_t len;
-    const uint32_t *rows = cluster_order(cycle->cluster, &len);
-    for (uint32_t i = 0; i < len; i++)
-        count_node(cycle, state, rows[i]);
-    for (uint32_t i = 0; i < state->hard.len; i++) {
-        struct filter_count *count = &state->counts[i];
-        count->least[0].pods = count->least[1].pods = INT32_MAX;
-        map_for(&count->domains, slot) {
-            struct domain_count *domain = slot->value;
-            domain->real = domain->pods;
-            least_update(count->least, domain->value, domain->pods);
-        }
-        memcpy(count->real_least, count->least, sizeof(count->least));
-    }
-    return STATUS_OK;
-}
-
-/* Who is emptied for a while may push the second emptiest domain out of the two: when a what-if is over, they are put
- * back as they were. */
-static void change_count(struct filter_count *count, struct domain_count *domain, int delta)
-{
-    count->changed -= domain->pods != domain->real;
-    domain->pods += delta;
-    count->changed += domain->pods != domain->real;
-    least_update(count->least, domain->value, domain->pods);
-    if (!count->changed)
-        memcpy(count->least, count->real_least, sizeof(count->least));
-}
-
-static void change_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view view, int delta)
-{
-    struct spread_state *state = state_of(cycle);
-    const struct node *node = node_api(view);
-    if (!str_eq(pod->api->meta.namespace, cycle->pod->meta.namespace) || !node_has_keys(node, &state->hard))
-        return;
-    for (uint32_t i = 0; i < state->hard.len; i++) {
-        const struct constraint *constraint = &state->hard.items[i];
-        if (!spread_selector_matches(&constraint->selector, &pod->api->meta.labels) ||
-            !constraint_counts_node(constraint, cycle->pod, node))
-            continue;
-        struct str value = *str_map_get(&node->meta.labels, constraint->topology_key);
-        change_count(&state->counts[i], domain_of(&state->counts[i].domains, value, cycle->arena, true),
-                     delta);
-    }
-}
-
-static void spread_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
-{
-    change_pod(cycle, pod, node, +1);
-}
-
-static void spread_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
-{
-    change_pod(cycle, pod, node, -1);
-}
-
-static struct status spread_filter(struct cycle *cycle, struct node_view view)
-{
-    struct spread_state *state = state_of(cycle);
-    if (!state->counts)
-        return reject(STATUS_ERROR, "reading \"PreFilterPodTopologySpread\" from cycleState: not found");
-    for (uint32_t i = 0; i < state->hard.len; i++) {
-        const struct constraint *constraint = &state->hard.items[i];
-        const struct str *value = str_map_get(&node_api(view)->meta.labels, constraint->topology_key);
-        if (!value)
-            return reject(STATUS_UNRESOLVABLE, SPREAD_MISSING_LABEL);
-        struct filter_count *count = &state->counts[i];
-        int64_t least = count->domains.len < (size_t)constraint->min_domains ? 0 : count->least[0].pods;
-        const struct domain_count *domain = domain_of(&count->domains, *value, NULL, false);
-        int64_t self = spread_selector_matches(&constraint->selector, &cycle->pod->meta.labels);
-        if ((domain ? domain->pods : 0) + self - least > constraint->max_skew)
-            return reject(STATUS_UNSCHEDULABLE, SPREAD_TOO_UNEVEN);
-    }
-    return STATUS_OK;
+    if (detail == MISSING_LABEL)
+        return reject(STATUS_UNRESOLVABLE,
+                      "node(s) didn't match pod topology spread constraints (missing required label)");
+    return reject(STATUS_UNSCHEDULABLE, "node(s) didn't match pod topology spread constraints");
 }
 
 /* ---- score ---- */
-/* Which domains do the feasible nodes offer? Only those are compared. */
-static void collect_domains(struct cycle *cycle, struct spread_state *state, struct row_list feasible)
+/* The raw score of a node that lacks a key: real ones are not negative. */
+enum { LEFT_OUT = -1 };
+
+/* In how many domains are feasible nodes? */
+struct domains_seen {
+    uint32_t *decision_of, cap; /* by domain: the last decision in which it had a feasible node */
+    int64_t len;
+};
+
+struct soft_constraints {
+    struct constraint_list list;
+    struct domains_seen *seen;
+    double *weights;
+    uint32_t decision;
+};
+
+static void score_terms(struct topology_counts *counts, const void *self)
 {
-    struct constraint_list *soft = &state->soft;
-    int64_t left_out = 0;
-    for (uint32_t n = 0; n < feasible.len; n++) {
-        const struct node *node = cluster_node(cycle->cluster, feasible.items[n])->api;
-        if (soft->require_all_keys && !node_has_keys(node, soft)) {
-            left_out++;
+    struct soft_constraints *soft = arena_new(counts->arena, struct soft_constraints);
+    add_constraints(counts, self, false, &soft->list);
+    soft->seen = arena_array(counts->arena, struct domains_seen, soft->list.len);
+    soft->weights = arena_array(counts->arena, double, soft->list.len);
+    counts->data = soft;
+    counts->all_keys = soft->list.require_all_keys;
+    for (uint32_t i = 0; i < soft->list.len; i++) {
+        /* Over host names the node's own pods are compared, even where several nodes share the name. */
+        counts->counters.items[i].per_node = soft->list.items[i].is_hostname;
+        counts->counters.items[i].missing_is_empty = !soft->list.require_all_keys;
+    }
+}
+
+static bool is_left_out(const struct soft_constraints *soft, const uint32_t *inputs)
+{
+    for (uint32_t i = 0; soft->list.require_all_keys && i < soft->list.len; i++)
+        if (inputs[i] == INPUT_NONE)
+            return true;
+    return false;
+}
+
+static void see_domain(struct domains_seen *seen, uint32_t domain, uint32_t decision, struct arena *arena)
+{
+    if (domain >= seen->cap) {
+        uint32_t cap = MAX(domain + 1, seen->cap * 2);
+        uint32_t *wider = arena_array(arena, uint32_t, cap);
+        if (seen->cap)
+            memcpy(wider, seen->decision_of, seen->cap * sizeof(*wider));
+        seen->decision_of = wider;
+        seen->cap = cap;
+    }
+    seen->len += seen->decision_of[domain] != decision;
+    seen->decision_of[domain] = decision;
+}
+
+/* Only domains of feasible nodes are compared. */
+static void feasible(struct topology_counts *counts, const struct group_view *groups, uint32_t len,
+                     uint32_t first)
+{
+    struct soft_constraints *soft = counts->data;
+    soft->decision++;
+    for (uint32_t i = 0; i < soft->list.len; i++)
+        soft->seen[i].len = 0;
+    for (uint32_t g = 0; g < len; g++) {
+        const uint32_t *inputs = groups[g].inputs + first;
+        if (is_left_out(soft, inputs))
             continue;
+        for (uint32_t i = 0; i < soft->list.len; i++) {
+            uint32_t missing = counts->counters.items[i].sums.missing;
+            if (soft->list.items[i].is_hostname || input_is_value(inputs[i]))
+                soft->seen[i].len += groups[g].rows;
+            else
+                see_domain(&soft->seen[i], inputs[i] ? inputs[i] : missing, soft->decision, counts->arena);
         }
-        for (uint32_t i = 0; i < soft->len; i++) {
-            const struct str *value = str_map_get(&node->meta.labels, soft->items[i].topology_key);
-            if (!soft->items[i].is_hostname)
-                domain_of(&state->totals[i], value ? *value : STR(""), cycle->arena, true);
-        }
     }
-    for (uint32_t i = 0; i < soft->len; i++) {
-        int64_t size = soft->items[i].is_hostname ? feasible.len - left_out : (int64_t)state->totals[i].len;
-        state->weights[i] = log((double)(size + 2));
-    }
+    for (uint32_t i = 0; i < soft->list.len; i++)
+        soft->weights[i] = log((double)(soft->seen[i].len + 2));
 }
 
-static void total_node(struct cycle *cycle, struct spread_state *state, uint32_t row)
+static int64_t score(const struct topology_counts *counts, const uint32_t *inputs)
 {
-    struct constraint_list *soft = &state->soft;
-    struct node_view view = { cycle->cluster, row, NULL };
-    const struct node *node = node_api(view);
-    if (soft->require_all_keys && !node_has_keys(node, soft))
-        return;
-    for (uint32_t i = 0; i < soft->len; i++) {
-        if (!constraint_counts_node(&soft->items[i], cycle->pod, node))
+    const struct soft_constraints *soft = counts->data;
+    double sum = 0;
+    if (is_left_out(soft, inputs))
+        return LEFT_OUT;
+    for (uint32_t i = 0; i < soft->list.len; i++) {
+        if (inputs[i] == INPUT_NONE)
             continue;
-        const struct str *value = str_map_get(&node->meta.labels, soft->items[i].topology_key);
-        struct domain_count *domain = domain_of(&state->totals[i], value ? *value : STR(""), NULL, false);
-        if (domain)
-            domain->pods += constraint_count(&soft->items[i], node_pods(view), cycle->pod->meta.namespace);
+        int64_t pods = topology_count(counts, i, inputs[i]);
+        sum += (double)pods * soft->weights[i] + (double)(soft->list.items[i].max_skew - 1);
     }
+    return (int64_t)round(sum);
 }
 
-static struct status spread_pre_score(struct cycle *cycle, struct row_list feasible)
-{
-    struct spread_state *state = state_of(cycle);
-    constraints_of(cycle_self(cycle), cycle->cluster, cycle->pod, false, cycle->arena, &state->soft);
-    if (!state->soft.len)
-        return STATUS_SKIPPED;
-    state->totals = arena_array(cycle->arena, struct strmap, state->soft.len);
-    state->weights = arena_array(cycle->arena, double, state->soft.len);
-    collect_domains(cycle, state, feasible);
-    uint32_t len;
-    const uint32_t *rows = cluster_order(cycle->cluster, &len);
-    for (uint32_t i = 0; i < len; i++)
-        total_node(cycle, state, rows[i]);
-    return STATUS_OK;
-}
-
-static struct status spread_score(struct cycle *cycle, struct node_view view, int64_t *ret)
-{
-    struct spread_state *state = state_of(cycle);
-    const struct node *node = node_api(view);
-    if (!state->totals)
-        return reject(STATUS_ERROR, "error reading \"PreScorePodTopologySpread\" from cycleState: not found");
-    if (state->soft.require_all_keys && !node_has_keys(node, &state->soft)) {
-        *ret = SPREAD_LEFT_OUT;
-        return STATUS_OK;
-    }
-    double score = 0;
-    for (uint32_t i = 0; i < state->soft.len; i++) {
-        const struct constraint *constraint = &state->soft.items[i];
-        const struct str *value = str_map_get(&node->meta.labels, constraint->topology_key);
-        if (!value)
-            continue;
-        int64_t pods = constraint->is_hostname
-                           ? constraint_count(constraint, node_pods(view), cycle->pod->meta.namespace)
-                           : domain_of(&state->totals[i], *value, NULL, false)->pods;
-        score += (double)pods * state->weights[i] + (double)(constraint->max_skew - 1);
-    }
-    *ret = (int64_t)round(score);
-    return STATUS_OK;
-}
-
-/* Fewest pods is best. Nodes that were left out get nothing. */
-static void spread_normalize(struct cycle *cycle, int64_t *scores, size_t len)
+/* Fewest pods is best. Nodes that were left out score 0. */
+static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
 {
     (void)cycle;
     int64_t least = INT64_MAX, most = 0;
     for (size_t i = 0; i < len; i++) {
-        if (scores[i] == SPREAD_LEFT_OUT)
+        if (scores[i] == LEFT_OUT)
             continue;
         least = MIN(least, scores[i]);
         most = MAX(most, scores[i]);
     }
     for (size_t i = 0; i < len; i++) {
-        if (scores[i] == SPREAD_LEFT_OUT)
+        if (scores[i] == LEFT_OUT)
             scores[i] = 0;
         else
             scores[i] = most ? SCORE_MAX * (most + least - scores[i]) / most : SCORE_MAX;
@@ -329,7 +241,7 @@ static bool is_involved(const struct cluster_event *event, const struct pod *oth
 static bool any_selects(const struct constraint_list *list, const struct pod *pod)
 {
     for (uint32_t i = 0; i < list->len; i++)
-        if (spread_selector_matches(&list->items[i].selector, &pod->meta.labels))
+        if (constraint_selects(&list->items[i], pod))
             return true;
     return false;
 }
@@ -339,8 +251,7 @@ static enum hint labels_changed(const struct constraint_list *list, const struct
                                 const struct pod *after)
 {
     for (uint32_t i = 0; i < list->len; i++)
-        if (spread_selector_matches(&list->items[i].selector, &before->meta.labels) !=
-            spread_selector_matches(&list->items[i].selector, &after->meta.labels))
+        if (constraint_selects(&list->items[i], before) != constraint_selects(&list->items[i], after))
             return HINT_QUEUE;
     return HINT_SKIP;
 }
@@ -376,6 +287,14 @@ static bool topology_moved(const struct constraint_list *list, const struct node
     return false;
 }
 
+static bool node_has_keys(const struct node *node, const struct constraint_list *list)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        if (!str_map_get(&node->meta.labels, list->items[i].topology_key))
+            return false;
+    return true;
+}
+
 /* A node that belongs to a domain of every key, or did. */
 static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
                               const struct cluster_event *event)
@@ -399,19 +318,25 @@ static const struct event_rule events[] = {
     { 0 },
 };
 
+static const struct topology_rule rule = {
+    .forms = TOPOLOGY_FORMS,
+    .filter_terms = filter_terms,
+    .score_terms = score_terms,
+    .filter = filter,
+    .rejection = rejection,
+    .feasible = feasible,
+    .score = score,
+    .no_pre_filter = "reading \"PreFilterPodTopologySpread\" from cycleState: not found",
+    .no_pre_score = "error reading \"PreScorePodTopologySpread\" from cycleState: not found",
+};
+
 const struct plugin plugin_pod_topology_spread = {
     .name = "PodTopologySpread",
     .args = &pod_topology_spread_args_kind,
     .doc = "Keeps pods of one kind evenly spread over zones, nodes or any other topology.",
-    .init = spread_init,
-    .forget = spread_forget,
-    .pre_filter = spread_pre_filter,
-    .add_pod = spread_add_pod,
-    .remove_pod = spread_remove_pod,
-    .filter = spread_filter,
-    .pre_score = spread_pre_score,
-    .score = spread_score,
-    .normalize = spread_normalize,
-    .rows = &spread_rows,
+    .init = init,
+    TOPOLOGY_CALLBACKS,
+    .normalize = normalize,
+    .rows = &rule.forms,
     .events = events,
 };

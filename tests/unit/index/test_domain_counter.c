@@ -152,6 +152,66 @@ static void test_nothing_counts(void **state)
     arena_release(&arena);
 }
 
+/* What-ifs change sums, below zero too, and are undone exactly; rows need not be kept for them. */
+static void test_what_if(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    struct arena arena = { 0 };
+    struct topology topo;
+    struct domain_counter counter;
+    struct model model = { 0 };
+    topology_init(&topo, 1);
+    topology_reserve(&topo, ROWS);
+    for (uint32_t row = 0; row < ROWS; row++)
+        topology_assign(&topo, row, FIRST_VALUE + row % VALUES);
+    domain_counter_init(&counter, &topo, 0, &arena);
+    fill(&counter, &topo, &model, &rng);
+    check(&counter, &topo, &model, true);
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t domain = 1 + (uint32_t)rng_below(&rng, VALUES);
+        int64_t delta = (int64_t)rng_below(&rng, 12) - 6, least = INT32_MAX;
+        domain_counter_change(&counter, domain, delta);
+        for (uint32_t d = 1; d <= VALUES; d++)
+            if (counter.nodes[d])
+                least = MIN(least, counter.sums[d]);
+        assert_int_equal(domain_counter_least(&counter), least);
+        domain_counter_change(&counter, domain, -delta);
+        check(&counter, &topo, &model, true);
+    }
+    domain_counter_change(&counter, 0, 1); /* a node without the label is in no domain */
+    check(&counter, &topo, &model, true);
+    topology_release(&topo);
+    arena_release(&arena);
+}
+
+/* Nodes without the label may count as a domain; that one stands for itself, however many nodes have its label. */
+static void test_missing_label(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    struct topology topo;
+    struct domain_counter counter;
+    const int32_t values[] = { 1, 2, 4 };
+    uint32_t column[3];
+    topology_init(&topo, 1);
+    topology_reserve(&topo, 3);
+    topology_assign(&topo, 0, FIRST_VALUE);
+    topology_assign(&topo, 1, FIRST_VALUE + 1);
+    domain_counter_init(&counter, &topo, 3, &arena);
+    counter.missing = topo.domain_of[0];
+    domain_counter_fill(&counter, NULL, values, 3);
+    assert_int_equal(domain_counter_sum(&counter, counter.missing), 5);
+    domain_counter_set(&counter, 2, true, 5);
+    assert_int_equal(domain_counter_sum(&counter, counter.missing), 6);
+    domain_counter_input(&counter, (struct row_span){ .len = 3 }, column);
+    assert_int_equal(column[0], counter.missing);
+    assert_int_equal(domain_counter_resolve(&counter, column[1]), 2);
+    assert_int_equal(column[2], INPUT_NONE);
+    topology_release(&topo);
+    arena_release(&arena);
+}
+
 /* ---- inputs ---- */
 static void test_input_values(void **state)
 {
@@ -171,33 +231,12 @@ static void test_input_values(void **state)
     assert_false(input_is_value(7)); /* a domain */
 }
 
-/* ---- memo ---- */
-static void test_memo(void **state)
-{
-    (void)state;
-    struct match_memo memo = { 0 };
-    assert_int_equal(match_memo_get(&memo, 0, 1), -1);
-    match_memo_put(&memo, 0, 1, true);
-    match_memo_put(&memo, 500, 2, false);
-    assert_int_equal(match_memo_get(&memo, 0, 1), 1);
-    assert_int_equal(match_memo_get(&memo, 500, 2), 0);
-    assert_int_equal(match_memo_get(&memo, 0, 2), -1); /* another owner has the number */
-    assert_int_equal(match_memo_get(&memo, 499, 1), -1);
-    match_memo_put(&memo, 0, 9, false);
-    assert_int_equal(match_memo_get(&memo, 0, 1), -1);
-    assert_int_equal(match_memo_get(&memo, 0, 9), 0);
-    match_memo_release(&memo);
-    assert_int_equal(match_memo_get(&memo, 0, 9), -1);
-    match_memo_release(&memo);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_nothing_counts),
+        cmocka_unit_test(test_against_model), cmocka_unit_test(test_nothing_counts),
+        cmocka_unit_test(test_what_if),       cmocka_unit_test(test_missing_label),
         cmocka_unit_test(test_input_values),
-        cmocka_unit_test(test_memo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

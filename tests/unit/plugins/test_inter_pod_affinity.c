@@ -2,7 +2,6 @@
 #include "support/fixture.h"
 
 #include "plugins/inter_pod_affinity/args.h"
-#include "plugins/inter_pod_affinity/terms.h"
 
 extern const struct plugin plugin_inter_pod_affinity;
 
@@ -78,9 +77,9 @@ static char letter_of(struct status status)
         enum status_code code;
         char letter;
     } reasons[] = {
-        { AFFINITY_NOT_MATCHED, STATUS_UNRESOLVABLE, 'n' },
-        { ANTI_AFFINITY_NOT_MATCHED, STATUS_UNSCHEDULABLE, 'x' },
-        { OTHERS_ANTI_AFFINITY, STATUS_UNSCHEDULABLE, 'o' },
+        { "node(s) didn't match pod affinity rules", STATUS_UNRESOLVABLE, 'n' },
+        { "node(s) didn't match pod anti-affinity rules", STATUS_UNSCHEDULABLE, 'x' },
+        { "node(s) didn't satisfy existing pods anti-affinity rules", STATUS_UNSCHEDULABLE, 'o' },
     };
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (status.code == reasons[i].code && str_is(status.reasons[0], reasons[i].reason))

@@ -1,0 +1,482 @@
+/* topology_counts.c: see topology_counts.h.
+ *
+ * What one pod adds depends only on its labels (for terms of the incoming pod) and on its terms (against labels of the
+ * incoming pod). Many pods share both, so each distinct one is matched once and remembered.
+ *
+ * Which keys the terms of other pods have becomes known while rows are counted. A key that turns up when rows are
+ * counted again has no sums of the other rows: all must be counted anew. */
+#include "index/topology_counts.h"
+
+#include <string.h>
+
+#include "index/match.h"
+
+/* A memo that has seen too many labels and terms come and go starts over. */
+enum { MEMO_MAX = 1 << 16 };
+
+void topology_counts_init(struct topology_counts *counts, struct cluster *cluster, const struct pod_info *pod,
+                          struct arena *arena, bool keeps_rows)
+{
+    *counts =
+        (struct topology_counts){ .cluster = cluster, .pod = pod, .arena = arena, .keeps_rows = keeps_rows };
+}
+
+void topology_counts_release(struct topology_counts *counts)
+{
+    if (!counts->cluster)
+        return;
+    struct intern *syms = &counts->cluster->syms;
+    vec_for(&counts->counters, item) {
+        item->sums.topo->users--;
+        intern_unref(syms, item->key);
+    }
+    vec_for(&counts->terms, item)
+        if (item->owns_selector)
+            selector_release((struct selector *)&item->term->selector, syms);
+    row_selector_release(&counts->wanted, counts->cluster);
+    vec_release(&counts->counters);
+    vec_release(&counts->terms);
+    vec_release(&counts->by_labels.lists);
+    vec_release(&counts->by_labels.pool);
+    vec_release(&counts->by_terms.lists);
+    vec_release(&counts->by_terms.pool);
+    vec_release(&counts->row_inputs);
+    counts->cluster = NULL;
+}
+
+/* ---- terms ---- */
+struct topology_counter *topology_counter_get(struct topology_counts *counts, uint32_t purpose, sym key)
+{
+    struct cluster *cluster = counts->cluster;
+    vec_for(&counts->counters, item)
+        if (item->key == key && item->purpose == purpose)
+            return item;
+    struct topology_counter *item = vec_push(&counts->counters);
+    *item = (struct topology_counter){ .purpose = purpose, .key = key };
+    intern_ref(&cluster->syms, key);
+    struct topology *topo = cluster_topology(cluster, key);
+    topo->users++;
+    domain_counter_init(&item->sums, topo, counts->keeps_rows ? cluster->rows_cap : 0, counts->arena);
+    return item;
+}
+
+void topology_counts_honor_affinity(struct topology_counts *counts)
+{
+    const struct pod_spec *spec = &counts->pod->api->spec;
+    const struct node_selector *required =
+        spec->affinity && spec->affinity->node ? spec->affinity->node->required : NULL;
+    if (counts->has_wanted || (!spec->node_selector.len && !required))
+        return;
+    row_selector_init(&counts->wanted, counts->cluster, counts->arena, &spec->node_selector, required);
+    counts->has_wanted = true;
+}
+
+void topology_counts_add(struct topology_counts *counts, struct counted_term term)
+{
+    *vec_push(&counts->terms) = term;
+}
+
+void topology_counts_add_selector(struct topology_counts *counts, const struct label_selector *selector,
+                                  uint32_t purpose, sym key)
+{
+    struct pod_term *term = arena_new(counts->arena, struct pod_term);
+    selector_init(&term->selector, &counts->cluster->syms, counts->arena, selector);
+    term->namespaces = &counts->pod->class->labels->namespace;
+    term->namespaces_len = 1;
+    term->namespace_selector.never = true;
+    term->topology_key = key;
+    topology_counts_add(counts, (struct counted_term){
+                                    .term = term, .purpose = purpose, .weight = 1, .owns_selector = true });
+}
+
+void topology_counts_add_selecting(struct topology_counts *counts, struct selecting_terms terms)
+{
+    counts->selecting_anti = terms.list == offsetof(struct term_owner, anti);
+    counts->selecting[counts->selecting_len++] = terms;
+}
+
+bool pod_terms_all_match(const struct cluster *cluster, const struct pod_terms *terms,
+                         const struct label_owner *owner)
+{
+    for (uint32_t i = 0; i < terms->len; i++)
+        if (!pod_term_matches(cluster, &terms->items[i], owner, true))
+            return false;
+    return true;
+}
+
+/* ---- what one pod adds ---- */
+static void add(struct topology_counts *counts, struct addition_memo *memo, uint32_t purpose, sym key,
+                int32_t value)
+{
+    const struct topology_counter *counter = topology_counter_get(counts, purpose, key);
+    *vec_push(&memo->pool) = (struct addition){ (uint32_t)(counter - counts->counters.items), value };
+}
+
+/* Where rows are counted once, nothing is remembered. */
+static struct addition_list begin_list(const struct topology_counts *counts, struct addition_memo *memo,
+                                       uint32_t epoch)
+{
+    if (!counts->keeps_rows)
+        vec_clear(&memo->pool);
+    return (struct addition_list){ .epoch = epoch, .first = (uint32_t)memo->pool.len };
+}
+
+static struct addition_list end_list(const struct topology_counts *counts, struct addition_memo *memo,
+                                     uint32_t number, struct addition_list list)
+{
+    list.len = (uint32_t)memo->pool.len - list.first;
+    if (!counts->keeps_rows)
+        return list;
+    while (memo->lists.len <= number)
+        *vec_push(&memo->lists) = (struct addition_list){ 0 };
+    memo->lists.items[number] = list;
+    return list;
+}
+
+static struct addition_list learn_labels(struct topology_counts *counts, const struct label_owner *owner)
+{
+    struct addition_list list = begin_list(counts, &counts->by_labels, owner->epoch);
+    vec_for(&counts->terms, item) {
+        bool matches = item->all ? pod_terms_all_match(counts->cluster, item->all, owner)
+                                 : pod_term_matches(counts->cluster, item->term, owner, true);
+        if (matches)
+            add(counts, &counts->by_labels, item->purpose, item->term->topology_key, item->weight);
+    }
+    return end_list(counts, &counts->by_labels, owner->number, list);
+}
+
+static struct addition_list learn_terms(struct topology_counts *counts, const struct term_owner *owner)
+{
+    struct addition_list list = begin_list(counts, &counts->by_terms, owner->epoch);
+    for (uint32_t s = 0; s < counts->selecting_len; s++) {
+        const struct selecting_terms *item = &counts->selecting[s];
+        const struct pod_terms *terms = (const void *)((const char *)owner + item->list);
+        for (uint32_t i = 0; i < terms->len; i++) {
+            const struct pod_term *term = &terms->items[i];
+            if (pod_term_matches(counts->cluster, term, counts->pod->class->labels, false))
+                add(counts, &counts->by_terms, item->purpose, term->topology_key,
+                    item->weight ? item->weight : term->weight);
+        }
+    }
+    return end_list(counts, &counts->by_terms, owner->number, list);
+}
+
+static inline bool is_known(const struct addition_memo *memo, uint32_t number, uint32_t epoch)
+{
+    return number < memo->lists.len && memo->lists.items[number].epoch == epoch;
+}
+
+static inline struct addition_list additions_by_labels(struct topology_counts *counts,
+                                                       const struct label_owner *owner)
+{
+    return is_known(&counts->by_labels, owner->number, owner->epoch)
+               ? counts->by_labels.lists.items[owner->number]
+               : learn_labels(counts, owner);
+}
+
+static inline struct addition_list additions_by_terms(struct topology_counts *counts,
+                                                      const struct term_owner *owner)
+{
+    return is_known(&counts->by_terms, owner->number, owner->epoch)
+               ? counts->by_terms.lists.items[owner->number]
+               : learn_terms(counts, owner);
+}
+
+/* ---- which nodes count ---- */
+static void mark_keys(const struct topology_counts *counts, struct row_span span, uint8_t *ok)
+{
+    memset(ok, 1, span.len);
+    vec_for(&counts->counters, item) {
+        const uint32_t *domain_of = item->sums.topo->domain_of;
+        if (span.rows)
+            for (uint32_t i = 0; i < span.len; i++)
+                ok[i] &= domain_of[span.rows[i]] != 0;
+        else
+            for (uint32_t row = 0; row < span.len; row++)
+                ok[row] &= domain_of[row] != 0;
+    }
+}
+
+static inline bool is_selective(const struct topology_counts *counts, const struct topology_counter *item)
+{
+    return !item->per_node && ((item->honor_affinity && counts->has_wanted) ||
+                               (item->honor_taints && counts->cluster->tainted_nodes) || item->sums.missing);
+}
+
+/* Takes out of `ok` what a selective counter does not count. */
+static void mark_selected(const struct topology_counts *counts, const struct topology_counter *item,
+                          struct row_span span, uint8_t *ok, struct arena *scratch)
+{
+    struct cluster *cluster = counts->cluster;
+    if (item->honor_affinity && counts->has_wanted) {
+        uint8_t *wanted = span.rows ? NULL : arena_alloc(scratch, span.len);
+        if (wanted)
+            row_selector_match_all(&counts->wanted, cluster, scratch, span.len, wanted);
+        for (uint32_t i = 0; i < span.len; i++)
+            ok[i] &= wanted ? wanted[i] : row_selector_matches(&counts->wanted, cluster, span.rows[i]);
+    }
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        ok[i] &= cluster->col.live[row];
+        if (ok[i] && item->honor_taints && cluster->col.taints[row])
+            ok[i] = !node_repels_pod(cluster->nodes.items[row].api, counts->pod->api);
+    }
+}
+
+/* Does the node count? `keys` tells whether it has those that it needs. */
+static inline bool row_counts(const struct topology_counts *counts, const struct topology_counter *item,
+                              uint32_t row, bool keys)
+{
+    uint8_t ok = item->per_node || keys;
+    if (ok && is_selective(counts, item))
+        mark_selected(counts, item, (struct row_span){ &row, 1 }, &ok, NULL);
+    return ok;
+}
+
+static inline bool row_has_keys(const struct topology_counts *counts, uint32_t row)
+{
+    uint8_t keys = 1;
+    if (counts->all_keys)
+        mark_keys(counts, (struct row_span){ &row, 1 }, &keys);
+    return keys;
+}
+
+/* ---- a row ---- */
+static inline void add_to_row(struct topology_counts *counts, const struct addition_memo *memo,
+                              struct addition_list list, bool terminating)
+{
+    for (uint32_t i = 0; i < list.len; i++) {
+        const struct addition *item = &memo->pool.items[list.first + i];
+        struct topology_counter *counter = &counts->counters.items[item->counter];
+        if (!(terminating && counter->skips_terminating) && !counter->counts_none)
+            counter->row_value += item->value;
+    }
+}
+
+/* The pods on the node that may have terms that count. */
+static inline const pod_vec *selecting_pods(const struct topology_counts *counts,
+                                            const struct node_entry *node)
+{
+    return counts->selecting_anti ? &node->with_anti : &node->with_affinity;
+}
+
+static void count_row(struct topology_counts *counts, uint32_t row)
+{
+    const struct node_entry *node = &counts->cluster->nodes.items[row];
+    vec_for(&counts->counters, item)
+        item->row_value = 0;
+    if (!node->api)
+        return;
+    if (counts->terms.len)
+        vec_for(&node->pods, pod)
+            add_to_row(counts, &counts->by_labels, additions_by_labels(counts, (*pod)->class->labels),
+                       (*pod)->terminating);
+    if (counts->selecting_len)
+        vec_for(selecting_pods(counts, node), pod)
+            add_to_row(counts, &counts->by_terms, additions_by_terms(counts, (*pod)->class->terms),
+                       (*pod)->terminating);
+}
+
+static bool any_selecting(const struct topology_counts *counts)
+{
+    const struct cluster *cluster = counts->cluster;
+    return counts->selecting_len &&
+           (counts->selecting_anti ? cluster->pods_with_anti : cluster->pods_with_affinity);
+}
+
+static bool fill_rows(struct topology_counts *counts, struct row_span span)
+{
+    size_t known = counts->counters.len;
+    if (!known && !counts->terms.len && !any_selecting(counts))
+        return true;
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span.rows[i];
+        bool live = counts->cluster->nodes.items[row].api, keys = live && row_has_keys(counts, row);
+        count_row(counts, row);
+        vec_for(&counts->counters, item) {
+            int64_t value = MAX(MIN(item->row_value, INT32_MAX), INT32_MIN);
+            domain_counter_set(&item->sums, row, live && row_counts(counts, item, row, keys), (int32_t)value);
+        }
+    }
+    return counts->counters.len == known &&
+           counts->by_labels.pool.len + counts->by_terms.pool.len <= MEMO_MAX;
+}
+
+/* ---- all rows: pods are found by the labels that terms select, and by the terms that select the pod ---- */
+static void add_placed(const struct topology_counts *counts, struct topology_counter *item,
+                       const struct placed_pod *pods, size_t len, int32_t value, struct arena *scratch)
+{
+    const uint32_t *domain_of = item->sums.topo->domain_of;
+    int32_t by_state[] = { value, item->skips_terminating ? 0 : value };
+    if (!item->values)
+        item->values = arena_array(scratch, int32_t, counts->cluster->rows_cap);
+    for (size_t i = 0; i < len; i++)
+        item->values[pods[i].row] += by_state[pods[i].terminating];
+    for (size_t i = 0; !item->is_touched && i < len; i++)
+        item->is_touched = domain_of[pods[i].row] != 0;
+}
+
+static void count_selected(struct topology_counts *counts, const struct counted_term *item,
+                           struct arena *scratch)
+{
+    struct cluster *cluster = counts->cluster;
+    const struct pod_term *term = item->term;
+    const owner_vec *owners = match_owners(&cluster->matches, &term->selector, &cluster->syms);
+    sym usual = term->namespaces_len ? term->namespaces[0] : SYM_NONE;
+    struct topology_counter *counter = NULL;
+    vec_for(owners, owner) {
+        bool selected =
+            item->all && item->all->len > 1
+                ? pod_terms_all_match(cluster, item->all, *owner)
+                : (*owner)->namespace == usual || pod_term_takes_namespace(cluster, term, *owner, true);
+        if (!selected || !(*owner)->placed.len)
+            continue;
+        if (!counter)
+            counter = topology_counter_get(counts, item->purpose, term->topology_key);
+        if (!counter->counts_none)
+            add_placed(counts, counter, (*owner)->placed.items, (*owner)->placed.len, item->weight, scratch);
+    }
+}
+
+static void count_selecting(struct topology_counts *counts, struct arena *scratch)
+{
+    const term_vec *owners = match_terms(&counts->cluster->matches, &counts->pod->class->labels->labels);
+    vec_for(owners, owner) {
+        if (!(*owner)->placed.len)
+            continue;
+        struct addition_list list = additions_by_terms(counts, *owner);
+        for (uint32_t i = 0; i < list.len; i++) {
+            struct addition item = counts->by_terms.pool.items[list.first + i];
+            add_placed(counts, &counts->counters.items[item.counter], (*owner)->placed.items,
+                       (*owner)->placed.len, item.value, scratch);
+        }
+    }
+}
+
+/* The domain of nodes without the label, where they count as the empty value. */
+static uint32_t missing_domain(const struct topology_counts *counts, const struct topology_counter *item)
+{
+    return item->missing_is_empty
+               ? topology_find(item->sums.topo, intern_find(&counts->cluster->syms, STR("")))
+               : 0;
+}
+
+static void fill_all(struct topology_counts *counts, uint32_t len, struct arena *scratch)
+{
+    struct row_span all = { .len = len };
+    uint8_t *keys = NULL;
+    vec_for(&counts->terms, item)
+        count_selected(counts, item, scratch);
+    if (any_selecting(counts))
+        count_selecting(counts, scratch);
+    if (counts->all_keys && counts->counters.len > 1) { /* a row without the key of a counter has no domain */
+        keys = arena_alloc(scratch, len);
+        mark_keys(counts, all, keys);
+    }
+    vec_for(&counts->counters, item) {
+        uint8_t *ok = item->per_node ? NULL : keys;
+        item->sums.missing = missing_domain(counts, item);
+        if (is_selective(counts, item)) {
+            ok = arena_alloc(scratch, len);
+            if (keys)
+                memcpy(ok, keys, len);
+            else
+                memset(ok, 1, len);
+            mark_selected(counts, item, all, ok, scratch);
+        }
+        if (!item->values)
+            item->values = arena_array(scratch, int32_t, counts->cluster->rows_cap);
+        domain_counter_fill(&item->sums, ok, item->values, len);
+        item->values = NULL; /* scratch */
+    }
+}
+
+bool topology_counts_fill(struct topology_counts *counts, struct row_span span, struct arena *scratch)
+{
+    if (span.rows)
+        return fill_rows(counts, span);
+    fill_all(counts, span.len, scratch);
+    return true;
+}
+
+/* ---- what if ---- */
+static void change(struct topology_counts *counts, const struct addition_memo *memo,
+                   struct addition_list list, uint32_t row, int delta)
+{
+    bool keys = list.len && row_has_keys(counts, row);
+    for (uint32_t i = 0; i < list.len; i++) {
+        const struct addition *item = &memo->pool.items[list.first + i];
+        struct topology_counter *counter = &counts->counters.items[item->counter];
+        if (row_counts(counts, counter, row, keys))
+            domain_counter_change(&counter->sums, counter->sums.topo->domain_of[row], delta * item->value);
+    }
+}
+
+void topology_counts_change(struct topology_counts *counts, const struct pod_info *pod, uint32_t row,
+                            int delta)
+{
+    if (!counts->cluster)
+        return;
+    change(counts, &counts->by_labels, additions_by_labels(counts, pod->class->labels), row, delta);
+    if (counts->selecting_len && pod->class->terms)
+        change(counts, &counts->by_terms, additions_by_terms(counts, pod->class->terms), row, delta);
+}
+
+/* ---- reading ---- */
+uint64_t topology_counts_version(const struct topology_counts *counts)
+{
+    uint64_t version = counts->depends_on ? *counts->depends_on : 0;
+    vec_for(&counts->counters, item)
+        version = version * 31 + item->sums.topo->shape +
+                  (item->missing_is_empty ? (uint64_t)missing_domain(counts, item) << 32 : 0);
+    return version;
+}
+
+bool topology_counts_are_idle(const struct topology_counts *counts)
+{
+    if (counts->is_needed)
+        return false;
+    vec_for(&counts->counters, item)
+        if (item->is_touched)
+            return false;
+    return true;
+}
+
+static uint32_t per_node_input(const struct topology_counter *item, uint32_t row, int64_t pods)
+{
+    uint32_t input = INPUT_NONE;
+    if (item->sums.topo->domain_of[row])
+        (void)input_from_value(pods, &input);
+    return input;
+}
+
+void topology_counts_inputs(const struct topology_counts *counts, struct row_span span, uint32_t **columns)
+{
+    vec_for(&counts->counters, item) {
+        uint32_t *column = *columns++;
+        if (!item->per_node) {
+            domain_counter_input(&item->sums, span, column);
+            continue;
+        }
+        for (uint32_t i = 0; i < span.len; i++) {
+            uint32_t row = span_row(span, i);
+            column[row] = per_node_input(item, row, item->sums.rows[row].value);
+        }
+    }
+}
+
+const uint32_t *topology_counts_row(struct topology_counts *counts, uint32_t row)
+{
+    bool is_counted = false;
+    vec_reserve(&counts->row_inputs, counts->counters.len);
+    for (uint32_t i = 0; i < counts->counters.len; i++) {
+        struct topology_counter *item = &counts->counters.items[i];
+        if (item->per_node && !is_counted) {
+            count_row(counts, row);
+            is_counted = true;
+        }
+        counts->row_inputs.items[i] =
+            item->per_node ? per_node_input(item, row, item->row_value) : item->sums.topo->domain_of[row];
+    }
+    return counts->row_inputs.items;
+}
