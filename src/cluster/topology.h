@@ -17,10 +17,10 @@ struct domain {
 
 struct topology {
     sym key;
-    uint32_t users;      /* tables that keep a pointer; without any the column may go to make room */
+    uint32_t users;      /* of a pointer to it; without any, the column may be dropped */
     uint32_t *domain_of; /* by row */
     uint32_t rows_cap;
-    VEC(struct domain) domains; /* [0] is nobody's */
+    VEC(struct domain) domains; /* [0] is unused */
     VEC(uint32_t) free;
     struct idmap by_value; /* value symbol to number, as pointer */
     uint64_t shape;
@@ -33,10 +33,5 @@ void topology_reserve(struct topology *topo, uint32_t rows);
 void topology_assign(struct topology *topo, uint32_t row, sym value);
 /* The number of the domain of a value, or 0. */
 uint32_t topology_find(const struct topology *topo, sym value);
-
-static inline bool topology_is_single(const struct topology *topo, uint32_t domain)
-{
-    return topo->domains.items[domain].nodes == 1;
-}
 
 #endif

@@ -26,6 +26,7 @@ struct cycle;
 struct cycle_work;
 struct diagnosis;
 struct node_rule;
+struct topology_rule;
 struct row_forms;
 struct probe;
 
@@ -112,6 +113,8 @@ struct plugin {
 
     /* Rules about one column of a node (framework/rule.h): tables are filled from them. */
     const struct node_rule *filter_rule, *score_rule;
+    /* A rule about the pods of topology domains (index/topology_rule.h): tables are filled from it. */
+    const struct topology_rule *topology_rule;
     /* The same answers as the callbacks give, for many rows at once (index/table.h). A plugin with rules needs none. */
     const struct row_forms *rows;
     /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. Its pre_score

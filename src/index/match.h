@@ -1,4 +1,4 @@
-/* match.h: does a pod want a node, does a node want a pod? */
+/* match.h: whether a pod selects a node, and whether a node's taints repel a pod. */
 #ifndef INDEX_MATCH_H
 #define INDEX_MATCH_H
 

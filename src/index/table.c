@@ -6,6 +6,7 @@
 
 #include "framework/run.h"
 #include "index/rule_rows.h"
+#include "index/topology_rule.h"
 
 static void grow_columns(struct table *table)
 {
@@ -50,6 +51,8 @@ static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *in
 
 static const struct row_forms *forms_of(const struct plugin *plugin)
 {
+    if (plugin->topology_rule)
+        return &topology_rows;
     return plugin->filter_rule || plugin->score_rule ? &rule_rows : plugin->rows;
 }
 

@@ -112,42 +112,18 @@ static void add(struct topology_counts *counts, struct addition_memo *memo, uint
     *vec_push(&memo->pool) = (struct addition){ (uint32_t)(counter - counts->counters.items), value };
 }
 
-/* Where rows are counted once, nothing is remembered. */
-static struct addition_list begin_list(const struct topology_counts *counts, struct addition_memo *memo,
-                                       uint32_t epoch)
+static void learn_labels(struct topology_counts *counts, const void *owner)
 {
-    if (!counts->keeps_rows)
-        vec_clear(&memo->pool);
-    return (struct addition_list){ .epoch = epoch, .first = (uint32_t)memo->pool.len };
-}
-
-static struct addition_list end_list(const struct topology_counts *counts, struct addition_memo *memo,
-                                     uint32_t number, struct addition_list list)
-{
-    list.len = (uint32_t)memo->pool.len - list.first;
-    if (!counts->keeps_rows)
-        return list;
-    while (memo->lists.len <= number)
-        *vec_push(&memo->lists) = (struct addition_list){ 0 };
-    memo->lists.items[number] = list;
-    return list;
-}
-
-static struct addition_list learn_labels(struct topology_counts *counts, const struct label_owner *owner)
-{
-    struct addition_list list = begin_list(counts, &counts->by_labels, owner->epoch);
     vec_for(&counts->terms, item) {
         bool matches = item->all ? pod_terms_all_match(counts->cluster, item->all, owner)
                                  : pod_term_matches(counts->cluster, item->term, owner, true);
         if (matches)
             add(counts, &counts->by_labels, item->purpose, item->term->topology_key, item->weight);
     }
-    return end_list(counts, &counts->by_labels, owner->number, list);
 }
 
-static struct addition_list learn_terms(struct topology_counts *counts, const struct term_owner *owner)
+static void learn_terms(struct topology_counts *counts, const void *owner)
 {
-    struct addition_list list = begin_list(counts, &counts->by_terms, owner->epoch);
     for (uint32_t s = 0; s < counts->selecting_len; s++) {
         const struct selecting_terms *item = &counts->selecting[s];
         const struct pod_terms *terms = (const void *)((const char *)owner + item->list);
@@ -158,63 +134,53 @@ static struct addition_list learn_terms(struct topology_counts *counts, const st
                     item->weight ? item->weight : term->weight);
         }
     }
-    return end_list(counts, &counts->by_terms, owner->number, list);
 }
 
-static inline bool is_known(const struct addition_memo *memo, uint32_t number, uint32_t epoch)
+/* Where rows are counted once, nothing is remembered. */
+static struct addition_list learn(struct topology_counts *counts, struct addition_memo *memo,
+                                  const void *owner, uint32_t number, uint32_t epoch)
 {
-    return number < memo->lists.len && memo->lists.items[number].epoch == epoch;
+    if (!counts->keeps_rows)
+        vec_clear(&memo->pool);
+    struct addition_list list = { .epoch = epoch, .first = (uint32_t)memo->pool.len };
+    (memo == &counts->by_labels ? learn_labels : learn_terms)(counts, owner);
+    list.len = (uint32_t)memo->pool.len - list.first;
+    if (!counts->keeps_rows)
+        return list;
+    while (memo->lists.len <= number)
+        *vec_push(&memo->lists) = (struct addition_list){ 0 };
+    return memo->lists.items[number] = list;
 }
 
-static inline struct addition_list additions_by_labels(struct topology_counts *counts,
-                                                       const struct label_owner *owner)
-{
-    return is_known(&counts->by_labels, owner->number, owner->epoch)
-               ? counts->by_labels.lists.items[owner->number]
-               : learn_labels(counts, owner);
-}
-
-static inline struct addition_list additions_by_terms(struct topology_counts *counts,
-                                                      const struct term_owner *owner)
-{
-    return is_known(&counts->by_terms, owner->number, owner->epoch)
-               ? counts->by_terms.lists.items[owner->number]
-               : learn_terms(counts, owner);
-}
+/* What a pod with these labels, or these terms, adds. */
+#define additions(counts, memo, owner) \
+    ((owner)->number < (memo)->lists.len && (memo)->lists.items[(owner)->number].epoch == (owner)->epoch \
+         ? (memo)->lists.items[(owner)->number] \
+         : learn((counts), (memo), (owner), (owner)->number, (owner)->epoch))
 
 /* ---- which nodes count ---- */
-static void mark_keys(const struct topology_counts *counts, struct row_span span, uint8_t *ok)
+static inline bool counts_some(const struct topology_counts *counts, const struct topology_counter *item)
 {
-    memset(ok, 1, span.len);
-    vec_for(&counts->counters, item) {
-        const uint32_t *domain_of = item->sums.topo->domain_of;
-        if (span.rows)
-            for (uint32_t i = 0; i < span.len; i++)
-                ok[i] &= domain_of[span.rows[i]] != 0;
-        else
-            for (uint32_t row = 0; row < span.len; row++)
-                ok[row] &= domain_of[row] != 0;
-    }
+    return !item->per_node &&
+           ((counts->all_keys && counts->counters.len > 1) || (item->honor_affinity && counts->has_wanted) ||
+            (item->honor_taints && counts->cluster->tainted_nodes) || item->sums.missing);
 }
 
-static inline bool is_selective(const struct topology_counts *counts, const struct topology_counter *item)
-{
-    return !item->per_node && ((item->honor_affinity && counts->has_wanted) ||
-                               (item->honor_taints && counts->cluster->tainted_nodes) || item->sums.missing);
-}
-
-/* Takes out of `ok` what a selective counter does not count. */
-static void mark_selected(const struct topology_counts *counts, const struct topology_counter *item,
-                          struct row_span span, uint8_t *ok, struct arena *scratch)
+/* By position in the span, of a counter that counts only some nodes: 1 where the node counts. */
+static void mark_rows(const struct topology_counts *counts, const struct topology_counter *item,
+                      struct row_span span, uint8_t *ok, struct arena *scratch)
 {
     struct cluster *cluster = counts->cluster;
-    if (item->honor_affinity && counts->has_wanted) {
-        uint8_t *wanted = span.rows ? NULL : arena_alloc(scratch, span.len);
-        if (wanted)
-            row_selector_match_all(&counts->wanted, cluster, scratch, span.len, wanted);
+    memset(ok, 1, span.len);
+    if (item->honor_affinity && counts->has_wanted && !span.rows)
+        row_selector_match_all(&counts->wanted, cluster, scratch, span.len, ok);
+    else if (item->honor_affinity && counts->has_wanted)
         for (uint32_t i = 0; i < span.len; i++)
-            ok[i] &= wanted ? wanted[i] : row_selector_matches(&counts->wanted, cluster, span.rows[i]);
-    }
+            ok[i] = row_selector_matches(&counts->wanted, cluster, span.rows[i]);
+    if (counts->all_keys)
+        vec_for(&counts->counters, other)
+            for (uint32_t i = 0; i < span.len; i++)
+                ok[i] &= other->sums.topo->domain_of[span_row(span, i)] != 0;
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i);
         ok[i] &= cluster->col.live[row];
@@ -223,22 +189,13 @@ static void mark_selected(const struct topology_counts *counts, const struct top
     }
 }
 
-/* Does the node count? `keys` tells whether it has those that it needs. */
 static inline bool row_counts(const struct topology_counts *counts, const struct topology_counter *item,
-                              uint32_t row, bool keys)
+                              uint32_t row)
 {
-    uint8_t ok = item->per_node || keys;
-    if (ok && is_selective(counts, item))
-        mark_selected(counts, item, (struct row_span){ &row, 1 }, &ok, NULL);
+    uint8_t ok = 1;
+    if (counts_some(counts, item))
+        mark_rows(counts, item, (struct row_span){ &row, 1 }, &ok, NULL);
     return ok;
-}
-
-static inline bool row_has_keys(const struct topology_counts *counts, uint32_t row)
-{
-    uint8_t keys = 1;
-    if (counts->all_keys)
-        mark_keys(counts, (struct row_span){ &row, 1 }, &keys);
-    return keys;
 }
 
 /* ---- a row ---- */
@@ -269,11 +226,11 @@ static void count_row(struct topology_counts *counts, uint32_t row)
         return;
     if (counts->terms.len)
         vec_for(&node->pods, pod)
-            add_to_row(counts, &counts->by_labels, additions_by_labels(counts, (*pod)->class->labels),
-                       (*pod)->terminating);
+            add_to_row(counts, &counts->by_labels,
+                       additions(counts, &counts->by_labels, (*pod)->class->labels), (*pod)->terminating);
     if (counts->selecting_len)
         vec_for(selecting_pods(counts, node), pod)
-            add_to_row(counts, &counts->by_terms, additions_by_terms(counts, (*pod)->class->terms),
+            add_to_row(counts, &counts->by_terms, additions(counts, &counts->by_terms, (*pod)->class->terms),
                        (*pod)->terminating);
 }
 
@@ -291,11 +248,11 @@ static bool fill_rows(struct topology_counts *counts, struct row_span span)
         return true;
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span.rows[i];
-        bool live = counts->cluster->nodes.items[row].api, keys = live && row_has_keys(counts, row);
+        bool live = counts->cluster->nodes.items[row].api;
         count_row(counts, row);
         vec_for(&counts->counters, item) {
             int64_t value = MAX(MIN(item->row_value, INT32_MAX), INT32_MIN);
-            domain_counter_set(&item->sums, row, live && row_counts(counts, item, row, keys), (int32_t)value);
+            domain_counter_set(&item->sums, row, live && row_counts(counts, item, row), (int32_t)value);
         }
     }
     return counts->counters.len == known &&
@@ -344,7 +301,7 @@ static void count_selecting(struct topology_counts *counts, struct arena *scratc
     vec_for(owners, owner) {
         if (!(*owner)->placed.len)
             continue;
-        struct addition_list list = additions_by_terms(counts, *owner);
+        struct addition_list list = additions(counts, &counts->by_terms, *owner);
         for (uint32_t i = 0; i < list.len; i++) {
             struct addition item = counts->by_terms.pool.items[list.first + i];
             add_placed(counts, &counts->counters.items[item.counter], (*owner)->placed.items,
@@ -363,27 +320,15 @@ static uint32_t missing_domain(const struct topology_counts *counts, const struc
 
 static void fill_all(struct topology_counts *counts, uint32_t len, struct arena *scratch)
 {
-    struct row_span all = { .len = len };
-    uint8_t *keys = NULL;
     vec_for(&counts->terms, item)
         count_selected(counts, item, scratch);
     if (any_selecting(counts))
         count_selecting(counts, scratch);
-    if (counts->all_keys && counts->counters.len > 1) { /* a row without the key of a counter has no domain */
-        keys = arena_alloc(scratch, len);
-        mark_keys(counts, all, keys);
-    }
     vec_for(&counts->counters, item) {
-        uint8_t *ok = item->per_node ? NULL : keys;
         item->sums.missing = missing_domain(counts, item);
-        if (is_selective(counts, item)) {
-            ok = arena_alloc(scratch, len);
-            if (keys)
-                memcpy(ok, keys, len);
-            else
-                memset(ok, 1, len);
-            mark_selected(counts, item, all, ok, scratch);
-        }
+        uint8_t *ok = counts_some(counts, item) ? arena_alloc(scratch, len) : NULL;
+        if (ok)
+            mark_rows(counts, item, (struct row_span){ .len = len }, ok, scratch);
         if (!item->values)
             item->values = arena_array(scratch, int32_t, counts->cluster->rows_cap);
         domain_counter_fill(&item->sums, ok, item->values, len);
@@ -403,11 +348,10 @@ bool topology_counts_fill(struct topology_counts *counts, struct row_span span, 
 static void change(struct topology_counts *counts, const struct addition_memo *memo,
                    struct addition_list list, uint32_t row, int delta)
 {
-    bool keys = list.len && row_has_keys(counts, row);
     for (uint32_t i = 0; i < list.len; i++) {
         const struct addition *item = &memo->pool.items[list.first + i];
         struct topology_counter *counter = &counts->counters.items[item->counter];
-        if (row_counts(counts, counter, row, keys))
+        if (row_counts(counts, counter, row))
             domain_counter_change(&counter->sums, counter->sums.topo->domain_of[row], delta * item->value);
     }
 }
@@ -417,9 +361,10 @@ void topology_counts_change(struct topology_counts *counts, const struct pod_inf
 {
     if (!counts->cluster)
         return;
-    change(counts, &counts->by_labels, additions_by_labels(counts, pod->class->labels), row, delta);
+    change(counts, &counts->by_labels, additions(counts, &counts->by_labels, pod->class->labels), row, delta);
     if (counts->selecting_len && pod->class->terms)
-        change(counts, &counts->by_terms, additions_by_terms(counts, pod->class->terms), row, delta);
+        change(counts, &counts->by_terms, additions(counts, &counts->by_terms, pod->class->terms), row,
+               delta);
 }
 
 /* ---- reading ---- */

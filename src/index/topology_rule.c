@@ -8,11 +8,6 @@ struct topology_state {
     struct topology_counts filter, score;
 };
 
-static const struct topology_rule *rule_of(const struct plugin_instance *instance)
-{
-    return container_of(instance->plugin->rows, const struct topology_rule, forms);
-}
-
 /* ---- the plain path ---- */
 static struct topology_state *state_of(struct cycle *cycle)
 {
@@ -46,7 +41,7 @@ static struct status count(struct cycle *cycle, struct topology_counts *counts,
 struct status topology_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
-    return count(cycle, &state_of(cycle)->filter, rule_of(cycle->current)->filter_terms);
+    return count(cycle, &state_of(cycle)->filter, cycle->current->plugin->topology_rule->filter_terms);
 }
 
 void topology_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
@@ -61,7 +56,7 @@ void topology_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct
 
 struct status topology_filter(struct cycle *cycle, struct node_view node)
 {
-    const struct topology_rule *rule = rule_of(cycle->current);
+    const struct topology_rule *rule = cycle->current->plugin->topology_rule;
     struct topology_counts *counts = &state_of(cycle)->filter;
     if (!counts->cluster)
         return status_printf(cycle->arena, STATUS_ERROR, "%s", rule->no_pre_filter);
@@ -71,7 +66,7 @@ struct status topology_filter(struct cycle *cycle, struct node_view node)
 
 struct status topology_pre_score(struct cycle *cycle, struct row_list feasible)
 {
-    const struct topology_rule *rule = rule_of(cycle->current);
+    const struct topology_rule *rule = cycle->current->plugin->topology_rule;
     struct topology_counts *counts = &state_of(cycle)->score;
     struct arena *scratch = &cycle->cluster->scratch_arena;
     struct status status = count(cycle, counts, rule->score_terms);
@@ -90,7 +85,7 @@ struct status topology_pre_score(struct cycle *cycle, struct row_list feasible)
 
 struct status topology_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
-    const struct topology_rule *rule = rule_of(cycle->current);
+    const struct topology_rule *rule = cycle->current->plugin->topology_rule;
     struct topology_counts *counts = &state_of(cycle)->score;
     *ret = 0;
     if (!counts->cluster)
@@ -105,9 +100,9 @@ static bool has_terms(const struct topology_counts *counts)
     return counts->terms.len || counts->selecting_len;
 }
 
-bool topology_form_prepare(struct table *table, struct table_part *part)
+static bool form_prepare(struct table *table, struct table_part *part)
 {
-    const struct topology_rule *rule = rule_of(part->instance);
+    const struct topology_rule *rule = part->instance->plugin->topology_rule;
     struct topology_state *state = arena_new(&table->arena, struct topology_state);
     topology_counts_init(&state->filter, table->cluster, table->pod, &table->arena, true);
     topology_counts_init(&state->score, table->cluster, table->pod, &table->arena, true);
@@ -120,13 +115,13 @@ bool topology_form_prepare(struct table *table, struct table_part *part)
     return true;
 }
 
-void topology_form_release(struct table *table, struct table_part *part)
+static void form_release(struct table *table, struct table_part *part)
 {
     (void)table;
     topology_forget(part->state);
 }
 
-uint64_t topology_form_version(const struct table *table, const struct table_part *part)
+static uint64_t form_version(const struct table *table, const struct table_part *part)
 {
     const struct topology_state *state = part->state;
     if (!state) /* default constraints may appear */
@@ -134,7 +129,7 @@ uint64_t topology_form_version(const struct table *table, const struct table_par
     return topology_counts_version(&state->filter) * 31 + topology_counts_version(&state->score);
 }
 
-void topology_form_count(struct table *table, struct table_part *part, struct row_span span)
+static void form_count(struct table *table, struct table_part *part, struct row_span span)
 {
     struct topology_state *state = part->state;
     bool suffices = topology_counts_fill(&state->filter, span, table_scratch(table));
@@ -153,7 +148,7 @@ static uint32_t first_score_input(const struct table_part *part)
     return part->first_input + (uint32_t)state->filter.counters.len;
 }
 
-void topology_form_input(struct table *table, struct table_part *part, struct row_span span)
+static void form_input(struct table *table, struct table_part *part, struct row_span span)
 {
     const struct topology_state *state = part->state;
     if (table->must_rebuild) /* counters may have no column yet */
@@ -162,33 +157,45 @@ void topology_form_input(struct table *table, struct table_part *part, struct ro
     topology_counts_inputs(&state->score, span, table->inputs + first_score_input(part));
 }
 
-uint32_t topology_form_group_filter(struct table *table, struct table_part *part, const uint32_t *inputs)
+static uint32_t form_group_filter(struct table *table, struct table_part *part, const uint32_t *inputs)
 {
     (void)table;
     struct topology_state *state = part->state;
-    return rule_of(part->instance)->filter(&state->filter, inputs + part->first_input);
+    return part->instance->plugin->topology_rule->filter(&state->filter, inputs + part->first_input);
 }
 
-void topology_form_group_begin(struct table *table, struct table_part *part, const struct group_view *groups,
-                               uint32_t len)
+static void form_group_begin(struct table *table, struct table_part *part, const struct group_view *groups,
+                             uint32_t len)
 {
     (void)table;
-    const struct topology_rule *rule = rule_of(part->instance);
+    const struct topology_rule *rule = part->instance->plugin->topology_rule;
     struct topology_state *state = part->state;
     if (rule->feasible)
         rule->feasible(&state->score, groups, len, first_score_input(part));
 }
 
-int64_t topology_form_group_score(struct table *table, struct table_part *part, const uint32_t *inputs)
+static int64_t form_group_score(struct table *table, struct table_part *part, const uint32_t *inputs)
 {
     (void)table;
     const struct topology_state *state = part->state;
-    return rule_of(part->instance)->score(&state->score, inputs + first_score_input(part));
+    return part->instance->plugin->topology_rule->score(&state->score, inputs + first_score_input(part));
 }
 
-struct status topology_form_explain(struct table *table, struct table_part *part, struct cycle *cycle,
-                                    uint32_t row, uint32_t detail)
+static struct status form_explain(struct table *table, struct table_part *part, struct cycle *cycle,
+                                  uint32_t row, uint32_t detail)
 {
     (void)table, (void)cycle, (void)row;
-    return rule_of(part->instance)->rejection(detail);
+    return part->instance->plugin->topology_rule->rejection(detail);
 }
+
+const struct row_forms topology_rows = {
+    .prepare = form_prepare,
+    .release = form_release,
+    .version = form_version,
+    .count = form_count,
+    .input = form_input,
+    .group_filter = form_group_filter,
+    .group_begin = form_group_begin,
+    .group_score = form_group_score,
+    .explain = form_explain,
+};

@@ -1,16 +1,14 @@
 /* topology_rule.h: a plugin that looks at the pods of topology domains, written once.
  *
  * The plugin says which terms count for its filter and for its score (index/topology_counts.h), and what the sums mean
- * for a node. The callbacks here do the rest, on the plain path (a node at a time, what-ifs included) as in a table (all
- * rows, or those that changed; see index/table.h): both count with the same terms and apply the same rule to the inputs
- * of a node. */
+ * for a node. The callbacks here do the rest, on the plain path (a node at a time, what-ifs included) and in a table
+ * (all rows, or those that changed; see index/table.h): both count the same terms and apply the same rule to a node. */
 #ifndef INDEX_TOPOLOGY_RULE_H
 #define INDEX_TOPOLOGY_RULE_H
 
 #include "index/topology_counts.h"
 
 struct topology_rule {
-    struct row_forms forms; /* TOPOLOGY_FORMS; the plugin's `rows` points here */
     /* Which terms count. None: the plugin has nothing to do with the pod. `self` is the plugin's. */
     void (*filter_terms)(struct topology_counts *counts, const void *self);
     void (*score_terms)(struct topology_counts *counts, const void *self);
@@ -40,29 +38,7 @@ struct status topology_score(struct cycle *cycle, struct node_view node, int64_t
     .remove_pod = topology_remove_pod, .filter = topology_filter, .pre_score = topology_pre_score, \
     .score = topology_score
 
-bool topology_form_prepare(struct table *table, struct table_part *part);
-void topology_form_release(struct table *table, struct table_part *part);
-uint64_t topology_form_version(const struct table *table, const struct table_part *part);
-void topology_form_count(struct table *table, struct table_part *part, struct row_span span);
-void topology_form_input(struct table *table, struct table_part *part, struct row_span span);
-uint32_t topology_form_group_filter(struct table *table, struct table_part *part, const uint32_t *inputs);
-void topology_form_group_begin(struct table *table, struct table_part *part, const struct group_view *groups,
-                               uint32_t len);
-int64_t topology_form_group_score(struct table *table, struct table_part *part, const uint32_t *inputs);
-struct status topology_form_explain(struct table *table, struct table_part *part, struct cycle *cycle,
-                                    uint32_t row, uint32_t detail);
-
-#define TOPOLOGY_FORMS \
-    { \
-        .prepare = topology_form_prepare, \
-        .release = topology_form_release, \
-        .version = topology_form_version, \
-        .count = topology_form_count, \
-        .input = topology_form_input, \
-        .group_filter = topology_form_group_filter, \
-        .group_begin = topology_form_group_begin, \
-        .group_score = topology_form_group_score, \
-        .explain = topology_form_explain, \
-    }
+/* The row forms of every plugin that has such a rule. */
+extern const struct row_forms topology_rows;
 
 #endif

@@ -28,29 +28,34 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
 /* What pods are counted for. */
 enum purpose { AFFINITY, ANTI_AFFINITY, ANTI_AFFINITY_OF_OTHERS, SCORE };
 
+static void add_terms(struct topology_counts *counts, const struct pod_terms *terms, enum purpose purpose)
+{
+    for (uint32_t i = 0; i < terms->len; i++)
+        topology_counts_add(counts, (struct counted_term){
+                                        .term = &terms->items[i],
+                                        .all = purpose == AFFINITY ? terms : NULL,
+                                        .purpose = purpose,
+                                        .weight = purpose == SCORE ? terms->items[i].weight : 1,
+                                    });
+}
+
 /* ---- filter ---- */
 static void filter_terms(struct topology_counts *counts, const void *self)
 {
     (void)self;
     const struct pod_class *own = counts->pod->class;
-    for (uint32_t i = 0; i < own->affinity.len; i++) {
-        const struct pod_term *term = &own->affinity.items[i];
-        /* A node must have the key even while no pod matches. */
-        (void)topology_counter_get(counts, AFFINITY, term->topology_key);
-        topology_counts_add(
-            counts,
-            (struct counted_term){ .term = term, .all = &own->affinity, .purpose = AFFINITY, .weight = 1 });
-    }
-    for (uint32_t i = 0; i < own->anti.len; i++)
-        topology_counts_add(counts, (struct counted_term){
-                                        .term = &own->anti.items[i], .purpose = ANTI_AFFINITY, .weight = 1 });
-    topology_counts_add_selecting(
-        counts, (struct selecting_terms){ offsetof(struct term_owner, anti), ANTI_AFFINITY_OF_OTHERS, 1 });
     bool *selects_self = arena_new(counts->arena, bool);
     *selects_self = pod_terms_all_match(counts->cluster, &own->affinity, own->labels);
     counts->data = selects_self;
-    counts->is_needed = own->affinity.len || own->anti.len;
     counts->depends_on = &counts->cluster->namespaces_version;
+    counts->is_needed = own->affinity.len || own->anti.len;
+    /* A node must have the keys even while no pod matches. */
+    for (uint32_t i = 0; i < own->affinity.len; i++)
+        (void)topology_counter_get(counts, AFFINITY, own->affinity.items[i].topology_key);
+    add_terms(counts, &own->affinity, AFFINITY);
+    add_terms(counts, &own->anti, ANTI_AFFINITY);
+    topology_counts_add_selecting(
+        counts, (struct selecting_terms){ offsetof(struct term_owner, anti), ANTI_AFFINITY_OF_OTHERS, 1 });
 }
 
 enum { NO_AFFINITY = 1, HAS_ANTI_AFFINITY, HAS_ANTI_AFFINITY_OF_OTHERS };
@@ -92,10 +97,7 @@ static void score_terms(struct topology_counts *counts, const void *self_ptr)
     const struct affinity_self *self = self_ptr;
     const struct pod_terms *own = &counts->pod->class->preferred;
     counts->depends_on = &counts->cluster->namespaces_version;
-    for (uint32_t i = 0; i < own->len; i++)
-        topology_counts_add(counts, (struct counted_term){ .term = &own->items[i],
-                                                           .purpose = SCORE,
-                                                           .weight = own->items[i].weight });
+    add_terms(counts, own, SCORE);
     if (!own->len && self->ignore_preferred_of_others)
         return;
     if (self->hard_weight > 0)
@@ -135,7 +137,7 @@ static bool listed(const struct str_list *list, struct str item)
     return false;
 }
 
-/* A namespaceSelector is asked about the labels of the pod's namespace, and about none, as the filter does it. */
+/* A namespaceSelector is matched against the labels of the pod's namespace, and against none, as the filter does. */
 static bool term_covers_namespace(const struct cluster *cluster, const struct pod_affinity_term *term,
                                   const struct pod *owner, struct str namespace)
 {
@@ -155,7 +157,7 @@ static bool term_selects(const struct cluster *cluster, const struct pod_affinit
            label_selector_matches(term->selector, &pod->meta.labels);
 }
 
-/* Terms that the reference can not read make it queue the pod. */
+/* Terms that the reference cannot parse make it queue the pod. */
 static bool terms_broken(const struct pod_affinity *affinity)
 {
     if (!affinity)
@@ -167,7 +169,7 @@ static bool terms_broken(const struct pod_affinity *affinity)
     return false;
 }
 
-/* All terms together want one pod; each term alone rejects pods. */
+/* A pod is wanted where all required affinity terms select it. */
 static bool wants(const struct cluster *cluster, const struct pod *owner, const struct pod *pod)
 {
     const struct pod_affinity *affinity = owner->spec.affinity ? owner->spec.affinity->pod : NULL;
@@ -179,25 +181,16 @@ static bool wants(const struct cluster *cluster, const struct pod *owner, const 
     return affinity->required.len > 0;
 }
 
-static bool rejects(const struct cluster *cluster, const struct pod *owner, const struct pod *pod)
+/* Does a required anti-affinity term select the pod, and no longer after the event? NULL: the pod is gone. */
+static bool lets_go(const struct cluster *cluster, const struct pod *owner, const struct pod *before,
+                    const struct pod *after)
 {
     const struct pod_affinity *anti = owner->spec.affinity ? owner->spec.affinity->pod_anti : NULL;
     if (!anti)
         return false;
     list_for(&anti->required, term)
-        if (term_selects(cluster, term, owner, pod))
-            return true;
-    return false;
-}
-
-static bool some_term_lets_go(const struct cluster *cluster, const struct pod *owner,
-                              const struct pod *before, const struct pod *after)
-{
-    const struct pod_affinity *anti = owner->spec.affinity ? owner->spec.affinity->pod_anti : NULL;
-    if (!anti)
-        return false;
-    list_for(&anti->required, term)
-        if (term_selects(cluster, term, owner, before) && !term_selects(cluster, term, owner, after))
+        if (term_selects(cluster, term, owner, before) &&
+            !(after && term_selects(cluster, term, owner, after)))
             return true;
     return false;
 }
@@ -209,7 +202,7 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
     const struct cluster *cluster = context->cluster;
     const struct affinity *own = pod->spec.affinity;
     if (before && after && pod_is(after, pod))
-        return HINT_QUEUE; /* somebody may have rejected the old labels */
+        return HINT_QUEUE; /* terms of other pods may have rejected the old labels */
     if ((after && !event_pod_holds_room(event, after)) || (before && !event_pod_holds_room(event, before)))
         return HINT_SKIP;
     if (own && (terms_broken(own->pod) || terms_broken(own->pod_anti)))
@@ -217,13 +210,13 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
     if (!before)
         return wants(cluster, pod, after) ? HINT_QUEUE : HINT_SKIP;
     if (!after)
-        return rejects(cluster, pod, before) ||
+        return lets_go(cluster, pod, before, NULL) ||
                        (before->spec.affinity && terms_broken(before->spec.affinity->pod_anti)) ||
-                       rejects(cluster, before, pod)
+                       lets_go(cluster, before, pod, NULL)
                    ? HINT_QUEUE
                    : HINT_SKIP;
     bool wanted = !wants(cluster, pod, before) && wants(cluster, pod, after);
-    return wanted || some_term_lets_go(cluster, pod, before, after) ? HINT_QUEUE : HINT_SKIP;
+    return wanted || lets_go(cluster, pod, before, after) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A node enters a domain of a key that the pod wants, or leaves one that the pod is kept out of. */
@@ -261,7 +254,6 @@ static const struct event_rule events[] = {
 };
 
 static const struct topology_rule rule = {
-    .forms = TOPOLOGY_FORMS,
     .filter_terms = filter_terms,
     .score_terms = score_terms,
     .filter = filter,
@@ -278,6 +270,6 @@ const struct plugin plugin_inter_pod_affinity = {
     .init = init,
     TOPOLOGY_CALLBACKS,
     .normalize = normalize,
-    .rows = &rule.forms,
+    .topology_rule = &rule,
     .events = events,
 };

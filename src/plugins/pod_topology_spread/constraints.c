@@ -125,6 +125,19 @@ static void add_controller(struct default_selector *selector, const struct clust
     }
 }
 
+static void select_by_default(struct constraint_list *list, const struct cluster *cluster,
+                              const struct pod *pod, struct arena *arena)
+{
+    struct default_selector found = { 0 };
+    add_services(&found, cluster, pod, arena);
+    add_controller(&found, cluster, pod, arena);
+    const struct label_selector *selector = selector_with(found.controller, found.pairs, found.len, arena);
+    if (spread_selector_is_empty(selector))
+        list->len = 0;
+    for (uint32_t i = 0; i < list->len; i++)
+        list->items[i].selector = selector;
+}
+
 void constraints_of(const struct spread_self *self, const struct cluster *cluster, const struct pod *pod,
                     bool hard, struct arena *arena, struct constraint_list *ret)
 {
@@ -136,14 +149,8 @@ void constraints_of(const struct spread_self *self, const struct cluster *cluste
     for (uint32_t i = 0; i < len; i++)
         if (str_is(items[i].when_unsatisfiable, hard ? "DoNotSchedule" : "ScheduleAnyway"))
             ret->items[ret->len++] = constraint_from(&items[i], pod, arena);
-    if (own || !ret->len)
-        return;
-    struct default_selector found = { 0 };
-    add_services(&found, cluster, pod, arena);
-    add_controller(&found, cluster, pod, arena);
-    const struct label_selector *selector = selector_with(found.controller, found.pairs, found.len, arena);
-    if (spread_selector_is_empty(selector))
-        ret->len = 0;
+    if (!own && ret->len)
+        select_by_default(ret, cluster, pod, arena);
     for (uint32_t i = 0; i < ret->len; i++)
-        ret->items[i].selector = selector;
+        ret->items[i].selects_pod = label_selector_matches(ret->items[i].selector, &pod->meta.labels);
 }

@@ -20,6 +20,7 @@ struct constraint {
     const struct label_selector *selector; /* NULL matches nothing */
     bool honor_affinity, honor_taints;     /* which nodes count */
     bool is_hostname;
+    bool selects_pod; /* whose constraint it is */
 };
 
 struct constraint_list {

@@ -32,11 +32,6 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     return 0;
 }
 
-static bool constraint_selects(const struct constraint *constraint, const struct pod *pod)
-{
-    return label_selector_matches(constraint->selector, &pod->meta.labels);
-}
-
 /* ---- terms: a counter per constraint ---- */
 static void add_constraint(struct topology_counts *counts, const struct constraint *constraint,
                            uint32_t number)
@@ -66,18 +61,10 @@ static void add_constraints(struct topology_counts *counts, const void *self, bo
 }
 
 /* ---- filter ---- */
-struct hard_constraints {
-    struct constraint_list list;
-    bool *self; /* does the pod match the constraint's selector? */
-};
-
 static void filter_terms(struct topology_counts *counts, const void *self)
 {
-    struct hard_constraints *hard = arena_new(counts->arena, struct hard_constraints);
-    add_constraints(counts, self, true, &hard->list);
-    hard->self = arena_array(counts->arena, bool, hard->list.len);
-    for (uint32_t i = 0; i < hard->list.len; i++)
-        hard->self[i] = constraint_selects(&hard->list.items[i], counts->pod->api);
+    struct constraint_list *hard = arena_new(counts->arena, struct constraint_list);
+    add_constraints(counts, self, true, hard);
     counts->data = hard;
     counts->all_keys = true;
 }
@@ -86,14 +73,14 @@ enum { MISSING_LABEL = 1, TOO_UNEVEN };
 
 static uint32_t filter(struct topology_counts *counts, const uint32_t *inputs)
 {
-    const struct hard_constraints *hard = counts->data;
-    for (uint32_t i = 0; i < hard->list.len; i++) {
-        const struct constraint *constraint = &hard->list.items[i];
+    const struct constraint_list *hard = counts->data;
+    for (uint32_t i = 0; i < hard->len; i++) {
+        const struct constraint *constraint = &hard->items[i];
         struct domain_counter *sums = &counts->counters.items[i].sums;
         if (inputs[i] == INPUT_NONE)
             return MISSING_LABEL;
         int64_t least = sums->domains < (uint32_t)constraint->min_domains ? 0 : domain_counter_least(sums);
-        if (domain_counter_resolve(sums, inputs[i]) + hard->self[i] - least > constraint->max_skew)
+        if (domain_counter_resolve(sums, inputs[i]) + constraint->selects_pod - least > constraint->max_skew)
             return TOO_UNEVEN;
     }
     return 0;
@@ -238,22 +225,17 @@ static bool is_involved(const struct cluster_event *event, const struct pod *oth
            (event_pod_holds_room(event, other) && str_eq(other->meta.namespace, pod->meta.namespace));
 }
 
-static bool any_selects(const struct constraint_list *list, const struct pod *pod)
+/* Does a constraint select the pod after the event and not before, or the other way round? NULL: it was not there. */
+static bool count_changed(const struct constraint_list *list, const struct pod *before,
+                          const struct pod *after)
 {
-    for (uint32_t i = 0; i < list->len; i++)
-        if (constraint_selects(&list->items[i], pod))
+    for (uint32_t i = 0; i < list->len; i++) {
+        const struct label_selector *selector = list->items[i].selector;
+        bool was = before && label_selector_matches(selector, &before->meta.labels);
+        if (was != (after && label_selector_matches(selector, &after->meta.labels)))
             return true;
+    }
     return false;
-}
-
-/* A change of labels matters where a constraint selects the pod now and did not before, or the other way round. */
-static enum hint labels_changed(const struct constraint_list *list, const struct pod *before,
-                                const struct pod *after)
-{
-    for (uint32_t i = 0; i < list->len; i++)
-        if (constraint_selects(&list->items[i], before) != constraint_selects(&list->items[i], after))
-            return HINT_QUEUE;
-    return HINT_SKIP;
 }
 
 static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
@@ -265,14 +247,12 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
         return HINT_SKIP;
     if (!hard_constraints(context, pod, &list))
         return HINT_QUEUE;
-    if (!before || !after)
-        return any_selects(&list, after ? after : before) ? HINT_QUEUE : HINT_SKIP;
-    if (pod_is(after, pod) && !tolerations_eq(before, after)) {
+    if (before && after && pod_is(after, pod) && !tolerations_eq(before, after)) {
         for (uint32_t i = 0; i < list.len; i++)
             if (list.items[i].honor_taints)
                 return HINT_QUEUE;
     }
-    return labels_changed(&list, before, after);
+    return count_changed(&list, before, after) ? HINT_QUEUE : HINT_SKIP;
 }
 
 static bool topology_moved(const struct constraint_list *list, const struct node *before,
@@ -319,7 +299,6 @@ static const struct event_rule events[] = {
 };
 
 static const struct topology_rule rule = {
-    .forms = TOPOLOGY_FORMS,
     .filter_terms = filter_terms,
     .score_terms = score_terms,
     .filter = filter,
@@ -337,6 +316,6 @@ const struct plugin plugin_pod_topology_spread = {
     .init = init,
     TOPOLOGY_CALLBACKS,
     .normalize = normalize,
-    .rows = &rule.forms,
+    .topology_rule = &rule,
     .events = events,
 };
