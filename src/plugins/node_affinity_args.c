@@ -3,7 +3,7 @@
 
 #include "codec/record_rows.h"
 #include "config/arg_types.h"
-#include "config/names.h"
+#include "api/names.h"
 
 #define T struct node_affinity_args
 static const struct record_field args_fields[] = {
