@@ -1,4 +1,4 @@
-/* label_check.c: is a selector one that the reference can parse, and if not, what does it say?
+/* label_check.c: whether the reference can parse a selector, and its error if it cannot.
  *
  * The sentences are those of k8s.io/apimachinery's field errors: "path: Invalid value: what: why", several of them in
  * brackets, none twice. Decoders call this on every selector, so a good one costs a look at its bytes and no memory. */
@@ -86,7 +86,7 @@ struct problems {
     size_t from; /* of the one being written */
 };
 
-/* True while there is room: a hostile selector may have a million problems, and err holds a thousand bytes. */
+/* False when there are too many: a hostile selector may have a million problems, and err holds a thousand bytes. */
 static bool begin(struct problems *problems)
 {
     if (problems->text.len > PROBLEM_BYTES_MAX || problems->len == SENTENCES_MAX)
@@ -251,6 +251,8 @@ static void report_term(struct problems *problems, const char *term_path,
 /* One requirement of a label selector; its paths begin in itself. */
 static int refuse_requirement(const struct selector_requirement *req, struct error *err)
 {
+    if (!err)
+        return -EINVAL;
     struct problems problems = { 0 };
     report_requirement(&problems, "", req);
     return finish(&problems, err);
@@ -290,6 +292,8 @@ int node_selector_term_check(const struct node_selector_term *term, struct error
 {
     if (is_term(term))
         return 0;
+    if (!err)
+        return -EINVAL;
     struct problems problems = { 0 };
     report_term(&problems, "", term);
     return finish(&problems, err);

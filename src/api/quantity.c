@@ -250,11 +250,6 @@ struct quantity quantity_from_int(int64_t units)
     return (struct quantity){ units, 0 };
 }
 
-struct quantity quantity_from_milli(int64_t milli)
-{
-    return from_nano((wide)milli * NANO_PER_MILLI);
-}
-
 struct quantity quantity_round_to_milli(struct quantity q)
 {
     struct quantity rounded = from_nano(divide_away_from_zero(to_nano(q), NANO_PER_MILLI) * NANO_PER_MILLI);

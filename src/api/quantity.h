@@ -44,7 +44,6 @@ int quantity_cmp(struct quantity a, struct quantity b);
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_sub(struct quantity a, struct quantity b);
 struct quantity quantity_from_int(int64_t units);
-struct quantity quantity_from_milli(int64_t milli);
 /* To a multiple of 0.001, away from zero: what the API server stores of requests, limits and capacities. */
 struct quantity quantity_round_to_milli(struct quantity q);
 
