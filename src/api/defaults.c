@@ -146,7 +146,7 @@ static bool is_pod_level(struct str name)
 static const struct pod_requests_options containers_only = { .skip_pod_level = true,
                                                              .exclude_overhead = true };
 
-/* Huge pages that containers are limited to limit the pod, unless it says how much it wants. */
+/* The containers' limits of huge pages are the pod's, unless the pod has its own. */
 static void default_huge_page_limits(struct pod *pod, struct arena *arena)
 {
     struct resource_requirements *resources = pod->spec.resources;
@@ -161,7 +161,7 @@ static void default_huge_page_limits(struct pod *pod, struct arena *arena)
     fill_missing_if(&resources->limits, &unrequested, is_huge_pages, arena);
 }
 
-/* A pod with limits requests what its containers do (cpu and memory), and else what it is limited to. */
+/* A pod with limits requests what its containers request (cpu and memory), else its limits. */
 static void default_pod_level_requests(struct pod *pod, struct arena *arena)
 {
     struct resource_requirements *resources = pod->spec.resources;

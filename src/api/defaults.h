@@ -1,7 +1,7 @@
 /* defaults.h: what the API server fills in before it stores an object.
  *
  * Objects from a live cluster have it already; objects from files need it. Only fields that berth knows are filled in.
- * Pods lose nothing by a second time; a pod made from a template still needs its own. */
+ * Defaulting a pod twice changes nothing; a pod that was made from a template still needs it. */
 #ifndef API_DEFAULTS_H
 #define API_DEFAULTS_H
 

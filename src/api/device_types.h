@@ -1,8 +1,8 @@
-/* device_types.h: devices and who asks for them (resource.k8s.io): a part of types.h, which includes it.
+/* device_types.h: devices and the requests for them (resource.k8s.io): a part of types.h, which includes it.
  *
  *     ResourceSlice   devices that a driver offers on one node, some, or all; slices form pools
  *     DeviceClass     selectors and configuration under a name
- *     ResourceClaim   requests for devices; its status says which ones were allocated, and to whom */
+ *     ResourceClaim   requests for devices; its status has the allocated devices and the pods that reserve them */
 #ifndef API_DEVICE_TYPES_H
 #define API_DEVICE_TYPES_H
 
@@ -75,7 +75,7 @@ struct resource_slice {
 struct device_selector {
     struct cel_selector {
         struct str expression;
-    } *cel; /* NULL: a kind of selector from the future */
+    } *cel; /* NULL: a kind of selector that this version does not know */
 };
 struct device_config {
     struct opaque_config {

@@ -24,6 +24,10 @@ READ(time_read)
 WRITE(time_write)
 {
     const struct opt_time *time = at;
+    if (!time->set) { /* Go's zero time */
+        json_null(writer->json);
+        return;
+    }
     char seconds[TIMESTAMP_LEN + 1], text[TIMESTAMP_LEN + 16];
     struct str whole = timestamp_format(time->seconds, seconds);
     if (kind == &record_MICRO_TIME) {

@@ -1,95 +1,25 @@
-/* label_check.c: is a selector one that the reference can parse, and if not, what does it say?
+/* label_check.c: whether the reference can parse a selector, and its error if it cannot.
  *
  * The sentences are those of k8s.io/apimachinery's field errors: "path: Invalid value: what: why", several of them in
  * brackets, none twice. Decoders call this on every selector, so a good one costs a look at its bytes and no memory. */
 #include "api/labels.h"
+#include "api/names.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-enum { LABEL_BYTES_MAX = 63, SUBDOMAIN_BYTES_MAX = 253, PROBLEM_BYTES_MAX = 8192, SENTENCES_MAX = 256 };
-
-#define NAME_REGEX "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-#define NAME_RULE \
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " \
-    "character"
-#define NAME_PROBLEM \
-    NAME_RULE " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" NAME_REGEX "'" \
-              ")"
-#define VALUE_PROBLEM \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " \
-    "must start " \
-    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " \
-    "validation is '(" NAME_REGEX ")?')"
-#define DNS_REGEX "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-#define SUBDOMAIN_PROBLEM \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " \
-    "must start " \
-    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '" DNS_REGEX \
-    "(\\." DNS_REGEX ")*')"
+enum { PROBLEM_BYTES_MAX = 8192, SENTENCES_MAX = 256 };
 
 /* ---- the rules ---- */
 
-static bool is_lower_alnum(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c)
-{
-    return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_name(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool inner = i > 0 && i + 1 < text.len;
-        if (!is_alnum(c) && !(inner && (c == '-' || c == '_' || c == '.')))
-            return false;
-    }
-    return text.len > 0;
-}
-
-/* Labels of lower-case letters, digits and inner dashes, with a dot between two. */
-static bool is_subdomain(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool inner = i > 0 && i + 1 < text.len;
-        if (is_lower_alnum(c))
-            continue;
-        if (!inner || (c != '-' && c != '.'))
-            return false;
-        char before = text.ptr[i - 1], after = text.ptr[i + 1];
-        if (c == '.' ? !is_lower_alnum(before) || !is_lower_alnum(after) : before == '.' || after == '.')
-            return false;
-    }
-    return text.len > 0;
-}
-
-/* The parts of a key; false when it has more than one slash. */
-static bool split_key(struct str key, bool *ret_prefixed, struct str *ret_prefix, struct str *ret_name)
-{
-    ptrdiff_t slash = str_find(key, '/');
-    *ret_prefixed = slash >= 0;
-    *ret_prefix = str_slice(key, 0, slash < 0 ? 0 : (size_t)slash);
-    *ret_name = str_slice(key, (size_t)(slash + 1), key.len);
-    return str_find(*ret_name, '/') < 0;
-}
-
 static bool is_key(struct str key)
 {
-    bool prefixed;
-    struct str prefix, name;
-    return split_key(key, &prefixed, &prefix, &name) &&
-           (!prefixed || (prefix.len <= SUBDOMAIN_BYTES_MAX && is_subdomain(prefix))) &&
-           name.len <= LABEL_BYTES_MAX && is_name(name);
+    return !name_check_label_key(key).len;
 }
 
 static bool is_value(struct str value)
 {
-    return value.len == 0 || (value.len <= LABEL_BYTES_MAX && is_name(value));
+    return !name_check_label_value(value).len;
 }
 
 /* What the number of values must be for an operator on labels. */
@@ -156,7 +86,7 @@ struct problems {
     size_t from; /* of the one being written */
 };
 
-/* True while there is room: a hostile selector may have a million problems, and err holds a thousand bytes. */
+/* False when there are too many: a hostile selector may have a million problems, and err holds a thousand bytes. */
 static bool begin(struct problems *problems)
 {
     if (problems->text.len > PROBLEM_BYTES_MAX || problems->len == SENTENCES_MAX)
@@ -232,46 +162,10 @@ static void put_list(struct strbuf *out, const struct str_list *values)
     strbuf_putc(out, ']');
 }
 
-static void put_part(struct strbuf *out, size_t from, const char *part, const char *problem)
+static void put_faults(struct strbuf *out, struct name_faults faults)
 {
-    if (out->len > from)
-        strbuf_puts(out, "; ");
-    strbuf_printf(out, "%s%s", part, problem);
-}
-
-static void put_key_problem(struct strbuf *out, struct str key)
-{
-    bool prefixed;
-    struct str prefix, name;
-    size_t from = out->len;
-    if (!split_key(key, &prefixed, &prefix, &name)) {
-        strbuf_puts(out, "a valid label key " NAME_PROBLEM
-                         " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
-        return;
-    }
-    if (prefixed && prefix.len == 0) {
-        put_part(out, from, "prefix part ", "must be non-empty");
-    } else if (prefixed) {
-        if (prefix.len > SUBDOMAIN_BYTES_MAX)
-            put_part(out, from, "prefix part ", "must be no more than 253 bytes");
-        if (!is_subdomain(prefix))
-            put_part(out, from, "prefix part ", SUBDOMAIN_PROBLEM);
-    }
-    if (name.len == 0)
-        put_part(out, from, "name part ", "must be non-empty");
-    else if (name.len > LABEL_BYTES_MAX)
-        put_part(out, from, "name part ", "must be no more than 63 bytes");
-    if (!is_name(name))
-        put_part(out, from, "name part ", NAME_PROBLEM);
-}
-
-static void put_value_problem(struct strbuf *out, struct str value)
-{
-    size_t from = out->len;
-    if (value.len > LABEL_BYTES_MAX)
-        put_part(out, from, "", "must be no more than 63 bytes");
-    if (!is_name(value))
-        put_part(out, from, "", VALUE_PROBLEM);
+    for (size_t i = 0; i < faults.len; i++)
+        strbuf_printf(out, "%s%s", i ? "; " : "", faults.items[i]);
 }
 
 static void report_unsupported(struct problems *problems, const char *path, struct str operator,
@@ -306,7 +200,7 @@ static void report_requirement(struct problems *problems, const char *path,
         strbuf_printf(out, "%skey: Invalid value: ", path);
         put_quoted(out, req->key, false);
         strbuf_puts(out, ": ");
-        put_key_problem(out, req->key);
+        put_faults(out, name_check_label_key(req->key));
         end(problems);
     }
     const char *problem = values_problem(req->op, req->values.len);
@@ -326,7 +220,7 @@ static void report_requirement(struct problems *problems, const char *path,
         strbuf_printf(out, "%svalues[%u][" STR_FMT "]: Invalid value: ", path, i, STR_ARG(req->key));
         put_quoted(out, req->values.items[i], false);
         strbuf_puts(out, ": ");
-        put_value_problem(out, req->values.items[i]);
+        put_faults(out, name_check_label_value(req->values.items[i]));
         end(problems);
     }
 }
@@ -357,6 +251,8 @@ static void report_term(struct problems *problems, const char *term_path,
 /* One requirement of a label selector; its paths begin in itself. */
 static int refuse_requirement(const struct selector_requirement *req, struct error *err)
 {
+    if (!err)
+        return -EINVAL;
     struct problems problems = { 0 };
     report_requirement(&problems, "", req);
     return finish(&problems, err);
@@ -396,6 +292,8 @@ int node_selector_term_check(const struct node_selector_term *term, struct error
 {
     if (is_term(term))
         return 0;
+    if (!err)
+        return -EINVAL;
     struct problems problems = { 0 };
     report_term(&problems, "", term);
     return finish(&problems, err);

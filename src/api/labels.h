@@ -1,8 +1,8 @@
 /* labels.h: label selectors and node selectors on text.
  *
- * The plain form, for rare paths and as the yardstick of the model's compiled selectors. A selector that the
+ * The plain form, for rare paths and for tests of the compiled selectors of cluster/. A selector that the
  * reference could not parse is marked `invalid` by the decoder and matches nothing here; the *_check() functions say
- * why, in the reference's words. */
+ * why, in the reference's sentences. */
 #ifndef API_LABELS_H
 #define API_LABELS_H
 
@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 bool str_list_has(const struct str_list *values, struct str wanted);
-/* Each has all items of the other, in whatever order. */
+/* Each has all items of the other, in any order. */
 bool str_list_same_set(const struct str_list *a, const struct str_list *b);
 /* The value of the key, or NULL when the map does not have it. */
 const struct str *str_map_get(const struct str_map *map, struct str key);

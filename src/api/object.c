@@ -82,7 +82,7 @@ static int decode_one(struct record_reader *reader, const struct path *path, yyj
     return 0;
 }
 
-/* A field that says what the object is. Absent: left as it is. */
+/* apiVersion or kind. Absent: *ret is left as it is. */
 static int decode_name(struct record_reader *reader, const struct path *path, yyjson_val *val,
                        const char *key, struct str *ret)
 {
@@ -90,7 +90,7 @@ static int decode_name(struct record_reader *reader, const struct path *path, yy
     return found && !yyjson_is_null(found) ? record_read_str(reader, PATH_FIELD(path, key), found, ret) : 0;
 }
 
-/* What the object says it is. */
+/* The kind by apiVersion and kind of the object itself. */
 static int decode_own_kind(struct record_reader *reader, const struct path *path, yyjson_val *val,
                            struct object *ret)
 {
@@ -106,7 +106,7 @@ static int decode_own_kind(struct record_reader *reader, const struct path *path
     return 0;
 }
 
-/* `kind` is what the object is, whatever it says; KIND_UNKNOWN: what it says. */
+/* As an object of that kind, whatever its own apiVersion and kind are; KIND_UNKNOWN: by these. */
 static int decode_at(struct record_reader *reader, const struct path *path, yyjson_val *val,
                      enum api_kind kind, struct object *ret)
 {
@@ -177,7 +177,7 @@ int object_walk_init(struct object_walk *walk, const struct doc *doc, struct err
         return 0;
     walk->items_kind = object_kind_from(api_version, str_slice(kind, 0, kind.len - strlen("List")));
     if (walk->items_kind == KIND_UNKNOWN && !str_eq(kind, STR("List")))
-        return 0; /* a list of things we do not know is one thing we do not know */
+        return 0; /* a list of unknown objects is one unknown object */
     walk->is_list = true;
     if (walk->items_kind != KIND_UNKNOWN)
         walk->api_version = api_version;

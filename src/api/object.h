@@ -27,7 +27,7 @@ struct record_reader object_reader(const struct doc *doc, struct arena *arena, s
  * as known where their fields are the same. */
 int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
                   struct error *err);
-/* The same for a value whose kind is known from elsewhere (items of a PodList); what it says itself does not count. */
+/* The same for a value whose kind is known (items of a PodList); its own apiVersion and kind are ignored. */
 int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                      struct object *ret, struct error *err);
 
@@ -45,7 +45,7 @@ void object_encode_json(const struct object *object, const struct record_redacto
 struct object_walk {
     const struct doc *doc;
     yyjson_arr_iter items;
-    enum api_kind items_kind; /* of a PodList and such, whose items do not say */
+    enum api_kind items_kind; /* of a PodList and such, whose items have no kind */
     struct str api_version;   /* of the same */
     uint32_t next;
     bool is_list;

@@ -137,7 +137,7 @@ static void replace_by_pod_level(const struct total *total, struct resource_list
     const struct resource_list *spec = side_of(total->side, pod->spec.resources);
     const struct resource_requirements *reported = pod->status.resources;
     bool use_status = total->opts.use_status && total->opts.use_status_pod_level && reported;
-    /* The reference takes limits that are not there for limits that nobody looked for. */
+    /* The reference does not distinguish absent limits from limits that were not requested. */
     if (use_status && total->side == SIDE_LIMITS && total->resize_infeasible && !reported->limits.items)
         use_status = false;
     struct resource_list list = *spec;

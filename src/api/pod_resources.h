@@ -1,4 +1,4 @@
-/* pod_resources.h: what a pod asks of its node.
+/* pod_resources.h: the resources that a pod requests from its node.
  *
  * The rules are those of k8s.io/component-helpers/resource: containers add up; init containers run one after another,
  * so the largest counts, on top of the sidecars (restartable init containers) started before it; what the kubelet

@@ -66,8 +66,8 @@ static int open_envelope(struct str bytes, struct envelope *ret, struct error *e
     if (!envelope.api_version.len || !envelope.kind.len)
         return error_set(err, -EINVAL, "expected apiVersion and kind, got no %s",
                          envelope.kind.len ? "apiVersion" : "kind");
-    /* Go takes this for an empty object, but no server writes it. It would be a cut in the wrong place: a list with no
-     * items, where there are thousands. */
+    /* Go takes this for an empty object, but no server writes it. Such a cut in the wrong place would be a list without
+     * items in place of one with thousands. */
     if (!envelope.raw.ptr)
         return error_set(err, -ENODATA, "the envelope has no object");
     *ret = envelope;
@@ -83,8 +83,8 @@ static struct record_reader reader_for(struct str bytes, enum string_home home, 
                                    .budget_bytes = record_budget(bytes.len) };
 }
 
-/* Puts in front of the sentence whose it is, as far as that is known: its metadata comes first. */
-static void name_culprit(struct error *err, const struct object *object)
+/* Puts the object's kind and name in front of the sentence, as far as they were decoded: metadata comes first. */
+static void name_object(struct error *err, const struct object *object)
 {
     enum { NAME_BYTES_MAX = 60 };
     if (!err)
@@ -115,7 +115,7 @@ static int decode_object(struct str raw, enum string_home home, struct arena *ar
         object->meta->source = raw;
     int r = record_read_protobuf(&reader, NULL, raw, type, object->ptr);
     if (r < 0)
-        name_culprit(err, object);
+        name_object(err, object);
     else
         object_convert(object, api_version);
     return r;
@@ -194,7 +194,7 @@ static int open_list_meta(struct str bytes, struct object_list_protobuf *list, s
     return r < 0 ? malformed(err, r, "metadata") : 0;
 }
 
-/* Looks over the whole list, so that it is sound as far as its items go before any of them is used. */
+/* Checks the whole list, so that it is sound down to its items before any of them is used. */
 static int open_list(struct object_list_protobuf *list, struct error *err)
 {
     struct protobuf_reader reader = list->rest;

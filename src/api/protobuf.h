@@ -6,7 +6,7 @@
  * The tables of fields.h drive both directions. A decoded object is what object.h makes of the same object in JSON:
  * unknown fields are ignored, maps are sorted, nothing is defaulted. Bad bytes end in one sentence, such as "Pod
  * default/web: spec.containers[0].image: expected bytes, found a number". Three things that Go's decoder takes are
- * refused, since nobody sends them: groups, a part that is not repeated but comes twice, and an envelope without an
+ * refused, since no server sends them: groups, a part that is not repeated but comes twice, and an envelope without an
  * object. Memory is bounded by a multiple of the input.
  *
  * Nothing here keeps state: any number of threads may decode, each into an arena of its own. */
@@ -47,7 +47,7 @@ struct object_list_protobuf {
 
 /* Fails on bytes that are no list, or are not whole; then there are no items. */
 int object_list_protobuf_init(struct object_list_protobuf *list, struct str bytes, struct error *err);
-/* 1: an object; 0: no more; or a negative errno for an item that can not be decoded: the one behind it is next. */
+/* 1: an object; 0: no more; or a negative errno for an item that cannot be decoded: the one after it is next. */
 int object_list_protobuf_next(struct object_list_protobuf *list, enum string_home home, struct arena *arena,
                               struct object *ret, struct error *err);
 

@@ -37,15 +37,6 @@ static const struct suffix suffixes[] = {
     { "Ei", 2, 60 }, { "T", 10, 12 }, { "P", 10, 15 }, { "E", 10, 18 },
 };
 
-/* The parts of a text. Leading zeros are not in `whole`. */
-struct number {
-    bool negative;
-    bool has_digit; /* in the text, zeros included */
-    struct str whole, fraction;
-    int base;
-    int64_t exponent;
-};
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -61,7 +52,7 @@ static struct str take_digits(struct str *text)
     return digits;
 }
 
-static int parse_suffix(struct str text, struct number *ret)
+static int parse_suffix(struct str text, struct quantity_text *ret)
 {
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         const struct suffix *known = &suffixes[i];
@@ -79,7 +70,7 @@ static int parse_suffix(struct str text, struct number *ret)
     return 0;
 }
 
-static int parse_number(struct str text, struct number *ret)
+static int parse_number(struct str text, struct quantity_text *ret)
 {
     if (text.len == 0)
         return -EINVAL;
@@ -99,9 +90,7 @@ static int parse_number(struct str text, struct number *ret)
     return parse_suffix(text, ret);
 }
 
-/* Does the reference take the text for one 64-bit number and a scale? If not, it builds a big decimal out of the
- * digits, and a text without any is an error there. */
-static bool is_fast(const struct number *number)
+bool quantity_text_is_small(const struct quantity_text *number)
 {
     int64_t digits = MAX(number->whole.len, 1u) + (int64_t)number->fraction.len;
     if (number->base == 10)
@@ -109,14 +98,14 @@ static bool is_fast(const struct number *number)
     return number->fraction.len == 0 && digits + number->exponent * 3 / 10 <= FAST_BINARY_DIGITS_MAX;
 }
 
-static char digit_at(const struct number *number, size_t i)
+static char digit_at(const struct quantity_text *number, size_t i)
 {
     char c = i < number->whole.len ? number->whole.ptr[i] : number->fraction.ptr[i - number->whole.len];
     return (char)(c - '0');
 }
 
 /* The nano units of a decimal number: its digits up to the ninth behind the moved point, rounded up by the rest. */
-static wide decimal_nano(const struct number *number)
+static wide decimal_nano(const struct quantity_text *number)
 {
     size_t count = (size_t)number->whole.len + number->fraction.len;
     int64_t kept = (int64_t)number->whole.len + number->exponent + NANO_DIGITS;
@@ -132,7 +121,7 @@ static wide decimal_nano(const struct number *number)
     return nano;
 }
 
-static wide binary_nano(const struct number *number)
+static wide binary_nano(const struct quantity_text *number)
 {
     wide carry = 0, nano = 0, place = 1;
     bool rest = false;
@@ -188,18 +177,32 @@ static wide divide_away_from_zero(wide value, int64_t by)
     return result;
 }
 
+int quantity_split(struct str text, struct quantity_text *ret)
+{
+    struct quantity_text number = { 0 };
+    /* A big decimal must have a digit. */
+    if (parse_number(text, &number) < 0 || (!number.has_digit && !quantity_text_is_small(&number)))
+        return -EINVAL;
+    *ret = number;
+    return 0;
+}
+
+__int128 quantity_text_nanos(const struct quantity_text *text)
+{
+    wide nano = text->base == 10 ? decimal_nano(text) : binary_nano(text);
+    return text->negative ? -nano : nano;
+}
+
 int quantity_parse(struct str text, struct quantity *ret)
 {
-    struct number number = { 0 };
-    int r = parse_number(text, &number);
+    struct quantity_text number;
+    int r = quantity_split(text, &number);
     if (r < 0)
         return r;
-    if (!number.has_digit && !is_fast(&number))
-        return -EINVAL;
-    wide nano = number.base == 10 ? decimal_nano(&number) : binary_nano(&number);
-    *ret = from_nano(number.negative ? -nano : nano);
+    *ret = from_nano(quantity_text_nanos(&number));
     ret->binary = number.base == 2;
-    ret->finer = !is_fast(&number) || (number.base == 10 && number.exponent < (int64_t)number.fraction.len);
+    ret->finer = !quantity_text_is_small(&number) ||
+                 (number.base == 10 && number.exponent < (int64_t)number.fraction.len);
     return 0;
 }
 
@@ -245,11 +248,6 @@ struct quantity quantity_sub(struct quantity a, struct quantity b)
 struct quantity quantity_from_int(int64_t units)
 {
     return (struct quantity){ units, 0 };
-}
-
-struct quantity quantity_from_milli(int64_t milli)
-{
-    return from_nano((wide)milli * NANO_PER_MILLI);
 }
 
 struct quantity quantity_round_to_milli(struct quantity q)

@@ -14,12 +14,28 @@ struct quantity {
     uint32_t nano;
     /* How it was written; no part of the amount. */
     bool binary; /* in powers of two ("32Gi"): it is written like that again */
-    bool
-        finer; /* with digits below one ("2000m", "2.0"), or too many: the reference does not take it for an integer */
+    /* With digits below one ("2000m", "2.0"), or too many: the reference does not take it for an integer. */
+    bool finer;
 };
 
 /* 0, or -EINVAL for a text that is no quantity. */
 int quantity_parse(struct str text, struct quantity *ret);
+
+/* The parts of a text that is a quantity. Leading zeros are not in `whole`. */
+struct quantity_text {
+    bool negative;
+    bool has_digit; /* in the text, zeros included */
+    struct str whole, fraction;
+    int base; /* 10 or 2 */
+    int64_t exponent;
+};
+/* 0, or -EINVAL for a text that is no quantity. */
+int quantity_split(struct str text, struct quantity_text *ret);
+/* Its amount in billionths, rounded away from zero; decimal ones up to 2^120. */
+__int128 quantity_text_nanos(const struct quantity_text *text);
+/* Does the reference take the text for one 64-bit number and a scale? If not, it makes a big decimal of it. */
+bool quantity_text_is_small(const struct quantity_text *text);
+
 /* Rounded away from zero, as Quantity.Value() and Quantity.MilliValue(); saturating where those would overflow. */
 int64_t quantity_value(struct quantity q);
 int64_t quantity_milli_value(struct quantity q);
@@ -28,7 +44,6 @@ int quantity_cmp(struct quantity a, struct quantity b);
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_sub(struct quantity a, struct quantity b);
 struct quantity quantity_from_int(int64_t units);
-struct quantity quantity_from_milli(int64_t milli);
 /* To a multiple of 0.001, away from zero: what the API server stores of requests, limits and capacities. */
 struct quantity quantity_round_to_milli(struct quantity q);
 

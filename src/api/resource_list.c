@@ -1,6 +1,6 @@
 /* resource_list.c: merging of sorted lists.
  *
- * A list that grows here has room for the next power of two of its length, so that joining many small lists copies
+ * A list that grows here has capacity for the next power of two of its length, so that joining many small lists copies
  * each amount a few times only. New names are merged from the back, in place:
  *
  *     cpu memory . .   +   gpu         cpu gpu memory .
@@ -66,10 +66,10 @@ static uint32_t join_shared(struct resource_list *list, const struct resource_li
 
 static uint32_t room_for(uint32_t len)
 {
-    uint32_t room = len ? 4 : 0;
-    while (room < len)
-        room = room > UINT32_MAX / 2 ? UINT32_MAX : room * 2;
-    return room;
+    uint32_t capacity = len ? 4 : 0;
+    while (capacity < len)
+        capacity = capacity > UINT32_MAX / 2 ? UINT32_MAX : capacity * 2;
+    return capacity;
 }
 
 static void grow(struct resource_list *list, uint32_t len, struct arena *arena)

@@ -1,4 +1,4 @@
-/* resource_list.h: sorted lists of named amounts, and what one does with them. */
+/* resource_list.h: sorted lists of named amounts, and operations on them. */
 #ifndef API_RESOURCE_LIST_H
 #define API_RESOURCE_LIST_H
 
@@ -18,7 +18,7 @@ enum resource_join {
     RESOURCE_KEEP,
 };
 
-/* Joins `other` into `list`, which the caller built with this function (or left zeroed): nobody else may hold it. */
+/* Joins `other` into `list`, which the caller built with this function (or left zeroed) and holds alone. */
 void resource_list_join(struct resource_list *list, const struct resource_list *other,
                         enum resource_join join, struct arena *arena);
 

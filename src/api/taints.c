@@ -1,7 +1,7 @@
 /* taints.c: tolerations against taints. An empty key or effect of a toleration stands for any. */
 #include "api/taints.h"
 
-/* A number written as people write it: no plus, no leading zeros, no "-0". */
+/* A number in canonical form: no plus, no leading zeros, no "-0". */
 static bool parse_canonical(struct str text, int64_t *ret)
 {
     struct str digits = text.len && text.ptr[0] == '-' ? str_slice(text, 1, text.len) : text;

@@ -34,8 +34,8 @@ struct meta {
     struct str_map labels, annotations;
     LIST(struct owner_ref) owners;
     struct str_list finalizers;
-    void *home; /* for whoever keeps the object: what it lives in. Nobody decodes or reads it elsewhere */
-    /* The object as it came, protobuf or JSON, for who hands it on whole; empty unless that was asked for. */
+    void *home; /* what the object is kept in, for its keeper alone; never decoded */
+    /* The object's bytes as they were received, protobuf or JSON, for extenders; empty unless they are to be kept. */
     struct str source;
 };
 
@@ -190,10 +190,6 @@ struct scheduling_group {
 };
 struct pod_os {
     struct str name;
-};
-struct pod_security_context {
-    struct opt_bool run_as_non_root; /* nothing is read; kept for declared features */
-    struct str supplemental_groups_policy;
 };
 struct pod_spec {
     struct str node_name, scheduler_name, priority_class_name, preemption_policy, restart_policy,
@@ -455,9 +451,9 @@ struct lease {
     } spec;
 };
 
-/* metav1.Status: an API server's answer that is no object. It has no metadata of its own, so it is no kind. */
+/* metav1.Status: an API server's answer that is not an object. Without metadata it is not one of the kinds. */
 struct status_cause {
-    struct str type, message, field; /* type: such as "FieldValueInvalid"; "reason" on the wire */
+    struct str type, message, field; /* type: such as "FieldValueInvalid"; "reason" in JSON and protobuf */
 };
 struct api_status {
     struct str status, message, reason; /* status: "Success" or "Failure" */
@@ -465,7 +461,7 @@ struct api_status {
     struct {
         struct str name, group, kind, uid;
         LIST(struct status_cause) causes;
-        int32_t retry_after_seconds; /* 0: not said */
+        int32_t retry_after_seconds; /* 0: not given */
     } details;
 };
 
@@ -504,7 +500,7 @@ enum api_kind {
     API_KINDS(X)
 #undef X
         KIND_COUNT,
-    /* This and the kinds behind it are no part of the cluster that is modelled. */
+    /* This and the kinds after it are not part of the modelled cluster. */
     KIND_LIVE_FIRST = KIND_BINDING
 };
 

@@ -8,7 +8,8 @@ static const struct str words[] = {
 };
 
 enum { SLOTS = 512, WORD_LEN_MAX = 64 };
-static_assert(ARRAY_SIZE(words) < SLOTS / 2 && ARRAY_SIZE(words) < UINT8_MAX, "the table has room");
+static_assert(ARRAY_SIZE(words) < SLOTS / 2 && ARRAY_SIZE(words) < UINT8_MAX,
+              "the table is at most half full");
 
 static uint8_t slots[SLOTS]; /* number of the word + 1 */
 

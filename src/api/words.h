@@ -1,4 +1,4 @@
-/* words.h: texts that most objects consist of, such as "Exists" and "kubernetes.io/hostname".
+/* words.h: texts that most objects have, such as "Exists" and "kubernetes.io/hostname".
  *
  * A scheduler keeps thousands of objects whose strings are for the most part the same few words: those are not copied
  * with each object. From any thread. */

@@ -85,8 +85,6 @@ void record_index_fill(const struct record_type *type);
 /* Places the fields of a type that has no C struct one behind the other, and sets its size; then fills its index.
  * Types of its fields come first. */
 void record_lay_out(struct record_type *type, struct record_field *fields);
-/* The row of that JSON name, or NULL; also in rows that stand in the parent. */
-const struct record_field *record_field_named(const struct record_type *type, struct str name);
 
 /* ---- reading ---- */
 
@@ -217,7 +215,7 @@ enum record_empty {
 };
 
 /* What can be done with a value at `at`. `field` is the row; its kind is another one for items of lists and such, so
- * each operation is told its own. */
+ * each operation gets its own. */
 struct record_ops {
     int (*read)(const struct record_kind *kind, struct record_reader *reader, const struct path *path,
                 yyjson_val *val, const struct record_field *field, void *at);

@@ -8,13 +8,13 @@
 const struct record_field *record_own_field(const struct record_type *type, struct str name);
 const struct record_field *record_unnamed(const struct record_type *type);
 
-/* What a message has told so far. */
+/* What was read of a message so far. */
 struct record_message {
     const struct record_type *type;
     void *record;
     struct protobuf_reader rest;
     uint64_t seen;     /* tags that came */
-    uint64_t counted;  /* of lists whose array has room for all of the message */
+    uint64_t counted;  /* of lists whose array is long enough for the whole message */
     uint64_t unsorted; /* of maps */
     uint32_t last_tag;
 };

@@ -1,7 +1,7 @@
 /* plugin_args.c: see plugin_args.h. */
 #include "config/plugin_args.h"
 
-#include "config/names.h"
+#include "api/names.h"
 
 void problem_label_key(struct problems *problems, const struct path *path, struct str name)
 {

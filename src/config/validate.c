@@ -1,9 +1,9 @@
 /* validate.c: what a configuration may say, apart from the arguments of plugins.
  *
  * Order and sentences are those of the reference: a user who searches for a message finds it. */
+#include "api/names.h"
 #include "base/map.h"
 #include "config/build.h"
-#include "config/names.h"
 
 static void validate_client(const struct scheduler_config *config, struct problems *problems)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "extender/whole.h"
+#include "extender/full_objects.h"
 
 static void put_null(struct json_writer *json, const char *key)
 {
@@ -14,7 +14,7 @@ static void put_null(struct json_writer *json, const char *key)
 static int put_pod(struct json_writer *json, const struct cycle *cycle, struct error *err)
 {
     json_key(json, STR("Pod"));
-    return whole_pod(json, cycle->pod, err);
+    return full_pod(json, cycle->pod, err);
 }
 
 /* ---- nodes ---- */
@@ -40,7 +40,7 @@ static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct
     json_key(json, STR("items"));
     json_begin_array(json);
     for (uint32_t i = 0; i < nodes.len && r == 0; i++)
-        r = whole_node(json, cluster_node(cycle->cluster, nodes.items[i])->api, err);
+        r = full_node(json, cluster_node(cycle->cluster, nodes.items[i])->api, err);
     json_end_array(json);
     json_end_object(json);
     return r;
@@ -87,7 +87,7 @@ static int put_victims(struct json_writer *json, const struct cycle *cycle,
     for (uint32_t i = 0; i < candidate->victims_len && r == 0; i++) {
         const struct pod *pod = candidate->victims[i]->api;
         if (!node_names) {
-            r = whole_pod_on(json, pod, node, err);
+            r = full_pod_on(json, pod, node, err);
             continue;
         }
         json_begin_object(json);

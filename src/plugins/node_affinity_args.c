@@ -1,9 +1,9 @@
 /* node_affinity_args.c: see node_affinity_args.h. Ranges and sentences are those of the reference. */
 #include "plugins/node_affinity_args.h"
 
+#include "api/names.h"
 #include "codec/record_rows.h"
 #include "config/arg_types.h"
-#include "config/names.h"
 
 #define T struct node_affinity_args
 static const struct record_field args_fields[] = {

@@ -1,7 +1,7 @@
 /* Any bytes as the answer of an extender, to each of the questions; and as a pod or a node that is handed on whole.
  * What comes out makes sense in the cluster, or it is one sentence. The first byte says what it is the answer to. */
+#include "extender/full_objects.h"
 #include "extender/reply.h"
-#include "extender/whole.h"
 
 #include "fuzz/fuzz.h"
 
@@ -126,7 +126,7 @@ static void check_whole(enum api_kind kind, struct str bytes)
     struct strbuf out = { 0 };
     struct json_writer json = json_writer(&out, JSON_COMPACT);
     struct error err = { 0 };
-    int r = whole_bytes(&json, kind, bytes, &err);
+    int r = full_bytes(&json, kind, bytes, &err);
     if (r != 0) {
         must_say(r, &err);
         must(!out.len);

@@ -8,7 +8,7 @@
 
 typedef __int128 wide;
 
-enum { NANO_DIGITS = 9, DIGITS_MAX = 18, SCALE_MAX = 18 };
+enum { NANO_DIGITS = 9, SCALE_MAX = 18 };
 
 static wide amount_of(const struct cel_value *value)
 {
@@ -59,88 +59,29 @@ struct cel_value cel_quantity(struct quantity value)
     return make(nanos, many ? -NANO_DIGITS : scale, many ? CEL_QUANTITY_DECIMAL : 0);
 }
 
-/* A decimal quantity of any size: its digits, times ten to the exponent, in billionths; rounded away from zero, and
- * cut off far beyond what can be counted. */
-static wide decimal(struct str text, int64_t exponent)
-{
-    static const wide LIMIT = (wide)1 << 120;
-    wide value = 0;
-    bool negative = text.len > 0 && text.ptr[0] == '-', rest = false;
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] >= '0' && text.ptr[i] <= '9')
-            value = MIN(value * 10 + (text.ptr[i] - '0'), LIMIT);
-    for (exponent += NANO_DIGITS; exponent > 0 && value > 0 && value < LIMIT; exponent--)
-        value = MIN(value * 10, LIMIT);
-    for (; exponent < 0 && value > 0; exponent++) {
-        rest |= value % 10 != 0;
-        value /= 10;
-    }
-    value += rest;
-    return negative ? -value : value;
-}
-
-/* The parts of a text that is a quantity. */
-struct written {
-    struct str number, suffix; /* with its sign */
-    size_t whole, fraction;    /* digits, without leading zeros */
-};
-
-static struct written split(struct str text)
-{
-    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
-    struct written w = { 0 };
-    for (; at < text.len && text.ptr[at] == '0'; at++)
-        ;
-    for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
-        w.whole++;
-    if (at < text.len && text.ptr[at] == '.')
-        for (at++; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
-            w.fraction++;
-    w.whole = MAX(w.whole, (size_t)1);
-    w.number = str_slice(text, 0, at);
-    w.suffix = str_slice(text, at, text.len);
-    return w;
-}
-
 /* As the reference counts it: in 64 bits if the digits are few enough, and else as a decimal. */
-static struct cel_value counted(struct str text, struct quantity parsed)
+static struct cel_value counted(const struct quantity_text *text)
 {
-    static const char suffixes[] = "numkMGTPE", binary[] = "KMGTPE";
-    static const int8_t exponents[] = { -9, -6, -3, 3, 6, 9, 12, 15, 18 };
-    struct written w = split(text);
-    wide nanos = (wide)parsed.units * 1000000000 + parsed.nano;
-    bool fast = w.whole + w.fraction <= DIGITS_MAX;
-    int64_t exponent = 0;
-    if (w.suffix.len == 2 && w.suffix.ptr[1] == 'i') {
-        int bits = 10 * (int)(strchr(binary, w.suffix.ptr[0]) - binary + 1);
-        fast = w.fraction == 0 && 15 - (int)w.whole - (int)((float)bits * 3 / 10) - 1 >= 0;
-        return make(nanos, fast ? 0 : -NANO_DIGITS, fast ? 0 : CEL_QUANTITY_DECIMAL);
-    }
-    if (w.suffix.len == 1 && strchr(suffixes, w.suffix.ptr[0]))
-        exponent = exponents[strchr(suffixes, w.suffix.ptr[0]) - suffixes];
-    else if (w.suffix.len > 1 && cel_parse_int(str_slice(w.suffix, 1, w.suffix.len), &exponent))
-        exponent = (int32_t)exponent; /* the reference keeps the low 32 bits */
-    exponent -= (int64_t)w.fraction;
-    if (parsed.units == INT64_MAX || parsed.units <= -INT64_MAX)
-        nanos = decimal(w.number, exponent); /* more than was kept */
-    if (fast && exponent >= -NANO_DIGITS && exponent <= SCALE_MAX)
-        return make(nanos, (int8_t)exponent, 0);
+    wide nanos = quantity_text_nanos(text);
+    int64_t scale = text->base == 10 ? text->exponent - (int64_t)text->fraction.len : 0;
+    if (quantity_text_is_small(text) && scale <= SCALE_MAX)
+        return make(nanos, (int8_t)scale, 0);
     return make(nanos, -NANO_DIGITS, CEL_QUANTITY_DECIMAL);
 }
 
 CEL_FUNCTION(parse)
 {
-    struct quantity value;
-    if (quantity_parse(args->text, &value) < 0)
+    struct quantity_text text;
+    if (quantity_split(args->text, &text) < 0)
         return cel_fail_static("quantities must match the regular expression "
                                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return counted(args->text, value);
+    return counted(&text);
 }
 
 CEL_FUNCTION(is_quantity)
 {
-    struct quantity ignored;
-    return cel_bool(quantity_parse(args->text, &ignored) == 0);
+    struct quantity_text ignored;
+    return cel_bool(quantity_split(args->text, &ignored) == 0);
 }
 
 CEL_RETURNS(compare_to, cel_int(cel_quantity_order(&args[0], &args[1])))

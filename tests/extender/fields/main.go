@@ -1,10 +1,10 @@
 // Writes what Kubernetes' own Go types say about a Pod and a Node:
 //
-//	go run -C tests/e2e ../extender/fields/main.go table > src/extender/whole.def
+//	go run -C tests/e2e ../extender/fields/main.go table > src/extender/full_objects.def
 //	go run -C tests/e2e ../extender/fields/main.go data tests/unit/extender/data
 //
-// The first is the table by which src/extender/whole.c turns an object's protobuf into its JSON. The second are objects
-// in both forms, for the test that holds whole.c to what Go makes of them.
+// The first is the table by which src/extender/full_objects.c turns an object's protobuf into its JSON. The second are objects
+// in both forms, for the test that holds full_objects.c to what Go makes of them.
 package main
 
 import (
@@ -31,7 +31,7 @@ var dropped = map[string]bool{"ManagedFields": true}
 
 var leaves = map[reflect.Type]string{
 	reflect.TypeOf(metav1.Time{}):        "TIME",
-	reflect.TypeOf(resource.Quantity{}):  "QUANTITY",
+	reflect.TypeOf(resource.Quantity{}):  "QUANTITY_TEXT",
 	reflect.TypeOf(intstr.IntOrString{}): "INT_OR_STR",
 }
 
@@ -42,21 +42,18 @@ func plainKind(t reflect.Type) string {
 	case reflect.Bool:
 		return "BOOL"
 	case reflect.Int32, reflect.Int64:
-		return "INT"
+		return "INT64"
 	}
 	return leaves[t]
 }
 
 // The kind of a field and, where it is a message, the message's type.
-func kindOf(t reflect.Type, inline bool) (string, reflect.Type) {
+func kindOf(t reflect.Type) (string, reflect.Type) {
 	if kind := plainKind(t); kind != "" {
 		return kind, nil
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if inline {
-			return "INLINE", t
-		}
 		return "STRUCT", t
 	case reflect.Pointer:
 		if kind := plainKind(t.Elem()); kind != "" {
@@ -70,10 +67,10 @@ func kindOf(t reflect.Type, inline bool) (string, reflect.Type) {
 		return "LIST", t.Elem()
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String && plainKind(t.Elem()) == "STR" {
-			return "STR_MAP", nil
+			return "PAIRS", nil
 		}
-		if t.Key().Kind() == reflect.String && plainKind(t.Elem()) == "QUANTITY" {
-			return "QUANTITY_MAP", nil
+		if t.Key().Kind() == reflect.String && plainKind(t.Elem()) == "QUANTITY_TEXT" {
+			return "QUANTITY_TEXT_MAP", nil
 		}
 	}
 	log.Fatalf("no kind for %s", t)
@@ -88,7 +85,7 @@ func (w *table) row(f reflect.StructField) string {
 	options := strings.Split(f.Tag.Get("json"), ",")
 	tag := strings.Split(f.Tag.Get("protobuf"), ",")[1]
 	inline := options[0] == ""
-	kind, message := kindOf(f.Type, inline)
+	kind, message := kindOf(f.Type)
 	// A struct is never empty for omitempty, only for omitzero.
 	empty := "omitempty"
 	if f.Type.Kind() == reflect.Struct {
@@ -133,7 +130,7 @@ func (w *table) write(t reflect.Type) {
 }
 
 func writeTable() {
-	fmt.Println(`/* whole.def: every field of a Pod and of a Node of Kubernetes v1.36, for whole.c: made by tests/extender/fields.
+	fmt.Println(`/* full_objects.def: every field of a Pod and of a Node of Kubernetes v1.36. Made by tests/extender/fields.
  *
  *     TYPE(message, rows)      in the order in which Go writes them
  *     F(kind, tag, name)       a field that is left out where it is empty; A(...): one that is always written

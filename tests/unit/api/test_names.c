@@ -1,7 +1,7 @@
 /* Label keys, label values and extended resource names: what is one, and what is wrong with what is none. */
 #include "support/test.h"
 
-#include "config/names.h"
+#include "api/names.h"
 
 #define A63 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggg"
 #define NAME \

@@ -1,5 +1,5 @@
 /* names.c: the grammar of label keys and values. */
-#include "config/names.h"
+#include "api/names.h"
 
 enum { NAME_LEN_MAX = 63, SUBDOMAIN_LEN_MAX = 253 };
 

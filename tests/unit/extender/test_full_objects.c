@@ -5,7 +5,7 @@
 #include <yyjson.h>
 
 #include "api/protobuf.h"
-#include "extender/whole.h"
+#include "extender/full_objects.h"
 #include "net/file.h"
 #include "sync/wire.h"
 
@@ -84,7 +84,7 @@ static void test_as_go_writes_it(void **state)
         struct error err;
         read_data(objects[i], "pb", &bytes);
         read_data(objects[i], "json", &want);
-        if (whole_bytes(&json, kind_of(objects[i]), strbuf_slice(&bytes), &err) < 0)
+        if (full_bytes(&json, kind_of(objects[i]), strbuf_slice(&bytes), &err) < 0)
             fail_msg("%s: %s", objects[i], err.text);
         assert_same_json(strbuf_slice(&got), strbuf_slice(&want), objects[i]);
         strbuf_release(&bytes);
@@ -100,10 +100,10 @@ static void test_from_json(void **state)
     struct strbuf got = { 0 };
     struct json_writer json = json_writer(&got, JSON_COMPACT);
     struct error err;
-    assert_int_equal(whole_bytes(&json, KIND_NODE,
-                                 STR("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\","
-                                     "\"managedFields\":[{}]},\"spec\":{\"novel\":1}}"),
-                                 &err),
+    assert_int_equal(full_bytes(&json, KIND_NODE,
+                                STR("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\","
+                                    "\"managedFields\":[{}]},\"spec\":{\"novel\":1}}"),
+                                &err),
                      0);
     assert_str(strbuf_slice(&got), "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"novel\":1}}");
     strbuf_release(&got);
@@ -120,7 +120,7 @@ static void test_cut_short(void **state)
         struct json_writer json = json_writer(&got, JSON_COMPACT);
         struct error err = { 0 };
         char *copy = memcpy(xcalloc(len + 1, 1), bytes.text, len);
-        int r = whole_bytes(&json, KIND_POD, (struct str){ copy, (uint32_t)len }, &err);
+        int r = full_bytes(&json, KIND_POD, (struct str){ copy, (uint32_t)len }, &err);
         assert_true(r == 0 ? got.len > 0 : got.len == 0 && err.text[0]);
         strbuf_release(&got);
         free(copy);
@@ -141,7 +141,7 @@ static void test_object(void **state)
     struct pod pod = *f.last_pod->api;
     struct strbuf got = { 0 };
     struct json_writer json = json_writer(&got, JSON_COMPACT);
-    assert_int_equal(whole_pod(&json, &pod, &err), 0);
+    assert_int_equal(full_pod(&json, &pod, &err), 0);
     assert_non_null(strstr(got.text, "\"annotations\":{\"a\":\"b\"}"));
     assert_non_null(strstr(got.text, "\"image\":\"i\""));
     assert_null(strstr(got.text, "env"));
@@ -149,19 +149,19 @@ static void test_object(void **state)
     strbuf_release(&got);
     json = json_writer(&got, JSON_COMPACT);
     pod.meta.source = STR("{\"spec\":{\"containers\":[{\"env\":[{\"name\":\"X\"}]}]}}");
-    assert_int_equal(whole_pod(&json, &pod, &err), 0);
+    assert_int_equal(full_pod(&json, &pod, &err), 0);
     assert_non_null(strstr(got.text, "\"env\""));
     strbuf_release(&got);
 
     /* Where it is since a moment ago. */
     json = json_writer(&got, JSON_COMPACT);
-    assert_int_equal(whole_pod_on(&json, &pod, STR("n1"), &err), 0);
+    assert_int_equal(full_pod_on(&json, &pod, STR("n1"), &err), 0);
     assert_non_null(strstr(got.text, "\"env\""));
     assert_non_null(strstr(got.text, "\"nodeName\":\"n1\""));
     strbuf_release(&got);
     pod.meta.source = (struct str){ 0 };
     json = json_writer(&got, JSON_COMPACT);
-    assert_int_equal(whole_pod_on(&json, &pod, STR("n1"), &err), 0);
+    assert_int_equal(full_pod_on(&json, &pod, STR("n1"), &err), 0);
     assert_non_null(strstr(got.text, "\"nodeName\":\"n1\""));
     strbuf_release(&got);
     fixture_release(&f);
@@ -192,7 +192,7 @@ static void test_source(void **state)
     assert_true(pod->meta.name.ptr >= pod->meta.source.ptr &&
                 pod->meta.name.ptr < pod->meta.source.ptr + pod->meta.source.len);
     struct json_writer json = json_writer(&got, JSON_COMPACT);
-    assert_int_equal(whole_pod(&json, pod, &err), 0);
+    assert_int_equal(full_pod(&json, pod, &err), 0);
     assert_same_json(strbuf_slice(&got), strbuf_slice(&want), "pod-0");
     strbuf_release(&bytes);
     strbuf_release(&got);
@@ -205,7 +205,7 @@ static void assert_kept(const struct live_object *live, const char *want)
     struct strbuf got = { 0 };
     struct json_writer json = json_writer(&got, JSON_COMPACT);
     struct error err;
-    assert_int_equal(whole_node(&json, live->object.ptr, &err), 0);
+    assert_int_equal(full_node(&json, live->object.ptr, &err), 0);
     assert_str(strbuf_slice(&got), want);
     strbuf_release(&got);
 }

@@ -1,6 +1,6 @@
 /* names.h: is this a label key or a label value? The answers are the sentences that Kubernetes prints. */
-#ifndef CONFIG_NAMES_H
-#define CONFIG_NAMES_H
+#ifndef API_NAMES_H
+#define API_NAMES_H
 
 #include "base/common.h"
 #include "base/str.h"
