@@ -88,7 +88,6 @@ static void translate(struct loaded_plugin *loaded)
     const struct berth_plugin *outer = &loaded->outer;
     loaded->plugin = (struct plugin){ .name = outer->name,
                                       .doc = outer->doc ? outer->doc : "",
-                                      .is_moody = true,
                                       .init = init,
                                       .pre_score = outer->pre_score ? pre_score : NULL,
                                       .pre_bind = outer->pre_bind ? pre_bind : NULL,

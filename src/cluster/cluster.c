@@ -16,6 +16,7 @@ void cluster_init(struct cluster *cluster)
         resource_add(cluster, fixed[i]);
     *vec_push(&cluster->taint_lists) = xcalloc(1, sizeof(struct taint_list));
     cluster->taint_lists.items[0]->refs = 1;
+    pod_classes_init(cluster);
 }
 
 /* ---- resources ---- */
@@ -543,7 +544,29 @@ static struct strmap *store_of(struct cluster *cluster, enum api_kind kind)
     }
 }
 
-/* Who caches answers that depend on these objects compares versions. */
+/* The labels of pods that an object's selector reads. */
+static void store_selects(struct cluster *cluster, enum api_kind kind, const void *object)
+{
+    switch (kind) {
+    case KIND_SERVICE:
+        pod_key_select_pairs(cluster, &((const struct service *)object)->selector);
+        break;
+    case KIND_REPLICATION_CONTROLLER:
+        pod_key_select_pairs(cluster, &((const struct replication_controller *)object)->selector);
+        break;
+    case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+        pod_key_select(cluster, ((const struct workload *)object)->spec.selector);
+        break;
+    case KIND_PDB:
+        pod_key_select(cluster, ((const struct pdb *)object)->selector);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Caches of answers that depend on these objects compare versions. */
 static void store_touched(struct cluster *cluster, enum api_kind kind)
 {
     cluster->slices_version += kind == KIND_RESOURCE_SLICE;
@@ -582,6 +605,7 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
     entry->object = object;
     if (kind == KIND_RESOURCE_CLAIM)
         devices_claim_changed(cluster, before, object);
+    store_selects(cluster, kind, object);
     store_touched(cluster, kind);
     return true;
 }
@@ -617,6 +641,7 @@ void cluster_release(struct cluster *cluster)
         if (cluster->nodes.items[row].api)
             cluster_remove_node(cluster, cluster_node_name(cluster, row));
     }
+    vec_release(&cluster->key_paths);
     vec_release(&cluster->nodes);
     strmap_release(&cluster->rows_by_name);
     vec_release(&cluster->free_rows);

@@ -14,6 +14,7 @@
 
 #include "cluster/match_index.h"
 #include "cluster/pod_class.h"
+#include "cluster/pod_key.h"
 #include "cluster/topology.h"
 
 enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
@@ -132,6 +133,8 @@ struct cluster {
     struct idmap images; /* image symbol to struct image_info */
     struct strmap classes, label_owners, term_owners;
     struct number_pool label_numbers, term_numbers;
+    VEC(struct key_path) key_paths; /* the fields that tell classes apart */
+    uint32_t unique_labels_read; /* of the labels that pods have to themselves: those that selectors read */
     struct match_index matches;
     struct strmap pods;      /* "namespace/name" of every pod known */
     struct strmap pvc_users; /* "namespace/claim" to struct pvc_use */

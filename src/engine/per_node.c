@@ -86,7 +86,7 @@ static struct status run_pre_score(struct cycle *cycle, const struct plugin_inst
 {
     const struct plugin *plugin = instance->plugin;
     cycle->current = instance;
-    return plugin->pre_score(cycle, plugin->is_moody ? (struct row_list){ 0 } : cycle_feasible(cycle));
+    return plugin->pre_score(cycle, plugin->reads ? cycle_feasible(cycle) : (struct row_list){ 0 });
 }
 
 bool per_node_pre_scores(struct per_node *per_node, struct cycle *cycle, struct row_lister *lister)

@@ -114,13 +114,17 @@ struct plugin {
     const struct node_rule *filter_rule, *score_rule;
     /* The same answers as the callbacks give, for many rows at once (index/table.h). A plugin with rules needs none. */
     const struct row_forms *rows;
-    /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. Its pre_score
-     * gets no rows: it asks for them, where it wants them, with cycle_feasible(). */
-    bool is_moody;
+    /* The fields of the pod that PreFilter, Filter, PreScore and Score depend on, as paths (cluster/pod_key.h); ends
+     * with NULL. Labels need not be named where selectors read them. Pods that agree in these fields share a class, for
+     * which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the callbacks.
+     * pre_score gets no rows then: the plugin gets them, where it wants them, with cycle_feasible(). */
+    const char *const *reads;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
     const struct event_rule *events;
 };
+
+#define READS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* A plugin in a profile. */
 struct plugin_instance {

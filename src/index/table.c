@@ -72,7 +72,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     *part = (struct table_part){ .instance = instance, .forms = forms_of(instance->plugin) };
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
-        bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;
+        bool depends = !instance->plugin->reads || cycle->info->class->has_volumes;
         if (depends || !joins_all || !plugin_is_idle(cycle, instance))
             table->per_node |= (uint64_t)1 << instance->index;
         return true;

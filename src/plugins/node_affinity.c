@@ -301,6 +301,7 @@ const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
     .args = &node_affinity_args_kind,
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
+    .reads = READS("spec.nodeSelector", "spec.affinity"),
     .init = init,
     .forget = rule_forget,
     .pre_filter = pre_filter,

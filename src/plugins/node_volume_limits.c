@@ -331,6 +331,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_volume_limits = {
     .name = "NodeVolumeLimits",
     .doc = "Keeps the number of volumes of a CSI driver on a node within what the driver reports.",
+    .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .filter = filter,
     .events = events,

@@ -408,6 +408,7 @@ const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
     .args = &inter_pod_affinity_args_kind,
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
+    .reads = READS("metadata.namespace", "spec.affinity"),
     .init = affinity_init,
     .forget = affinity_forget,
     .pre_filter = affinity_pre_filter,

@@ -146,6 +146,7 @@ const struct plugin plugin_node_resources_balanced_allocation = {
     .name = "NodeResourcesBalancedAllocation",
     .args = &node_resources_balanced_args_kind,
     .doc = "Prefers nodes on which the pod makes the shares of the resources in use more equal.",
+    .reads = RESOURCE_READS,
     .init = balanced_init,
     .pre_score = balanced_pre_score,
     .score = balanced_score,

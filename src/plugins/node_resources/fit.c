@@ -516,6 +516,7 @@ const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
     .args = &node_resources_fit_args_kind,
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
+    .reads = RESOURCE_READS,
     .silent_points = POINT_BIT(POINT_PLACEMENT_SCORE),
     .init = fit_init,
     .pre_filter = fit_pre_filter,

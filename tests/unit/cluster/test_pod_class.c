@@ -1,6 +1,8 @@
-/* Equal pods share a class; whatever some plugin reads tells classes apart. Labels and affinity terms are shared
+/* Equal pods share a class; what the built-in plugins read tells classes apart. Labels and affinity terms are shared
  * between classes, with numbers that are used again and epochs that are not. */
 #include "support/fixture.h"
+
+#include "plugins/registry.h"
 
 #define SPEC "containers: [{name: c, image: app, resources: {requests: {cpu: 1}}}]"
 #define NAMED(name, meta, spec, status) \
@@ -124,7 +126,6 @@ static const struct facet_case facets[] = {
     { "overhead", MORE("overhead: {cpu: 1}") },
     { "pod-level requests", MORE("resources: {requests: {cpu: 1}}") },
     { "pod-level limits", MORE("resources: {limits: {cpu: 1}}") },
-    { "operating system", MORE("os: {name: linux}") },
     { "a claim", MORE("volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") },
     { "a disk", MORE("volumes: [{name: v, gcePersistentDisk: {pdName: d}}]") },
     { "an image volume", MORE("volumes: [{name: v, image: {reference: r}}]") },
@@ -159,6 +160,12 @@ static const struct facet_case facets[] = {
       STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Deferred}]") },
 };
 
+static void read_all(struct fixture *f)
+{
+    for (uint32_t i = 0; i < builtin_plugins.len; i++)
+        plugin_reads(builtin_plugins.items[i], &f->cluster);
+}
+
 static void load_facet(struct fixture *f, size_t i, const char *suffix)
 {
     char name[32];
@@ -172,6 +179,7 @@ static void test_facets(void **state)
     struct fixture f;
     const struct pod_class *classes[ARRAY_SIZE(facets)];
     FIXTURE_BARE(&f);
+    read_all(&f);
     for (size_t i = 0; i < ARRAY_SIZE(facets); i++) {
         load_facet(&f, i, "");
         classes[i] = f.last_pod->class;
@@ -201,6 +209,7 @@ static const char *const irrelevant[] = {
     NAMED("p7", "", SPEC ", schedulingGates: [{name: g}], terminationGracePeriodSeconds: 3", ""),
     NAMED("p8", "", "containers: [{name: other, image: app, resources: {requests: {cpu: 1000m}}}]", ""),
     NAMED("p9", "", SPEC ", volumes: [{name: tmp}]", ""),
+    NAMED("p10", "", SPEC ", os: {name: linux}, serviceAccountName: other", ""),
 };
 
 static void test_irrelevant(void **state)
@@ -208,6 +217,7 @@ static void test_irrelevant(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
+    read_all(&f);
     fixture_load(&f, NAMED("plain", "", SPEC, ""));
     const struct pod_class *plain = f.last_pod->class;
     for (size_t i = 0; i < ARRAY_SIZE(irrelevant); i++) {

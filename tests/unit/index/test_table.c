@@ -104,8 +104,8 @@ static const struct row_forms other_forms = { .prepare = prepare,
     .pre_filter = any_pre_filter, .filter = any_filter, .pre_score = any_pre_score, .score = any_score
 static const struct plugin with_rows = { .name = "First", CALLBACKS, .rows = &forms };
 static const struct plugin also_with_rows = { .name = "Second", CALLBACKS, .rows = &other_forms };
-static const struct plugin without_rows = { .name = "Plain", CALLBACKS };
-static const struct plugin moody = { .name = "Moody", CALLBACKS, .is_moody = true };
+static const struct plugin without_rows = { .name = "Plain", CALLBACKS, .reads = READS("spec.os") };
+static const struct plugin without_reads = { .name = "Varies", CALLBACKS };
 static const struct plugin prefilter_only = { .name = "Early", .pre_filter = any_pre_filter };
 
 enum { NODES = 12, GHOST = 5 };
@@ -147,7 +147,8 @@ static const struct prepare_case cases[] = {
     { "without forms, filtering only", &without_rows, STATUS_SUCCESS, STATUS_SKIP, .want = true,
       .asked = true },
     { "without forms, and nothing to say", &without_rows, STATUS_SKIP, STATUS_SKIP, .want = true },
-    { "nothing to say about this pod", &moody, STATUS_SKIP, STATUS_SKIP, .want = true, .asked = true },
+    { "nothing to say about this pod", &without_reads, STATUS_SKIP, STATUS_SKIP, .want = true,
+      .asked = true },
     { "PreFilter alone", &prefilter_only, STATUS_SKIP, .want = true, .asked = true },
 };
 
