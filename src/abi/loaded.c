@@ -81,7 +81,8 @@ static struct status bind(struct cycle *cycle, uint32_t row)
     X(permit) \
     X(pre_bind_pre_flight) \
     X(post_bind) \
-    X(events)
+    X(events) \
+    X(reads)
 
 static void translate(struct loaded_plugin *loaded)
 {
@@ -140,6 +141,12 @@ static int check_plugin(const struct loaded *loaded, const struct berth_plugin *
         const char *other = loaded->files.items[i];
         return error_set(err, -EEXIST, "%s: there is a plugin \"%s\" already, %s%s", file, plugin->name,
                          other ? "from " : "built in", other ? other : "");
+    }
+    for (const char *const *path = plugin->reads; path && *path; path++) {
+        struct key_path resolved;
+        struct error why;
+        if (pod_key_resolve(*path, &resolved, &why) < 0)
+            return error_set(err, -EINVAL, "%s: plugin \"%s\" reads: %s", file, plugin->name, why.text);
     }
     const char *wrong = check_pairs(plugin);
     return wrong ? error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, plugin->name, wrong) : 0;
