@@ -146,7 +146,7 @@ static int check_plugin(const struct loaded *loaded, const struct berth_plugin *
         struct key_path resolved;
         struct error why;
         if (pod_key_resolve(*path, &resolved, &why) < 0)
-            return error_set(err, -EINVAL, "%s: plugin \"%s\" reads: %s", file, plugin->name, why.text);
+            return error_set(err, -EINVAL, "%s: plugin \"%s\": reads: %s", file, plugin->name, why.text);
     }
     const char *wrong = check_pairs(plugin);
     return wrong ? error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, plugin->name, wrong) : 0;
