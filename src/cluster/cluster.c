@@ -167,8 +167,7 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
     cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
     strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
                (void *)(uintptr_t)(row + 1));
-    row_changed(cluster,
-                row); /* whoever keeps columns hears of a new row, also of one that nothing occupies yet */
+    row_changed(cluster, row); /* tables learn of a new row, also of one that nothing occupies yet */
     return row;
 }
 
@@ -197,7 +196,7 @@ uint32_t cluster_row(const struct cluster *cluster, struct str name)
     return row != ROW_NONE && cluster->nodes.items[row].api ? row : ROW_NONE;
 }
 
-/* The log keeps at least the last 2 * rows changes; whoever is further behind starts over. */
+/* The log keeps at least the last 2 * rows changes; a reader that is further behind starts over. */
 void row_changed(struct cluster *cluster, uint32_t row)
 {
     size_t keep = MAX((size_t)cluster->rows_cap * 2, (size_t)4096);
@@ -479,7 +478,7 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
 }
 
 /* ---- label columns ---- */
-/* Columns that nobody keeps are let go only when there are many: pods come and go with keys of their own. */
+/* Columns that no table uses are freed only when there are many: pods come and go with keys of their own. */
 enum { TOPOLOGIES_MANY = 256 };
 
 static void drop_unused_topologies(struct cluster *cluster)

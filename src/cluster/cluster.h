@@ -141,7 +141,7 @@ struct cluster {
     size_t nominations;
     size_t pods_with_anti, pods_with_affinity; /* that occupy live nodes' rows */
 
-    /* What may change without a row changing: whoever caches compares. */
+    /* What may change without a row changing: caches compare. */
     uint64_t images_version, namespaces_version, controllers_version, storage_version, slices_version;
 
 #define X(kind, type, field) struct strmap field; /* "name" or "namespace/name" to object */

@@ -1,4 +1,4 @@
-/* model.h: what the files of cluster/ share among themselves; nobody else includes it. */
+/* model.h: what the files of cluster/ share among themselves; no other layer includes it. */
 #ifndef CLUSTER_MODEL_H
 #define CLUSTER_MODEL_H
 

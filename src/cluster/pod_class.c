@@ -189,7 +189,7 @@ static bool namespace_selected(const struct cluster *cluster, const struct pod_t
                 there = true;
                 value = intern_find(&cluster->syms, label->value);
             }
-        /* A value that nobody interned is none of those listed. */
+        /* A value that was never interned is none of those listed. */
         bool holds = there && !value ? req->op == OP_NOT_IN || req->op == OP_EXISTS
                                      : requirement_holds(req, value, &cluster->syms);
         if (!holds)

@@ -13,7 +13,7 @@
 struct cluster;
 struct pod_info;
 
-/* A pod that occupies a row, with what is asked of it most. */
+/* A pod that occupies a row, with what is read most often. */
 struct placed_pod {
     struct pod_info *pod;
     uint32_t row;

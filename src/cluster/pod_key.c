@@ -55,7 +55,7 @@ bool pod_has_devices(const struct pod *pod)
     return pod->spec.resource_claims.len > 0;
 }
 
-/* Claims are the pod's own: plugins that look at them are asked for each pod that has any. Images are shared. */
+/* Claims are the pod's own: plugins that look at them are called for each pod that has any. Images are shared. */
 static void put_volumes(struct strbuf *out, const struct pod *pod)
 {
     strbuf_putc(out, (char)(pod_has_volumes(pod) | pod_has_claims(pod) << 1));

@@ -74,7 +74,8 @@ struct status per_node_filter(const struct per_node *per_node, struct cycle *cyc
         cycle->current = per_node->filters[i].instance;
         struct status status = cycle->current->plugin->filter(cycle, node);
         if (!status_ok(status)) {
-            status = status_without_gaps(status); /* what else is wrong with it is the plain path's to say */
+            status = status_without_missing_reasons(
+                status); /* what else is wrong with it is the plain path's to say */
             status.plugin = cycle->current->plugin;
             return status;
         }

@@ -4,7 +4,7 @@
  * in that extension point. Every callback gets the cycle; cycle_self() is what the plugin's init() made of its
  * arguments, cycle_state() is its own slot for this cycle.
  *
- * Callbacks are asked about one node at a time, as the specification reads. A plugin whose answer depends on one column
+ * Callbacks answer about one node at a time, as the specification reads. A plugin whose answer depends on one column
  * of the node states it as a rule (framework/rule.h), from which the callbacks and the answers for many rows at once
  * follow. Another built-in plugin may have `rows` (index/table.h), held equal to its callbacks by a property test. */
 #ifndef FRAMEWORK_PLUGIN_H
@@ -82,7 +82,7 @@ struct plugin {
     /* Queue order: does a go before b? */
     bool (*less)(const struct pod_info *a, const struct pod_info *b);
 
-    /* Skip: the plugin's filter is not asked in this cycle. `narrow` comes in as all. */
+    /* Skip: the plugin's filter is not called in this cycle. `narrow` comes in as all. */
     struct status (*pre_filter)(struct cycle *cycle, struct node_names *narrow);
     /* What-if: the pod joins or leaves the viewed node; the view shows the node after the change. Each undoes the
      * other exactly: that is how a what-if ends, no state is copied. */
@@ -140,7 +140,7 @@ struct cycle_writer {
     const struct answer *(*write)(struct cycle_writer *writer, const struct effect *effect);
 };
 
-/* Who can list the feasible rows, in ascending order, when somebody asks. */
+/* Lists the feasible rows, in ascending order, when a plugin asks for them. */
 struct row_lister {
     struct row_list (*list)(struct row_lister *lister);
 };
@@ -158,9 +158,9 @@ struct cycle {
     uint64_t skip_pre_bind;           /* likewise, from the pre-flights */
     struct cycle_writer *writer;      /* NULL: every write is done at once */
     int64_t now_ns;                   /* while binding: the time of the call */
-    int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
+    int64_t wake_ns;                  /* a plugin that waits may ask to be called again at that time; 0: no */
     struct cycle_work *work;          /* blocking work that is under way; see blocking_work.h */
-    const struct probe *probe;        /* NULL: nobody looks */
+    const struct probe *probe;        /* NULL: none */
     bool is_sampled;                  /* the probe wants to know how long each plugin takes */
     int64_t called_ns; /* by the probe's clock: when the plugin was called that is waited for; 0: none */
     struct row_list feasible;  /* at PreScore: cycle_feasible() */

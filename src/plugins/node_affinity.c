@@ -1,6 +1,6 @@
 /* NodeAffinity: the pod's nodeSelector and node affinity, and an affinity that the configuration adds to every pod.
  *
- * A pod whose every alternative names nodes is asked about those nodes only. */
+ * For a pod whose every alternative names nodes, only those nodes are looked at. */
 #include <stdlib.h>
 
 #include "api/labels.h"

@@ -122,7 +122,7 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
     return STATUS_OK;
 }
 
-/* Adds the volumes of a pod that a driver attaches. A new pod can not do without its claims; others may. */
+/* Adds the volumes of a pod that a driver attaches. A new pod cannot do without its claims; others may. */
 static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
                                  bool is_new, struct attachables *ret, struct arena *arena)
 {

@@ -132,7 +132,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     }
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i);
-        if (!table->verdict[row])
+        if (!table->rejection[row])
             table->local[row] +=
                 (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
                                         state->requests) *

@@ -195,9 +195,9 @@ static void test_half_enabled(void **state)
 /* ---- columns ---- */
 static void check_row(const struct table *table, uint32_t row)
 {
-    uint32_t verdict = table->verdict[row];
+    uint32_t verdict = table->rejection[row];
     if (row == GHOST) {
-        assert_int_equal(verdict, VERDICT_ABSENT);
+        assert_int_equal(verdict, REJECTION_ABSENT);
         return;
     }
     assert_int_equal(verdict != 0, row % 2 || row % 3 == 0);
@@ -226,7 +226,7 @@ static void test_fill(void **state)
     /* Some rows anew: the same again, and nobody else is touched. */
     const uint32_t some[] = { 3, 4, 8 };
     for (size_t i = 0; i < ARRAY_SIZE(some); i++)
-        table.verdict[some[i]] = table.inputs[0][some[i]] = 77;
+        table.rejection[some[i]] = table.inputs[0][some[i]] = 77;
     table.local[7] = 55;
     assert_true(table_fill(&table, (struct row_span){ some, ARRAY_SIZE(some) }));
     assert_int_equal(table.local[7], 55);
