@@ -56,6 +56,7 @@ static void describe(struct trial *trial, const struct pod *pod, struct strbuf *
         for (size_t i = 0; i < (size_t)rows.len * scores.plugins; i++)
             strbuf_printf(out, " %lld", (long long)scores.scores[i]);
     }
+    diagnosis_release(&evaluation.diagnosis);
     cycle_release(&cycle);
     arena_release(&arena);
 }
