@@ -1,8 +1,8 @@
 /* pod_key.h: the key of a pod's class: the bytes of every field that an answer about the pod depends on.
  *
- * Pods with equal keys are interchangeable for every plugin that says what it reads. The fields are those that the model
- * itself compiles into a class, and those that plugins of a profile declare (struct plugin, `reads`), as paths of the
- * API:
+ * Pods with equal keys are interchangeable for every plugin that says what it reads. The fields are those that the
+ * model itself compiles into a class, and those that plugins of a profile declare (struct plugin, `reads`), as paths of
+ * the API:
  *
  *     spec.tolerations      spec.containers[].image      metadata.annotations
  *

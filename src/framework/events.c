@@ -100,7 +100,7 @@ const struct event_rule *plugin_event_rules(const struct plugin *plugin)
     return plugin->events ? plugin->events : every_event;
 }
 
-/* A plugin with a rule about new nodes is also asked when a node's taints change: the reference adds that, without a closer look. */
+/* A rule about new nodes also applies when a node's taints change: the reference adds that, without a closer look. */
 static bool taint_rule_added(const struct event_rule *rules)
 {
     bool on_add = false, on_taint = false;

@@ -88,7 +88,7 @@ bool extenders_choose(const struct profile *profile);
 /* The extender that binds the pod, or NULL. */
 struct extender *extenders_binder(const struct profile *profile, const struct pod *pod);
 
-/* Leaves the rows that all extenders accept; the others get a status. Error: an extender failed that is not ignorable. */
+/* Leaves the rows that all extenders accept; others get a status. Error: an extender failed that is not ignorable. */
 struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
                                struct diagnosis *diagnosis);
 /* Adds to the totals. One that fails has no opinion. */
