@@ -8,10 +8,10 @@
  * Filters and scorers that look beyond the node (spreading, affinity) and scorers that are normalised over the feasible
  * nodes are functions of the inputs: rows with the same inputs form a group and are judged together, once.
  *
- * A plugin joins with rules (framework/rule.h), or with a struct row_forms. Forms fill the columns for all rows (a scan)
- * or for the few that changed (a repair); both must give what the plugin's plain callbacks give. tests/property holds
- * them to it. A plugin that joins without forms is called row by row, in each decision anew, unless it skips pods of this class. Pods with volumes are
- * never skipped as a class: their claims are their own. */
+ * A plugin joins with rules (framework/rule.h), or with a struct row_forms. Forms fill the columns for all rows (a
+ * scan) or for the few that changed (a repair); both must give what the plugin's plain callbacks give.
+ * tests/property holds them to it. A plugin that joins without forms is called row by row, in each decision anew,
+ * unless it skips pods of this class. Pods with volumes are never skipped as a class: their claims are their own. */
 #ifndef INDEX_TABLE_H
 #define INDEX_TABLE_H
 
