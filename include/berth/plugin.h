@@ -335,6 +335,13 @@ struct berth_plugin {
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything. */
     const struct berth_event_rule *events;
+
+    /* The fields of the pod that pre_filter, filter, pre_score and score depend on, as paths: "spec.tolerations",
+     * "metadata.annotations", "spec.containers[].image". Ends with NULL. Pods that agree in the fields that all plugins
+     * read share a class. With the list, Skip from pre_filter or pre_score is taken for the whole class: such pods are
+     * decided without the plugin. A list that is not complete makes wrong decisions. NULL: the plugin may look at
+     * anything, and is asked about each pod. Of labels name the map, "metadata.labels". */
+    const char *const *reads;
 };
 
 /* ---- what is read from any object ---- */

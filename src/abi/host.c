@@ -1,6 +1,6 @@
 /* host.c: the host table, and the proof that the public header's types are ours.
  *
- * A function here is a name for what built-in plugins do directly. Pointers go through unchanged; text, verdicts and
+ * A function here is a name for what built-in plugins do directly. Pointers go through unchanged; text, statuses and
  * views have the same layout on both sides. */
 #include "abi/host.h"
 
@@ -182,7 +182,7 @@ static bool is_on(const struct node_overlay *overlay, const struct pod_info *pod
     return false;
 }
 
-/* Everything is as before when it returns. Who is not on the node, or is named twice, makes no room there. */
+/* Everything is as before when it returns. A pod that is not on the node, or is named twice, frees nothing there. */
 static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
                                         const struct berth_pod_info *const *gone, uint32_t len)
 {
@@ -354,7 +354,7 @@ static struct berth_str object_annotation(const void *object, const char *key)
     return object ? map_text(&((const struct meta *)object)->annotations, key) : nothing;
 }
 
-/* Of a kind that is not watched there are no objects; who asks for them would look for long. */
+/* Of a kind that is not watched there are no objects: a plugin that asks for them has made a mistake. */
 static void note_unknown(enum api_kind number, const char *kind)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;

@@ -23,7 +23,7 @@ struct berth_value host_read(const char *kind, const void *object, const char *p
 /* The number of a kind by its name; KIND_UNKNOWN: none. */
 enum api_kind host_kind(const char *kind);
 
-/* host_metrics.c: metrics of plugins, each family at first use. From any thread. What can not be is NULL, with one
+/* host_metrics.c: metrics of plugins, each family at first use. From any thread. What cannot be is NULL, with one
  * warning in the log. */
 struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels);
 void host_metric_add(struct berth_metric *metric, double value);

@@ -1,6 +1,6 @@
 /* host_metrics.c: a registry per family that a plugin asks for, in the order in which they came.
  *
- * The list only grows, and is read without a lock. Families are asked for in init() as a rule; two plugins that ask for
+ * The list only grows, and is read without a lock. Families are requested in init() as a rule; two plugins that ask for
  * the same name share it, if they mean the same by it.
  *
  * One family that is there twice, or a name that is none, and a reader may drop the whole page: what would make it so
@@ -280,7 +280,7 @@ void host_metric_observe(struct berth_metric *metric, double value)
         histogram_observe(own, value);
 }
 
-/* Newest first, as the list is; names are looked up by whoever reads them. */
+/* Newest first, as the list is; names are looked up when they are read. */
 void host_metrics_write(enum metrics_format format, struct strbuf *out)
 {
     static const struct str end = STR("# EOF\n");

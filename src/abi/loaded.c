@@ -81,14 +81,14 @@ static struct status bind(struct cycle *cycle, uint32_t row)
     X(permit) \
     X(pre_bind_pre_flight) \
     X(post_bind) \
-    X(events)
+    X(events) \
+    X(reads)
 
 static void translate(struct loaded_plugin *loaded)
 {
     const struct berth_plugin *outer = &loaded->outer;
     loaded->plugin = (struct plugin){ .name = outer->name,
                                       .doc = outer->doc ? outer->doc : "",
-                                      .is_moody = true,
                                       .init = init,
                                       .pre_score = outer->pre_score ? pre_score : NULL,
                                       .pre_bind = outer->pre_bind ? pre_bind : NULL,
@@ -141,6 +141,12 @@ static int check_plugin(const struct loaded *loaded, const struct berth_plugin *
         const char *other = loaded->files.items[i];
         return error_set(err, -EEXIST, "%s: there is a plugin \"%s\" already, %s%s", file, plugin->name,
                          other ? "from " : "built in", other ? other : "");
+    }
+    for (const char *const *path = plugin->reads; path && *path; path++) {
+        struct key_path resolved;
+        struct error why;
+        if (pod_key_resolve(*path, &resolved, &why) < 0)
+            return error_set(err, -EINVAL, "%s: plugin \"%s\": reads: %s", file, plugin->name, why.text);
     }
     const char *wrong = check_pairs(plugin);
     return wrong ? error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, plugin->name, wrong) : 0;

@@ -6,7 +6,7 @@
  * a built-in one costs. Only what differs has a step between: init() (arguments, handle), PreScore (no rows unless it
  * asks for them), PreBind and Bind (they may block and run elsewhere, see blocking_work.h).
  *
- * Opening the file is somebody else's: this room does no I/O. */
+ * The caller opens the file: this layer does no I/O. */
 #ifndef ABI_LOADED_H
 #define ABI_LOADED_H
 

@@ -16,6 +16,7 @@ void cluster_init(struct cluster *cluster)
         resource_add(cluster, fixed[i]);
     *vec_push(&cluster->taint_lists) = xcalloc(1, sizeof(struct taint_list));
     cluster->taint_lists.items[0]->refs = 1;
+    pod_classes_init(cluster);
 }
 
 /* ---- resources ---- */
@@ -166,8 +167,7 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
     cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
     strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
                (void *)(uintptr_t)(row + 1));
-    row_changed(cluster,
-                row); /* whoever keeps columns hears of a new row, also of one that nothing occupies yet */
+    row_changed(cluster, row); /* tables learn of a new row, also of one that nothing occupies yet */
     return row;
 }
 
@@ -196,7 +196,7 @@ uint32_t cluster_row(const struct cluster *cluster, struct str name)
     return row != ROW_NONE && cluster->nodes.items[row].api ? row : ROW_NONE;
 }
 
-/* The log keeps at least the last 2 * rows changes; whoever is further behind starts over. */
+/* The log keeps at least the last 2 * rows changes; a reader that is further behind starts over. */
 void row_changed(struct cluster *cluster, uint32_t row)
 {
     size_t keep = MAX((size_t)cluster->rows_cap * 2, (size_t)4096);
@@ -478,7 +478,7 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
 }
 
 /* ---- label columns ---- */
-/* Columns that nobody keeps are let go only when there are many: pods come and go with keys of their own. */
+/* Columns that no table uses are freed only when there are many: pods come and go with keys of their own. */
 enum { TOPOLOGIES_MANY = 256 };
 
 static void drop_unused_topologies(struct cluster *cluster)
@@ -543,7 +543,29 @@ static struct strmap *store_of(struct cluster *cluster, enum api_kind kind)
     }
 }
 
-/* Who caches answers that depend on these objects compares versions. */
+/* The labels of pods that an object's selector reads. */
+static void store_selects(struct cluster *cluster, enum api_kind kind, const void *object)
+{
+    switch (kind) {
+    case KIND_SERVICE:
+        pod_key_select_pairs(cluster, &((const struct service *)object)->selector);
+        break;
+    case KIND_REPLICATION_CONTROLLER:
+        pod_key_select_pairs(cluster, &((const struct replication_controller *)object)->selector);
+        break;
+    case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+        pod_key_select(cluster, ((const struct workload *)object)->spec.selector);
+        break;
+    case KIND_PDB:
+        pod_key_select(cluster, ((const struct pdb *)object)->selector);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Caches of answers that depend on these objects compare versions. */
 static void store_touched(struct cluster *cluster, enum api_kind kind)
 {
     cluster->slices_version += kind == KIND_RESOURCE_SLICE;
@@ -582,6 +604,7 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
     entry->object = object;
     if (kind == KIND_RESOURCE_CLAIM)
         devices_claim_changed(cluster, before, object);
+    store_selects(cluster, kind, object);
     store_touched(cluster, kind);
     return true;
 }
@@ -617,6 +640,7 @@ void cluster_release(struct cluster *cluster)
         if (cluster->nodes.items[row].api)
             cluster_remove_node(cluster, cluster_node_name(cluster, row));
     }
+    vec_release(&cluster->key_paths);
     vec_release(&cluster->nodes);
     strmap_release(&cluster->rows_by_name);
     vec_release(&cluster->free_rows);

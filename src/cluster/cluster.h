@@ -14,6 +14,7 @@
 
 #include "cluster/match_index.h"
 #include "cluster/pod_class.h"
+#include "cluster/pod_key.h"
 #include "cluster/topology.h"
 
 enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
@@ -132,13 +133,15 @@ struct cluster {
     struct idmap images; /* image symbol to struct image_info */
     struct strmap classes, label_owners, term_owners;
     struct number_pool label_numbers, term_numbers;
+    VEC(struct key_path) key_paths; /* the fields that tell classes apart */
+    uint32_t unique_labels_read; /* of the labels that pods have to themselves: those that selectors read */
     struct match_index matches;
     struct strmap pods;      /* "namespace/name" of every pod known */
     struct strmap pvc_users; /* "namespace/claim" to struct pvc_use */
     size_t nominations;
     size_t pods_with_anti, pods_with_affinity; /* that occupy live nodes' rows */
 
-    /* What may change without a row changing: whoever caches compares. */
+    /* What may change without a row changing: caches compare. */
     uint64_t images_version, namespaces_version, controllers_version, storage_version, slices_version;
 
 #define X(kind, type, field) struct strmap field; /* "name" or "namespace/name" to object */

@@ -293,7 +293,7 @@ static int slice_cmp(const void *x, const void *y)
     return order ? order : str_cmp(a->meta.name, b->meta.name);
 }
 
-/* Whoever looks at one node must look at a slice without a node, and at shared counters wherever they are. */
+/* A search on one node must look at a slice without a node, and at shared counters wherever they are. */
 static bool is_everywhere(const struct resource_slice *slice)
 {
     return !slice->node_name.len || slice->shared_counters.len;

@@ -1,4 +1,4 @@
-/* model.h: what the files of cluster/ share among themselves; nobody else includes it. */
+/* model.h: what the files of cluster/ share among themselves; no other layer includes it. */
 #ifndef CLUSTER_MODEL_H
 #define CLUSTER_MODEL_H
 
@@ -19,6 +19,8 @@ void images_add(struct cluster *cluster, uint32_t row);
 void images_remove(struct cluster *cluster, uint32_t row);
 
 void pods_release(struct cluster *cluster);
+/* The pod has a new class: if it occupies a row, it joins the owner of its labels there. */
+void pod_labels_moved(struct pod_info *pod, struct label_owner *from);
 /* A node appears or goes: claims count as used only by pods on live nodes. */
 void pods_count_claims(struct cluster *cluster, uint32_t row, int sign);
 

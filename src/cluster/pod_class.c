@@ -1,11 +1,11 @@
-/* pod_class.c: finds the class of a pod by its facets, compiles a new one. */
+/* pod_class.c: finds the class of a pod by its key, compiles a new one. */
 #include "cluster/pod_class.h"
 
 #include <stdlib.h>
 
 #include "api/pod_resources.h"
-#include "cluster/facets.h"
 #include "cluster/model.h"
+#include "cluster/pod_key.h"
 
 /* ---- namespace and labels ---- */
 static uint32_t number_take(struct number_pool *pool, uint32_t *ret_epoch)
@@ -25,7 +25,7 @@ static struct str copy_text(struct str text)
 static struct label_owner *owner_get(struct cluster *cluster, const struct pod *pod)
 {
     strbuf_clear(&cluster->scratch);
-    facets_labels(&cluster->scratch, pod);
+    pod_key_labels(cluster, &cluster->scratch, pod);
     struct label_owner *owner = strmap_get(&cluster->label_owners, strbuf_slice(&cluster->scratch));
     if (owner) {
         owner->refs++;
@@ -35,7 +35,9 @@ static struct label_owner *owner_get(struct cluster *cluster, const struct pod *
     owner->refs = 1;
     owner->key = copy_text(strbuf_slice(&cluster->scratch));
     owner->namespace = intern_get(&cluster->syms, pod->meta.namespace);
-    label_set_init(&owner->labels, &cluster->syms, &pod->meta.labels);
+    struct str_map labels = pod_key_labels_of(cluster, pod, &cluster->scratch_arena);
+    label_set_init(&owner->labels, &cluster->syms, &labels);
+    arena_reset(&cluster->scratch_arena);
     owner->number = number_take(&cluster->label_numbers, &owner->epoch);
     strmap_put(&cluster->label_owners, owner->key, owner);
     match_index_add_owner(&cluster->matches, owner);
@@ -124,7 +126,7 @@ static void compile_preferred(struct cluster *cluster, struct term_owner *owner,
 static struct term_owner *terms_get(struct cluster *cluster, const struct pod *pod)
 {
     strbuf_clear(&cluster->scratch);
-    facets_terms(&cluster->scratch, pod);
+    pod_key_terms(&cluster->scratch, pod);
     struct term_owner *owner = strmap_get(&cluster->term_owners, strbuf_slice(&cluster->scratch));
     if (owner) {
         owner->refs++;
@@ -187,7 +189,7 @@ static bool namespace_selected(const struct cluster *cluster, const struct pod_t
                 there = true;
                 value = intern_find(&cluster->syms, label->value);
             }
-        /* A value that nobody interned is none of those listed. */
+        /* A value that was never interned is none of those listed. */
         bool holds = there && !value ? req->op == OP_NOT_IN || req->op == OP_EXISTS
                                      : requirement_holds(req, value, &cluster->syms);
         if (!holds)
@@ -263,11 +265,73 @@ static void compile(struct cluster *cluster, struct pod_class *cls)
     cls->has_devices = pod_has_devices(pod);
 }
 
-struct pod_class *pod_class_get(struct cluster *cluster, struct pod_info *pod)
+/* What compile() reads, and whose pods a profile schedules. Labels are in every key. */
+#define CONTAINER_FIELDS(list) \
+    "spec." list "[].resources", "spec." list "[].restartPolicy", "spec." list "[].ports[].hostIP", \
+        "spec." list "[].ports[].hostPort", "spec." list "[].ports[].protocol"
+static const char *const own_reads[] = {
+    "spec.schedulerName",
+    "spec.affinity",
+    CONTAINER_FIELDS("containers"),
+    CONTAINER_FIELDS("initContainers"),
+    "spec.containers[].name",
+    "spec.overhead",
+    "spec.resources",
+    "spec.resourceClaims",
+    "spec.volumes",
+    "status.allocatedResources",
+    "status.conditions",
+    "status.containerStatuses",
+    "status.initContainerStatuses",
+    "status.resize",
+    "status.resources",
+};
+
+void pod_classes_init(struct cluster *cluster)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(own_reads); i++)
+        pod_key_read(cluster, own_reads[i]);
+}
+
+static bool select_terms(struct cluster *cluster, const struct pod_affinity *affinity)
+{
+    bool changed = false;
+    if (!affinity)
+        return false;
+    list_for(&affinity->required, term)
+        changed |= pod_key_select(cluster, term->selector);
+    list_for(&affinity->preferred, item)
+        changed |= pod_key_select(cluster, item->term.selector);
+    return changed;
+}
+
+/* The labels that the selectors of a pod read. */
+static bool select_labels(struct cluster *cluster, const struct pod *pod)
+{
+    const struct affinity *affinity = pod->spec.affinity;
+    bool changed = affinity && select_terms(cluster, affinity->pod);
+    changed |= affinity && select_terms(cluster, affinity->pod_anti);
+    list_for(&pod->spec.spread, constraint) {
+        changed |= pod_key_select(cluster, constraint->selector);
+        list_for(&constraint->match_label_keys, key)
+            changed |= pod_key_select_pairs(
+                cluster, &(struct str_map){ .items = &(struct pair){ .key = *key }, .len = 1 });
+    }
+    return changed;
+}
+
+static struct pod_class *find_class(struct cluster *cluster, const struct pod *pod)
 {
     strbuf_clear(&cluster->scratch);
-    facets_encode(&cluster->scratch, pod->api);
-    struct pod_class *cls = strmap_get(&cluster->classes, strbuf_slice(&cluster->scratch));
+    pod_key_put(cluster, &cluster->scratch, pod);
+    return strmap_get(&cluster->classes, strbuf_slice(&cluster->scratch));
+}
+
+struct pod_class *pod_class_get(struct cluster *cluster, struct pod_info *pod)
+{
+    struct pod_class *cls = find_class(cluster, pod->api);
+    if (!cls && select_labels(cluster, pod->api))
+        cls = find_class(cluster, pod->api);
     if (cls) {
         cls->refs++;
         return cls;
@@ -286,7 +350,8 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
 {
     if (--cls->refs)
         return;
-    strmap_remove(&cluster->classes, cls->key);
+    if (!cls->is_replaced)
+        strmap_remove(&cluster->classes, cls->key);
     if (cls->index)
         cluster->index_free(cls->index);
     terms_unref(cluster, cls->terms);
@@ -295,9 +360,26 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
         intern_unref(&cluster->syms, cls->ports[i].protocol);
     }
     owner_unref(cluster, cls->labels);
-    cls->sample->class = NULL;
+    if (cls->sample->class == cls)
+        cls->sample->class = NULL;
     pod_info_unref(cluster, cls->sample);
     arena_release(&cls->arena);
     free((char *)cls->key.ptr);
     free(cls);
+}
+
+void pod_classes_renew(struct cluster *cluster)
+{
+    if (!cluster->pods.len)
+        return;
+    map_for(&cluster->classes, slot)
+        ((struct pod_class *)slot->value)->is_replaced = true;
+    strmap_release(&cluster->classes);
+    map_for(&cluster->pods, slot) {
+        struct pod_info *pod = slot->value;
+        struct pod_class *old = pod->class;
+        pod->class = pod_class_get(cluster, pod);
+        pod_labels_moved(pod, old->labels);
+        pod_class_unref(cluster, old);
+    }
 }

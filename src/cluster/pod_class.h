@@ -1,10 +1,10 @@
 /* pod_class.h: what is equal in equal pods, computed once.
  *
- * Pods of one controller agree in everything that a plugin reads: namespace, labels, controller, and the whole
- * scheduling part of their spec. They share one class, which holds that part compiled: amounts by resource
- * number, labels and selectors as symbols. A pod whose facets change gets another class; a class never changes.
+ * Pods of one controller agree in every field that plugins read: their keys are the same (pod_key.h). They share one
+ * class, which holds what the model needs of them compiled: amounts by resource number, labels and selectors as
+ * symbols. A pod whose key changes gets another class; a class never changes.
  *
- * The engine hangs its index on a class (`index`); see engine/index.h. */
+ * The engine keeps its table of a class in `index`; see engine/class_cache.h. */
 #ifndef CLUSTER_POD_CLASS_H
 #define CLUSTER_POD_CLASS_H
 
@@ -13,7 +13,7 @@
 struct cluster;
 struct pod_info;
 
-/* A pod that occupies a row, with what is asked of it most. */
+/* A pod that occupies a row, with what is read most often. */
 struct placed_pod {
     struct pod_info *pod;
     uint32_t row;
@@ -96,7 +96,8 @@ struct term_owner {
 
 struct pod_class {
     uint32_t refs;
-    struct str key;          /* canonical bytes of all facets */
+    struct str key;          /* pod_key.h */
+    bool is_replaced;        /* not in the table of classes any more: keys have changed */
     struct pod_info *sample; /* a pod of this class; the class keeps it alive */
     struct label_owner *labels;
     struct arena arena;
@@ -122,6 +123,10 @@ struct pod_class {
 /* Finds or makes the class of a pod; takes a reference. */
 struct pod_class *pod_class_get(struct cluster *cluster, struct pod_info *pod);
 void pod_class_unref(struct cluster *cluster, struct pod_class *cls);
+/* The fields that the model itself reads belong to every key. */
+void pod_classes_init(struct cluster *cluster);
+/* What belongs to a key has changed: every pod gets its class anew. */
+void pod_classes_renew(struct cluster *cluster);
 
 /* Does the term (of a pod in the model) select a pod with these labels? `incoming` says that the term belongs to the
  * pod being scheduled: the reference then looks namespaces up by name and matches the selector against no labels. */

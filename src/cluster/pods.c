@@ -206,6 +206,14 @@ static void row_account(struct cluster *cluster, uint32_t row, const struct pod_
             (owner)->placed.items[(pod)->field].pod->field = (pod)->field; \
     } while (0)
 
+void pod_labels_moved(struct pod_info *pod, struct label_owner *from)
+{
+    if (pod->row == ROW_NONE)
+        return;
+    placed_drop(from, pod, label_slot);
+    placed_add(pod->class->labels, pod, label_slot);
+}
+
 static void count_placed(struct cluster *cluster, const struct pod_info *pod, int sign)
 {
     cluster->placed_pods += (uint32_t)sign;

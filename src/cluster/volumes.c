@@ -198,7 +198,7 @@ struct volumes *volumes_get(struct cluster *cluster, unsigned wanted)
     return volumes;
 }
 
-/* A volume's name needs no copy; this is asked for every volume of a class. */
+/* A volume's name needs no copy; this runs for every volume of a class. */
 static struct str key_of(struct strbuf *buf, struct str namespace, struct str name)
 {
     if (!namespace.len)
@@ -246,7 +246,7 @@ static bool assumption_remove(struct strmap *map, struct str namespace, struct s
     return true;
 }
 
-/* Others who cache see a change; the indexes show stored objects only and stay as they are. */
+/* Other caches see a change; the indexes show stored objects only and stay as they are. */
 static void volumes_touched(struct cluster *cluster)
 {
     struct volumes *volumes = cluster->volumes;

@@ -107,9 +107,9 @@ static struct group_count *count_groups(const struct class_table *source, struct
  * taken out for its nominated pods has been through all filters. */
 static uint32_t row_place(const struct table *table, uint32_t row)
 {
-    uint32_t number = table->verdict[row];
-    return number && number != VERDICT_ABSENT ? per_node_place(table, table->rejections.items[number].part)
-                                              : 0;
+    uint32_t number = table->rejection[row];
+    return number && number != REJECTION_ABSENT ? per_node_place(table, table->rejections.items[number].part)
+                                                : 0;
 }
 
 /* False: a per-node plugin failed. */
@@ -434,7 +434,7 @@ static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, u
                               uint32_t *verdict, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
-    uint32_t number = table->verdict[row], detail;
+    uint32_t number = table->rejection[row], detail;
     if (*verdict)
         return *verdict;
     struct table_part *part =
@@ -464,8 +464,8 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct per
     }
     struct group_count *counts = per_node->filters_len ? count_groups(source, cycle->arena) : NULL;
     for (uint32_t row = 0; row < table->rows; row++) {
-        uint32_t number = table->verdict[row];
-        if (number == VERDICT_ABSENT || diagnosis->verdict_of[row])
+        uint32_t number = table->rejection[row];
+        if (number == REJECTION_ABSENT || diagnosis->verdict_of[row])
             continue;
         if (counts) {
             struct status status = per_node_filter(

@@ -164,7 +164,7 @@ static void note_best(struct group *group)
 /* ---- rows ---- */
 void groups_insert(struct groups *groups, const struct table *table, uint32_t row)
 {
-    if (table->verdict[row])
+    if (table->rejection[row])
         return;
     uint32_t number = group_for(groups, table, row);
     struct group *group = &groups->items.items[number];
@@ -231,7 +231,7 @@ static void build_scanned(struct groups *groups, const struct table *table)
 {
     struct run_best run = { 0 };
     for (uint32_t row = 0; row < table->rows; row++) {
-        if (table->verdict[row])
+        if (table->rejection[row])
             continue;
         if (!run.number || !same_inputs(groups, run.number, table, row)) {
             run_flush(groups, &run);

@@ -74,7 +74,8 @@ struct status per_node_filter(const struct per_node *per_node, struct cycle *cyc
         cycle->current = per_node->filters[i].instance;
         struct status status = cycle->current->plugin->filter(cycle, node);
         if (!status_ok(status)) {
-            status = status_without_gaps(status); /* what else is wrong with it is the plain path's to say */
+            status = status_without_missing_reasons(
+                status); /* what else is wrong with it is the plain path's to say */
             status.plugin = cycle->current->plugin;
             return status;
         }
@@ -86,7 +87,7 @@ static struct status run_pre_score(struct cycle *cycle, const struct plugin_inst
 {
     const struct plugin *plugin = instance->plugin;
     cycle->current = instance;
-    return plugin->pre_score(cycle, plugin->is_moody ? (struct row_list){ 0 } : cycle_feasible(cycle));
+    return plugin->pre_score(cycle, plugin->reads ? cycle_feasible(cycle) : (struct row_list){ 0 });
 }
 
 bool per_node_pre_scores(struct per_node *per_node, struct cycle *cycle, struct row_lister *lister)

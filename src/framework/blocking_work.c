@@ -35,7 +35,7 @@ static void work(struct worker_job *job)
 {
     struct cycle_work *work = container_of(job, struct cycle_work, job);
     working = true;
-    work->status = status_without_gaps(work->call(&work->cycle, work->node));
+    work->status = status_without_missing_reasons(work->call(&work->cycle, work->node));
     working = false;
     mailbox_post(work->mailbox, &work->mail);
 }

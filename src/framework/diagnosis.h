@@ -1,4 +1,4 @@
-/* diagnosis.h: why a pod has no node: a verdict per node, and the message that the reference writes.
+/* diagnosis.h: why a pod has no node: a status per node, and the message that the reference writes.
  *
  * Nodes with the same status share a verdict; a verdict counts its nodes. Nodes that nobody asked about (outside
  * the set that PreFilter left) carry the `absent` status. */

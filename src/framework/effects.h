@@ -5,7 +5,7 @@
  *
  * An effect is one request that means the same when it is sent twice. An answer is sorted by what it says about the
  * cluster, not by its number: DONE, GONE, CONFLICT and REFUSED are facts; UNKNOWN means that it may have been done and
- * the room that goes with it stays taken; UNSENT means that it was not. The engine asks again after those two, until
+ * the resources that go with it stay taken; UNSENT means that it was not. The engine asks again after those two, until
  * there is a fact. */
 #ifndef FRAMEWORK_EFFECTS_H
 #define FRAMEWORK_EFFECTS_H
@@ -24,7 +24,7 @@
     X(CLAIM_STATUS, "patch claim status") /* likewise into its status */ \
     X(CLAIM_DELETE, "delete claim")       /* the uid must match */ \
     X(POD_CLAIM, "patch pod claim")       /* `body` is merged into the pod's status */ \
-    X(EVENT, "event")                     /* a line for people: nobody waits for an answer */
+    X(EVENT, "event")                     /* a line for people: no answer is awaited */
 
 enum effect_kind {
 #define X(name, text) EFFECT_##name,
@@ -43,7 +43,7 @@ struct wanted_condition {
 
 struct extender;
 
-/* Who an event is about. */
+/* The object that an event is about. */
 struct event_subject {
     struct str namespace, name, uid, resource_version; /* of a pod */
 };
@@ -54,7 +54,7 @@ struct effect {
     uint64_t ticket; /* comes back with the answer; 0: no answer is wanted */
     struct str namespace, name, uid, resource_version; /* of the object; an empty version matches any */
     struct str node;
-    struct extender *by;                      /* BIND: who does it, instead of the host; NULL: the host */
+    struct extender *by;                      /* BIND: the extender that does it; NULL: the host */
     const struct wanted_condition *condition; /* POD_STATUS; NULL: conditions stay */
     bool sets_nomination;       /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
     struct event_subject claim; /* PV_CLAIM: the claim that gets the volume */

@@ -61,7 +61,7 @@ static void filters_over(const struct cycle *cycle, bool failed, int64_t begun_n
                     begun_ns);
 }
 
-/* A pod that preempted others goes to the node that it made room on, if that still fits. */
+/* A pod that preempted others goes to the node from which it evicted them, if that still fits. */
 static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
 {
     uint32_t row = cluster_row(cycle->cluster, cycle->pod->status.nominated_node_name);

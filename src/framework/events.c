@@ -70,7 +70,7 @@ bool event_matches(enum event_resource resource, uint32_t actions, const struct 
 {
     if (resource == EVENT_ANY && actions == ACTION_ALL)
         return true;
-    /* An update of no special kind has every update's bit, and is for those who wait for any update. */
+    /* An update of no special kind has every update's bit, and is for rules about any update. */
     return resource_matches(resource, event->resource) && actions & event->actions &&
            event->actions <= actions;
 }
@@ -100,7 +100,7 @@ const struct event_rule *plugin_event_rules(const struct plugin *plugin)
     return plugin->events ? plugin->events : every_event;
 }
 
-/* Who waits for new nodes also wakes when a node's taints change: the reference adds that, without a closer look. */
+/* A rule about new nodes also applies when a node's taints change: the reference adds that, without a closer look. */
 static bool taint_rule_added(const struct event_rule *rules)
 {
     bool on_add = false, on_taint = false;

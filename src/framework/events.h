@@ -1,4 +1,4 @@
-/* events.h: what happens in the cluster, and whom it may help.
+/* events.h: what happens in the cluster, and which waiting pods it may help.
  *
  * A pod that was rejected waits until something happens that may change the answer of a plugin that rejected it. Each
  * plugin names the events that can (its rules), and may look closer at one of them (a hint): a pod that was short of
@@ -103,7 +103,7 @@ struct cluster_event {
      * after. They need to stay only until the event was handed over. */
     const void *before, *after;
     const char *label; /* of special events; NULL: resource and action */
-    /* Of pods: it holds room on a node though the object does not say so yet: it was placed or nominated here. */
+    /* Of pods: it holds resources of a node though the object does not say so yet: it was placed or nominated here. */
     bool holds_room;
 };
 
@@ -166,7 +166,7 @@ bool pod_is(const struct pod *a, const struct pod *b);
 /* A hint: something changed in the pod itself. */
 enum hint hint_own_change(const struct hint_context *context, const struct pod *pod,
                           const struct cluster_event *event);
-/* Does one of the event's pods hold room on a node, or a nomination? */
+/* Does one of the event's pods hold resources of a node, or a nomination? */
 bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod);
 bool str_map_eq(const struct str_map *a, const struct str_map *b);
 bool str_list_eq(const struct str_list *a, const struct str_list *b);

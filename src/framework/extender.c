@@ -23,7 +23,7 @@ void profile_extend(struct profile *profile, const struct extenders *extenders)
     profile->plugins_len++;
 }
 
-/* ---- who is asked ---- */
+/* ---- which extenders are called ---- */
 #define for_extenders(profile, extender) \
     for (uint32_t i_ = 0; (profile)->extenders && i_ < (profile)->extenders->len; i_++) \
         for (struct extender *extender = (profile)->extenders->items[i_]; extender; extender = NULL)
@@ -128,7 +128,7 @@ struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *le
             continue;
         }
         note_refusals(cycle, &filtered, diagnosis);
-        /* A node that was dropped without a word is out of reach for eviction as well. */
+        /* A node that was dropped without a reason is out of reach for eviction as well. */
         if (filtered.len < *len && status_ok(diagnosis->absent))
             diagnosis->absent = (struct status){ .code = STATUS_UNRESOLVABLE };
         assert(filtered.len <= *len);

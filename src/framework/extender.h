@@ -8,8 +8,8 @@
  * return when the answer is there, and within the extender's timeout in any case; only bind does not wait. What an
  * extender says is checked behind the table: rows are live nodes, pods are on the node that they are said to be on.
  *
- * Extenders are in the order in which they are asked, ignorable ones last: where one of those fails, it is as if it
- * were not there. An extender with managed resources is asked about pods that want one of them. */
+ * Extenders are in the order in which they are called, ignorable ones last: where one of those fails, it is as if it
+ * were not there. An extender with managed resources is called for pods that want one of them. */
 #ifndef FRAMEWORK_EXTENDER_H
 #define FRAMEWORK_EXTENDER_H
 
@@ -64,7 +64,7 @@ struct extender {
     struct str name; /* its URL */
     bool filters, prioritizes, preempts, binds, ignorable;
     int64_t weight;
-    const struct managed_resource *managed; /* none: it is asked about every pod */
+    const struct managed_resource *managed; /* none: it is called for every pod */
     uint32_t managed_len;
 };
 
@@ -85,10 +85,10 @@ bool extender_wants(const struct extender *extender, const struct pod *pod);
 bool extenders_decide(const struct profile *profile, const struct pod *pod);
 /* Does the profile have one that filters or scores, whatever the pod? */
 bool extenders_choose(const struct profile *profile);
-/* Who binds the pod, or NULL. */
+/* The extender that binds the pod, or NULL. */
 struct extender *extenders_binder(const struct profile *profile, const struct pod *pod);
 
-/* Leaves the rows that all extenders accept; whom they refuse gets a verdict. Error: one failed that must not. */
+/* Leaves the rows that all extenders accept; others get a status. Error: an extender failed that is not ignorable. */
 struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
                                struct diagnosis *diagnosis);
 /* Adds to the totals. One that fails has no opinion. */

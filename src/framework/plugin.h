@@ -4,7 +4,7 @@
  * in that extension point. Every callback gets the cycle; cycle_self() is what the plugin's init() made of its
  * arguments, cycle_state() is its own slot for this cycle.
  *
- * Callbacks are asked about one node at a time, as the specification reads. A plugin whose answer depends on one column
+ * Callbacks answer about one node at a time, as the specification reads. A plugin whose answer depends on one column
  * of the node states it as a rule (framework/rule.h), from which the callbacks and the answers for many rows at once
  * follow. Another built-in plugin may have `rows` (index/table.h), held equal to its callbacks by a property test. */
 #ifndef FRAMEWORK_PLUGIN_H
@@ -66,7 +66,7 @@ struct plugin {
      * do: a configuration may name it there. */
     uint32_t silent_points;
 
-    /* How its arguments are decoded, checked and written (config/plugin_args.h); NULL: it has none, or does it itself. */
+    /* How its arguments are decoded, checked and written (config/plugin_args.h). NULL: it has none, or decodes them. */
     const struct plugin_args_kind *args;
 
     /* Makes the plugin's own data from its arguments; 0 or negative errno. NULL: none needed. */
@@ -83,7 +83,7 @@ struct plugin {
     /* Queue order: does a go before b? */
     bool (*less)(const struct pod_info *a, const struct pod_info *b);
 
-    /* Skip: the plugin's filter is not asked in this cycle. `narrow` comes in as all. */
+    /* Skip: the plugin's filter is not called in this cycle. `narrow` comes in as all. */
     struct status (*pre_filter)(struct cycle *cycle, struct node_names *narrow);
     /* What-if: the pod joins or leaves the viewed node; the view shows the node after the change. Each undoes the
      * other exactly: that is how a what-if ends, no state is copied. */
@@ -117,13 +117,17 @@ struct plugin {
     const struct topology_rule *topology_rule;
     /* The same answers as the callbacks give, for many rows at once (index/table.h). A plugin with rules needs none. */
     const struct row_forms *rows;
-    /* Whether it has anything to say depends on more than the pod's class: it is asked anew for each pod. Its pre_score
-     * gets no rows: it asks for them, where it wants them, with cycle_feasible(). */
-    bool is_moody;
+    /* The fields of the pod that PreFilter, Filter, PreScore and Score depend on, as paths (cluster/pod_key.h); ends
+     * with NULL. Labels need not be named where selectors read them. Pods that agree in these fields share a class, for
+     * which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the callbacks.
+     * pre_score gets no rows then: the plugin gets them, where it wants them, with cycle_feasible(). */
+    const char *const *reads;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
     const struct event_rule *events;
 };
+
+#define READS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* A plugin in a profile. */
 struct plugin_instance {
@@ -139,7 +143,7 @@ struct cycle_writer {
     const struct answer *(*write)(struct cycle_writer *writer, const struct effect *effect);
 };
 
-/* Who can list the feasible rows, in ascending order, when somebody asks. */
+/* Lists the feasible rows, in ascending order, when a plugin asks for them. */
 struct row_lister {
     struct row_list (*list)(struct row_lister *lister);
 };
@@ -157,9 +161,9 @@ struct cycle {
     uint64_t skip_pre_bind;           /* likewise, from the pre-flights */
     struct cycle_writer *writer;      /* NULL: every write is done at once */
     int64_t now_ns;                   /* while binding: the time of the call */
-    int64_t wake_ns;                  /* who waits may ask to be called again at that time; 0: no */
+    int64_t wake_ns;                  /* a plugin that waits may ask to be called again at that time; 0: no */
     struct cycle_work *work;          /* blocking work that is under way; see blocking_work.h */
-    const struct probe *probe;        /* NULL: nobody looks */
+    const struct probe *probe;        /* NULL: none */
     bool is_sampled;                  /* the probe wants to know how long each plugin takes */
     int64_t called_ns; /* by the probe's clock: when the plugin was called that is waited for; 0: none */
     struct row_list feasible;  /* at PreScore: cycle_feasible() */

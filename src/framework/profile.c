@@ -54,10 +54,17 @@ static struct plugin_instance *instance_of(struct profile *profile, const struct
     return instance;
 }
 
+void plugin_reads(const struct plugin *plugin, struct cluster *cluster)
+{
+    for (const char *const *path = plugin->reads; path && *path; path++)
+        pod_key_read(cluster, *path);
+}
+
 static int init_instance(struct profile *profile, struct plugin_instance *instance,
                          const struct profile_config *config, struct cluster *cluster, struct error *err)
 {
     const struct plugin *plugin = instance->plugin;
+    plugin_reads(plugin, cluster);
     if (!plugin->init)
         return 0;
     struct plugin_env env = {

@@ -36,6 +36,8 @@ struct plugin_catalog registry_catalog(const struct registry *registry, struct a
 /* The extension points that a plugin takes part in, as a mask of 1 << enum extension_point. */
 uint32_t plugin_points(const struct plugin *plugin);
 
+/* What the plugin reads of pods, where it filters or scores nodes, tells classes of pods apart from now on. */
+void plugin_reads(const struct plugin *plugin, struct cluster *cluster);
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err);
 void profile_release(struct profile *profile);

@@ -46,12 +46,12 @@ static uint64_t bit_of(const struct plugin_instance *instance)
     return (uint64_t)1 << instance->index;
 }
 
-static inline struct status heard(struct cycle *cycle, struct status status)
+static inline struct status checked(struct cycle *cycle, struct status status)
 {
-    return status_ok(status) ? status : status_mended(status, cycle->arena);
+    return status_ok(status) ? status : status_checked(status, cycle->arena);
 }
 
-/* Why a verdict is an error: it says so, or it is none at this point. */
+/* Why a status is an error: its reasons, or that its code has no meaning at this extension point. */
 static struct str complaint(struct cycle *cycle, struct status status)
 {
     if (status.len)
@@ -67,7 +67,7 @@ struct status run_pre_enqueue(const struct profile *profile, const struct pod *p
             continue;
         struct status status = instance->plugin->pre_enqueue(instance->self, pod, arena);
         if (!status_ok(status)) {
-            status = status_mended(status, arena);
+            status = status_checked(status, arena);
             status.plugin = instance->plugin;
             return status;
         }
@@ -109,14 +109,14 @@ static struct status narrowed_to_nothing(const struct cycle *cycle, uint64_t mas
 
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed)
 {
-    struct status verdict = STATUS_OK;
+    struct status result = STATUS_OK;
     *ret_names = (struct node_names){ .all = true };
     *ret_blamed = 0;
     for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
         struct node_names names = { .all = true };
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = heard(cycle, instance->plugin->pre_filter(cycle, &names));
+        struct status status = checked(cycle, instance->plugin->pre_filter(cycle, &names));
         probe_called(cycle, instance, PROBE_PRE_FILTER, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_filter |= bit_of(instance);
@@ -129,7 +129,7 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
             return status;
         }
         if (status.code == STATUS_UNSCHEDULABLE) {
-            verdict = status;
+            result = status;
             continue;
         }
         if (!status_ok(status)) {
@@ -147,7 +147,7 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
         if (!ret_names->all && !ret_names->len)
             return narrowed_to_nothing(cycle, *ret_blamed);
     }
-    return verdict;
+    return result;
 }
 
 /* ---- Filter ---- */
@@ -158,7 +158,7 @@ struct status run_filters(struct cycle *cycle, struct node_view node)
             continue;
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = heard(cycle, instance->plugin->filter(cycle, node));
+        struct status status = checked(cycle, instance->plugin->filter(cycle, node));
         probe_called(cycle, instance, PROBE_FILTER, status.code, 1, called_ns);
         probe_evaluated(cycle, instance, PROBE_FILTER, 1);
         if (status_ok(status))
@@ -242,7 +242,7 @@ struct status run_filters_nominated(struct cycle *cycle, uint32_t row)
     return run_filters(cycle, (struct node_view){ cycle->cluster, row, NULL });
 }
 
-/* Each once, who was named twice too. Returns why they cannot be asked to leave, or NULL. */
+/* Leaves each victim once. Returns why they cannot be evicted, or NULL. */
 static const char *check_victims(struct cycle *cycle, struct post_filter_result *result)
 {
     struct pod_info **once = arena_array(cycle->arena, struct pod_info *, result->victims_len);
@@ -263,9 +263,10 @@ static const char *check_victims(struct cycle *cycle, struct post_filter_result 
     return NULL;
 }
 
-/* A nomination must name a node, and its victims must be there to be asked to leave; or there is none. Nor is there one
+/* A nomination must name a node, and its victims must exist; otherwise there is none. Nor is there one
  * of a plugin that failed. */
-static struct status believed(struct cycle *cycle, struct status status, struct post_filter_result *result)
+static struct status check_nomination(struct cycle *cycle, struct status status,
+                                      struct post_filter_result *result)
 {
     const struct cluster *cluster = cycle->cluster;
     const struct post_filter_result none = { .nominated_row = ROW_NONE };
@@ -290,13 +291,13 @@ static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *dia
 {
     *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
     VEC(struct str) reasons = { 0 };
-    struct status verdict = { .code = STATUS_UNSCHEDULABLE };
+    struct status rejected = { .code = STATUS_UNSCHEDULABLE };
     for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
         struct post_filter_result result = { .nominated_row = ROW_NONE };
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = heard(cycle, instance->plugin->post_filter(cycle, diagnosis, &result));
-        status = believed(cycle, status, &result);
+        struct status status = checked(cycle, instance->plugin->post_filter(cycle, diagnosis, &result));
+        status = check_nomination(cycle, status, &result);
         probe_called(cycle, instance, PROBE_POST_FILTER, status.code, 1, called_ns);
         status.plugin = instance->plugin;
         bool final = status_ok(status) || !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
@@ -308,16 +309,16 @@ static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *dia
         }
         for (uint32_t i = 0; i < status.len; i++)
             *vec_push(&reasons) = status.reasons[i];
-        if (!verdict.plugin)
-            verdict.plugin = instance->plugin;
+        if (!rejected.plugin)
+            rejected.plugin = instance->plugin;
     }
     struct str *kept = arena_array(cycle->arena, struct str, reasons.len);
     if (reasons.len)
         memcpy(kept, reasons.items, reasons.len * sizeof(*kept));
-    verdict.reasons = kept;
-    verdict.len = (uint32_t)reasons.len;
+    rejected.reasons = kept;
+    rejected.len = (uint32_t)reasons.len;
     vec_release(&reasons);
-    return verdict;
+    return rejected;
 }
 
 struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
@@ -336,7 +337,7 @@ static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
     for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = heard(cycle, instance->plugin->pre_score(cycle, rows));
+        struct status status = checked(cycle, instance->plugin->pre_score(cycle, rows));
         probe_called(cycle, instance, PROBE_PRE_SCORE, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP) {
             cycle->skip_score |= bit_of(instance);
@@ -362,7 +363,7 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
     probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
         struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
-        struct status status = heard(cycle, plugin->score(cycle, node, &column[i]));
+        struct status status = checked(cycle, plugin->score(cycle, node, &column[i]));
         if (!status_ok(status)) {
             probe_called(cycle, instance, PROBE_SCORE, status.code, 1, called_ns);
             struct str text = complaint(cycle, status);
@@ -428,8 +429,8 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
 }
 
 /* ---- Reserve to PostBind ---- */
-/* What a plugin's verdict becomes for whoever asked for the extension point. */
-static struct status verdict_of(struct cycle *cycle, struct status status, const char *point)
+/* What a plugin's status becomes as the status of the extension point. */
+static struct status point_status(struct cycle *cycle, struct status status, const char *point)
 {
     const struct plugin *plugin = cycle->current->plugin;
     if (status.code == STATUS_WAIT || status_ok(status))
@@ -450,12 +451,12 @@ static struct status ask_reserve(struct cycle *cycle, uint32_t row)
             continue;
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
-        struct status status = heard(cycle, instance->plugin->reserve(cycle, row));
+        struct status status = checked(cycle, instance->plugin->reserve(cycle, row));
         probe_called(cycle, instance, PROBE_RESERVE, status.code, 1, called_ns);
         if (status.code == STATUS_WAIT)
             status = status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here");
         if (!status_ok(status) && status.code != STATUS_SKIP)
-            return verdict_of(cycle, status, "Reserve");
+            return point_status(cycle, status, "Reserve");
     }
     return STATUS_OK;
 }
@@ -485,25 +486,25 @@ void run_unreserve(struct cycle *cycle, uint32_t row)
 
 static struct status ask_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
 {
-    struct status verdict = STATUS_OK;
+    struct status result = STATUS_OK;
     ret->plugins = 0;
     for_plugins(cycle->profile, POINT_PERMIT, instance) {
         cycle->current = instance;
         ret->timeout_ms[instance->index] = 0;
         int64_t called_ns = probe_call(cycle);
         int64_t *timeout_ms = &ret->timeout_ms[instance->index];
-        struct status status = heard(cycle, instance->plugin->permit(cycle, row, timeout_ms));
-        *timeout_ms = MAX(*timeout_ms, 1); /* who does not say for how long waits for next to nothing */
+        struct status status = checked(cycle, instance->plugin->permit(cycle, row, timeout_ms));
+        *timeout_ms = MAX(*timeout_ms, 1); /* a plugin that gives no timeout waits for 1 ms */
         probe_called(cycle, instance, PROBE_PERMIT, status.code, 1, called_ns);
         if (status.code == STATUS_WAIT) {
             ret->plugins |= (uint64_t)1 << instance->index;
             status.plugin = instance->plugin;
-            verdict = status;
+            result = status;
         } else if (!status_ok(status)) {
-            return verdict_of(cycle, status, "Permit");
+            return point_status(cycle, status, "Permit");
         }
     }
-    return verdict;
+    return result;
 }
 
 struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
@@ -516,25 +517,25 @@ struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *
 
 static struct status ask_pre_flights(struct cycle *cycle, uint32_t row)
 {
-    struct status verdict = STATUS_SKIPPED;
+    struct status result = STATUS_SKIPPED;
     for_plugins(cycle->profile, POINT_PRE_BIND, instance) {
         struct status status = STATUS_OK;
         cycle->current = instance;
         int64_t called_ns = probe_call(cycle);
         if (instance->plugin->pre_bind_pre_flight)
-            status = heard(cycle, instance->plugin->pre_bind_pre_flight(cycle, row));
+            status = checked(cycle, instance->plugin->pre_bind_pre_flight(cycle, row));
         probe_called(cycle, instance, PROBE_PRE_BIND_PRE_FLIGHT, status.code, 1, called_ns);
         if (status.code == STATUS_SKIP)
             cycle->skip_pre_bind |= (uint64_t)1 << instance->index;
         else if (status_ok(status))
-            verdict = status;
+            result = status;
         else if (status.code == STATUS_WAIT)
-            return verdict_of(cycle, status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here"),
-                              "PreBindPreFlight");
+            return point_status(cycle, status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here"),
+                                "PreBindPreFlight");
         else
-            return verdict_of(cycle, status, "PreBindPreFlight");
+            return point_status(cycle, status, "PreBindPreFlight");
     }
-    return verdict;
+    return result;
 }
 
 struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
@@ -545,7 +546,7 @@ struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
     return status;
 }
 
-/* A plugin that waits is called several times: its time is that from the first call to its verdict. */
+/* A plugin that waits is called several times: its time is that from the first call to its result. */
 static void call_begins(struct cycle *cycle)
 {
     if (!cycle->called_ns)
@@ -569,10 +570,10 @@ struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
             continue;
         cycle->current = instance;
         call_begins(cycle);
-        struct status status = heard(cycle, instance->plugin->pre_bind(cycle, row));
+        struct status status = checked(cycle, instance->plugin->pre_bind(cycle, row));
         call_ends(cycle, PROBE_PRE_BIND, status.code);
         if (!status_ok(status) && status.code != STATUS_SKIP)
-            return verdict_of(cycle, status, "PreBind");
+            return point_status(cycle, status, "PreBind");
     }
     return STATUS_OK;
 }
@@ -584,10 +585,10 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
     for (; *resume < order->len; (*resume)++) {
         cycle->current = order->items[*resume];
         call_begins(cycle);
-        struct status status = heard(cycle, order->items[*resume]->plugin->bind(cycle, row));
+        struct status status = checked(cycle, order->items[*resume]->plugin->bind(cycle, row));
         call_ends(cycle, PROBE_BIND, status.code);
         if (status.code != STATUS_SKIP)
-            return verdict_of(cycle, status, "Bind");
+            return point_status(cycle, status, "Bind");
     }
     return status_printf(cycle->arena, STATUS_ERROR,
                          "every Bind plugin left it to the next, and nobody bound the pod");

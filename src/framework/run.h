@@ -12,7 +12,7 @@ void cycle_init(struct cycle *cycle, const struct profile *profile, struct clust
                 struct pod_info *pod, struct arena *arena);
 /* Frees what plugins keep outside the arena; the arena stays the caller's. */
 void cycle_release(struct cycle *cycle);
-/* The cycle starts over: nothing was asked yet. */
+/* The cycle starts over: no plugin was called yet. */
 void cycle_reset(struct cycle *cycle);
 
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
@@ -20,15 +20,15 @@ struct status run_pre_enqueue(const struct profile *profile, const struct pod *p
 /* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). */
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);
 struct status run_filters(struct cycle *cycle, struct node_view node);
-/* With and without the pods nominated to the node that matter more than this pod (or as much). */
+/* With and without the pods nominated to the node that are at least as important as this pod. */
 struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
 struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
                               struct post_filter_result *ret);
-/* add_pod and remove_pod of all plugins that were not skipped. */
-/* Does the row have nominated pods that this pod must leave room for? */
+/* Does the row have nominated pods whose resources this pod must leave free? */
 bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod);
 /* The filters on the overlay with those pods added; the overlay is as before when it returns. */
 struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay);
+/* add_pod and remove_pod of all plugins that were not skipped. */
 void run_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 
@@ -43,13 +43,13 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
 
 struct status run_reserve(struct cycle *cycle, uint32_t row);
 void run_unreserve(struct cycle *cycle, uint32_t row);
-/* Whom the pod waits for at Permit, each for a time of its own. */
+/* The plugins that the pod waits for at Permit, each for a time of its own. */
 struct permit_wait {
     uint64_t plugins;                /* by index */
     int64_t timeout_ms[PLUGINS_MAX]; /* of those */
 };
 struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret);
-/* Asks who has something to do at PreBind. Success: somebody; Skip: nobody; Error. */
+/* Asks which plugins have something to do at PreBind. Success: some; Skip: none; Error. */
 struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row);
 /* Wait: call again with the same cycle and `resume`, which is 0 at first. */
 struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume);
@@ -63,7 +63,7 @@ struct evaluation {
     uint32_t *feasible; /* in node order */
     uint32_t feasible_len;
     uint32_t own_nomination; /* the pod's own nominated node when it is feasible, else ROW_NONE */
-    uint32_t examined;       /* how many nodes were asked, apart from a nominated one that is feasible */
+    uint32_t examined;       /* how many nodes were looked at, apart from a nominated one that is feasible */
     struct status error;     /* of the first plugin that failed, else Success */
     struct diagnosis diagnosis;
 };

@@ -1,4 +1,4 @@
-/* status.c: names and texts of verdicts. */
+/* status.c: names and texts of statuses. */
 #include "framework/status.h"
 
 const char *status_code_name(enum status_code code)
@@ -21,9 +21,9 @@ struct status status_printf(struct arena *arena, enum status_code code, const ch
     return (struct status){ .code = code, .len = 1, .reasons = reason };
 }
 
-struct status status_mended(struct status status, struct arena *arena)
+struct status status_checked(struct status status, struct arena *arena)
 {
-    status = status_without_gaps(status);
+    status = status_without_missing_reasons(status);
     if ((uint32_t)status.code >= STATUS_CODES_LEN)
         return status_printf(arena, STATUS_ERROR, "%d is no verdict", (int)status.code);
     if (status.code == STATUS_ERROR && !status.len)

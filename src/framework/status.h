@@ -1,4 +1,4 @@
-/* status.h: a verdict is a status, not an error.
+/* status.h: what a plugin answers is a status, not an error.
  *
  * Reasons are static text or live in the cycle's arena; a status is passed by value and owns nothing. */
 #ifndef FRAMEWORK_STATUS_H
@@ -29,31 +29,31 @@ struct status {
     enum status_code code;
     uint32_t len;
     const struct str *reasons;
-    const struct plugin *plugin; /* who said so; set by the framework */
+    const struct plugin *plugin; /* whose status it is; set by the framework */
 };
 
 #define STATUS_OK ((struct status){ .code = STATUS_SUCCESS })
 #define STATUS_SKIPPED ((struct status){ .code = STATUS_SKIP })
 
-/* A verdict with one reason that is a string literal. */
-#define reject(verdict, literal) \
+/* A status with one reason that is a string literal. */
+#define reject(code_, literal) \
     ({ \
         static const struct str reason_[] = { STR(literal) }; \
-        (struct status){ .code = (verdict), .len = 1, .reasons = reason_ }; \
+        (struct status){ .code = (code_), .len = 1, .reasons = reason_ }; \
     })
 
 const char *status_code_name(enum status_code code);
-/* A verdict with one reason made by printf in the arena. */
+/* A status with one reason made by printf in the arena. */
 struct status status_printf(struct arena *arena, enum status_code code, const char *format, ...)
     _printf_(3, 4);
-/* What a plugin says, as far as it makes sense: one of somebody else may say anything. What it does not explain, or is
- * no verdict at all, is an error that says so. */
-struct status status_mended(struct status status, struct arena *arena);
+/* The status of a plugin, checked: a plugin from a shared object may return anything. A status without reasons, or with
+ * an unknown code, becomes an error that says so. */
+struct status status_checked(struct status status, struct arena *arena);
 /* The reasons joined with ", " as the reference's Message() does. */
 struct str status_message(struct status status, struct arena *arena);
 
-/* Reasons that are said to be there, and are not. */
-static inline struct status status_without_gaps(struct status status)
+/* Without the count of reasons where there are none. */
+static inline struct status status_without_missing_reasons(struct status status)
 {
     if (!status.reasons)
         status.len = 0;

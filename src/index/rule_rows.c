@@ -122,7 +122,7 @@ static struct answers judge_all(struct table *table, const struct node_rule *rul
     if (rule->scan)
         rule->scan(pod, &(struct rule_scan){ table->cluster, rows, scratch }, items);
     for (uint32_t row = 0; !numbers && !rule->scan && row < rows; row++)
-        items[row] = table->verdict[row] ? 0 : judge_row(table, rule, pod, row);
+        items[row] = table->rejection[row] ? 0 : judge_row(table, rule, pod, row);
     return (struct answers){ numbers, items };
 }
 
@@ -130,10 +130,10 @@ static void filter(struct table *table, struct table_part *part, struct row_span
 {
     const struct node_rule *rule = part->instance->plugin->filter_rule;
     const void *pod = ((struct rows_state *)part->state)->filter;
-    uint32_t *verdict = table->verdict, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
+    uint32_t *rejection = table->rejection, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
     for (uint32_t i = 0; span.rows && i < span.len; i++) {
         uint32_t row = span.rows[i];
-        int32_t answer = verdict[row] ? 0 : judge_row(table, rule, pod, row);
+        int32_t answer = rejection[row] ? 0 : judge_row(table, rule, pod, row);
         if (answer)
             table_reject(table, part, row, (uint32_t)answer);
     }
@@ -143,9 +143,9 @@ static void filter(struct table *table, struct table_part *part, struct row_span
         rejections[i + 1] = table_rejection(table, part, i + 1);
     struct answers all = judge_all(table, rule, pod, span.len);
     for (uint32_t row = 0; all.numbers && row < span.len; row++)
-        verdict[row] = verdict[row] ? verdict[row] : rejections[all.items[all.numbers[row]]];
+        rejection[row] = rejection[row] ? rejection[row] : rejections[all.items[all.numbers[row]]];
     for (uint32_t row = 0; !all.numbers && row < span.len; row++)
-        verdict[row] = verdict[row] ? verdict[row] : rejections[all.items[row]];
+        rejection[row] = rejection[row] ? rejection[row] : rejections[all.items[row]];
 }
 
 static void score(struct table *table, struct table_part *part, struct row_span span)
@@ -154,7 +154,7 @@ static void score(struct table *table, struct table_part *part, struct row_span 
     const void *pod = ((struct rows_state *)part->state)->score;
     int32_t *local = table->local, weight = part->instance->weight;
     for (uint32_t i = 0; span.rows && i < span.len; i++)
-        if (!table->verdict[span.rows[i]])
+        if (!table->rejection[span.rows[i]])
             local[span.rows[i]] += weight * judge_row(table, rule, pod, span.rows[i]);
     if (span.rows)
         return;
@@ -169,7 +169,7 @@ static void input(struct table *table, struct table_part *part, struct row_span 
     const void *pod = ((struct rows_state *)part->state)->score;
     uint32_t *column = table->inputs[part->first_input];
     for (uint32_t i = 0; span.rows && i < span.len; i++)
-        if (!table->verdict[span.rows[i]])
+        if (!table->rejection[span.rows[i]])
             column[span.rows[i]] = (uint32_t)judge_row(table, rule, pod, span.rows[i]);
     if (span.rows)
         return;

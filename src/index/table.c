@@ -14,7 +14,7 @@ static void grow_columns(struct table *table)
     table->rows = (uint32_t)table->cluster->nodes.len;
     if (cap > table->rows_cap) {
         table->rows_cap = cap;
-        table->verdict = xreallocarray(table->verdict, cap, sizeof(*table->verdict));
+        table->rejection = xreallocarray(table->rejection, cap, sizeof(*table->rejection));
         table->local = xreallocarray(table->local, cap, sizeof(*table->local));
         for (uint32_t i = 0; i < table->inputs_allocated; i++)
             table->inputs[i] = xreallocarray(table->inputs[i], cap, sizeof(*table->inputs[i]));
@@ -33,7 +33,7 @@ static void release_parts(struct table *table)
     table->parts_len = 0;
 }
 
-/* A plugin without forms need not be asked where it has nothing to say about pods of the class. */
+/* A plugin without forms need not be called where it skips pods of the class. */
 static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *instance)
 {
     const struct plugin *plugin = instance->plugin;
@@ -56,7 +56,7 @@ static const struct row_forms *forms_of(const struct plugin *plugin)
     return plugin->filter_rule || plugin->score_rule ? &rule_rows : plugin->rows;
 }
 
-/* PreFilter alone may refuse the pod or narrow the nodes: such pods take the plain path. */
+/* PreFilter alone may reject the pod or narrow the nodes: such pods take the plain path. */
 static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instance *instance)
 {
     struct node_names names = { .all = true };
@@ -75,7 +75,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     *part = (struct table_part){ .instance = instance, .forms = forms_of(instance->plugin) };
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
-        bool depends = instance->plugin->is_moody || cycle->info->class->has_volumes;
+        bool depends = !instance->plugin->reads || cycle->info->class->has_volumes;
         if (depends || !joins_all || !plugin_is_idle(cycle, instance))
             table->per_node |= (uint64_t)1 << instance->index;
         return true;
@@ -192,19 +192,19 @@ uint32_t table_rejection(struct table *table, struct table_part *part, uint32_t 
     return (uint32_t)table->rejections.len - 1;
 }
 
-/* A live row starts without verdict, another one with VERDICT_ABSENT, which is 0 - 1. */
+/* A live row starts without a rejection, another one with REJECTION_ABSENT, which is 0 - 1. */
 static void clear_rows(struct table *table, struct row_span span)
 {
     const uint8_t *live = table->cluster->col.live;
-    uint32_t *verdict = table->verdict;
+    uint32_t *rejection = table->rejection;
     if (!span.rows) {
         for (uint32_t row = 0; row < span.len; row++)
-            verdict[row] = (uint32_t)live[row] - 1;
+            rejection[row] = (uint32_t)live[row] - 1;
         memset(table->local, 0, span.len * sizeof(*table->local));
         return;
     }
     for (uint32_t i = 0; i < span.len; i++) {
-        verdict[span.rows[i]] = (uint32_t)live[span.rows[i]] - 1;
+        rejection[span.rows[i]] = (uint32_t)live[span.rows[i]] - 1;
         table->local[span.rows[i]] = 0;
     }
 }
@@ -253,7 +253,7 @@ void table_release(struct table *table)
 {
     release_parts(table);
     arena_release(&table->arena);
-    free(table->verdict);
+    free(table->rejection);
     free(table->local);
     for (uint32_t i = 0; i < table->inputs_allocated; i++)
         free(table->inputs[i]);

@@ -1,24 +1,24 @@
 /* table.h: everything that is known about one class of pods and every node, row by row.
  *
  *     row       0    1    2    3
- *     verdict   0    2    0    0      which node-local filter says no, and how (0: none)
+ *     rejection 0    2    0    0      which node-local filter rejects it, and how (0: none)
  *     local    97    -   85   97      weighted scores that depend on that node alone
- *     inputs   z1    -   z2   z1      what else a verdict or score depends on: a domain, a count, a preference
+ *     inputs   z1    -   z2   z1      what else a filter or score depends on: a domain, a count, a preference
  *
  * Filters and scorers that look beyond the node (spreading, affinity) and scorers that are normalised over the feasible
  * nodes are functions of the inputs: rows with the same inputs form a group and are judged together, once.
  *
- * A plugin joins with a struct row_forms. Forms fill the columns for all rows (a scan) or for the few that changed (a
- * repair); both must give what the plugin's plain callbacks give. tests/property holds them to it. A plugin that joins
- * without forms is asked row by row, in each decision anew, unless it has nothing to say about pods of this class; of
- * pods with volumes, only they themselves tell. */
+ * A plugin joins with rules (framework/rule.h), or with a struct row_forms. Forms fill the columns for all rows (a
+ * scan) or for the few that changed (a repair); both must give what the plugin's plain callbacks give.
+ * tests/property holds them to it. A plugin that joins without forms is called row by row, in each decision anew,
+ * unless it skips pods of this class. Pods with volumes are never skipped as a class: their claims are their own. */
 #ifndef INDEX_TABLE_H
 #define INDEX_TABLE_H
 
 #include "framework/plugin.h"
 
 enum { TABLE_INPUTS_MAX = 32 };
-#define VERDICT_ABSENT UINT32_MAX /* the row has no node */
+#define REJECTION_ABSENT UINT32_MAX /* the row has no node */
 
 /* Rows to fill: a list, or the first `len` rows where rows is NULL. */
 struct row_span {
@@ -36,12 +36,12 @@ struct table_part {
     const struct row_forms *forms;
     void *state;                  /* the plugin's, in the table's arena */
     uint32_t first_input, inputs; /* its columns of inputs */
-    bool filters, scores;         /* fills verdicts; adds to local scores */
+    bool filters, scores;         /* fills rejections; adds to local scores */
     bool filters_groups, scores_groups;
     bool has_version; /* forms->version() must be compared; set before forms->prepare() */
 };
 
-/* A way in which rows are refused. Equal numbers give equal statuses. */
+/* A way in which rows are rejected. Equal numbers give equal statuses. */
 struct rejection {
     struct table_part *part;
     uint32_t detail; /* the plugin's; not 0 */
@@ -54,7 +54,7 @@ struct table {
     struct arena arena;
     struct arena *scratch;   /* for what is needed only while the table is made; NULL: its own */
     uint32_t rows_cap, rows; /* size of the columns; rows in use */
-    uint32_t *verdict;
+    uint32_t *rejection;
     int32_t *local;
     uint32_t *inputs[TABLE_INPUTS_MAX];
     uint32_t inputs_len, inputs_allocated;
@@ -90,11 +90,11 @@ struct row_forms {
     void (*input)(struct table *table, struct table_part *part, struct row_span span);
     /* 0, or the detail of a rejection. */
     uint32_t (*group_filter)(struct table *table, struct table_part *part, const uint32_t *inputs);
-    /* The feasible groups of this decision, before their scores are asked. */
+    /* The feasible groups of this decision, before they are scored. */
     void (*group_begin)(struct table *table, struct table_part *part, const struct group_view *groups,
                         uint32_t len);
     int64_t (*group_score)(struct table *table, struct table_part *part, const uint32_t *inputs);
-    /* The status that the plain filter gives a row that was refused with that detail. */
+    /* The status that the plain filter gives a row that was rejected with that detail. */
     struct status (*explain)(struct table *table, struct table_part *part, struct cycle *cycle, uint32_t row,
                              uint32_t detail);
 };
@@ -104,8 +104,7 @@ bool table_prepare(struct table *table, struct cluster *cluster, const struct pr
                    struct pod_info *pod);
 /* Is what was prepared still true? */
 bool table_is_current(const struct table *table);
-/* Fills the columns of these rows. */
-/* False: the pod needs the plain path after all. */
+/* Fills the columns of these rows. False: the pod needs the plain path after all. */
 bool table_fill(struct table *table, struct row_span span);
 void table_release(struct table *table);
 
@@ -117,11 +116,11 @@ static inline struct arena *table_scratch(struct table *table)
 
 uint32_t table_rejection(struct table *table, struct table_part *part, uint32_t detail);
 
-/* The row is refused, unless an earlier plugin refused it. */
+/* The row is rejected, unless an earlier plugin rejected it. */
 static inline void table_reject(struct table *table, struct table_part *part, uint32_t row, uint32_t detail)
 {
-    if (!table->verdict[row])
-        table->verdict[row] = table_rejection(table, part, detail);
+    if (!table->rejection[row])
+        table->rejection[row] = table_rejection(table, part, detail);
 }
 
 /* ---- inputs that stand for a topology domain ----

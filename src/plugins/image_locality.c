@@ -99,6 +99,7 @@ static const struct node_rule rule = {
 const struct plugin plugin_image_locality = {
     .name = "ImageLocality",
     .doc = "Prefers nodes that have the images of the pod's containers already.",
+    .reads = READS("spec.containers[].image", "spec.initContainers[].image", "spec.volumes"),
     .score = rule_score,
     .score_rule = &rule,
 };

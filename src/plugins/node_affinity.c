@@ -1,6 +1,6 @@
 /* NodeAffinity: the pod's nodeSelector and node affinity, and an affinity that the configuration adds to every pod.
  *
- * A pod whose every alternative names nodes is asked about those nodes only. */
+ * For a pod whose every alternative names nodes, only those nodes are looked at. */
 #include <stdlib.h>
 
 #include "api/labels.h"
@@ -301,6 +301,7 @@ const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
     .args = &node_affinity_args_kind,
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
+    .reads = READS("spec.nodeSelector", "spec.affinity"),
     .init = init,
     .forget = rule_forget,
     .pre_filter = pre_filter,

@@ -117,6 +117,8 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_declared_features = {
     .name = "NodeDeclaredFeatures",
     .doc = "Filters out nodes that do not declare a feature which the pod relies on.",
+    .reads = READS("spec.hostNetwork", "spec.hostUsers", "spec.containers[].restartPolicyRules",
+                   "spec.initContainers[].restartPolicyRules"),
     .pre_filter = rule_pre_filter,
     .filter = rule_filter,
     .filter_rule = &rule,

@@ -18,6 +18,7 @@ static const struct event_rule events[] = { { EVENT_NODE, ACTION_ADD, NULL }, { 
 const struct plugin plugin_node_name = {
     .name = "NodeName",
     .doc = "Filters out nodes other than the one that spec.nodeName names.",
+    .reads = READS("spec.nodeName"),
     .filter = rule_filter,
     .filter_rule = &rule,
     .events = events,

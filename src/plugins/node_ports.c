@@ -65,6 +65,10 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_ports = {
     .name = "NodePorts",
     .doc = "Filters out nodes where a host port that the pod asks for is in use.",
+    .reads = READS("spec.containers[].ports[].hostIP", "spec.containers[].ports[].hostPort",
+                   "spec.containers[].ports[].protocol", "spec.initContainers[].ports[].hostIP",
+                   "spec.initContainers[].ports[].hostPort", "spec.initContainers[].ports[].protocol",
+                   "spec.initContainers[].restartPolicy"),
     .pre_filter = rule_pre_filter,
     .filter = rule_filter,
     .filter_rule = &rule,

@@ -56,6 +56,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_unschedulable = {
     .name = "NodeUnschedulable",
     .doc = "Filters out nodes whose spec.unschedulable is set.",
+    .reads = READS("spec.tolerations"),
     .filter = rule_filter,
     .filter_rule = &rule,
     .events = events,

@@ -122,7 +122,7 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
     return STATUS_OK;
 }
 
-/* Adds the volumes of a pod that a driver attaches. A new pod can not do without its claims; others may. */
+/* Adds the volumes of a pod that a driver attaches. A new pod cannot do without its claims; others may. */
 static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
                                  bool is_new, struct attachables *ret, struct arena *arena)
 {
@@ -331,6 +331,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_volume_limits = {
     .name = "NodeVolumeLimits",
     .doc = "Keeps the number of volumes of a CSI driver on a node within what the driver reports.",
+    .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .filter = filter,
     .events = events,

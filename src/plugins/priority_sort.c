@@ -1,4 +1,4 @@
-/* PrioritySort: pods of a higher priority are tried first. Among equals the queue knows who has waited longer. */
+/* PrioritySort: pods of a higher priority are tried first. Among equals the pod that has waited longer goes first. */
 #include "framework/plugin.h"
 
 static bool less(const struct pod_info *a, const struct pod_info *b)

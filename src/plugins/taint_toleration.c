@@ -64,6 +64,7 @@ const struct plugin plugin_taint_toleration = {
     .name = "TaintToleration",
     .doc =
         "Filters out nodes with taints that the pod does not tolerate; prefers nodes with fewer soft ones.",
+    .reads = READS("spec.tolerations"),
     .filter = rule_filter,
     .filter_rule = &filter_rule,
     .pre_score = rule_pre_score,

@@ -165,6 +165,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_volume_restrictions = {
     .name = "VolumeRestrictions",
     .doc = "Keeps disks that can not be shared, and claims for a single pod, to one user.",
+    .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .add_pod = add_pod,
     .remove_pod = remove_pod,

@@ -170,6 +170,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_volume_zone = {
     .name = "VolumeZone",
     .doc = "Keeps pods in the zones of their bound volumes.",
+    .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .filter = filter,
     .events = events,

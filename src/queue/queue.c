@@ -288,7 +288,7 @@ static bool gate_holds(struct queue *queue, struct queued_pod *entry, const stru
     *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
     if (status_ok(*ret))
         return false;
-    *ret = status_mended(*ret, &queue->scratch);
+    *ret = status_checked(*ret, &queue->scratch);
     ret->plugin = instance->plugin;
     if (ret->code == STATUS_ERROR)
         tell_gate_failed(entry, *ret, &queue->scratch);

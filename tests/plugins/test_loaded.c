@@ -537,12 +537,17 @@ static const struct berth_plugin odd = {
     .name = "Odd", .filter = any_filter, .args = unknown, .args_size = 8
 };
 
+static const struct berth_plugin blind = { .name = "Blind",
+                                           .filter = any_filter,
+                                           .reads = (const char *const[]){ "spec.tolerations", "spec.colour",
+                                                                           NULL } };
+
 static void bad_modules_are_one_sentence(void **state _unused_)
 {
     static const struct berth_host *host;
     static const struct berth_plugin *const goods[] = { &good, &good, NULL }, *const none[] = { NULL };
     static const struct berth_plugin *const singles[] = { &nameless, &lazy, &built_in, &keeper,
-                                                          &half,     &wide, &odd };
+                                                          &half,     &wide, &odd,      &blind };
     const uint32_t size = sizeof(struct berth_module), plugin = sizeof(struct berth_plugin),
                    table = sizeof(struct berth_host);
     const struct {
@@ -572,6 +577,8 @@ static void bad_modules_are_one_sentence(void **state _unused_)
           "x.so: plugin \"Wide\" has an argument outside of its struct: is args_size right?" },
         { { BERTH_ABI, size, plugin, table, &host, singles + 6, 1 },
           "x.so: plugin \"Odd\" has an argument of an unknown kind" },
+        { { BERTH_ABI, size, plugin, table, &host, singles + 7, 1 },
+          "x.so: plugin \"Blind\": reads: a pod has no field \"spec.colour\"" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct loaded loaded;

@@ -6,6 +6,7 @@
 
 #define ZONE "topology.kubernetes.io/zone"
 #define HOST "kubernetes.io/hostname"
+#define POD_INDEX "apps.kubernetes.io/pod-index" /* each pod of a StatefulSet has its own */
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -182,7 +183,8 @@ static void put_label_selector(struct strbuf *out, struct rng *rng, const char *
         comma(out);
         put(out, "'matchExpressions':[");
         for (int left = between(rng, 1, 2); left > 0; left--)
-            put_requirement(out, rng, one_of(rng, "app", "tier", "version", "none"), false);
+            put_requirement(
+                out, rng, chance(rng, 2) ? POD_INDEX : one_of(rng, "app", "tier", "version", "none"), false);
         put(out, "]");
     }
     put(out, "}");
@@ -464,6 +466,7 @@ void template_release(struct template *template)
 }
 
 static const char *const owner_kinds[] = { "ReplicaSet", "StatefulSet", "ReplicationController" };
+enum { STATEFUL_SET = 1 };
 
 void write_pod(struct strbuf *out, const struct template *template, const struct pod_text *pod)
 {
@@ -476,10 +479,10 @@ void write_pod(struct strbuf *out, const struct template *template, const struct
             template->owner == 2 ? "v1" : "apps/v1", owner_kinds[template->owner], template->owner);
     put(out, ",'labels':");
     strbuf_puts(out, template->labels);
-    if (pod->unique) {
+    if (pod->unique || template->owner == STATEFUL_SET) {
         out->len--; /* the labels' brace */
         comma(out);
-        put(out, "'id':'%u'}", pod->number);
+        put(out, "'%s':'%u'}", pod->unique ? "id" : POD_INDEX, pod->number);
     }
     put(out, "},'spec':{'priority':%d,", pod->priority);
     if (pod->node)
@@ -510,7 +513,9 @@ void write_controller(struct strbuf *out, struct rng *rng, uint32_t number)
         put(out,
             "{'apiVersion':'v1','kind':'Service','metadata':{'name':'service-%u','namespace':'%s'},'spec':{",
             number, namespace);
-        if (!chance(rng, 10)) {
+        if (chance(rng, 5)) {
+            put(out, "'selector':{'" POD_INDEX "':'%u'}", roll(rng, 50));
+        } else if (!chance(rng, 10)) {
             put(out, "'selector':");
             put_pod_labels(out, rng, any_app(rng));
         }

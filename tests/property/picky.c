@@ -143,7 +143,6 @@ static struct status terse_score(struct cycle *cycle, struct node_view node, int
 
 static const struct plugin picky = {
     .name = "Picky",
-    .is_moody = true,
     .forget = forget,
     .pre_filter = pre_filter,
     .filter = filter,
@@ -154,7 +153,6 @@ static const struct plugin picky = {
 
 static const struct plugin terse = {
     .name = "Terse",
-    .is_moody = true,
     .filter = terse_filter,
     .score = terse_score,
 };

@@ -45,6 +45,7 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
     for (int point = 0; point < POINT_COUNT; point++)
         if (plugin_points(plugin) & ~plugin->silent_points & POINT_BIT(point))
             profile->points[point].items[profile->points[point].len++] = instance;
+    plugin_reads(plugin, &f->cluster);
     struct plugin_env env = {
         .cluster = &f->cluster, .arena = &profile->arena, .args = args, .profile = profile
     };

@@ -505,6 +505,8 @@ const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
     .args = &dynamic_resources_args_kind,
     .doc = "Allocates devices for the claims of a pod on the node that it gets.",
+    .reads = READS("metadata.namespace", "spec.resourceClaims", "spec.containers[].resources",
+                   "spec.initContainers[].resources"),
     .init = init,
     .release = release,
     .forget = forget,

@@ -267,6 +267,7 @@ const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
     .args = &inter_pod_affinity_args_kind,
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
+    .reads = READS("metadata.namespace", "spec.affinity"),
     .init = init,
     TOPOLOGY_CALLBACKS,
     .normalize = normalize,

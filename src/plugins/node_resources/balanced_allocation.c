@@ -132,7 +132,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     }
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span_row(span, i);
-        if (!table->verdict[row])
+        if (!table->rejection[row])
             table->local[row] +=
                 (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
                                         state->requests) *
@@ -146,6 +146,7 @@ const struct plugin plugin_node_resources_balanced_allocation = {
     .name = "NodeResourcesBalancedAllocation",
     .args = &node_resources_balanced_args_kind,
     .doc = "Prefers nodes on which the pod makes the shares of the resources in use more equal.",
+    .reads = RESOURCE_READS,
     .init = balanced_init,
     .pre_score = balanced_pre_score,
     .score = balanced_score,

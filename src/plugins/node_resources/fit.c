@@ -1,7 +1,7 @@
 /* NodeResourcesFit: does the pod fit into what the node has left, and how well?
  *
- * The filter names every resource that is short. A request larger than the whole node can not be helped by evicting
- * pods, so it makes the verdict UnschedulableAndUnresolvable; too many pods alone does not. */
+ * The filter names every resource that is short. Evicting pods does not help a request larger than the whole node,
+ * so the status is then UnschedulableAndUnresolvable; too many pods alone does not. */
 #include "plugins/node_resources/scorer.h"
 
 #include <math.h>
@@ -20,8 +20,22 @@ struct fit {
     struct str_list ignored, ignored_groups;
 };
 
+/* A resource that can be short. */
+struct want {
+    uint32_t resource;
+    bool by_devices; /* on a node that has none of it, devices may stand for it */
+    int64_t value;
+};
+
+enum { WANTS_MAX = 61 };
+
+struct wants {
+    uint32_t len; /* at most WANTS_MAX */
+    struct want items[];
+};
+
 struct fit_state {
-    bool filters;                           /* PreFilter ran */
+    struct wants *wants;                    /* NULL: PreFilter did not run */
     bool scores;                            /* requests are known */
     int64_t requests[SCORER_RESOURCES_MAX]; /* for scoring */
 };
@@ -71,71 +85,95 @@ static struct fit_state *fit_state(struct cycle *cycle)
     return *slot;
 }
 
+static bool is_wanted(const struct amount *want)
+{
+    return want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
+}
+
+static struct wants *wants_of(const struct fit *fit, const struct cluster *cluster,
+                              const struct pod_class *cls, struct arena *arena)
+{
+    struct wants *wants = arena_zalloc(arena, sizeof(*wants) + cls->fit_len * sizeof(struct want));
+    for (uint32_t i = 0; i < cls->fit_len && wants->len < WANTS_MAX; i++) {
+        const struct amount *want = &cls->fit[i];
+        struct str name = cluster->resource_names.items[want->resource];
+        bool scalar = want->resource >= RES_SCALAR_FIRST;
+        if (is_wanted(want) && !(scalar && is_ignored(fit, name)))
+            wants->items[wants->len++] =
+                (struct want){ want->resource, scalar && device_class_provides(cluster, name), want->value };
+    }
+    return wants;
+}
+
 static struct status fit_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
-    fit_state(cycle)->filters = true;
+    fit_state(cycle)->wants = wants_of(cycle_self(cycle), cycle->cluster, cycle->info->class, cycle->arena);
     return STATUS_OK;
 }
 
-static int by_rank(const void *a, const void *b)
+static bool is_left_to_devices(const struct want *want, int64_t there)
+{
+    return want->by_devices && there <= 0;
+}
+
+/* What the node is short of: bits, the last ones by number of the want. */
+enum { SHORT_OF_PODS = 1, SHORT_FOR_EVER = 2, SHORT_OF_FIRST = 4, SHORT_BITS = 2 };
+
+static uint64_t shortage(const struct wants *wants, struct node_view node)
+{
+    uint64_t shorts = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
+    for (uint32_t i = 0; i < wants->len; i++) {
+        const struct want *want = &wants->items[i];
+        int64_t there = node_alloc(node, want->resource);
+        if (want->value > wrap_add(there, -node_used(node, want->resource)) &&
+            !is_left_to_devices(want, there))
+            shorts |= (uint64_t)SHORT_OF_FIRST << i | (want->value > there ? SHORT_FOR_EVER : 0);
+    }
+    return shorts;
+}
+
+static int by_text(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* The reference walks scalar resources in no particular order; we name them sorted. */
-static struct status shortage(struct cycle *cycle, bool pods, const uint32_t *shorts, uint32_t len,
-                              bool unresolvable)
+static void add_reasons(struct cycle *cycle, const struct wants *wants, uint64_t shorts, uint32_t from,
+                        uint32_t to, struct str *reasons, uint32_t *len)
 {
-    struct str *reasons = arena_array(cycle->arena, struct str, len + 1);
-    uint32_t count = 0, fixed;
-    if (pods)
-        reasons[count++] = STR("Too many pods");
-    for (uint32_t number = RES_CPU; number <= RES_EPHEMERAL; number++)
-        for (uint32_t i = 0; i < len; i++)
-            if (shorts[i] == number)
-                reasons[count++] = arena_printf(cycle->arena, "Insufficient " STR_FMT,
-                                                STR_ARG(cycle->cluster->resource_names.items[number]));
-    fixed = count;
-    for (uint32_t i = 0; i < len; i++)
-        if (shorts[i] >= RES_SCALAR_FIRST)
-            reasons[count++] = arena_printf(cycle->arena, "Insufficient " STR_FMT,
-                                            STR_ARG(cycle->cluster->resource_names.items[shorts[i]]));
-    qsort(reasons + fixed, count - fixed, sizeof(*reasons), by_rank);
-    return (struct status){ .code = unresolvable ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
-                            .reasons = reasons,
-                            .len = count };
+    for (uint32_t i = 0; i < wants->len; i++) {
+        uint32_t resource = wants->items[i].resource;
+        if (shorts & (uint64_t)SHORT_OF_FIRST << i && resource >= from && resource < to)
+            reasons[(*len)++] = arena_printf(cycle->arena, "Insufficient " STR_FMT,
+                                             STR_ARG(cycle->cluster->resource_names.items[resource]));
+    }
 }
 
-/* A resource that the node itself lacks, and devices may stand for. */
-static bool left_to_devices(const struct cluster *cluster, const struct amount *want, int64_t there)
+/* The reference walks scalar resources in no particular order; we name them sorted. */
+static struct status shortage_status(struct cycle *cycle, const struct wants *wants, uint64_t shorts)
 {
-    return want->resource >= RES_SCALAR_FIRST && there <= 0 &&
-           device_class_provides(cluster, cluster->resource_names.items[want->resource]);
+    struct str *reasons = arena_array(cycle->arena, struct str, wants->len + 1);
+    uint32_t len = 0;
+    if (!shorts)
+        return STATUS_OK;
+    if (shorts & SHORT_OF_PODS)
+        reasons[len++] = STR("Too many pods");
+    for (uint32_t resource = RES_CPU; resource <= RES_EPHEMERAL; resource++)
+        add_reasons(cycle, wants, shorts, resource, resource + 1, reasons, &len);
+    uint32_t fixed = len;
+    add_reasons(cycle, wants, shorts, RES_SCALAR_FIRST, UINT32_MAX, reasons, &len);
+    qsort(reasons + fixed, len - fixed, sizeof(*reasons), by_text);
+    return (struct status){ .code = shorts & SHORT_FOR_EVER ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
+                            .reasons = reasons,
+                            .len = len };
 }
 
 static struct status fit_filter(struct cycle *cycle, struct node_view node)
 {
-    const struct fit *fit = cycle_self(cycle);
-    const struct pod_class *cls = cycle->info->class;
-    uint32_t shorts[64], len = 0;
-    bool unresolvable = false;
-    if (!fit_state(cycle)->filters)
+    const struct wants *wants = fit_state(cycle)->wants;
+    if (!wants)
         return reject(STATUS_ERROR, "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
-    bool pods = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS);
-    for (uint32_t i = 0; i < cls->fit_len && len < ARRAY_SIZE(shorts); i++) {
-        const struct amount *want = &cls->fit[i];
-        bool wanted = want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
-        int64_t there = node_alloc(node, want->resource);
-        if (!wanted || want->value <= wrap_add(there, -node_used(node, want->resource)) ||
-            (want->resource >= RES_SCALAR_FIRST &&
-             is_ignored(fit, cycle->cluster->resource_names.items[want->resource])) ||
-            left_to_devices(cycle->cluster, want, there))
-            continue;
-        shorts[len++] = want->resource;
-        unresolvable |= want->value > there;
-    }
-    return pods || len ? shortage(cycle, pods, shorts, len, unresolvable) : STATUS_OK;
+    return shortage_status(cycle, wants, shortage(wants, node));
 }
 
 /* ---- scoring ---- */
@@ -227,50 +265,43 @@ static struct status fit_score(struct cycle *cycle, struct node_view node, int64
 }
 
 /* ---- many rows at once ---- */
-enum { DETAIL_PODS = 1, DETAIL_UNRESOLVABLE = 2, DETAIL_FIRST = 4, WANTS_MAX = 29 };
-
-struct want {
-    uint32_t resource;
-    int64_t value;
-};
-
 struct rows_state {
-    struct want wants[WANTS_MAX]; /* what can be short */
-    uint32_t wants_len;
+    struct wants *wants;
     int64_t requests[SCORER_RESOURCES_MAX];
 };
 
 static bool rows_prepare(struct table *table, struct table_part *part)
 {
     const struct fit *fit = part->instance->self;
-    const struct pod_class *cls = table->pod->class;
     struct rows_state *state = arena_new(&table->arena, struct rows_state);
-    for (uint32_t i = 0; i < cls->fit_len; i++) {
-        const struct amount *want = &cls->fit[i];
-        bool scalar = want->resource >= RES_SCALAR_FIRST;
-        if (scalar ? want->value == 0 || is_ignored(fit, table->cluster->resource_names.items[want->resource])
-                   : want->value <= 0)
-            continue;
-        if (state->wants_len == WANTS_MAX)
-            return false;
-        state->wants[state->wants_len++] = (struct want){ want->resource, want->value };
-    }
+    state->wants = wants_of(fit, table->cluster, table->pod->class, &table->arena);
     scorer_requests(&fit->scorer, table->pod->api, &table->arena, state->requests);
     part->state = state;
     part->filters = part->scores = true;
-    return true;
+    part->has_version = false;
+    for (uint32_t i = 0; i < state->wants->len; i++)
+        part->has_version |= state->wants->items[i].resource >= RES_SCALAR_FIRST;
+    return state->wants->len <= 32 - SHORT_BITS; /* a detail has 32 bits */
 }
 
-static uint32_t rows_shortage(const struct rows_state *state, const struct columns *col, uint32_t row)
+/* Device classes come and go. */
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
 {
-    uint32_t detail = col->used[RES_PODS][row] + 1 > col->alloc[RES_PODS][row] ? DETAIL_PODS : 0;
-    for (uint32_t i = 0; i < state->wants_len; i++) {
-        const struct want *want = &state->wants[i];
-        int64_t there = col->alloc[want->resource][row];
-        if (want->value > wrap_add(there, -col->used[want->resource][row]))
-            detail |= (uint32_t)DETAIL_FIRST << i | (want->value > there ? DETAIL_UNRESOLVABLE : 0);
-    }
-    return detail;
+    const struct wants *wants = ((const struct rows_state *)part->state)->wants;
+    uint64_t version = 0;
+    for (uint32_t i = 0; i < wants->len; i++)
+        version = version * 2 +
+                  device_class_provides(table->cluster,
+                                        table->cluster->resource_names.items[wants->items[i].resource]);
+    return version;
+}
+
+static void reject_short(struct table *table, struct table_part *part, const struct wants *wants,
+                         uint32_t row)
+{
+    uint64_t shorts = shortage(wants, (struct node_view){ table->cluster, row, NULL });
+    if (shorts)
+        table_reject(table, part, row, (uint32_t)shorts);
 }
 
 VECTOR_LEAF static void mark_short(const int64_t *restrict alloc, const int64_t *restrict used, int64_t want,
@@ -282,24 +313,20 @@ VECTOR_LEAF static void mark_short(const int64_t *restrict alloc, const int64_t 
 
 static void rows_filter(struct table *table, struct table_part *part, struct row_span span)
 {
-    struct rows_state *state = part->state;
+    const struct wants *wants = ((const struct rows_state *)part->state)->wants;
     const struct columns *col = &table->cluster->col;
-    if (span.rows) {
-        for (uint32_t i = 0; i < span.len; i++) {
-            uint32_t detail = rows_shortage(state, col, span.rows[i]);
-            if (detail)
-                table_reject(table, part, span.rows[i], detail);
-        }
+    for (uint32_t i = 0; span.rows && i < span.len; i++)
+        reject_short(table, part, wants, span.rows[i]);
+    if (span.rows)
         return;
-    }
     uint8_t *shorts = arena_array(table_scratch(table), uint8_t, span.len); /* a flag per row */
     mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, shorts);
-    for (uint32_t i = 0; i < state->wants_len; i++)
-        mark_short(col->alloc[state->wants[i].resource], col->used[state->wants[i].resource],
-                   state->wants[i].value, span.len, shorts);
+    for (uint32_t i = 0; i < wants->len; i++)
+        mark_short(col->alloc[wants->items[i].resource], col->used[wants->items[i].resource],
+                   wants->items[i].value, span.len, shorts);
     for (uint32_t row = 0; row < span.len; row++)
-        if (shorts[row] && !table->verdict[row])
-            table_reject(table, part, row, rows_shortage(state, col, row));
+        if (shorts[row] && !table->rejection[row])
+            reject_short(table, part, wants, row);
 }
 
 /* Adds one resource's score, 0 to 100 rounded down, times its weight. */
@@ -362,7 +389,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
         return;
     for (uint32_t i = 0; i < span.len; i++) {
         struct node_view node = { table->cluster, span_row(span, i), NULL };
-        if (table->verdict[node.row])
+        if (table->rejection[node.row])
             continue;
         scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
         table->local[node.row] += (int32_t)fit_value(fit, requested, allocatable) * part->instance->weight;
@@ -372,17 +399,13 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
 static struct status rows_explain(struct table *table, struct table_part *part, struct cycle *cycle,
                                   uint32_t row, uint32_t detail)
 {
-    const struct rows_state *state = part->state;
-    uint32_t shorts[WANTS_MAX], len = 0;
     (void)table, (void)row;
-    for (uint32_t i = 0; i < state->wants_len; i++)
-        if (detail & (uint32_t)DETAIL_FIRST << i)
-            shorts[len++] = state->wants[i].resource;
-    return shortage(cycle, detail & DETAIL_PODS, shorts, len, detail & DETAIL_UNRESOLVABLE);
+    return shortage_status(cycle, ((const struct rows_state *)part->state)->wants, detail);
 }
 
 static const struct row_forms rows = {
     .prepare = rows_prepare,
+    .version = rows_version,
     .filter = rows_filter,
     .score = rows_score,
     .explain = rows_explain,
@@ -397,27 +420,17 @@ static int64_t offered(const struct cluster *cluster, const struct node *node, u
     return resource == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
 }
 
-static bool is_wanted(const struct amount *want)
-{
-    return want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
-}
-
 /* Would the pod fit if it were alone on the node? */
 static bool fits_alone(const struct hint_context *context, const struct node *node)
 {
-    const struct cluster *cluster = context->cluster;
-    const struct pod_class *cls = context->info->class;
-    if (offered(cluster, node, RES_PODS) < 1)
-        return false;
-    for (uint32_t i = 0; i < cls->fit_len; i++) {
-        const struct amount *want = &cls->fit[i];
-        int64_t there = offered(cluster, node, want->resource);
-        if (is_wanted(want) && want->value > there && !left_to_devices(cluster, want, there) &&
-            !(want->resource >= RES_SCALAR_FIRST &&
-              is_ignored(context->self, cluster->resource_names.items[want->resource])))
+    const struct wants *wants =
+        wants_of(context->self, context->cluster, context->info->class, context->arena);
+    for (uint32_t i = 0; i < wants->len; i++) {
+        int64_t there = offered(context->cluster, node, wants->items[i].resource);
+        if (wants->items[i].value > there && !is_left_to_devices(&wants->items[i], there))
             return false;
     }
-    return true;
+    return offered(context->cluster, node, RES_PODS) >= 1;
 }
 
 /* Does the node offer more than before of something that the pod needs? */
@@ -431,8 +444,9 @@ static bool offers_more(const struct hint_context *context, const struct node *b
     for (uint32_t i = 0; i < cls->fit_len; i++) {
         const struct amount *want = &cls->fit[i];
         int64_t there = offered(cluster, after, want->resource);
-        if (is_wanted(want) &&
-            (there > offered(cluster, before, want->resource) || left_to_devices(cluster, want, there)))
+        bool by_devices = want->resource >= RES_SCALAR_FIRST && there <= 0 &&
+                          device_class_provides(cluster, cluster->resource_names.items[want->resource]);
+        if (is_wanted(want) && (there > offered(cluster, before, want->resource) || by_devices))
             return true;
     }
     return false;
@@ -516,6 +530,7 @@ const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
     .args = &node_resources_fit_args_kind,
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
+    .reads = RESOURCE_READS,
     .silent_points = POINT_BIT(POINT_PLACEMENT_SCORE),
     .init = fit_init,
     .pre_filter = fit_pre_filter,

@@ -6,6 +6,13 @@
 #include "index/table.h"
 #include "plugins/node_resources/args.h"
 
+/* What the requests of a pod are made of, also while it is resized. */
+#define RESOURCE_READS \
+    READS("spec.containers[].resources", "spec.initContainers[].resources", \
+          "spec.initContainers[].restartPolicy", "spec.overhead", "spec.resources", \
+          "spec.containers[].name", "status.allocatedResources", "status.conditions", \
+          "status.containerStatuses", "status.initContainerStatuses", "status.resize", "status.resources")
+
 enum { SCORER_RESOURCES_MAX = 64 };
 
 struct scored_resource {

@@ -313,6 +313,8 @@ const struct plugin plugin_pod_topology_spread = {
     .name = "PodTopologySpread",
     .args = &pod_topology_spread_args_kind,
     .doc = "Keeps pods of one kind evenly spread over zones, nodes or any other topology.",
+    .reads = READS("metadata.namespace", "metadata.ownerReferences", "spec.topologySpreadConstraints",
+                   "spec.nodeSelector", "spec.affinity", "spec.tolerations"),
     .init = init,
     TOPOLOGY_CALLBACKS,
     .normalize = normalize,

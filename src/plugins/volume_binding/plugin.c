@@ -344,6 +344,7 @@ const struct plugin plugin_volume_binding = {
     .name = "VolumeBinding",
     .args = &volume_binding_args_kind,
     .doc = "Binds or provisions the volumes of a pod's claims on the node that it gets.",
+    .reads = READS("metadata.namespace", "spec.volumes"),
     .init = init,
     .pre_filter = pre_filter,
     .filter = filter,

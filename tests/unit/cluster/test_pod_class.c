@@ -1,6 +1,8 @@
-/* Equal pods share a class; whatever some plugin reads tells classes apart. Labels and affinity terms are shared
+/* Equal pods share a class; what the built-in plugins read tells classes apart. Labels and affinity terms are shared
  * between classes, with numbers that are used again and epochs that are not. */
 #include "support/fixture.h"
+
+#include "plugins/registry.h"
 
 #define SPEC "containers: [{name: c, image: app, resources: {requests: {cpu: 1}}}]"
 #define NAMED(name, meta, spec, status) \
@@ -124,7 +126,6 @@ static const struct facet_case facets[] = {
     { "overhead", MORE("overhead: {cpu: 1}") },
     { "pod-level requests", MORE("resources: {requests: {cpu: 1}}") },
     { "pod-level limits", MORE("resources: {limits: {cpu: 1}}") },
-    { "operating system", MORE("os: {name: linux}") },
     { "a claim", MORE("volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") },
     { "a disk", MORE("volumes: [{name: v, gcePersistentDisk: {pdName: d}}]") },
     { "an image volume", MORE("volumes: [{name: v, image: {reference: r}}]") },
@@ -159,6 +160,12 @@ static const struct facet_case facets[] = {
       STATUS("conditions: [{type: PodResizePending, status: 'True', reason: Deferred}]") },
 };
 
+static void read_all(struct fixture *f)
+{
+    for (uint32_t i = 0; i < builtin_plugins.len; i++)
+        plugin_reads(builtin_plugins.items[i], &f->cluster);
+}
+
 static void load_facet(struct fixture *f, size_t i, const char *suffix)
 {
     char name[32];
@@ -172,6 +179,7 @@ static void test_facets(void **state)
     struct fixture f;
     const struct pod_class *classes[ARRAY_SIZE(facets)];
     FIXTURE_BARE(&f);
+    read_all(&f);
     for (size_t i = 0; i < ARRAY_SIZE(facets); i++) {
         load_facet(&f, i, "");
         classes[i] = f.last_pod->class;
@@ -201,6 +209,7 @@ static const char *const irrelevant[] = {
     NAMED("p7", "", SPEC ", schedulingGates: [{name: g}], terminationGracePeriodSeconds: 3", ""),
     NAMED("p8", "", "containers: [{name: other, image: app, resources: {requests: {cpu: 1000m}}}]", ""),
     NAMED("p9", "", SPEC ", volumes: [{name: tmp}]", ""),
+    NAMED("p10", "", SPEC ", os: {name: linux}, serviceAccountName: other", ""),
 };
 
 static void test_irrelevant(void **state)
@@ -208,6 +217,7 @@ static void test_irrelevant(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
+    read_all(&f);
     fixture_load(&f, NAMED("plain", "", SPEC, ""));
     const struct pod_class *plain = f.last_pod->class;
     for (size_t i = 0; i < ARRAY_SIZE(irrelevant); i++) {
@@ -216,6 +226,88 @@ static void test_irrelevant(void **state)
             fail_msg("a class of its own: %s", irrelevant[i]);
     }
     fixture_release(&f);
+}
+
+/* ---- labels that a pod has to itself ---- */
+#define WEB(number, node) \
+    "{kind: Pod, metadata: {name: web-" number \
+    ", labels: {app: web, statefulset.kubernetes.io/pod-name: web-" number \
+    ", apps.kubernetes.io/pod-index: '" number "'}}, spec: {" node SPEC "}}\n---\n"
+
+static bool share_a_class(const struct fixture *f, const char *a, const char *b)
+{
+    return fixture_pod(f, a)->class == fixture_pod(f, b)->class;
+}
+
+/* What may read one of those labels, and then it tells classes apart. */
+static const char *const readers[] = {
+    "{kind: Service, metadata: {name: s}, spec: {selector: {statefulset.kubernetes.io/pod-name: web-1}}}",
+    "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: "
+    "{matchExpressions: "
+    "[{key: apps.kubernetes.io/pod-index, operator: Exists}]}}}",
+    "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: w}, spec: {selector: {matchLabels: "
+    "{apps.kubernetes.io/pod-index: '1'}}}}",
+    "{kind: Pod, metadata: {name: q}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, "
+    "whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [apps.kubernetes.io/pod-index]}]}}",
+    "{kind: Pod, metadata: {name: q}, spec: {affinity: {podAntiAffinity: "
+    "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {matchLabels: "
+    "{statefulset.kubernetes.io/pod-name: web-0}}}]}}}}",
+};
+
+static void test_unique_labels(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
+        struct fixture f;
+        FIXTURE_BARE(&f);
+        read_all(&f);
+        fixture_load(&f, "{kind: Node, metadata: {name: host}}");
+        fixture_load(&f, WEB("0", "nodeName: host, ") WEB("1", "nodeName: host, ") WEB("2", ""));
+        assert_true(share_a_class(&f, "web-0", "web-1"));
+        assert_true(share_a_class(&f, "web-0", "web-2"));
+        assert_int_equal(fixture_pod(&f, "web-0")->class->labels->placed.len, 2);
+        fixture_load(&f, readers[i]);
+        if (share_a_class(&f, "web-0", "web-1") || share_a_class(&f, "web-0", "web-2"))
+            fail_msg("still one class: %s", readers[i]);
+        for (int pod = 0; pod < 3; pod++) {
+            const struct pod_info *info = fixture_pod(&f, pod == 0 ? "web-0" : pod == 1 ? "web-1" : "web-2");
+            assert_ptr_equal(info->class->sample, info);
+            assert_int_equal(info->class->refs, 1);
+            assert_int_equal(info->class->labels->placed.len, pod < 2);
+        }
+        cluster_remove_pod(&f.cluster, fixture_pod(&f, "web-1"));
+        fixture_load(&f, WEB("1", "nodeName: host, "));
+        assert_false(share_a_class(&f, "web-0", "web-1"));
+        fixture_release(&f);
+    }
+}
+
+/* A profile that comes later reads more: pods that are there get other classes. */
+static void test_reads_later(void **state)
+{
+    (void)state;
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, NAMED("a", "", SPEC, "") "\n---\n" NAMED("b", "", SPEC ", os: {name: linux}", ""));
+    assert_true(share_a_class(&f, "a", "b"));
+    pod_key_read(&f.cluster, "spec.os");
+    assert_false(share_a_class(&f, "a", "b"));
+    assert_int_equal(f.cluster.classes.len, 2);
+    fixture_release(&f);
+}
+
+static void test_paths(void **state)
+{
+    (void)state;
+    struct key_path path;
+    struct error err;
+    assert_int_equal(pod_key_resolve("spec.containers[].ports[].hostPort", &path, &err), 0);
+    assert_int_equal(path.lists_len, 2);
+    assert_int_equal(pod_key_resolve("spec.colour", &path, &err), -EINVAL);
+    assert_string_equal(err.text, "a pod has no field \"spec.colour\"");
+    assert_int_equal(pod_key_resolve("spec.tolerations[].colour", &path, &err), -EINVAL);
+    assert_int_equal(pod_key_resolve("spec.hostNetwork[].a", &path, &err), -EINVAL);
+    assert_string_equal(err.text, "a pod has no list \"spec.hostNetwork\"");
 }
 
 /* ---- what a class holds ---- */
@@ -368,11 +460,10 @@ static void test_sample(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facets),
-        cmocka_unit_test(test_irrelevant),
-        cmocka_unit_test(test_compiled),
-        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_terms_and_namespaces),
+        cmocka_unit_test(test_facets),        cmocka_unit_test(test_irrelevant),
+        cmocka_unit_test(test_unique_labels), cmocka_unit_test(test_reads_later),
+        cmocka_unit_test(test_paths),         cmocka_unit_test(test_compiled),
+        cmocka_unit_test(test_owners),        cmocka_unit_test(test_terms_and_namespaces),
         cmocka_unit_test(test_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ struct columns_of {
 static void random_row(struct columns_of *columns, struct rng *rng, uint32_t row)
 {
     uint64_t kind = rng_below(rng, 10);
-    columns->verdict[row] = kind == 0 ? VERDICT_ABSENT : kind < 3 ? 1 + (uint32_t)rng_below(rng, 3) : 0;
+    columns->verdict[row] = kind == 0 ? REJECTION_ABSENT : kind < 3 ? 1 + (uint32_t)rng_below(rng, 3) : 0;
     columns->local[row] = (int32_t)rng_below(rng, 5) * 25 - 30;
     for (int i = 0; i < INPUTS; i++)
         columns->inputs[i][row] = (uint32_t)rng_below(rng, 3);
@@ -27,7 +27,7 @@ static void init_columns(struct columns_of *columns, struct rng *rng, uint32_t i
 {
     memset(columns, 0, sizeof(*columns));
     columns->table.rows = columns->table.rows_cap = ROWS;
-    columns->table.verdict = columns->verdict;
+    columns->table.rejection = columns->verdict;
     columns->table.local = columns->local;
     columns->table.inputs_len = inputs;
     for (int i = 0; i < INPUTS; i++)

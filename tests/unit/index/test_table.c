@@ -104,8 +104,8 @@ static const struct row_forms other_forms = { .prepare = prepare,
     .pre_filter = any_pre_filter, .filter = any_filter, .pre_score = any_pre_score, .score = any_score
 static const struct plugin with_rows = { .name = "First", CALLBACKS, .rows = &forms };
 static const struct plugin also_with_rows = { .name = "Second", CALLBACKS, .rows = &other_forms };
-static const struct plugin without_rows = { .name = "Plain", CALLBACKS };
-static const struct plugin moody = { .name = "Moody", CALLBACKS, .is_moody = true };
+static const struct plugin without_rows = { .name = "Plain", CALLBACKS, .reads = READS("spec.os") };
+static const struct plugin without_reads = { .name = "Varies", CALLBACKS };
 static const struct plugin prefilter_only = { .name = "Early", .pre_filter = any_pre_filter };
 
 enum { NODES = 12, GHOST = 5 };
@@ -147,7 +147,8 @@ static const struct prepare_case cases[] = {
     { "without forms, filtering only", &without_rows, STATUS_SUCCESS, STATUS_SKIP, .want = true,
       .asked = true },
     { "without forms, and nothing to say", &without_rows, STATUS_SKIP, STATUS_SKIP, .want = true },
-    { "nothing to say about this pod", &moody, STATUS_SKIP, STATUS_SKIP, .want = true, .asked = true },
+    { "nothing to say about this pod", &without_reads, STATUS_SKIP, STATUS_SKIP, .want = true,
+      .asked = true },
     { "PreFilter alone", &prefilter_only, STATUS_SKIP, .want = true, .asked = true },
 };
 
@@ -194,9 +195,9 @@ static void test_half_enabled(void **state)
 /* ---- columns ---- */
 static void check_row(const struct table *table, uint32_t row)
 {
-    uint32_t verdict = table->verdict[row];
+    uint32_t verdict = table->rejection[row];
     if (row == GHOST) {
-        assert_int_equal(verdict, VERDICT_ABSENT);
+        assert_int_equal(verdict, REJECTION_ABSENT);
         return;
     }
     assert_int_equal(verdict != 0, row % 2 || row % 3 == 0);
@@ -225,7 +226,7 @@ static void test_fill(void **state)
     /* Some rows anew: the same again, and nobody else is touched. */
     const uint32_t some[] = { 3, 4, 8 };
     for (size_t i = 0; i < ARRAY_SIZE(some); i++)
-        table.verdict[some[i]] = table.inputs[0][some[i]] = 77;
+        table.rejection[some[i]] = table.inputs[0][some[i]] = 77;
     table.local[7] = 55;
     assert_true(table_fill(&table, (struct row_span){ some, ARRAY_SIZE(some) }));
     assert_int_equal(table.local[7], 55);
