@@ -192,9 +192,9 @@ static void on_fetched(void *user, struct http_response *response)
     int r = 0;
     trust->fetching = false;
     if (rest_is_yes(response)) {
-        int64_t begun_ns = http_now_ns();
+        int64_t begun_ns = monotonic_ns();
         r = apply_map(trust, strbuf_slice(response->body), &err);
-        int64_t took_ns = http_now_ns() - begun_ns;
+        int64_t took_ns = monotonic_ns() - begun_ns;
         for (int i = 0; i < AUTHORITY_COUNT; i++)
             if (!trust->files[i])
                 auth_metrics_work(trust->metrics, authorities[i].work_queue, took_ns);
@@ -318,7 +318,7 @@ static bool has_files(const struct trust *trust)
 const struct trust_now *trust_get(struct trust *trust)
 {
     pthread_mutex_lock(&trust->lock);
-    int64_t now = http_now_ns();
+    int64_t now = monotonic_ns();
     if (has_files(trust) && now >= trust->files_ns) {
         struct error err;
         trust->files_ns = now + FILE_LOOK_MS * INT64_C(1000000);
@@ -386,7 +386,7 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     trust->metrics = metrics;
     init(trust, flags);
     int r = read_files(trust, err);
-    trust->files_ns = http_now_ns() + FILE_LOOK_MS * INT64_C(1000000);
+    trust->files_ns = monotonic_ns() + FILE_LOOK_MS * INT64_C(1000000);
     for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
         if (trust->files[i] && !trust->newest->now.pools[i])
             r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form", trust->files[i]);

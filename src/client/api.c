@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "client/rate.h"
 
-enum { NS_PER_MS = 1000000, WARNINGS_MAX = 1000 };
+enum { WARNINGS_MAX = 1000 };
 
 #ifndef BERTH_VERSION
 #define BERTH_VERSION "unknown"
@@ -157,7 +157,7 @@ static void sample(struct call *call, int status, size_t received_bytes, bool is
                                                   .is_stream = r->stream,
                                                   .is_retried = is_retried,
                                                   .is_limited = api->options.qps >= 0,
-                                                  .took_ns = MAX(http_now_ns() - call->begun_ns, 0),
+                                                  .took_ns = MAX(monotonic_ns() - call->begun_ns, 0),
                                                   .limited_ns = MAX(call->token_ns - call->begun_ns, 0),
                                                   .sent_bytes = r->body.len,
                                                   .received_bytes = received_bytes,
@@ -191,7 +191,7 @@ static void deliver(struct call *call, struct http_response *response)
         response->failure = call->failure;
         response->error = call->refusal;
     }
-    int64_t now_ns = http_now_ns();
+    int64_t now_ns = monotonic_ns();
     if (response->outcome == HTTP_UNSENT && call->token_ns > now_ns)
         rate_cancel(&api->rate, now_ns, call->token_ns);
     call->request.callbacks->on_done(call->request.user, response);
@@ -346,13 +346,13 @@ static int64_t later(int64_t ns, int64_t by_ns)
 static int64_t ms_to_ns(int64_t ms)
 {
     int64_t ns;
-    return __builtin_mul_overflow(ms, (int64_t)NS_PER_MS, &ns) ? INT64_MAX : ns;
+    return __builtin_mul_overflow(ms, NS_PER_MS, &ns) ? INT64_MAX : ns;
 }
 
 static int set_time(struct call *call, struct error *err)
 {
     const struct api_request *r = &call->request;
-    int64_t now_ns = http_now_ns();
+    int64_t now_ns = monotonic_ns();
     call->begun_ns = now_ns;
     if (r->delay_ms > 0)
         call->begun_ns = call->not_before_ns = later(now_ns, ms_to_ns(r->delay_ms));

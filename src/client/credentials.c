@@ -15,7 +15,6 @@
 
 enum {
     TOKEN_BYTES_MAX = 1 << 20,
-    NS_PER_MS = 1000000,
     EARLY_S = 10,          /* a credential program is asked this long before its answer ends */
     EARLY_EVERY_MS = 5000, /* and no more often than this while the old answer is still good */
 };
@@ -295,7 +294,7 @@ static int64_t wall_seconds(void)
 
 static bool ran_within(const struct credentials *c, int64_t ms)
 {
-    return c->ran_ns != INT64_MIN && http_now_ns() - c->ran_ns < ms * NS_PER_MS;
+    return c->ran_ns != INT64_MIN && monotonic_ns() - c->ran_ns < ms * NS_PER_MS;
 }
 
 /* May `current` be given out? What just came may, even if it says that it has ended: asking at once again
@@ -311,7 +310,7 @@ static bool settle(struct credentials *c, int r, struct credential *fresh, int64
                    const struct error *why)
 {
     bool new_identity = false;
-    c->ran_ns = http_now_ns();
+    c->ran_ns = monotonic_ns();
     c->failed = r < 0;
     c->stale = false; /* a refused one is used again if there is no other */
     if (r < 0) {
@@ -469,7 +468,7 @@ int credentials_new(const struct kube_access *access, const struct credentials_o
                    access->cluster.certificate_authority.len;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->work, NULL);
-    c->reload_ns = http_now_ns() + c->options.reload_ms * NS_PER_MS;
+    c->reload_ns = monotonic_ns() + c->options.reload_ms * NS_PER_MS;
     int r = first_load(c, err);
     if (r < 0)
         credentials_free(c);
@@ -511,8 +510,8 @@ void credentials_get(struct credentials *c, credentials_ready ready, void *user)
     if (c->uses_exec) {
         waits = get_from_program(c, (struct waiter){ ready, user }, &given, &err);
     } else {
-        if (c->has_files && http_now_ns() >= c->reload_ns) {
-            c->reload_ns = http_now_ns() + c->options.reload_ms * NS_PER_MS;
+        if (c->has_files && monotonic_ns() >= c->reload_ns) {
+            c->reload_ns = monotonic_ns() + c->options.reload_ms * NS_PER_MS;
             reload(c, &new_identity, &problem);
         }
         given = credential_ref(c->current);
@@ -533,7 +532,7 @@ void credentials_refused(struct credentials *c, const struct credential *credent
     if (credential == c->current) {
         c->stale = c->uses_exec && !ran_within(c, c->options.exec_interval_ms);
         /* A file may hold a newer one already; but no more than once per second is looked. */
-        c->reload_ns = MIN(c->reload_ns, http_now_ns() + c->options.exec_interval_ms * NS_PER_MS);
+        c->reload_ns = MIN(c->reload_ns, monotonic_ns() + c->options.exec_interval_ms * NS_PER_MS);
     }
     pthread_mutex_unlock(&c->lock);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "codec/protobuf.h"
 #include "live/journal_extender.h"
@@ -28,7 +29,6 @@ enum {
     SPARE_MAX = 4,
 };
 #define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)
-#define NS_PER_MS ((int64_t)1000000)
 
 struct journal_file {
     char *name;

@@ -28,8 +28,6 @@
 #include "live/lease_record.h"
 #include "live/lease_world.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S INT64_C(1000000000)
 #define JITTER_FACTOR 1.2
 
 enum { RELEASE_ATTEMPTS = 3 };
@@ -373,7 +371,7 @@ static bool wait_until(struct leader_lease *lease, int64_t until_ns)
     pthread_mutex_lock(&lease->lock);
     for (int64_t left_ns; !lease->stop && (left_ns = until_ns - now_ns(lease)) > 0;) {
         /* The clock of the lease is none that one can wait by: in steps, then. */
-        int64_t wake_ns = http_now_ns() + MIN(left_ns, NS_PER_S);
+        int64_t wake_ns = monotonic_ns() + MIN(left_ns, NS_PER_S);
         struct timespec wake = { wake_ns / NS_PER_S, wake_ns % NS_PER_S };
         pthread_cond_timedwait(&lease->changed, &lease->lock, &wake);
     }

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 
-enum { NS_PER_MS = 1000000, US_PER_S = 1000000, NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
+enum { US_PER_S = 1000000, NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
 
 struct api_world {
     struct lease_world public;
@@ -66,7 +66,7 @@ static const struct http_callbacks callbacks = { .on_done = on_done };
 /* Under the lock. */
 static void wait_for_answer(struct api_world *world, const struct exchange *exchange, int64_t timeout_ms)
 {
-    int64_t until_ns = http_now_ns() + timeout_ms * NS_PER_MS;
+    int64_t until_ns = monotonic_ns() + timeout_ms * NS_PER_MS;
     struct timespec until = { until_ns / 1000000000, until_ns % 1000000000 };
     int r = 0;
     while (!exchange->done && !world->interrupted && r == 0)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "net/file.h"
 #include "pprof/cpu_profile.h"
 #include "pprof/symbols.h"
@@ -21,7 +22,6 @@ enum {
     LOOK_MS = 500,
     CMDLINE_BYTES_MAX = 1 << 20
 };
-#define NS_PER_S INT64_C(1000000000)
 
 struct pprof {
     struct serve *serve;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "server/server_impl.h"
 
@@ -26,8 +27,6 @@ enum {
     GIVE_BACK_MS = 60000,
     UNACKNOWLEDGED_MS = 30000,
 };
-
-#define NS_PER_MS INT64_C(1000000)
 
 /* Whose thread is this? */
 static _Thread_local struct server *here;
