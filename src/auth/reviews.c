@@ -337,7 +337,7 @@ static void on_done(void *user, struct http_response *response)
     }
     letter->body = *response->body;
     *response->body = (struct strbuf){ 0 };
-    server_call(entry->reviews->options.server, on_letter, letter);
+    loop_run(server_loop(entry->reviews->options.server), on_letter, letter);
 }
 
 static const struct http_callbacks callbacks = { .on_done = on_done };

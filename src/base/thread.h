@@ -11,8 +11,8 @@
 
 #include "base/common.h"
 
-/* A thread with a name of up to 15 characters. It takes no signals but that of a profiler and those of a crash. Returns 0
- * or a negative errno. */
+/* A thread with a name of up to 15 characters. It takes no signals but that of a profiler and those of a crash. Returns
+ * 0 or a negative errno. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *context), void *context);
 
 struct monitor {

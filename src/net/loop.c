@@ -19,7 +19,7 @@ enum { EVENTS_MAX = 128, WAIT_MS_MAX = 60 * 1000 };
 
 struct loop {
     pthread_t thread;
-    bool stopping;
+    bool has_thread, stopping;
     int epoll, wake; /* -1: none */
     struct loop_fd waker;
     struct epoll_event events[EVENTS_MAX]; /* of this turn */
@@ -189,9 +189,9 @@ static int wait_ms(struct loop *loop)
     return (int)MIN(MAX(left_ms, 0), WAIT_MS_MAX);
 }
 
-static void handle_events(struct loop *loop)
+static void handle_events(struct loop *loop, int ms)
 {
-    loop->event_count = epoll_wait(loop->epoll, loop->events, EVENTS_MAX, wait_ms(loop));
+    loop->event_count = epoll_wait(loop->epoll, loop->events, EVENTS_MAX, ms);
     for (loop->next_event = 0; loop->next_event < loop->event_count;) {
         const struct epoll_event event = loop->events[loop->next_event++];
         struct loop_fd *fd = event.data.ptr;
@@ -276,14 +276,23 @@ void loop_work_wait(struct loop *loop, struct loop_work *work)
 }
 
 /* ---- life ---- */
+static void turn(struct loop *loop, int ms)
+{
+    handle_events(loop, ms);
+    ring_timers(loop);
+    make_calls(loop);
+}
+
+void loop_turn(struct loop *loop)
+{
+    turn(loop, 0);
+}
+
 static void *run(void *context)
 {
     struct loop *loop = context;
-    while (!loop->stopping) {
-        handle_events(loop);
-        ring_timers(loop);
-        make_calls(loop);
-    }
+    while (!loop->stopping)
+        turn(loop, wait_ms(loop));
     make_calls(loop);
     return NULL;
 }
@@ -310,9 +319,11 @@ int loop_new(const char *name, struct loop **ret, struct error *err)
     loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     loop->waker = (struct loop_fd){ .fd = loop->wake, .events = EPOLLIN, .ready = on_wake };
     int r = loop->epoll < 0 || loop->wake < 0 ? -errno : loop_add(loop, &loop->waker);
-    /* The thread looks at its own number before this one has noted it. */
+    loop->thread = pthread_self();
+    loop->has_thread = name;
+    /* No call is made on the thread before its number is noted here. */
     monitor_lock(&loop->monitor);
-    if (r == 0)
+    if (r == 0 && name)
         r = thread_start(&loop->thread, name, run, loop);
     monitor_unlock(&loop->monitor);
     if (r < 0) {
@@ -332,7 +343,11 @@ void loop_free(struct loop *loop)
 {
     if (!loop)
         return;
-    loop_run(loop, stop, loop);
-    pthread_join(loop->thread, NULL);
+    if (loop->has_thread) {
+        loop_run(loop, stop, loop);
+        pthread_join(loop->thread, NULL);
+    } else {
+        loop_turn(loop);
+    }
     release(loop);
 }

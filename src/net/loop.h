@@ -19,12 +19,14 @@
 
 struct loop;
 
-/* Starts the thread, which has this name. */
+/* Starts the thread, which has this name. NULL: there is none, and the caller makes turns by loop_turn(). */
 int loop_new(const char *name, struct loop **ret, struct error *err);
 /* Makes the calls that were posted, and ends the thread. Not from a callback. NULL is fine. */
 void loop_free(struct loop *loop);
 /* Is the calling thread the loop's? */
 bool loop_is_here(const struct loop *loop);
+/* Of a loop without a thread: handles what is ready, due or posted, and does not wait. */
+void loop_turn(struct loop *loop);
 
 /* ---- calls ---- */
 struct loop_call {
