@@ -441,6 +441,11 @@ struct http_stats api_stats(const struct api *api)
     return http_client_stats(api->http);
 }
 
+struct loop *api_loop(const struct api *api)
+{
+    return http_client_loop(api->http);
+}
+
 /* The life of it */
 
 /* "https://HOST:PORT/path": what is between. */
@@ -464,6 +469,7 @@ static int open_parts(struct api *api, struct error *err)
      * after one, and so is the next attempt's. A watch is silent for up to a minute; only the probe tells it
      * from a dead one. */
     const struct http_options http = {
+        .loop = api->options.loop,
         .proxy_url = access->cluster.proxy_url.len ? access->cluster.proxy_url.ptr : NULL,
         .connect_ms = 2000,
         .idle_ms = 3000,

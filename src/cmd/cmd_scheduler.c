@@ -454,11 +454,11 @@ static void give_up_lease(struct daemon *daemon)
 
 static int serve_until_told(struct daemon *daemon, struct error *err)
 {
-    int r = daemon->lease ? lease_start(daemon->lease, err) : 0;
-    if (r == 0)
-        r = dump_start(daemon->core, daemon->api, &daemon->dump, err);
+    int r = dump_start(daemon->core, daemon->api, &daemon->dump, err);
     if (r < 0)
         return r;
+    if (daemon->lease)
+        lease_start(daemon->lease);
     pthread_create(&daemon->signal_thread, NULL, wait_for_signals, daemon);
     core_run(daemon->core);
     if (daemon->lease)

@@ -509,8 +509,9 @@ static struct leader_lease *start_real(struct api *api, const char *name, const 
         .user = real,
     };
     *real = (struct real){ 0 };
-    if (lease_new(&options, &lease, &err) < 0 || lease_start(lease, &err) < 0)
+    if (lease_new(&options, &lease, &err) < 0)
         fail_msg("%s", err.text);
+    lease_start(lease);
     return lease;
 }
 
