@@ -11,7 +11,6 @@
 #include "client/api.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,9 +24,6 @@ enum { WARNINGS_MAX = 1000 };
 #define BERTH_VERSION "unknown"
 #endif
 
-/* Whether the answer of a 401 is still there when another credential cannot be had: see try_again(). */
-enum retry_state { RETRY_ASKING, RETRY_FAILED, RETRY_LATER };
-
 struct call {
     struct api *api;
     uint64_t id;
@@ -39,7 +35,8 @@ struct call {
     struct credential *credential;   /* that it was sent with */
     bool retried;
     bool counted; /* a stream that was told to on_sample */
-    atomic_int retry;
+    /* During try_again(), where the answer of a 401 is still there: is there no other credential? */
+    bool tries_again, has_no_other;
     bool refused; /* never to be sent: `refusal` says why */
     enum http_failure failure;
     struct error refusal;
@@ -208,12 +205,10 @@ static bool try_again(struct call *call)
     pthread_rwlock_rdlock(&api->life);
     if (!api->ending) {
         credentials_refused(api->credentials, call->credential);
-        call->retried = true;
-        atomic_store(&call->retry, RETRY_ASKING);
+        call->retried = call->tries_again = true;
         credentials_get(api->credentials, on_ready, call);
-        int asking = RETRY_ASKING;
-        moved_on =
-            atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER) || asking == RETRY_LATER;
+        call->tries_again = false;
+        moved_on = !call->has_no_other;
     }
     pthread_rwlock_unlock(&api->life);
     return moved_on;
@@ -224,7 +219,6 @@ static void on_done(void *user, struct http_response *response)
     struct call *call = user;
     log_warnings(call->api, response);
     if (response->outcome == HTTP_ANSWERED && awaits_retry(call, response->status)) {
-        /* From here on another thread may have the call: it is told before it is known whether there is a retry. */
         sample(call, response->status, response->body ? response->body->len : 0, true);
         if (try_again(call))
             return;
@@ -319,14 +313,10 @@ static void launch(struct call *call)
 static void on_ready(void *user, struct credential *credential, const struct error *err)
 {
     struct call *call = user;
-    int asking = RETRY_ASKING;
-    bool helps = credential && credential != call->credential;
-    /* After a 401, and its answer is still there to be given. */
-    if (call->retried && !helps && atomic_compare_exchange_strong(&call->retry, &asking, RETRY_FAILED))
+    if (call->tries_again && (!credential || credential == call->credential)) {
+        call->has_no_other = true;
         return;
-    /* try_again() must not take the call for one that stayed behind. */
-    if (call->retried && asking == RETRY_ASKING)
-        atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER);
+    }
     if (!credential) {
         refuse(call, HTTP_FAILURE_CONNECT, err->text);
         error_prefix(&call->refusal, "no credential");
@@ -459,7 +449,7 @@ static struct str host_of(const char *url)
 static int open_parts(struct api *api, struct error *err)
 {
     const struct kube_access *access = api->options.access;
-    const struct credentials_options credentials = {
+    struct credentials_options credentials = {
         .on_problem = report,
         .on_new_identity = drop_connections,
         .on_exec = on_exec,
@@ -477,7 +467,10 @@ static int open_parts(struct api *api, struct error *err)
         .probe_path = "/version",
     };
     int r = http_client_new(&http, &api->http, err);
-    return r < 0 ? r : credentials_new(access, &credentials, &api->credentials, err);
+    if (r < 0)
+        return r;
+    credentials.loop = api_loop(api);
+    return credentials_new(access, &credentials, &api->credentials, err);
 }
 
 int api_new(const struct api_options *options, struct api **ret, struct error *err)
