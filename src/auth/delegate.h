@@ -13,10 +13,10 @@ struct delegate {
     struct metrics *metrics; /* may be NULL */
 };
 
-/* By the file, or else as the service account of the pod that this runs in; outside of a pod there is nobody.
+/* On the loop; NULL: one of its own. By the file, or else as the service account of the pod that this runs in; outside of a pod there is nobody.
  * `what`: "authentication" or "authorization". The delegate stays where it is until it is closed. */
-int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct metrics *metrics,
-                  struct error *err);
+int delegate_open(struct delegate *delegate, struct loop *loop, struct str kubeconfig, const char *what,
+                  struct metrics *metrics, struct error *err);
 /* All answers that are under way come before this returns. */
 void delegate_close(struct delegate *delegate);
 

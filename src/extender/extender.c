@@ -251,7 +251,8 @@ static int add(struct http_extenders *all, const struct extender_config *config,
     int r = make_tls(config, &self->target.tls, err);
     if (r < 0)
         return r;
-    return http_client_new(&(struct http_options){ .in_flight_max = IN_FLIGHT_MAX,
+    return http_client_new(&(struct http_options){ .name = "extender",
+                                                   .in_flight_max = IN_FLIGHT_MAX,
                                                    .pending_max = PENDING_MAX,
                                                    .connect_ms = CONNECT_MS },
                            &self->target.client, err);

@@ -289,7 +289,7 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     pthread_mutex_init(&client->lock, NULL);
     client->loop = options->loop;
     client->owns_loop = !options->loop;
-    int r = client->owns_loop ? loop_new("io", &client->loop, err) : 0;
+    int r = client->owns_loop ? loop_new(options->name ? options->name : "io", &client->loop, err) : 0;
     if (r == 0)
         r = start_curl(client, err);
     if (r < 0)

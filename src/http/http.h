@@ -29,6 +29,7 @@ struct http_client;
 /* Zero takes the default in brackets; a negative time is none. */
 struct http_options {
     struct loop *loop;      /* that it runs on; NULL: one of its own */
+    const char *name;       /* of the thread of its own loop ["io"] */
     const char *proxy_url;  /* for every request; NULL: by the environment, see proxy.h */
     uint32_t in_flight_max; /* requests under way at once, without streams and urgent ones [64] */
     uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [20000] */

@@ -67,7 +67,7 @@ struct leader_lease {
 
     struct loop *loop; /* NULL: not started */
     struct loop_timer timer;
-    int64_t due_ns;              /* the next attempt, by the clock of the world */
+    int64_t due_ns;                 /* the next attempt, by the clock of the world */
     struct completion *released_at; /* that lease_release() waits for; NULL: it does not */
 };
 

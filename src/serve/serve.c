@@ -385,22 +385,23 @@ bool serve_is_awaited(struct serve *serve, uint64_t id)
     return server_is_awaited(serve->server, id);
 }
 
-void serve_call(struct serve *serve, void (*call)(void *context), void *context)
+struct loop *serve_loop(const struct serve *serve)
 {
-    loop_run(server_loop(serve->server), call, context);
+    return server_loop(serve->server);
 }
 
 /* Who is asked about callers. */
-static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct error *err)
+static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct loop *loop,
+                          struct error *err)
 {
-    int r = delegate_open(&serve->for_authn, flags->authentication_kubeconfig, "authentication",
+    int r = delegate_open(&serve->for_authn, loop, flags->authentication_kubeconfig, "authentication",
                           serve->metrics, err);
     if (r < 0)
         return r;
     serve->one_delegate = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
     if (!serve->one_delegate)
-        r = delegate_open(&serve->for_authz, flags->authorization_kubeconfig, "authorization", serve->metrics,
-                          err);
+        r = delegate_open(&serve->for_authz, loop, flags->authorization_kubeconfig, "authorization",
+                          serve->metrics, err);
     if (!serve->for_authn.api && !flags->authentication_skip_lookup)
         log_warning("No authentication-kubeconfig provided in order to lookup "
                     "configmap/extension-apiserver-authentication in kube-system, so client certificate "
@@ -483,6 +484,7 @@ static int open_server(struct serve *serve, const struct serve_options *options,
     if (flags->disable_http2_serving)
         log_info(0, "Forcing use of http/1.1 only");
     struct server_options server = {
+        .loop = options->loop,
         .address = flags->bind_address.ptr,
         .port = options->any_port ? 0 : (uint16_t)flags->secure_port,
         .reuse_port = flags->permit_port_sharing,
@@ -534,7 +536,7 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     make_pages(serve, options);
     int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
     if (r == 0)
-        r = open_delegates(serve, flags, err);
+        r = open_delegates(serve, flags, options->io, err);
     if (r == 0)
         r = trust_new(flags, serve->for_authn.api, serve->metrics, &serve->trust, err);
     if (r < 0)
@@ -546,6 +548,8 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     auth_metrics_work(serve->metrics, QUEUE_CERTIFICATE, 0);
     make_reviews(serve, flags);
     r = server_start(serve->server, err);
+    if (r == 0)
+        trust_watch(serve->trust, serve_loop(serve));
     if (r == 0)
         log_where(flags->bind_address, server_port(serve->server));
     return r;
@@ -616,15 +620,15 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
 {
     if (!serve)
         return;
-    pprof_stop(serve->pprof);
     if (serve->server && server_is_running(serve->server)) {
+        pprof_stop(serve->pprof);
         server_drain(serve->server, grace_ms);
-        loop_run_wait(server_loop(serve->server), stop_asking, serve);
+        loop_run_wait(serve_loop(serve), stop_asking, serve);
+        trust_unwatch(serve->trust);
     }
     delegate_close(&serve->for_authn);
     if (!serve->one_delegate)
         delegate_close(&serve->for_authz);
-    pprof_join(serve->pprof);
     server_free(serve->server);
     pprof_free(serve->pprof);
     /* Views that have not answered will not: nobody listens. */
