@@ -1,8 +1,8 @@
 /* credentials.c: tokens, passwords, certificates and programs, behind one function.
  *
  * `current` is what is given out. It is replaced, under the lock and on the loop's thread, by files that changed
- * (take_files) or by what a credential program printed (on_ran); both are read in the worker pool. No lock is held while
- * a program runs or a callback is called. */
+ * (take_files) or by what a credential program printed (on_ran); both are read in the worker pool. No lock is held
+ * while a program runs or a callback is called. */
 #include "client/credentials.h"
 
 #include <pthread.h>

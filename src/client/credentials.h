@@ -56,7 +56,8 @@ void credentials_free(struct credentials *credentials);
  * and err says why. */
 typedef void (*credentials_ready)(void *user, struct credential *credential, const struct error *err);
 
-/* Calls `ready` exactly once: at once, in this thread, or later, on the loop's. From any thread; `ready` may call this and credentials_refused(). */
+/* Calls `ready` exactly once: at once, in this thread, or later, on the loop's. From any thread; `ready` may
+ * call this and credentials_refused(). */
 void credentials_get(struct credentials *credentials, credentials_ready ready, void *user);
 /* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given
  * out again. */

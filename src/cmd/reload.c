@@ -1,8 +1,8 @@
 /* reload.c: see reload.h.
  *
  * The work is done in turns in the worker pool (net/reread.h), one at a time: a turn alone touches the file, the
- * generation under way and the watch. The core's thread answers and gives generations back, others ask or read; they all
- * meet in what stands below `lock`. */
+ * generation under way and the watch. The core's thread answers and gives generations back, others ask or read; they
+ * all meet in what stands below `lock`. */
 #include "cmd/reload.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* reload.h: another configuration while the scheduler runs: the file of --config changed, or SIGHUP came.
  *
- *     file, SIGHUP ──▶ worker pool: read, check, try ──▶ core_reconfigure(): between two decisions ──▶ log, metric, event
+ *     file, SIGHUP ──▶ worker pool: read, check, try ──▶ core_reconfigure(), between decisions ──▶ log, metric, event
  *                               │                                     │
  *                               └──── refused: nothing changed ◀──────┘ (a plugin does not take its arguments)
  *

@@ -5,7 +5,6 @@
 
 #include "engine/binding.h"
 
-
 static struct str key_of(const struct pod_binding *binding)
 {
     return strbuf_slice(&binding->key);

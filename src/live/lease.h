@@ -80,7 +80,8 @@ bool lease_valid(const struct leader_lease *lease);
  * others may lead, then the process ends before the write, with status 1 (lease_guard.h). `at_risk` says whether writes
  * are on their way, and may only do what a handler of signals may. The first call counts. */
 void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user);
-/* For a health check: -ETIMEDOUT when it has not noticed the loss of the lead and the Lease ended more than tolerated_ms ago. */
+/* For a health check: -ETIMEDOUT when it still leads as far as it knows, and the Lease ended more than tolerated_ms
+ * ago. */
 int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err);
 
 /* One attempt, for tests whose world answers at once. Returns when the next one is due, INT64_MAX: never. */
