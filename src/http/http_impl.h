@@ -44,9 +44,9 @@ struct transfer {
     int64_t not_before_ns, timeout_ms, silence_ms;
     size_t body_bytes_max;
 
-    struct list_link link;        /* in a waiting list */
-    struct loop_call call;        /* that hands it to the loop's thread */
-    struct loop_timer timer;      /* may ring earlier than what it waits for */
+    struct list_link link;   /* in a waiting list */
+    struct loop_call call;   /* that hands it to the loop's thread */
+    struct loop_timer timer; /* may ring earlier than what it waits for */
     int64_t deadline_ns;
 
     CURL *easy;
@@ -84,7 +84,7 @@ struct http_client {
     CURLM *multi;
     struct loop_timer curl_timer; /* libcurl's only one */
 
-    struct idmap transfers; /* by id: all that are on the loop's thread and not done */
+    struct idmap transfers;      /* by id: all that are on the loop's thread and not done */
     struct list waiting, urgent; /* struct transfer */
     VEC(CURL *) spare;
     VEC(struct wire) wires;
