@@ -28,8 +28,8 @@ static bool is_in_pod(void)
     return host && *host && port && *port;
 }
 
-int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct metrics *metrics,
-                  struct error *err)
+int delegate_open(struct delegate *delegate, struct loop *loop, struct str kubeconfig, const char *what,
+                  struct metrics *metrics, struct error *err)
 {
     *delegate = (struct delegate){ .what = what, .metrics = metrics };
     if (!kubeconfig.len && !is_in_pod())
@@ -43,7 +43,8 @@ int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *
         return 0;
     }
     if (r == 0) {
-        struct api_options options = { .access = &delegate->access,
+        struct api_options options = { .loop = loop,
+                                       .access = &delegate->access,
                                        .qps = QPS,
                                        .burst = BURST,
                                        .on_problem = on_problem,

@@ -8,15 +8,16 @@
 struct delegate {
     struct arena arena;
     struct kube_access access;
-    struct api *api; /* NULL: there is nobody to ask */
+    struct api *api; /* NULL: none is known */
     const char *what;
     struct metrics *metrics; /* may be NULL */
 };
 
-/* By the file, or else as the service account of the pod that this runs in; outside of a pod there is nobody.
- * `what`: "authentication" or "authorization". The delegate stays where it is until it is closed. */
-int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct metrics *metrics,
-                  struct error *err);
+/* On the loop; NULL: one of its own. By the file, or else as the service account of the pod that this runs in; outside
+ * of a pod `api` stays NULL. `what`: "authentication" or "authorization". The delegate stays where it is until it is
+ * closed. */
+int delegate_open(struct delegate *delegate, struct loop *loop, struct str kubeconfig, const char *what,
+                  struct metrics *metrics, struct error *err);
 /* All answers that are under way come before this returns. */
 void delegate_close(struct delegate *delegate);
 

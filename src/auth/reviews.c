@@ -25,8 +25,6 @@ enum {
     KEY_BYTES = 32,
 };
 
-#define NS_PER_MS INT64_C(1000000)
-
 static const struct {
     struct str path;
     const char *what;
@@ -87,7 +85,7 @@ struct reviews *reviews_new(const struct reviews_options *options)
 {
     struct reviews *reviews = xcalloc(1, sizeof(*reviews));
     reviews->options = *options;
-    uint64_t seed = (uint64_t)http_now_ns();
+    uint64_t seed = (uint64_t)monotonic_ns();
     if (RAND_bytes(reviews->secret, sizeof(reviews->secret)) == 1)
         memcpy(&seed, reviews->secret, sizeof(seed));
     rng_seed(&reviews->rng, seed);
@@ -222,7 +220,7 @@ static void remember(struct entry *entry)
     int64_t ttl = review->yes ? reviews->options.yes_ns : reviews->options.no_ns;
     entry->pending = false;
     link_newest(reviews, entry);
-    entry->until_ns = http_now_ns() + ttl;
+    entry->until_ns = monotonic_ns() + ttl;
     if (!entry->remember || is_error(entry) || ttl <= 0 || entry->arena.total_bytes > KEPT_BYTES_MAX)
         forget(reviews, entry);
     else if (reviews->remembered > REMEMBERED_MAX)
@@ -245,7 +243,7 @@ static void tell(const struct entry *entry, const struct waiter *waiter)
 {
     struct metrics *metrics = token_metrics(entry->reviews);
     auth_metrics_tokens_blocked(metrics, -1);
-    auth_metrics_token(metrics, false, http_now_ns() - waiter->since_ns);
+    auth_metrics_token(metrics, false, monotonic_ns() - waiter->since_ns);
     waiter->done(waiter->context, &entry->review);
 }
 
@@ -296,7 +294,7 @@ static bool try_again(struct entry *entry, const struct letter *letter)
         return false;
     double jitter = 1.0 + 0.2 * (double)(rng_next(&entry->reviews->rng) >> 11) / (double)(UINT64_C(1) << 53);
     int64_t pause = (int64_t)((double)entry->pause_ms * jitter);
-    if (entry->deadline_ns && http_now_ns() + pause * NS_PER_MS >= entry->deadline_ns)
+    if (entry->deadline_ns && monotonic_ns() + pause * NS_PER_MS >= entry->deadline_ns)
         return false;
     entry->pause_ms = entry->pause_ms * 3 / 2;
     send_question(entry, pause);
@@ -310,7 +308,7 @@ static void on_letter(void *context)
     struct entry *entry = letter->entry;
     bool yes = letter->failure == HTTP_FAILURE_NONE && letter->status >= 200 && letter->status < 300;
     auth_metrics_review(entry->reviews->options.metrics, entry->reviews->options.kind, letter->status,
-                        http_now_ns() - entry->sent_ns);
+                        monotonic_ns() - entry->sent_ns);
     if (yes &&
         decode(entry->reviews->options.kind, strbuf_slice(&letter->body), &entry->arena, &entry->review))
         finish(entry);
@@ -339,7 +337,7 @@ static void on_done(void *user, struct http_response *response)
     }
     letter->body = *response->body;
     *response->body = (struct strbuf){ 0 };
-    server_call(entry->reviews->options.server, on_letter, letter);
+    loop_run(server_loop(entry->reviews->options.server), on_letter, letter);
 }
 
 static const struct http_callbacks callbacks = { .on_done = on_done };
@@ -348,7 +346,7 @@ static void send_question(struct entry *entry, int64_t delay_ms)
 {
     const struct reviews_options *options = &entry->reviews->options;
     int64_t left_ms =
-        entry->deadline_ns ? (entry->deadline_ns - http_now_ns()) / NS_PER_MS - delay_ms : TRY_MS;
+        entry->deadline_ns ? (entry->deadline_ns - monotonic_ns()) / NS_PER_MS - delay_ms : TRY_MS;
     struct api_request request = {
         .method = "POST",
         .path = kinds[options->kind].path,
@@ -365,7 +363,7 @@ static void send_question(struct entry *entry, int64_t delay_ms)
     };
     struct error err;
     entry->tries++;
-    entry->sent_ns = http_now_ns() + delay_ms * NS_PER_MS;
+    entry->sent_ns = monotonic_ns() + delay_ms * NS_PER_MS;
     int r = entry->reviews->stopped ? error_set(&err, -ESHUTDOWN, "the server is shutting down")
                                     : api_send(options->api, &request, NULL, &err);
     if (r < 0)
@@ -385,7 +383,7 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
                  review_done done, void *context)
 {
     char key[KEY_BYTES];
-    int64_t now_ns = http_now_ns();
+    int64_t now_ns = monotonic_ns();
     make_key(reviews, question, key);
     struct entry *known = remember_it ? strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES }) : NULL;
     bool preferred = false;
@@ -397,7 +395,7 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     if (known && !known->pending) {
         unlink_used(reviews, known);
         link_newest(reviews, known);
-        auth_metrics_token(token_metrics(reviews), true, http_now_ns() - now_ns);
+        auth_metrics_token(token_metrics(reviews), true, monotonic_ns() - now_ns);
         done(context, &known->review);
         return;
     }

@@ -14,8 +14,10 @@
 #include "auth/auth_metrics.h"
 #include "auth/user.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "client/rest.h"
 #include "net/file.h"
+#include "net/reread.h"
 
 #define MAP_NAME "extension-apiserver-authentication"
 #define MAP_NAMESPACE "kube-system"
@@ -66,13 +68,14 @@ struct trust {
     int64_t patience_ms;
     bool fetching, fetch_again;
 
+    struct reread reread;
+
     pthread_mutex_t lock;
-    pthread_cond_t looked;
     struct snapshot *newest;
-    int64_t files_ns; /* when the files are due */
-    bool first_done;
+    bool first_done; /* under the lock */
     int first_result;
     struct error first_error;
+    struct completion first; /* look-up in the cluster */
 };
 
 static void snapshot_free(struct snapshot *snapshot)
@@ -174,13 +177,15 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
 static void note_first(struct trust *trust, int result, const struct error *err)
 {
     pthread_mutex_lock(&trust->lock);
-    if (!trust->first_done) {
+    bool is_first = !trust->first_done;
+    if (is_first) {
         trust->first_result = result;
         trust->first_error = *err;
     }
     trust->first_done = true;
-    pthread_cond_broadcast(&trust->looked);
     pthread_mutex_unlock(&trust->lock);
+    if (is_first)
+        completion_done(&trust->first);
 }
 
 static void fetch(struct trust *trust, int64_t delay_ms);
@@ -192,9 +197,9 @@ static void on_fetched(void *user, struct http_response *response)
     int r = 0;
     trust->fetching = false;
     if (rest_is_yes(response)) {
-        int64_t begun_ns = http_now_ns();
+        int64_t begun_ns = monotonic_ns();
         r = apply_map(trust, strbuf_slice(response->body), &err);
-        int64_t took_ns = http_now_ns() - begun_ns;
+        int64_t took_ns = monotonic_ns() - begun_ns;
         for (int i = 0; i < AUTHORITY_COUNT; i++)
             if (!trust->files[i])
                 auth_metrics_work(trust->metrics, authorities[i].work_queue, took_ns);
@@ -289,22 +294,24 @@ static void watch(struct trust *trust, int64_t delay_ms)
     (void)api_send(trust->api, &request, NULL, NULL);
 }
 
-/* Under the lock. */
 static int read_files(struct trust *trust, struct error *err)
 {
-    struct snapshot *old = trust->newest;
     struct strbuf texts[AUTHORITY_COUNT] = { 0 };
     struct str pems[AUTHORITY_COUNT];
     bool changed = false;
     int r = 0;
-    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++) {
+    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
         if (trust->files[i])
             r = file_read(trust->files[i], FILE_BYTES_MAX, &texts[i], err);
+    pthread_mutex_lock(&trust->lock);
+    struct snapshot *old = trust->newest;
+    for (int i = 0; i < AUTHORITY_COUNT; i++) {
         pems[i] = trust->files[i] ? strbuf_slice(&texts[i]) : old->pems[i];
         changed |= !str_eq(pems[i], old->pems[i]);
     }
     if (r == 0 && changed)
         publish(trust, pems, trust->files[AUTHORITY_PROXIES] ? &trust->by_flags : &old->now);
+    pthread_mutex_unlock(&trust->lock);
     for (int i = 0; i < AUTHORITY_COUNT; i++)
         strbuf_release(&texts[i]);
     return r;
@@ -315,16 +322,33 @@ static bool has_files(const struct trust *trust)
     return trust->files[AUTHORITY_CLIENTS] || trust->files[AUTHORITY_PROXIES];
 }
 
+static void reread_files(struct reread *reread)
+{
+    struct error err;
+    if (read_files(container_of(reread, struct trust, reread), &err) < 0)
+        log_error(&err, "Cannot read a certificate authority");
+}
+
+static int64_t look_again_ns(struct reread *reread _unused_)
+{
+    return monotonic_ns() + FILE_LOOK_MS * NS_PER_MS;
+}
+
+void trust_watch(struct trust *trust, struct loop *loop)
+{
+    trust->reread = (struct reread){ .read = reread_files, .took = look_again_ns };
+    if (has_files(trust))
+        reread_start(&trust->reread, loop, look_again_ns(&trust->reread));
+}
+
+void trust_unwatch(struct trust *trust)
+{
+    reread_stop(&trust->reread);
+}
+
 const struct trust_now *trust_get(struct trust *trust)
 {
     pthread_mutex_lock(&trust->lock);
-    int64_t now = http_now_ns();
-    if (has_files(trust) && now >= trust->files_ns) {
-        struct error err;
-        trust->files_ns = now + FILE_LOOK_MS * INT64_C(1000000);
-        if (read_files(trust, &err) < 0)
-            log_error(&err, "Cannot read a certificate authority");
-    }
     struct snapshot *newest = trust->newest;
     atomic_fetch_add_explicit(&newest->references, 1, memory_order_relaxed);
     pthread_mutex_unlock(&trust->lock);
@@ -338,32 +362,18 @@ bool trust_is_possible(const struct trust *trust)
 
 static int await_first(struct trust *trust, struct error *err)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += FIRST_LOOK_MS / 1000 + 1;
-    int r = 0;
-    pthread_mutex_lock(&trust->lock);
-    while (!trust->first_done && r == 0)
-        r = pthread_cond_timedwait(&trust->looked, &trust->lock, &until);
-    if (!trust->first_done)
-        r = error_set(err, -ETIMEDOUT,
-                      "unable to load configmap based request-header-client-ca-file: no answer");
-    else if (trust->first_result < 0)
-        r = error_set(err, trust->first_result,
-                      "unable to load configmap based request-header-client-ca-file: %s",
-                      trust->first_error.text);
-    pthread_mutex_unlock(&trust->lock);
-    return r;
+    static const char sentence[] = "unable to load configmap based request-header-client-ca-file";
+    if (!completion_wait(&trust->first, monotonic_ns() + (FIRST_LOOK_MS + 1000) * NS_PER_MS))
+        return error_set(err, -ETIMEDOUT, "%s: no answer", sentence);
+    return trust->first_result < 0
+               ? error_set(err, trust->first_result, "%s: %s", sentence, trust->first_error.text)
+               : 0;
 }
 
 static void init(struct trust *trust, const struct scheduler_flags *flags)
 {
     pthread_mutex_init(&trust->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&trust->looked, &attributes);
-    pthread_condattr_destroy(&attributes);
+    completion_init(&trust->first);
     trust->patience_ms = PATIENCE_MS_MIN;
     trust->newest = xcalloc(1, sizeof(*trust->newest));
     atomic_init(&trust->newest->references, 1);
@@ -386,7 +396,6 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     trust->metrics = metrics;
     init(trust, flags);
     int r = read_files(trust, err);
-    trust->files_ns = http_now_ns() + FILE_LOOK_MS * INT64_C(1000000);
     for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
         if (trust->files[i] && !trust->newest->now.pools[i])
             r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form", trust->files[i]);
@@ -419,7 +428,7 @@ void trust_free(struct trust *trust)
         return;
     trust_put(&trust->newest->now);
     pthread_mutex_destroy(&trust->lock);
-    pthread_cond_destroy(&trust->looked);
+    completion_release(&trust->first);
     arena_release(&trust->arena);
     free(trust);
 }

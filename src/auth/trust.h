@@ -43,7 +43,10 @@ struct trust_now {
  * trust_free(). */
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
               struct trust **ret, struct error *err);
-/* After api_free(). */
+/* From now on the files are read again, until trust_unwatch(), which is not for the loop's thread. */
+void trust_watch(struct trust *trust, struct loop *loop);
+void trust_unwatch(struct trust *trust);
+/* After api_free() and trust_unwatch(). */
 void trust_free(struct trust *trust);
 /* What counts at this moment; to be given back. From any thread. */
 const struct trust_now *trust_get(struct trust *trust);

@@ -1,22 +1,32 @@
 /* workers.c: a queue, a lock, and threads that wait for it; see workers.h. */
 #include "base/workers.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
 
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t more, idle;
+    struct monitor monitor;
+    pthread_cond_t more;
     struct worker_job *first, *last;
-    uint32_t threads, waiting, queued, running;
-} pool = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .more = PTHREAD_COND_INITIALIZER,
-    .idle = PTHREAD_COND_INITIALIZER,
-};
+    uint32_t threads, waiting, queued;
+    uint32_t open; /* jobs that are not done, without urgent ones */
+} pool;
+
+static void init_pool(void)
+{
+    monitor_init(&pool.monitor);
+    pthread_cond_init(&pool.more, NULL);
+}
+
+static void lock_pool(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_pool);
+    monitor_lock(&pool.monitor);
+}
 
 static struct worker_job *take(void)
 {
@@ -25,25 +35,25 @@ static struct worker_job *take(void)
     if (!pool.first)
         pool.last = NULL;
     pool.queued--;
-    pool.running++;
     return job;
 }
 
 static void *work(void *unused)
 {
     (void)unused;
-    pthread_mutex_lock(&pool.lock);
+    monitor_lock(&pool.monitor);
     for (;;) {
         pool.waiting++;
         while (!pool.first)
-            pthread_cond_wait(&pool.more, &pool.lock);
+            pthread_cond_wait(&pool.more, &pool.monitor.lock);
         pool.waiting--;
         struct worker_job *job = take();
-        pthread_mutex_unlock(&pool.lock);
+        bool urgent = job->urgent;
+        monitor_unlock(&pool.monitor);
         job->run(job);
-        pthread_mutex_lock(&pool.lock);
-        if (--pool.running == 0 && !pool.queued)
-            pthread_cond_broadcast(&pool.idle);
+        monitor_lock(&pool.monitor);
+        if (!urgent && --pool.open == 0)
+            monitor_wake(&pool.monitor);
     }
     return NULL;
 }
@@ -51,17 +61,8 @@ static void *work(void *unused)
 /* With the lock held. Without any thread at all nothing would ever happen: that ends the process. */
 static void start_thread(void)
 {
-    /* A profile looks at every thread, and what crashes in one is told of like what crashes elsewhere. */
-    static const int open[] = { SIGPROF, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    for (size_t i = 0; i < ARRAY_SIZE(open); i++)
-        sigdelset(&all, open[i]);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    int r = pthread_create(&thread, NULL, work, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r == 0) {
+    if (thread_start(&thread, "worker", work, NULL) == 0) {
         pthread_detach(thread);
         pool.threads++;
     } else if (!pool.threads) {
@@ -72,32 +73,34 @@ static void start_thread(void)
 
 void workers_submit(struct worker_job *job)
 {
-    pthread_mutex_lock(&pool.lock);
+    lock_pool();
     job->next = NULL;
-    if (pool.last)
-        pool.last->next = job;
-    else
+    if (job->urgent) {
+        job->next = pool.first;
         pool.first = job;
-    pool.last = job;
+    } else if (pool.last) {
+        pool.last->next = job;
+    } else {
+        pool.first = job;
+    }
+    if (!job->next)
+        pool.last = job;
     pool.queued++;
-    if (pool.queued > pool.waiting && pool.threads < WORKERS_MAX)
+    pool.open += !job->urgent;
+    if (pool.queued > pool.waiting && (job->urgent || pool.threads < WORKERS_MAX))
         start_thread();
     pthread_cond_signal(&pool.more);
-    pthread_mutex_unlock(&pool.lock);
+    monitor_unlock(&pool.monitor);
 }
 
 bool workers_wait(int64_t timeout_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t ns = until.tv_nsec + timeout_ms % 1000 * 1000000;
-    until.tv_sec += timeout_ms / 1000 + ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    int r = 0;
-    pthread_mutex_lock(&pool.lock);
-    while ((pool.queued || pool.running) && r == 0)
-        r = pthread_cond_timedwait(&pool.idle, &pool.lock, &until);
-    bool done = !pool.queued && !pool.running;
-    pthread_mutex_unlock(&pool.lock);
+    int64_t until_ns = monotonic_ns() + timeout_ms * NS_PER_MS;
+    bool in_time = true;
+    lock_pool();
+    while (pool.open && in_time)
+        in_time = monitor_wait(&pool.monitor, until_ns);
+    bool done = !pool.open;
+    monitor_unlock(&pool.monitor);
     return done;
 }

@@ -13,13 +13,16 @@ enum { WORKERS_MAX = 64 };
 
 struct worker_job {
     struct worker_job *next;
-    /* On a thread of the pool. The job is the callee's from here on: nobody touches it when this returns. */
+    /* The scheduler's own: it goes before other jobs, and gets a thread beyond WORKERS_MAX where plugins block all
+     * others. For a bounded number of jobs at a time. */
+    bool urgent;
+    /* On a thread of the pool. The job is the callee's from here on: the pool does not touch it any more. */
     void (*run)(struct worker_job *job);
 };
 
 /* From any thread. Jobs start in the order in which they came. */
 void workers_submit(struct worker_job *job);
-/* Waits until nothing is queued or running, but no longer than that. True: all is done. */
+/* Waits until all jobs but urgent ones are done, for no longer than that. True: they are. */
 bool workers_wait(int64_t timeout_ms);
 
 #endif

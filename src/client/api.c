@@ -11,7 +11,6 @@
 #include "client/api.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,14 +18,11 @@
 #include "base/map.h"
 #include "client/rate.h"
 
-enum { NS_PER_MS = 1000000, WARNINGS_MAX = 1000 };
+enum { WARNINGS_MAX = 1000 };
 
 #ifndef BERTH_VERSION
 #define BERTH_VERSION "unknown"
 #endif
-
-/* Whether the answer of a 401 is still there when another credential cannot be had: see try_again(). */
-enum retry_state { RETRY_ASKING, RETRY_FAILED, RETRY_LATER };
 
 struct call {
     struct api *api;
@@ -39,7 +35,8 @@ struct call {
     struct credential *credential;   /* that it was sent with */
     bool retried;
     bool counted; /* a stream that was told to on_sample */
-    atomic_int retry;
+    /* During try_again(), where the answer of a 401 is still there: is there no other credential? */
+    bool tries_again, has_no_other;
     bool refused; /* never to be sent: `refusal` says why */
     enum http_failure failure;
     struct error refusal;
@@ -157,7 +154,7 @@ static void sample(struct call *call, int status, size_t received_bytes, bool is
                                                   .is_stream = r->stream,
                                                   .is_retried = is_retried,
                                                   .is_limited = api->options.qps >= 0,
-                                                  .took_ns = MAX(http_now_ns() - call->begun_ns, 0),
+                                                  .took_ns = MAX(monotonic_ns() - call->begun_ns, 0),
                                                   .limited_ns = MAX(call->token_ns - call->begun_ns, 0),
                                                   .sent_bytes = r->body.len,
                                                   .received_bytes = received_bytes,
@@ -191,7 +188,7 @@ static void deliver(struct call *call, struct http_response *response)
         response->failure = call->failure;
         response->error = call->refusal;
     }
-    int64_t now_ns = http_now_ns();
+    int64_t now_ns = monotonic_ns();
     if (response->outcome == HTTP_UNSENT && call->token_ns > now_ns)
         rate_cancel(&api->rate, now_ns, call->token_ns);
     call->request.callbacks->on_done(call->request.user, response);
@@ -208,12 +205,10 @@ static bool try_again(struct call *call)
     pthread_rwlock_rdlock(&api->life);
     if (!api->ending) {
         credentials_refused(api->credentials, call->credential);
-        call->retried = true;
-        atomic_store(&call->retry, RETRY_ASKING);
+        call->retried = call->tries_again = true;
         credentials_get(api->credentials, on_ready, call);
-        int asking = RETRY_ASKING;
-        moved_on =
-            atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER) || asking == RETRY_LATER;
+        call->tries_again = false;
+        moved_on = !call->has_no_other;
     }
     pthread_rwlock_unlock(&api->life);
     return moved_on;
@@ -224,7 +219,6 @@ static void on_done(void *user, struct http_response *response)
     struct call *call = user;
     log_warnings(call->api, response);
     if (response->outcome == HTTP_ANSWERED && awaits_retry(call, response->status)) {
-        /* From here on another thread may have the call: it is told before it is known whether there is a retry. */
         sample(call, response->status, response->body ? response->body->len : 0, true);
         if (try_again(call))
             return;
@@ -319,14 +313,10 @@ static void launch(struct call *call)
 static void on_ready(void *user, struct credential *credential, const struct error *err)
 {
     struct call *call = user;
-    int asking = RETRY_ASKING;
-    bool helps = credential && credential != call->credential;
-    /* After a 401, and its answer is still there to be given. */
-    if (call->retried && !helps && atomic_compare_exchange_strong(&call->retry, &asking, RETRY_FAILED))
+    if (call->tries_again && (!credential || credential == call->credential)) {
+        call->has_no_other = true;
         return;
-    /* try_again() must not take the call for one that stayed behind. */
-    if (call->retried && asking == RETRY_ASKING)
-        atomic_compare_exchange_strong(&call->retry, &asking, RETRY_LATER);
+    }
     if (!credential) {
         refuse(call, HTTP_FAILURE_CONNECT, err->text);
         error_prefix(&call->refusal, "no credential");
@@ -346,13 +336,13 @@ static int64_t later(int64_t ns, int64_t by_ns)
 static int64_t ms_to_ns(int64_t ms)
 {
     int64_t ns;
-    return __builtin_mul_overflow(ms, (int64_t)NS_PER_MS, &ns) ? INT64_MAX : ns;
+    return __builtin_mul_overflow(ms, NS_PER_MS, &ns) ? INT64_MAX : ns;
 }
 
 static int set_time(struct call *call, struct error *err)
 {
     const struct api_request *r = &call->request;
-    int64_t now_ns = http_now_ns();
+    int64_t now_ns = monotonic_ns();
     call->begun_ns = now_ns;
     if (r->delay_ms > 0)
         call->begun_ns = call->not_before_ns = later(now_ns, ms_to_ns(r->delay_ms));
@@ -441,6 +431,11 @@ struct http_stats api_stats(const struct api *api)
     return http_client_stats(api->http);
 }
 
+struct loop *api_loop(const struct api *api)
+{
+    return http_client_loop(api->http);
+}
+
 /* The life of it */
 
 /* "https://HOST:PORT/path": what is between. */
@@ -454,7 +449,7 @@ static struct str host_of(const char *url)
 static int open_parts(struct api *api, struct error *err)
 {
     const struct kube_access *access = api->options.access;
-    const struct credentials_options credentials = {
+    struct credentials_options credentials = {
         .on_problem = report,
         .on_new_identity = drop_connections,
         .on_exec = on_exec,
@@ -464,6 +459,7 @@ static int open_parts(struct api *api, struct error *err)
      * after one, and so is the next attempt's. A watch is silent for up to a minute; only the probe tells it
      * from a dead one. */
     const struct http_options http = {
+        .loop = api->options.loop,
         .proxy_url = access->cluster.proxy_url.len ? access->cluster.proxy_url.ptr : NULL,
         .connect_ms = 2000,
         .idle_ms = 3000,
@@ -471,7 +467,10 @@ static int open_parts(struct api *api, struct error *err)
         .probe_path = "/version",
     };
     int r = http_client_new(&http, &api->http, err);
-    return r < 0 ? r : credentials_new(access, &credentials, &api->credentials, err);
+    if (r < 0)
+        return r;
+    credentials.loop = api_loop(api);
+    return credentials_new(access, &credentials, &api->credentials, err);
 }
 
 int api_new(const struct api_options *options, struct api **ret, struct error *err)

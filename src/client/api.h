@@ -30,6 +30,7 @@ struct api_sample {
 };
 
 struct api_options {
+    struct loop *loop;                /* NULL: one of its own */
     const struct kube_access *access; /* who and where; its texts live as long as the api */
     double qps;                       /* negative: no limit; 0: client-go's default */
     int32_t burst;
@@ -71,5 +72,7 @@ void api_cancel(struct api *api, uint64_t id);
 /* Closes all connections: what is under way ends as lost. */
 void api_drop_connections(struct api *api);
 struct http_stats api_stats(const struct api *api);
+/* On whose thread callbacks come. */
+struct loop *api_loop(const struct api *api);
 
 #endif

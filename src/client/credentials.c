@@ -1,21 +1,21 @@
 /* credentials.c: tokens, passwords, certificates and programs, behind one function.
  *
- * `current` is what is given out. It is replaced, under the lock, by files that changed (reload) or by what a
- * credential program printed (exec_thread). No lock is held while a program runs or a callback is called. */
+ * `current` is what is given out. It is replaced, under the lock and on the loop's thread, by files that changed
+ * (take_files) or by what a credential program printed (on_ran); both are read in the worker pool. No lock is held
+ * while a program runs or a callback is called. */
 #include "client/credentials.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/base64.h"
 #include "client/credentials_exec.h"
 #include "net/file.h"
+#include "net/reread.h"
 
 enum {
     TOKEN_BYTES_MAX = 1 << 20,
-    NS_PER_MS = 1000000,
     EARLY_S = 10,          /* a credential program is asked this long before its answer ends */
     EARLY_EVERY_MS = 5000, /* and no more often than this while the old answer is still good */
 };
@@ -26,30 +26,45 @@ struct credential_box {
     struct arena arena;
 };
 
-struct waiter {
+/* A request for a credential that waits for the program. */
+struct pending {
     credentials_ready ready;
     void *user;
+};
+
+/* What the files hold, as far as they could be read. */
+struct files {
+    struct strbuf token;
+    struct tls_config *tls;
+    int token_result, tls_result;
+    struct error err;
 };
 
 struct credentials {
     struct kube_access access;
     struct credentials_options options;
     pthread_mutex_t lock;
-    struct credential *current; /* NULL: a program has to be asked first */
+    struct credential *current; /* NULL: a program has to run first */
     struct strbuf token;        /* that `current` was made of */
-    int64_t reload_ns;          /* when files are looked at again */
     bool has_files;
+    struct reread reread;
+    struct files read; /* the worker pool's while it reads, then the loop's */
 
     /* Of a credential program. */
-    bool uses_exec, has_thread, wanted, stale;
-    pthread_t thread;
-    pthread_cond_t work;
+    bool uses_exec, stale;
+    bool runs; /* the program does, or is about to */
+    struct loop_work run;
     atomic_bool stop;
-    VEC(struct waiter) waiters;
+    VEC(struct pending) pending;
     int64_t expires_s; /* wall clock; INT64_MAX: never */
     int64_t ran_ns;    /* when it last ended, by the monotonic clock; INT64_MIN: never ran */
     bool failed;
     struct error failure;
+    /* What the last run gave: the worker pool's until it is done. */
+    struct credential *fresh;
+    int64_t fresh_expires_s;
+    int run_result;
+    struct error run_error;
 };
 
 struct credential *credential_ref(struct credential *credential)
@@ -216,39 +231,89 @@ static void replace_current(struct credentials *c, struct credential *fresh)
     c->current = fresh;
 }
 
-/* Reads all files. What cannot be read stays as it is, if there is something; `ret_new_identity`: connections
- * of before are those of somebody else. */
-static int reload(struct credentials *c, bool *ret_new_identity, struct error *err)
+static void read_files(const struct credentials *c, struct files *ret)
 {
-    _cleanup_(strbuf_release) struct strbuf token = { 0 };
-    struct tls_config *tls = NULL, *old_tls = c->current ? c->current->tls : NULL;
-    *ret_new_identity = false;
-    int token_r = read_token(c, &token, err);
-    if (token_r < 0 && !c->current)
-        return token_r;
-    if (token_r < 0) {
-        strbuf_clear(&token);
-        strbuf_str(&token, strbuf_slice(&c->token));
-    }
+    *ret = (struct files){ 0 };
+    ret->token_result = read_token(c, &ret->token, &ret->err);
+    if (ret->token_result < 0 && !c->current)
+        return;
     struct tls_options options = tls_options_of(&c->access);
-    int tls_r = c->access.https ? tls_config_new(&options, &tls, err) : 0;
-    if (tls_r < 0 && !c->current)
-        return tls_r;
-    if (tls_r < 0 || tls_config_equal(tls, old_tls)) {
-        tls_config_unref(tls);
-        tls = tls_config_ref(old_tls);
-    } else {
-        *ret_new_identity = c->current != NULL;
+    ret->tls_result = c->access.https ? tls_config_new(&options, &ret->tls, &ret->err) : 0;
+}
+
+static void wipe(struct strbuf *secret)
+{
+    if (secret->text)
+        explicit_bzero(secret->text, secret->cap);
+    strbuf_release(secret);
+}
+
+/* Under the lock. What could not be read stays as it is, if there is something. Returns whether connections of before
+ * belong to another identity. */
+static bool use_files(struct credentials *c, struct files *files)
+{
+    struct tls_config *old_tls = c->current ? c->current->tls : NULL;
+    bool new_identity = false;
+    if (files->token_result < 0) {
+        strbuf_clear(&files->token);
+        strbuf_str(&files->token, strbuf_slice(&c->token));
     }
-    if (!c->current || tls != old_tls || !str_eq(strbuf_slice(&token), strbuf_slice(&c->token))) {
-        replace_current(c, build(c, strbuf_slice(&token), tls));
+    if (files->tls_result < 0 || tls_config_equal(files->tls, old_tls)) {
+        tls_config_unref(files->tls);
+        files->tls = tls_config_ref(old_tls);
+    } else {
+        new_identity = c->current != NULL;
+    }
+    if (!c->current || files->tls != old_tls ||
+        !str_eq(strbuf_slice(&files->token), strbuf_slice(&c->token))) {
+        replace_current(c, build(c, strbuf_slice(&files->token), files->tls));
         struct strbuf old = c->token;
-        c->token = token;
-        token = old;
+        c->token = files->token;
+        files->token = old;
     } else {
-        tls_config_unref(tls);
+        tls_config_unref(files->tls);
     }
-    return token_r < 0 ? token_r : tls_r;
+    wipe(&files->token);
+    *files = (struct files){ .err = files->err };
+    return new_identity;
+}
+
+static void reread_files(struct reread *reread)
+{
+    struct credentials *c = container_of(reread, struct credentials, reread);
+    read_files(c, &c->read);
+}
+
+static int64_t take_files(struct reread *reread)
+{
+    struct credentials *c = container_of(reread, struct credentials, reread);
+    bool failed = c->read.token_result < 0 || c->read.tls_result < 0;
+    pthread_mutex_lock(&c->lock);
+    bool new_identity = use_files(c, &c->read);
+    pthread_mutex_unlock(&c->lock);
+    if (failed)
+        report(c, c->read.err.text);
+    if (new_identity && c->options.on_new_identity)
+        c->options.on_new_identity(c->options.user);
+    return monotonic_ns() + c->options.reload_ms * NS_PER_MS;
+}
+
+/* At the start: without all of it there is no credential. */
+static int first_files(struct credentials *c, struct error *err)
+{
+    struct files files;
+    read_files(c, &files);
+    if (files.token_result < 0 || files.tls_result < 0) {
+        wipe(&files.token);
+        tls_config_unref(files.tls);
+        *err = files.err;
+        return files.token_result < 0 ? files.token_result : files.tls_result;
+    }
+    use_files(c, &files);
+    c->reread = (struct reread){ .read = reread_files, .took = take_files };
+    if (c->has_files)
+        reread_start(&c->reread, c->options.loop, monotonic_ns() + c->options.reload_ms * NS_PER_MS);
+    return 0;
 }
 
 /* Credential programs */
@@ -295,7 +360,7 @@ static int64_t wall_seconds(void)
 
 static bool ran_within(const struct credentials *c, int64_t ms)
 {
-    return c->ran_ns != INT64_MIN && http_now_ns() - c->ran_ns < ms * NS_PER_MS;
+    return c->ran_ns != INT64_MIN && monotonic_ns() - c->ran_ns < ms * NS_PER_MS;
 }
 
 /* May `current` be given out? What just came may, even if it says that it has ended: asking at once again
@@ -306,18 +371,19 @@ static bool usable(const struct credentials *c)
     return c->current && !c->stale && (just_came || wall_seconds() < c->expires_s);
 }
 
-/* Takes in what the program said, under the lock. */
-static bool settle(struct credentials *c, int r, struct credential *fresh, int64_t expires_s,
-                   const struct error *why)
+/* Takes in what the program said, under the lock. Returns whether it is another identity. */
+static bool settle(struct credentials *c)
 {
     bool new_identity = false;
-    c->ran_ns = http_now_ns();
-    c->failed = r < 0;
+    c->ran_ns = monotonic_ns();
+    c->failed = c->run_result < 0;
     c->stale = false; /* a refused one is used again if there is no other */
-    if (r < 0) {
-        c->failure = *why;
+    if (c->failed) {
+        c->failure = c->run_error;
         return false;
     }
+    struct credential *fresh = c->fresh;
+    c->fresh = NULL;
     if (c->current && !tls_config_equal(c->current->tls, fresh->tls))
         new_identity = true;
     else if (c->current) {
@@ -325,63 +391,52 @@ static bool settle(struct credentials *c, int r, struct credential *fresh, int64
         fresh->tls = tls_config_ref(c->current->tls);
     }
     replace_current(c, fresh);
-    c->expires_s = expires_s;
+    c->expires_s = c->fresh_expires_s;
     return new_identity;
 }
 
-static void answer_waiters(struct waiter *waiters, size_t count, struct credential *credential,
-                           const struct error *err)
+static void run_program(struct loop_work *work)
 {
-    for (size_t i = 0; i < count; i++)
-        waiters[i].ready(waiters[i].user, credential, credential ? NULL : err);
+    struct credentials *c = container_of(work, struct credentials, run);
+    c->run_error = (struct error){ 0 };
+    c->run_result = ask_program(c, &c->fresh, &c->fresh_expires_s, &c->run_error);
 }
 
-static void *exec_thread(void *user)
+static void on_ran(struct loop_work *work)
 {
-    struct credentials *c = user;
+    struct credentials *c = container_of(work, struct credentials, run);
     pthread_mutex_lock(&c->lock);
-    while (!atomic_load(&c->stop)) {
-        if (!c->wanted) {
-            pthread_cond_wait(&c->work, &c->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&c->lock);
-        struct credential *fresh = NULL;
-        int64_t expires_s = INT64_MAX;
-        struct error why = { 0 };
-        int r = ask_program(c, &fresh, &expires_s, &why);
-
-        pthread_mutex_lock(&c->lock);
-        bool new_identity = settle(c, r, fresh, expires_s, &why);
-        c->wanted = false;
-        bool valid = c->current && (r == 0 || wall_seconds() < c->expires_s);
-        struct credential *given = valid ? credential_ref(c->current) : NULL;
-        struct waiter *waiters = c->waiters.items;
-        size_t count = c->waiters.len;
-        memset(&c->waiters, 0, sizeof(c->waiters));
-        pthread_mutex_unlock(&c->lock);
-
-        if (r < 0 && !atomic_load(&c->stop))
-            report(c, why.text);
-        if (new_identity && c->options.on_new_identity)
-            c->options.on_new_identity(c->options.user);
-        answer_waiters(waiters, count, given, &why);
-        credential_unref(given);
-        free(waiters);
-        pthread_mutex_lock(&c->lock);
-    }
+    bool new_identity = settle(c), failed = c->failed;
+    struct error why = c->failure;
+    c->runs = false;
+    bool valid = c->current && (!failed || wall_seconds() < c->expires_s);
+    struct credential *given = valid ? credential_ref(c->current) : NULL;
+    struct pending *pending = c->pending.items;
+    size_t count = c->pending.len;
+    memset(&c->pending, 0, sizeof(c->pending));
     pthread_mutex_unlock(&c->lock);
-    return NULL;
+
+    if (failed && !atomic_load(&c->stop))
+        report(c, why.text);
+    if (new_identity && c->options.on_new_identity)
+        c->options.on_new_identity(c->options.user);
+    for (size_t i = 0; i < count; i++)
+        pending[i].ready(pending[i].user, given, given ? NULL : &why);
+    credential_unref(given);
+    free(pending);
 }
 
+/* Under the lock. */
 static void want_program(struct credentials *c)
 {
-    c->wanted = true;
-    pthread_cond_signal(&c->work);
+    if (c->runs)
+        return;
+    c->runs = true;
+    loop_work(c->options.loop, &c->run);
 }
 
-/* Under the lock. True: `ready` was put on the list of those who wait. */
-static bool get_from_program(struct credentials *c, struct waiter waiter, struct credential **ret,
+/* Under the lock. True: `pending` was put on the list. */
+static bool get_from_program(struct credentials *c, struct pending pending, struct credential **ret,
                              struct error *ret_err)
 {
     if (usable(c)) {
@@ -391,29 +446,16 @@ static bool get_from_program(struct credentials *c, struct waiter waiter, struct
         *ret = credential_ref(c->current);
         return false;
     }
-    if (c->failed && !c->wanted && ran_within(c, c->options.exec_interval_ms)) {
+    if (c->failed && !c->runs && ran_within(c, c->options.exec_interval_ms)) {
         *ret_err = c->failure;
         return false;
     }
-    *vec_push(&c->waiters) = waiter;
+    *vec_push(&c->pending) = pending;
     want_program(c);
     return true;
 }
 
 /* From outside */
-
-static int start_thread(struct credentials *c, struct error *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = -pthread_create(&c->thread, NULL, exec_thread, c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    c->has_thread = r == 0;
-    if (r == 0)
-        pthread_setname_np(c->thread, "credentials");
-    return r < 0 ? error_set(err, r, "no thread for the credential program: %s", strerror(-r)) : 0;
-}
 
 /* A value of the kubeconfig that goes into a header as it is. */
 static int check_headers(const struct kube_user *user, struct error *err)
@@ -437,18 +479,17 @@ static int check_headers(const struct kube_user *user, struct error *err)
 
 static int first_load(struct credentials *c, struct error *err)
 {
-    bool new_identity;
     int r = check_headers(&c->access.user, err);
     if (r < 0)
         return r;
     if (!c->uses_exec)
-        return reload(c, &new_identity, err);
-    /* The trust in the server is checked now, although the program is only asked later. */
+        return first_files(c, err);
+    /* The trust in the server is checked now, although the program runs later. */
     struct tls_config *tls = NULL;
     struct tls_options options = tls_options_of(&c->access);
     r = c->access.https ? tls_config_new(&options, &tls, err) : 0;
     tls_config_unref(tls);
-    return r < 0 ? r : start_thread(c, err);
+    return r;
 }
 
 int credentials_new(const struct kube_access *access, const struct credentials_options *options,
@@ -468,8 +509,7 @@ int credentials_new(const struct kube_access *access, const struct credentials_o
     c->has_files = user->token_file.len || user->client_certificate.len || user->client_key.len ||
                    access->cluster.certificate_authority.len;
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->work, NULL);
-    c->reload_ns = http_now_ns() + c->options.reload_ms * NS_PER_MS;
+    c->run = (struct loop_work){ .work = run_program, .done = on_ran };
     int r = first_load(c, err);
     if (r < 0)
         credentials_free(c);
@@ -482,22 +522,13 @@ void credentials_free(struct credentials *c)
 {
     if (!c)
         return;
-    if (c->has_thread) {
-        pthread_mutex_lock(&c->lock);
-        atomic_store(&c->stop, true);
-        pthread_cond_signal(&c->work);
-        pthread_mutex_unlock(&c->lock);
-        pthread_join(c->thread, NULL);
-    }
-    struct error ending;
-    error_set(&ending, 0, "the client is ending");
-    answer_waiters(c->waiters.items, c->waiters.len, NULL, &ending);
-    vec_release(&c->waiters);
+    atomic_store(&c->stop, true);
+    loop_work_wait(c->options.loop, &c->run); /* which has answered what was pending */
+    reread_stop(&c->reread);
+    wipe(&c->read.token);
+    tls_config_unref(c->read.tls);
     credential_unref(c->current);
-    if (c->token.text)
-        explicit_bzero(c->token.text, c->token.cap);
-    strbuf_release(&c->token);
-    pthread_cond_destroy(&c->work);
+    wipe(&c->token);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -505,35 +536,33 @@ void credentials_free(struct credentials *c)
 void credentials_get(struct credentials *c, credentials_ready ready, void *user)
 {
     struct credential *given = NULL;
-    struct error err = { 0 }, problem = { 0 };
-    bool waits = false, new_identity = false;
+    struct error err = { 0 };
+    bool waits = false;
     pthread_mutex_lock(&c->lock);
-    if (c->uses_exec) {
-        waits = get_from_program(c, (struct waiter){ ready, user }, &given, &err);
-    } else {
-        if (c->has_files && http_now_ns() >= c->reload_ns) {
-            c->reload_ns = http_now_ns() + c->options.reload_ms * NS_PER_MS;
-            reload(c, &new_identity, &problem);
-        }
+    if (c->uses_exec)
+        waits = get_from_program(c, (struct pending){ ready, user }, &given, &err);
+    else
         given = credential_ref(c->current);
-    }
     pthread_mutex_unlock(&c->lock);
-    if (problem.text[0])
-        report(c, problem.text);
-    if (new_identity && c->options.on_new_identity)
-        c->options.on_new_identity(c->options.user);
     if (!waits)
         ready(user, given, given ? NULL : &err);
     credential_unref(given);
 }
 
+/* A file may hold a newer one already; but it is read no more than once per second. */
+static void read_soon(void *context)
+{
+    struct credentials *c = context;
+    reread_by(&c->reread, monotonic_ns() + c->options.exec_interval_ms * NS_PER_MS);
+}
+
 void credentials_refused(struct credentials *c, const struct credential *credential)
 {
     pthread_mutex_lock(&c->lock);
-    if (credential == c->current) {
+    bool is_current = credential == c->current;
+    if (is_current)
         c->stale = c->uses_exec && !ran_within(c, c->options.exec_interval_ms);
-        /* A file may hold a newer one already; but no more than once per second is looked. */
-        c->reload_ns = MIN(c->reload_ns, http_now_ns() + c->options.exec_interval_ms * NS_PER_MS);
-    }
     pthread_mutex_unlock(&c->lock);
+    if (is_current && c->has_files && !c->uses_exec)
+        loop_run(c->options.loop, read_soon, c);
 }

@@ -1,4 +1,4 @@
-/* credentials.h: what a request carries to be believed, kept fresh.
+/* credentials.h: what a request carries to be authenticated, kept fresh.
  *
  *     kube_access ──credentials_new()──▶ credentials ──credentials_get()──▶ ready(credential) ──▶ http_send()
  *                                             ▲                                                     │
@@ -8,10 +8,10 @@
  * and a TLS config. When a token file, a certificate or the authority's file changes, when a credential
  * program's token ends, or when the server refused it, the next one is another.
  *
- * Files are read again at most every reload_ms, in the thread that asks; one that cannot be read, or does not
- * fit together with the others, leaves what was there in use. A credential program runs in a thread of its
- * own; who asks meanwhile is called back from there. What it gave is used until it ends, and asked for again
- * shortly before that. */
+ * Files are read again every reload_ms, in the worker pool; one that cannot be read, or does not fit together with the
+ * others, leaves what was there in use. A credential program runs in the worker pool as well; requests that come
+ * meanwhile are called back from the loop. What it gave is used until it ends, and the program runs again shortly
+ * before that. */
 #ifndef CLIENT_CREDENTIALS_H
 #define CLIENT_CREDENTIALS_H
 
@@ -31,6 +31,7 @@ void credential_unref(struct credential *credential);
 
 /* Zero takes the default in brackets. */
 struct credentials_options {
+    struct loop *loop;        /* for callbacks; outlives the credentials */
     int64_t reload_ms;        /* files are looked at again after this time [60000] */
     int64_t exec_timeout_ms;  /* for a credential program [60000] */
     int64_t exec_interval_ms; /* between two runs of it, at least [1000] */
@@ -48,15 +49,15 @@ struct credentials_options {
  * as a whole and its strings must live as long as this. */
 int credentials_new(const struct kube_access *access, const struct credentials_options *options,
                     struct credentials **ret, struct error *err);
-/* Stops a running program and answers who waits. */
+/* Stops a running program and answers what waits for it. Not from the loop's thread. */
 void credentials_free(struct credentials *credentials);
 
 /* `credential` is the callee's for the time of the call; to keep it, credential_ref(). NULL: there is none,
  * and err says why. */
 typedef void (*credentials_ready)(void *user, struct credential *credential, const struct error *err);
 
-/* Calls `ready` exactly once: at once, in this thread, or from the thread of the credential program. From any
- * thread; `ready` may call this and credentials_refused(). */
+/* Calls `ready` exactly once: at once, in this thread, or later, on the loop's. From any thread; `ready` may
+ * call this and credentials_refused(). */
 void credentials_get(struct credentials *credentials, credentials_ready ready, void *user);
 /* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given
  * out again. */

@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { OUTPUT_BYTES_MAX = 1 << 20, CA_BYTES_MAX = 4 << 20, TICK_MS = 20, NS_PER_MS = 1000000 };
+enum { OUTPUT_BYTES_MAX = 1 << 20, CA_BYTES_MAX = 4 << 20, TICK_MS = 20 };
 
 void exec_output_release(struct exec_output *output)
 {
@@ -215,7 +215,7 @@ static bool drain(int fd, struct strbuf *text)
 static int listen_to(struct child *child, const char *command, int64_t timeout_ms, const atomic_bool *stop,
                      struct strbuf *text, struct error *err)
 {
-    int64_t until_ns = http_now_ns() + timeout_ms * NS_PER_MS;
+    int64_t until_ns = monotonic_ns() + timeout_ms * NS_PER_MS;
     bool open = true;
     while (!child->gone) {
         struct pollfd wait = { .fd = open ? child->output : -1, .events = POLLIN };
@@ -227,7 +227,7 @@ static int listen_to(struct child *child, const char *command, int64_t timeout_m
                              OUTPUT_BYTES_MAX);
         if (atomic_load(stop))
             return error_set(err, -ECANCELED, "the credential program %s was stopped", command);
-        if (!child->gone && http_now_ns() >= until_ns)
+        if (!child->gone && monotonic_ns() >= until_ns)
             return error_set(err, -ETIMEDOUT, "the credential program %s did not end within %lld ms", command,
                              (long long)timeout_ms);
     }

@@ -1,17 +1,15 @@
-/* get.c: a request and a condition to wait for; see get.h. */
+/* get.c: see get.h. */
 #include "client/get.h"
 
-#include <pthread.h>
 #include <yyjson.h>
 
+#include "base/thread.h"
 #include "client/api.h"
 
 enum { BODY_BYTES_MAX = 256 << 20, WORDS_LEN_MAX = 300 };
 
 struct wait {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool done;
+    struct completion answered;
     int status;
     struct strbuf body;
     struct error error;
@@ -20,16 +18,13 @@ struct wait {
 static void on_done(void *user, struct http_response *response)
 {
     struct wait *wait = user;
-    pthread_mutex_lock(&wait->lock);
     wait->status = response->status;
     wait->error = response->error;
     if (response->body) {
         wait->body = *response->body;
         *response->body = (struct strbuf){ 0 };
     }
-    wait->done = true;
-    pthread_cond_signal(&wait->changed);
-    pthread_mutex_unlock(&wait->lock);
+    completion_done(&wait->answered);
 }
 
 /* What a Status says, or the first line of another answer; without what a terminal would obey. */
@@ -50,11 +45,12 @@ int client_get(const struct kube_access *access, struct str path, int64_t timeou
                struct error *err)
 {
     static const struct http_callbacks callbacks = { .on_done = on_done };
-    struct wait wait = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+    struct wait wait = { 0 };
     struct api *api;
     int r = api_new(&(struct api_options){ .access = access, .qps = -1 }, &api, err);
     if (r < 0)
         return r;
+    completion_init(&wait.answered);
     r = api_send(api,
                  &(struct api_request){ .method = "GET",
                                         .path = path,
@@ -64,11 +60,10 @@ int client_get(const struct kube_access *access, struct str path, int64_t timeou
                                         .callbacks = &callbacks,
                                         .user = &wait },
                  NULL, err);
-    pthread_mutex_lock(&wait.lock);
-    while (r == 0 && !wait.done)
-        pthread_cond_wait(&wait.changed, &wait.lock);
-    pthread_mutex_unlock(&wait.lock);
+    if (r == 0)
+        completion_wait(&wait.answered, INT64_MAX);
     api_free(api);
+    completion_release(&wait.answered);
     if (r == 0 && wait.status == 0)
         r = error_set(err, -EIO, "%s", wait.error.text);
     if (r == 0 && wait.status != 200) {

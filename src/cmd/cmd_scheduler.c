@@ -20,6 +20,8 @@
 
 extern const struct command command_scheduler;
 
+enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 1000 };
+
 /* ---- what is told from below ---- */
 static bool has_requests(const void *user)
 {
@@ -87,24 +89,24 @@ static void on_started(void *user)
 
 /* That the lead is lost is an event, which goes out first, unless the API server is away. Nothing else is written
  * meanwhile: the lease is no longer valid. */
-static void await_events(struct recorder *recorder)
+static void end_after_events(struct loop_timer *timer)
 {
-    static const struct timespec step = { .tv_nsec = 5000000 };
-    for (int steps = 1000; steps; steps--) {
-        struct recorder_stats stats = recorder_stats(recorder);
-        if (!stats.waiting && !stats.in_flight)
-            return;
-        nanosleep(&step, NULL);
+    struct daemon *daemon = container_of(timer, struct daemon, lost_timer);
+    struct recorder_stats stats = recorder_stats(daemon->recorder);
+    if ((stats.waiting || stats.in_flight) && daemon->lost_looks++ < LOST_LOOKS_MAX) {
+        loop_timer_set(daemon->io, timer, monotonic_ns() + LOST_LOOK_MS * NS_PER_MS);
+        return;
     }
+    log_error(NULL, "Leaderelection lost");
+    log_flush();
+    _exit(EXIT_TROUBLE);
 }
 
 static void on_lost(void *user)
 {
     struct daemon *daemon = user;
-    await_events(daemon->recorder);
-    log_error(NULL, "Leaderelection lost");
-    log_flush();
-    _exit(EXIT_TROUBLE);
+    daemon->lost_timer.ring = end_after_events;
+    loop_timer_set(daemon->io, &daemon->lost_timer, 0);
 }
 
 static void on_new_leader(void *user, struct str identity)
@@ -159,34 +161,34 @@ static void on_retired(void *user, void *generation)
 }
 
 /* ---- signals ---- */
-static void *wait_for_signals(void *user)
+static void terminate(struct daemon *daemon)
 {
-    struct daemon *daemon = user;
-    for (int count = 0;;) {
-        int number;
-        if (sigwait(&daemon->signals, &number) != 0)
-            continue;
-        if (number == SIGUSR1) /* the end of the process */
-            return NULL;
-        if (number == SIGUSR2) {
-            dump_request(daemon->dump);
-            continue;
-        }
-        if (number == SIGHUP) {
-            reload_now(daemon->reload);
-            continue;
-        }
-        if (count++)
-            _exit(EXIT_TROUBLE); /* somebody is in a hurry */
-        log_info(0, "Requested to terminate, exiting");
-        atomic_store(&daemon->ending, true);
-        core_stop(daemon->core);
-        pending_requests_close(daemon->pending);
-    }
+    if (atomic_exchange(&daemon->ending, true))
+        _exit(EXIT_TROUBLE); /* the second one: whoever sent it is in a hurry */
+    log_info(0, "Requested to terminate, exiting");
+    core_stop(daemon->core);
+    pending_requests_close(daemon->pending);
 }
 
-/* First of all: who asks for a dump or another configuration too early, or too late, must not end the process. They
- * stay blocked for good. */
+/* On the thread of `serving`. */
+static void on_signal(void *user, int number)
+{
+    struct daemon *daemon = user;
+    if (number == SIGTERM || number == SIGINT)
+        terminate(daemon);
+    else if (number == SIGUSR2 && !daemon->is_over)
+        dump_request(daemon->dump);
+    else if (number == SIGHUP && !daemon->is_over)
+        reload_now(daemon->reload);
+}
+
+static void end_requests(void *context)
+{
+    ((struct daemon *)context)->is_over = true;
+}
+
+/* First of all: a request for a dump or another configuration that comes too early, or too late, must not end the
+ * process. They stay blocked for good. As in kube-scheduler, SIGUSR1 means nothing. */
 static void hold_requests(void)
 {
     sigset_t requests;
@@ -194,15 +196,15 @@ static void hold_requests(void)
     sigaddset(&requests, SIGUSR2);
     sigaddset(&requests, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &requests, NULL);
+    signal(SIGUSR1, SIG_IGN);
 }
 
-/* Before any thread starts: all of them leave signals to one. */
+/* Before any thread starts: all of them leave signals to the loop. */
 static void block_signals(struct daemon *daemon)
 {
     sigemptyset(&daemon->signals);
     sigaddset(&daemon->signals, SIGTERM);
     sigaddset(&daemon->signals, SIGINT);
-    sigaddset(&daemon->signals, SIGUSR1);
     sigaddset(&daemon->signals, SIGUSR2);
     sigaddset(&daemon->signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
@@ -243,9 +245,14 @@ static int make_client(struct daemon *daemon, struct error *err)
     int r = load_access(daemon, err);
     if (r == 0)
         r = check_rate(connection, err);
+    if (r == 0)
+        r = loop_new("io", &daemon->io, err);
+    if (r == 0)
+        r = loop_new("serve", &daemon->serving, err);
     if (r < 0)
         return r;
-    return api_new(&(struct api_options){ .access = &daemon->access,
+    return api_new(&(struct api_options){ .loop = daemon->io,
+                                          .access = &daemon->access,
                                           .qps = connection->qps,
                                           .burst = connection->burst,
                                           .may_write = may_write,
@@ -389,6 +396,7 @@ static int start_reload(struct daemon *daemon, struct error *err)
                                                   .core = daemon->core,
                                                   .metrics = daemon->metrics,
                                                   .argv = daemon->argv,
+                                                  .loop = daemon->serving,
                                                   .on_event = on_reload_event,
                                                   .user = daemon },
                         err);
@@ -413,7 +421,7 @@ static void daemon_release(struct daemon *daemon)
     views_settle(daemon->views);
     serve_stop(daemon->serve, 0);
     lease_free(daemon->lease);
-    dump_stop(daemon->dump);
+    dump_free(daemon->dump);
     reload_stop(daemon->reload);
     core_free(daemon->core);
     observer_free(daemon->observer);
@@ -422,6 +430,8 @@ static void daemon_release(struct daemon *daemon)
     attempts_free(daemon->attempts);
     reload_free(daemon->reload);
     api_free(daemon->api);
+    loop_free(daemon->serving);
+    loop_free(daemon->io);
     pending_requests_free(daemon->pending);
     writer_free(daemon->writer);
     recorder_free(daemon->recorder);
@@ -454,17 +464,16 @@ static void give_up_lease(struct daemon *daemon)
 
 static int serve_until_told(struct daemon *daemon, struct error *err)
 {
-    int r = daemon->lease ? lease_start(daemon->lease, err) : 0;
-    if (r == 0)
-        r = dump_start(daemon->core, daemon->api, &daemon->dump, err);
+    daemon->dump = dump_new(daemon->core, daemon->api);
+    int r = loop_signals(daemon->serving, &daemon->signals, on_signal, daemon, err);
     if (r < 0)
         return r;
-    pthread_create(&daemon->signal_thread, NULL, wait_for_signals, daemon);
+    if (daemon->lease)
+        lease_start(daemon->lease);
     core_run(daemon->core);
+    loop_run_wait(daemon->serving, end_requests, daemon);
     if (daemon->lease)
         give_up_lease(daemon);
-    pthread_kill(daemon->signal_thread, SIGUSR1);
-    pthread_join(daemon->signal_thread, NULL);
     return 0;
 }
 

@@ -1,13 +1,13 @@
 /* reload.c: see reload.h.
  *
- * Three threads meet here: that of the reload, which does all the work and alone touches the file, the generation under
- * way and the watch; the core's, which answers and gives generations back; and whoever asks or reads. They meet in what
- * stands below `lock`. */
+ * The work is done in turns in the worker pool (net/reread.h), one at a time: a turn alone touches the file, the
+ * generation under way and the watch. The core's thread answers and gives generations back, others ask or read; they
+ * all meet in what stands below `lock`. */
 #include "cmd/reload.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "cmd/reload_trial.h"
 #include "config/change.h"
 #include "net/file_watch.h"
+#include "net/reread.h"
 #include "observe/families.h"
 
 #define RELOAD_RESULTS(X) X(APPLIED, "applied") X(REFUSED, "refused") X(UNCHANGED, "unchanged")
@@ -41,14 +42,16 @@ struct reload {
     struct file_watch *watch;       /* NULL: there is no file that could be read again */
     struct config_generation *next; /* the core has it and did not answer yet */
     struct metric *results[RELOAD_RESULT_COUNT], *success, *success_at;
-    pthread_t thread;
-    bool is_running;
-    int wake, stop; /* eventfds; that it is to stop is heard during a trial, too */
+    struct reread turns;
+    struct loop_fd inotify; /* of the watch; silent during a turn */
+    bool watches;           /* it is known to the loop */
+    int stop;               /* an eventfd that ends a trial which is under way */
 
     pthread_mutex_t lock;
+    bool is_running;
     struct config_generation *current; /* in effect */
     struct list generations;           /* struct config_generation */
-    bool asked, stopping;
+    bool asked;
     bool answered; /* by the core, about `next` */
     int answer;
     struct error answer_error;
@@ -56,21 +59,19 @@ struct reload {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return monotonic_ns() / NS_PER_MS;
 }
 
-static void ring(int fd)
+static void begin_turn(void *context)
 {
-    uint64_t one = 1;
-    while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
+    reread_by(&((struct reload *)context)->turns, 0);
 }
 
+/* Under the lock: there is something to do. */
 static void wake(struct reload *reload)
 {
-    ring(reload->wake);
+    if (reload->is_running)
+        loop_run(reload->options.loop, begin_turn, reload);
 }
 
 static struct str path_of(const struct reload *reload)
@@ -90,8 +91,8 @@ void reload_retired(struct reload *reload, void *owner)
     pthread_mutex_lock(&reload->lock);
     if (generation)
         generation->retired = true;
-    pthread_mutex_unlock(&reload->lock);
     wake(reload);
+    pthread_mutex_unlock(&reload->lock);
 }
 
 /* The core may give the present one back before it is known that another has taken its place. */
@@ -177,8 +178,8 @@ static void on_answer(void *user, int result, const struct error *err)
     reload->answer = result;
     if (result < 0)
         reload->answer_error = *err;
-    pthread_mutex_unlock(&reload->lock);
     wake(reload);
+    pthread_mutex_unlock(&reload->lock);
 }
 
 static void submit(struct reload *reload, struct config_generation *generation)
@@ -300,47 +301,48 @@ static void look(struct reload *reload)
     }
 }
 
-/* ---- the thread ---- */
-/* While the core has a generation, the file has to wait. */
-static void sleep_until_due(const struct reload *reload)
+/* ---- turns ---- */
+static void turn(struct reread *turns)
 {
-    bool watches = reload->watch && !reload->next;
-    struct pollfd fds[] = {
-        { .fd = reload->wake, .events = POLLIN },
-        { .fd = watches ? file_watch_fd(reload->watch) : -1, .events = POLLIN },
-    };
-    int64_t left_ms = watches ? file_watch_due_ms(reload->watch) - now_ms() : -1;
-    poll(fds, ARRAY_SIZE(fds), watches ? (int)MIN(MAX(left_ms, 0), 60000) : -1);
-    uint64_t ignored;
-    (void)!read(reload->wake, &ignored, sizeof(ignored));
+    struct reload *reload = container_of(turns, struct reload, turns);
+    struct error err;
+    pthread_mutex_lock(&reload->lock);
+    bool answered = reload->answered;
+    int answer = reload->answer;
+    if (answered && answer < 0)
+        err = reload->answer_error;
+    reload->answered = false;
+    bool asked = reload->asked && (!reload->next || answered);
+    if (asked)
+        reload->asked = false;
+    pthread_mutex_unlock(&reload->lock);
+    if (answered)
+        finish(reload, answer, &err);
+    free_retired(reload);
+    if (asked)
+        look_now(reload);
+    else if (reload->watch && !reload->next)
+        look(reload);
 }
 
-static void *run(void *user)
+static void on_inotify(struct loop_fd *inotify, uint32_t events _unused_)
 {
-    struct reload *reload = user;
-    for (;;) {
-        struct error err;
-        sleep_until_due(reload);
-        pthread_mutex_lock(&reload->lock);
-        bool stopping = reload->stopping, answered = reload->answered;
-        int answer = reload->answer;
-        if (answered && answer < 0)
-            err = reload->answer_error;
-        reload->answered = false;
-        bool asked = reload->asked && (!reload->next || answered);
-        if (asked)
-            reload->asked = false;
-        pthread_mutex_unlock(&reload->lock);
-        if (stopping)
-            return NULL;
-        if (answered)
-            finish(reload, answer, &err);
-        free_retired(reload);
-        if (asked)
-            look_now(reload);
-        else if (reload->watch && !reload->next)
-            look(reload);
-    }
+    struct reload *reload = container_of(inotify, struct reload, inotify);
+    loop_change(reload->options.loop, inotify, 0);
+    reread_by(&reload->turns, 0);
+}
+
+/* While the core has a generation, the file has to wait. */
+static int64_t sleep_until(struct reread *turns)
+{
+    struct reload *reload = container_of(turns, struct reload, turns);
+    if (!reload->watch || reload->next)
+        return INT64_MAX;
+    if (!reload->watches && reload->inotify.fd >= 0)
+        reload->watches = loop_add(reload->options.loop, &reload->inotify) == 0;
+    else if (reload->watches)
+        loop_change(reload->options.loop, &reload->inotify, EPOLLIN);
+    return file_watch_due_ms(reload->watch) * NS_PER_MS;
 }
 
 /* ---- from outside ---- */
@@ -348,7 +350,6 @@ struct reload *reload_new(struct config_generation *first)
 {
     struct reload *reload = xcalloc(1, sizeof(*reload));
     pthread_mutex_init(&reload->lock, NULL);
-    reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     reload->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     reload->current = first;
     list_append(&reload->generations, &first->link);
@@ -373,18 +374,30 @@ int reload_start(struct reload *reload, const struct reload_options *options, st
 {
     reload->options = *options;
     start_counting(reload);
-    if (reload->wake < 0 || reload->stop < 0)
+    if (reload->stop < 0)
         return error_set(err, -EMFILE, "no descriptor is left for an eventfd");
     if (reload->current->has_text)
         reload->watch =
             file_watch_new(&(struct file_watch_options){ .path = options->flags->config.ptr,
                                                          .known = strbuf_slice(&reload->current->text) },
                            now_ms());
-    int r = pthread_create(&reload->thread, NULL, run, reload);
-    if (r != 0)
-        return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+    int fd = reload->watch ? file_watch_fd(reload->watch) : -1;
+    reload->inotify = (struct loop_fd){ .fd = fd, .events = EPOLLIN, .ready = on_inotify };
+    reload->turns = (struct reread){ .read = turn, .took = sleep_until };
+    pthread_mutex_lock(&reload->lock);
     reload->is_running = true;
+    bool asked = reload->asked;
+    pthread_mutex_unlock(&reload->lock);
+    reread_start(&reload->turns, options->loop, reload->watch || asked ? monotonic_ns() : INT64_MAX);
     return 0;
+}
+
+static void stop_watching(void *context)
+{
+    struct reload *reload = context;
+    if (reload->watches)
+        loop_remove(reload->options.loop, &reload->inotify);
+    reload->watches = false;
 }
 
 void reload_stop(struct reload *reload)
@@ -392,12 +405,11 @@ void reload_stop(struct reload *reload)
     if (!reload || !reload->is_running)
         return;
     pthread_mutex_lock(&reload->lock);
-    reload->stopping = true;
-    pthread_mutex_unlock(&reload->lock);
-    wake(reload);
-    ring(reload->stop);
-    pthread_join(reload->thread, NULL);
     reload->is_running = false;
+    pthread_mutex_unlock(&reload->lock);
+    (void)!write(reload->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
+    reread_stop(&reload->turns);
+    loop_run_wait(reload->options.loop, stop_watching, reload);
 }
 
 void reload_free(struct reload *reload)
@@ -407,8 +419,6 @@ void reload_free(struct reload *reload)
     reload_stop(reload);
     file_watch_free(reload->watch);
     free_all(&reload->generations);
-    if (reload->wake >= 0)
-        close(reload->wake);
     if (reload->stop >= 0)
         close(reload->stop);
     pthread_mutex_destroy(&reload->lock);
@@ -420,8 +430,8 @@ void reload_now(struct reload *reload)
 {
     pthread_mutex_lock(&reload->lock);
     reload->asked = true;
-    pthread_mutex_unlock(&reload->lock);
     wake(reload);
+    pthread_mutex_unlock(&reload->lock);
 }
 
 void reload_write_json(struct reload *reload, struct strbuf *out)

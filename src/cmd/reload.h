@@ -1,6 +1,6 @@
 /* reload.h: another configuration while the scheduler runs: the file of --config changed, or SIGHUP came.
  *
- *     file, SIGHUP ──▶ thread: read, check, try ──▶ core_reconfigure(): between two decisions ──▶ log, metric, event
+ *     file, SIGHUP ──▶ worker pool: read, check, try ──▶ core_reconfigure(), between decisions ──▶ log, metric, event
  *                               │                                     │
  *                               └──── refused: nothing changed ◀──────┘ (a plugin does not take its arguments)
  *
@@ -25,19 +25,20 @@ struct reload_options {
     struct core *core;
     struct metrics *metrics;
     char *const *argv; /* the scheduler's, with which plugins are tried in a new process */
-    /* An event about it: `failed`, with the sentence. On the thread of the reload. */
+    struct loop *loop;
+    /* An event about it: `failed`, with the sentence. On a thread of the worker pool. */
     void (*on_event)(void *user, bool failed, struct str note);
     void *user;
 };
 
 /* Takes over the configuration of the start. */
 struct reload *reload_new(struct config_generation *first);
-/* Ends the thread; no change is begun after it. NULL is fine. */
+/* No change is begun after it. NULL is fine. */
 void reload_stop(struct reload *reload);
 /* Frees all generations, after the core. NULL is fine. */
 void reload_free(struct reload *reload);
 
-/* Watches from now on, on a thread of its own. */
+/* Watches from now on. */
 int reload_start(struct reload *reload, const struct reload_options *options, struct error *err);
 /* From any thread, also before reload_start(): look now. */
 void reload_now(struct reload *reload);

@@ -29,6 +29,8 @@ struct daemon {
     struct kube_access access;
     struct warnings warnings;
     struct arena arena;
+    struct loop *io;      /* requests to the API server, the lease */
+    struct loop *serving; /* the server, signals, reloads */
     struct api *api;
     struct inbox *inbox;
     struct recorder *recorder;
@@ -51,7 +53,10 @@ struct daemon {
     char about_uid[64];
     atomic_bool ending, leads;
     sigset_t signals;
-    pthread_t signal_thread;
+    bool
+        is_over; /* of the thread of `serving`: the core has ended, and a dump or a reload would be too late */
+    struct loop_timer lost_timer; /* of `io`: the lease is lost, and the event about it is on its way */
+    int lost_looks;
 };
 
 /* scheduler_serve.c: health, metrics and the other pages. Needs the core, and the lease if there is one. */

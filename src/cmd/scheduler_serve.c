@@ -92,7 +92,9 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
         { VIEW_EXPLAIN_PATH, why_view, daemon->why, .unlisted = true },
     };
     int r = serve_start(
-        &(struct serve_options){ .flags = &daemon->flags,
+        &(struct serve_options){ .loop = daemon->serving,
+                                 .io = daemon->io,
+                                 .flags = &daemon->flags,
                                  .checks = checks + without,
                                  .check_count = ARRAY_SIZE(checks) - without,
                                  .metrics = write_metrics,

@@ -33,7 +33,7 @@ static void read_names(struct held *held, const struct engine *engine)
 bool held_read(struct held *held, const struct engine *engine, int64_t step_ns)
 {
     const struct strmap *pods = &engine->cluster->pods;
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     if (!held->schedulers.len)
         read_names(held, engine);
     while (held->at < pods->cap) {
@@ -41,7 +41,7 @@ bool held_read(struct held *held, const struct engine *engine, int64_t step_ns)
         if (!pod)
             continue;
         keep(&held->arena, &held->pods, pod->api->meta.uid);
-        if (held->pods.len % PODS_PER_LOOK == 0 && http_now_ns() - begun_ns >= step_ns)
+        if (held->pods.len % PODS_PER_LOOK == 0 && monotonic_ns() - begun_ns >= step_ns)
             return true;
     }
     return false;

@@ -2,11 +2,10 @@
  * that nodes and pods come in an order. */
 #include "debug/dump.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "debug/compare.h"
 
 enum { PODS_PER_LOOK = 64 }; /* at the clock */
@@ -14,10 +13,11 @@ enum { PODS_PER_LOOK = 64 }; /* at the clock */
 struct dump {
     struct core *core;
     struct lister *lister;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct loop *loop;
+    struct loop_work work;
+    struct monitor monitor;
     bool stopping, requested;
+    bool busy; /* a dump is under way */
     bool told; /* the core has done what it was asked for */
     /* What it is asked for: the core's until it has told, the thread's otherwise. */
     bool (*step)(struct dump *dump);
@@ -134,16 +134,9 @@ static void put_node(struct strbuf *out, const struct cluster *cluster, uint32_t
     }
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool dump_nodes(const struct cluster *cluster, uint32_t *row, int64_t step_ns, struct strbuf *out)
 {
-    int64_t begun_ns = now_ns();
+    int64_t begun_ns = monotonic_ns();
     while (*row < cluster->nodes.len) {
         uint32_t at = (*row)++;
         if (cluster_node(cluster, at)->name == SYM_NONE)
@@ -151,7 +144,7 @@ bool dump_nodes(const struct cluster *cluster, uint32_t *row, int64_t step_ns, s
         if (out->len)
             strbuf_puts(out, "\n\n");
         put_node(out, cluster, at);
-        if (now_ns() - begun_ns >= step_ns)
+        if (monotonic_ns() - begun_ns >= step_ns)
             return true;
     }
     return false;
@@ -209,10 +202,10 @@ void queue_dump_sort(struct queue_dump *all, struct strbuf *summary)
 
 bool queue_dump_write(struct queue_dump *all, int64_t step_ns, struct strbuf *pods)
 {
-    int64_t begun_ns = now_ns();
+    int64_t begun_ns = monotonic_ns();
     while (all->shown < all->entries.len) {
         put_pod(pods, all->entries.items[all->shown++].pod->api);
-        if (all->shown % PODS_PER_LOOK == 0 && now_ns() - begun_ns >= step_ns)
+        if (all->shown % PODS_PER_LOOK == 0 && monotonic_ns() - begun_ns >= step_ns)
             return true;
     }
     return false;
@@ -257,10 +250,10 @@ static void tell(void *context)
 {
     struct dump *dump = context;
     dump->more = dump->step(dump);
-    pthread_mutex_lock(&dump->lock);
+    monitor_lock(&dump->monitor);
     dump->told = true;
-    pthread_cond_broadcast(&dump->changed);
-    pthread_mutex_unlock(&dump->lock);
+    monitor_wake(&dump->monitor);
+    monitor_unlock(&dump->monitor);
 }
 
 /* False: the process ends, and the core will not answer. */
@@ -271,11 +264,11 @@ static bool ask(struct dump *dump, bool (*step)(struct dump *dump))
     do {
         dump->told = false;
         core_call(dump->core, tell, dump);
-        pthread_mutex_lock(&dump->lock);
+        monitor_lock(&dump->monitor);
         while (!dump->told && !dump->stopping)
-            pthread_cond_wait(&dump->changed, &dump->lock);
+            monitor_wait(&dump->monitor, INT64_MAX);
         is_told = dump->told;
-        pthread_mutex_unlock(&dump->lock);
+        monitor_unlock(&dump->monitor);
     } while (is_told && dump->more);
     return is_told;
 }
@@ -306,16 +299,12 @@ static void write_texts(struct dump *dump)
 /* False: the process ends. */
 static bool pause_for(struct dump *dump, int64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + ms % 1000 * 1000000;
-    until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
-    pthread_mutex_lock(&dump->lock);
-    while (!dump->stopping && pthread_cond_timedwait(&dump->changed, &dump->lock, &until) == 0)
+    int64_t until_ns = monotonic_ns() + ms * NS_PER_MS;
+    monitor_lock(&dump->monitor);
+    while (!dump->stopping && monitor_wait(&dump->monitor, until_ns))
         continue;
     bool goes_on = !dump->stopping;
-    pthread_mutex_unlock(&dump->lock);
+    monitor_unlock(&dump->monitor);
     return goes_on;
 }
 
@@ -355,73 +344,63 @@ static void compare(struct dump *dump)
     log_info(3, "Cache comparer finished");
 }
 
-static void *run(void *user)
+static void work(struct loop_work *work)
 {
-    struct dump *dump = user;
-    for (;;) {
-        pthread_mutex_lock(&dump->lock);
-        while (!dump->requested && !dump->stopping)
-            pthread_cond_wait(&dump->changed, &dump->lock);
-        bool stopping = dump->stopping;
-        dump->requested = false;
-        pthread_mutex_unlock(&dump->lock);
-        if (stopping)
-            return NULL;
-        write_texts(dump);
-        compare(dump);
-    }
+    struct dump *dump = container_of(work, struct dump, work);
+    write_texts(dump);
+    compare(dump);
+}
+
+/* Starts the next one, if it was requested meanwhile. */
+static void on_worked(struct loop_work *work)
+{
+    struct dump *dump = container_of(work, struct dump, work);
+    monitor_lock(&dump->monitor);
+    dump->busy = dump->requested && !dump->stopping;
+    dump->requested = false;
+    bool goes_on = dump->busy;
+    monitor_unlock(&dump->monitor);
+    if (goes_on)
+        loop_work(dump->loop, work);
 }
 
 /* ---- life ---- */
 
-static void release(struct dump *dump)
-{
-    lister_free(dump->lister);
-    pthread_cond_destroy(&dump->changed);
-    pthread_mutex_destroy(&dump->lock);
-    free(dump);
-}
-
-int dump_start(struct core *core, struct api *api, struct dump **ret, struct error *err)
+struct dump *dump_new(struct core *core, struct api *api)
 {
     struct dump *dump = xcalloc(1, sizeof(*dump));
-    pthread_condattr_t monotonic;
     dump->core = core;
+    dump->loop = api_loop(api);
+    dump->work = (struct loop_work){ .work = work, .done = on_worked };
     dump->lister = lister_new(api);
-    pthread_mutex_init(&dump->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&dump->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    int r = pthread_create(&dump->thread, NULL, run, dump);
-    if (r) {
-        release(dump);
-        return error_set(err, -r, "no thread for dumps: %s", strerror(r));
-    }
-    pthread_setname_np(dump->thread, "dump");
-    *ret = dump;
-    return 0;
+    monitor_init(&dump->monitor);
+    return dump;
 }
 
 void dump_request(struct dump *dump)
 {
-    pthread_mutex_lock(&dump->lock);
-    dump->requested = true;
-    pthread_cond_broadcast(&dump->changed);
-    pthread_mutex_unlock(&dump->lock);
+    monitor_lock(&dump->monitor);
+    bool starts = !dump->busy && !dump->stopping;
+    dump->requested = !starts;
+    dump->busy |= starts;
+    monitor_unlock(&dump->monitor);
+    if (starts)
+        loop_work(dump->loop, &dump->work);
 }
 
-void dump_stop(struct dump *dump)
+void dump_free(struct dump *dump)
 {
     if (!dump)
         return;
-    pthread_mutex_lock(&dump->lock);
+    monitor_lock(&dump->monitor);
     dump->stopping = true;
-    pthread_cond_broadcast(&dump->changed);
-    pthread_mutex_unlock(&dump->lock);
+    monitor_wake(&dump->monitor);
+    monitor_unlock(&dump->monitor);
     lister_stop(dump->lister);
-    pthread_join(dump->thread, NULL);
+    loop_work_wait(dump->loop, &dump->work);
     held_release(&dump->held);
     queue_dump_release(&dump->queue, core_engine(dump->core)->cluster);
-    release(dump);
+    lister_free(dump->lister);
+    monitor_release(&dump->monitor);
+    free(dump);
 }

@@ -1,6 +1,6 @@
 /* dump.h: what the scheduler knows, written to its log on SIGUSR2, as kube-scheduler does.
  *
- *     signal ──dump_request()──▶ thread of the dump ──core_call()──▶ core thread, between two decisions: texts
+ *     signal ──dump_request()──▶ worker pool ──core_call()──▶ core thread, between two decisions: texts
  *                                      │ ◀────────────────────────────────────────────┘
  *                                      ├──▶ log: "Dump of cached NodeInfo", "Dump of scheduling queue"
  *                                      └──▶ compare.h: "Cache mismatch", if there is one
@@ -18,10 +18,10 @@
 
 struct dump;
 
-/* Starts the thread. Both outlive the dump. */
-int dump_start(struct core *core, struct api *api, struct dump **ret, struct error *err);
+/* Both outlive the dump. */
+struct dump *dump_new(struct core *core, struct api *api);
 /* Once the core has ended, or before it begins, and before the api goes. NULL is fine. */
-void dump_stop(struct dump *dump);
+void dump_free(struct dump *dump);
 /* From any thread; does not wait. */
 void dump_request(struct dump *dump);
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "api/timestamp.h"
+#include "base/workers.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };
 #define NS_PER_S INT64_C(1000000000)
@@ -19,6 +20,7 @@ struct question {
     const struct view_job *job; /* NULL: `write` does it all */
     void *gathered;
     bool gzips;
+    struct worker_job writing;
     struct question *next, **back;
 };
 
@@ -27,7 +29,7 @@ struct views {
     struct serve *serve;
     pthread_mutex_t lock;
     pthread_cond_t less_busy;
-    size_t busy; /* threads that write */
+    size_t busy; /* jobs of the worker pool that write */
     struct question *open;
 };
 
@@ -216,9 +218,9 @@ static void question_free(struct question *question)
     free(question);
 }
 
-static void *write_job(void *context)
+static void write_job(struct worker_job *writing)
 {
-    struct question *question = context;
+    struct question *question = container_of(writing, struct question, writing);
     struct views *views = question->views;
     struct serve_reply reply = { 0 };
     question->job->write(question->gathered, &reply.body);
@@ -230,14 +232,12 @@ static void *write_job(void *context)
     views->busy--;
     pthread_cond_broadcast(&views->less_busy);
     pthread_mutex_unlock(&views->lock);
-    return NULL;
 }
 
 /* On the core thread: as little as possible of it. */
 static void start_job(struct question *question)
 {
     struct views *views = question->views;
-    pthread_t thread;
     pthread_mutex_lock(&views->lock);
     bool many = views->busy >= JOBS_MAX;
     views->busy += !many;
@@ -250,10 +250,8 @@ static void start_job(struct question *question)
         return;
     }
     question->gathered = question->job->gather(core_engine(views->core));
-    if (pthread_create(&thread, NULL, write_job, question) == 0)
-        pthread_detach(thread);
-    else
-        write_job(question);
+    question->writing = (struct worker_job){ .urgent = true, .run = write_job };
+    workers_submit(&question->writing);
 }
 
 /* On the core thread. */

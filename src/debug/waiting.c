@@ -5,8 +5,6 @@
 
 #include "engine/binding.h"
 
-enum { NS_PER_MS = 1000000 };
-
 static struct str key_of(const struct pod_binding *binding)
 {
     return strbuf_slice(&binding->key);

@@ -7,7 +7,6 @@
 
 #include "debug/views.h"
 
-#define NS_PER_S INT64_C(1000000000)
 enum { WAITING_MAX = 64, REST = 4 /* times as long as the answer took */ };
 enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
@@ -139,13 +138,6 @@ static struct waiting *take(struct why *why, size_t *ret_left)
     *ret_left = why->len;
     pthread_mutex_unlock(&why->lock);
     return first;
-}
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
 static void answer(struct why *why, const struct waiting *waiting, int64_t now_ns)

@@ -10,7 +10,7 @@
 #include "extender/reply.h"
 
 enum { IN_FLIGHT_MAX = 256, PENDING_MAX = 1 << 16, CONNECT_MS = 30000, TIMEOUT_MS_DEFAULT = 5000 };
-static const int64_t NS_PER_MS = 1000000, TIMEOUT_MS_MAX = (int64_t)365 * 24 * 3600 * 1000;
+static const int64_t TIMEOUT_MS_MAX = (int64_t)365 * 24 * 3600 * 1000;
 
 const char *const extender_verb_names[] = { "filter", "prioritize", "preempt", "bind" };
 
@@ -251,7 +251,8 @@ static int add(struct http_extenders *all, const struct extender_config *config,
     int r = make_tls(config, &self->target.tls, err);
     if (r < 0)
         return r;
-    return http_client_new(&(struct http_options){ .in_flight_max = IN_FLIGHT_MAX,
+    return http_client_new(&(struct http_options){ .name = "extender",
+                                                   .in_flight_max = IN_FLIGHT_MAX,
                                                    .pending_max = PENDING_MAX,
                                                    .connect_ms = CONNECT_MS },
                            &self->target.client, err);

@@ -6,7 +6,6 @@
 
 /* Beyond the time-out, which http/ keeps: what its thread may need to report it. */
 enum { GRACE_MS = 500 };
-static const int64_t NS_PER_MS = 1000000, NS_PER_S = 1000000000;
 
 /* ---- all of them ---- */
 struct pending_requests *pending_requests_new(void)

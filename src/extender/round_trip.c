@@ -11,7 +11,6 @@
 
 /* Of one round trip, without repetitions, as in Go. */
 enum { REQUESTS_MAX = 10 };
-static const int64_t NS_PER_MS = 1000000;
 
 /* At most the nodes of the request, perhaps with more white space, and a reason for each of thousands. */
 size_t round_trip_answer_bytes_max(size_t body_bytes)
@@ -26,7 +25,7 @@ static const char *url_of(const struct round_trip *trip)
 
 static int64_t left_ns(const struct round_trip *trip)
 {
-    return trip->begun_ns + trip->target->timeout_ms * NS_PER_MS - http_now_ns();
+    return trip->begun_ns + trip->target->timeout_ms * NS_PER_MS - monotonic_ns();
 }
 
 static bool may_leave(void *user)
@@ -164,7 +163,7 @@ static void done(struct round_trip *trip, struct strbuf *answer, const struct er
     struct extender_count *count = &trip->target->counts[trip->verb];
     atomic_fetch_add(&count->calls, 1);
     atomic_fetch_add(&count->failures, problem != NULL);
-    atomic_fetch_add(&count->total_ns, (uint64_t)MAX(http_now_ns() - trip->begun_ns, 0));
+    atomic_fetch_add(&count->total_ns, (uint64_t)MAX(monotonic_ns() - trip->begun_ns, 0));
     trip->on_done(trip->user, answer, problem);
 }
 
@@ -232,7 +231,7 @@ static void on_response(void *user, struct http_response *response)
 int round_trip_send(struct round_trip *trip, uint64_t *ret_id, struct error *err)
 {
     struct error problem;
-    trip->begun_ns = http_now_ns();
+    trip->begun_ns = monotonic_ns();
     int r = request(trip, ret_id, &problem);
     if (r == 0)
         return 0;

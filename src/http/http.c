@@ -1,65 +1,24 @@
-/* http.c: the client: its mailbox, its waiting lists and timers, and the loop of its thread.
+/* http.c: the client on its loop: waiting lists, deadlines, and what libcurl wants to wait for.
  *
- *     mailbox ─▶ delayed (heap of timers) ─▶ queued (urgent, waiting) ─▶ running (libcurl) ─▶ on_done
+ *     http_send() ─▶ loop ─▶ delayed (timer) ─▶ queued (urgent, waiting) ─▶ running (libcurl) ─▶ on_done
  *
- * The thread takes the whole mailbox at once, so a burst of requests costs one wake-up. No lock is held while a
- * callback runs, and no callback of a user runs while we are inside our own lists in a state that a new
- * request or a cancellation could disturb: both only ever reach the mailbox. */
+ * No lock is held while a callback runs, and no callback of a user runs while we are inside our own lists in a state
+ * that a new request or a cancellation could disturb: both only ever reach the mailbox of the loop. */
 #include "http/http.h"
 
-#include <signal.h>
-#include <time.h>
+#include <sys/epoll.h>
 
 #include "http/http_impl.h"
-
-/* libcurl's poll is interrupted by the mailbox; this only bounds what a missed timer could cost. */
-enum { POLL_MS_MAX = 60 * 1000 };
-
-int64_t http_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static struct list *list_of(struct transfer *t)
 {
     return t->urgent || t->stream ? &t->client->urgent : &t->client->waiting;
 }
 
-/* Timers */
-
-static bool timer_before(const void *a, const void *b, const void *context _unused_)
-{
-    const struct transfer *x = a, *y = b;
-    return x->timer_ns != y->timer_ns ? x->timer_ns < y->timer_ns : x->id < y->id;
-}
-
-static void timer_moved(void *item, size_t at)
-{
-    ((struct transfer *)item)->timer_at = (ptrdiff_t)at;
-}
-
-static void timer_stop(struct transfer *t)
-{
-    if (t->timer_at != NO_PLACE)
-        heap_remove(&t->client->timers, (size_t)t->timer_at);
-    t->timer_at = NO_PLACE;
-}
-
-static void timer_set(struct transfer *t, int64_t when_ns)
-{
-    timer_stop(t);
-    if (when_ns == NEVER)
-        return;
-    t->timer_ns = when_ns;
-    heap_push(&t->client->timers, t);
-}
-
 void client_watch_deadline(struct transfer *t)
 {
-    if (t->timer_at == NO_PLACE || t->timer_ns > t->deadline_ns)
-        timer_set(t, t->deadline_ns);
+    if (!t->timer.place || t->timer.due_ns > t->deadline_ns)
+        loop_timer_set(t->client->loop, &t->timer, t->deadline_ns);
 }
 
 static int64_t ns_from_now(int64_t now_ns, int64_t ms)
@@ -75,7 +34,7 @@ static void finish(struct transfer *t, CURLcode code)
 {
     struct http_client *client = t->client;
     transfer_conclude(t, code);
-    timer_stop(t);
+    loop_timer_stop(client->loop, &t->timer);
     if (t->state == TRANSFER_QUEUED)
         list_remove(list_of(t), &t->link);
     if (t->state == TRANSFER_RUNNING) {
@@ -107,85 +66,13 @@ static void start(struct transfer *t, int64_t now_ns)
     client->running += !t->stream && !t->urgent;
     atomic_fetch_add(t->stream ? &client->streams : &client->in_flight, 1);
     t->deadline_ns = ns_from_now(now_ns, t->timeout_ms);
-    timer_set(t, t->deadline_ns);
+    loop_timer_set(client->loop, &t->timer, t->deadline_ns);
     if (!transfer_may_leave(t))
         finish(t, CURLE_OK);
     else if (transfer_start(t, &t->response.error) < 0) {
         t->failure = HTTP_FAILURE_CONNECT;
         finish(t, CURLE_FAILED_INIT);
     }
-}
-
-static void start_waiting(struct http_client *client, int64_t now_ns)
-{
-    while (!list_empty(&client->urgent))
-        start(list_take(&client->urgent, struct transfer, link), now_ns);
-    while (!list_empty(&client->waiting) && client->running < client->options.in_flight_max)
-        start(list_take(&client->waiting, struct transfer, link), now_ns);
-}
-
-static void enqueue(struct transfer *t)
-{
-    t->state = TRANSFER_QUEUED;
-    list_append(list_of(t), &t->link);
-}
-
-static void admit(struct transfer *t, int64_t now_ns)
-{
-    idmap_put(&t->client->transfers, t->id, t);
-    if (t->not_before_ns > now_ns)
-        timer_set(t, t->not_before_ns);
-    else
-        enqueue(t);
-}
-
-/* A timer went off: a delay is over, or a deadline has passed, or moved away meanwhile. */
-static void on_timer(struct transfer *t, int64_t now_ns)
-{
-    t->timer_at = NO_PLACE;
-    if (t->state == TRANSFER_DELAYED) {
-        enqueue(t);
-    } else if (t->deadline_ns > now_ns) {
-        timer_set(t, t->deadline_ns);
-    } else {
-        char sentence[80];
-        bool silent = t->stream && t->started;
-        snprintf(sentence, sizeof(sentence),
-                 silent ? "the stream was silent for %lld ms" : "no answer within %lld ms",
-                 (long long)(silent ? t->silence_ms : t->timeout_ms));
-        end_with(t, HTTP_FAILURE_TIMEOUT, sentence);
-    }
-}
-
-static void run_timers(struct http_client *client, int64_t now_ns)
-{
-    struct heap *timers = &client->timers;
-    while (timers->items.len && ((struct transfer *)timers->items.items[0])->timer_ns <= now_ns)
-        on_timer(heap_pop(timers), now_ns);
-}
-
-/* The mailbox. Returns false when the client shall end. */
-static bool take_mail(struct http_client *client)
-{
-    struct mailbox *box = &client->mailbox;
-    pthread_mutex_lock(&box->lock);
-    struct mail mail = box->mail;
-    box->mail = (struct mail){ .stop = mail.stop };
-    pthread_mutex_unlock(&box->lock);
-
-    int64_t now_ns = http_now_ns();
-    vec_for(&mail.sends, t)
-        admit(*t, now_ns);
-    if (mail.drop)
-        health_drop_all(client);
-    vec_for(&mail.cancels, id) {
-        struct transfer *t = idmap_get(&client->transfers, *id);
-        if (t)
-            end_with(t, HTTP_FAILURE_CANCELLED, "cancelled");
-    }
-    vec_release(&mail.sends);
-    vec_release(&mail.cancels);
-    return !mail.stop;
 }
 
 static void collect(struct http_client *client)
@@ -202,18 +89,111 @@ static void collect(struct http_client *client)
     }
 }
 
-static int poll_ms(const struct http_client *client, int64_t now_ns)
+/* At the end of whatever happened: answers are given, and what waited for them starts. */
+static void settle(struct http_client *client)
 {
-    int64_t until_ns = client->health_ns;
-    if (!list_empty(&client->urgent) ||
-        (!list_empty(&client->waiting) && client->running < client->options.in_flight_max))
-        return 0;
-    if (client->timers.items.len)
-        until_ns = MIN(until_ns, ((struct transfer *)client->timers.items.items[0])->timer_ns);
-    if (until_ns == NEVER)
-        return POLL_MS_MAX;
-    /* Rounded up: a timer that is not due yet would only be looked at again. */
-    return (int)MIN(MAX((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, 0), POLL_MS_MAX);
+    collect(client);
+    int64_t now_ns = monotonic_ns();
+    while (!list_empty(&client->urgent))
+        start(list_take(&client->urgent, struct transfer, link), now_ns);
+    while (!list_empty(&client->waiting) && client->running < client->options.in_flight_max)
+        start(list_take(&client->waiting, struct transfer, link), now_ns);
+}
+
+static void enqueue(struct transfer *t)
+{
+    t->state = TRANSFER_QUEUED;
+    list_append(list_of(t), &t->link);
+}
+
+/* A timer went off: a delay is over, or a deadline has passed, or moved away meanwhile. */
+static void on_timer(struct loop_timer *timer)
+{
+    struct transfer *t = container_of(timer, struct transfer, timer);
+    struct http_client *client = t->client;
+    if (t->state == TRANSFER_DELAYED) {
+        enqueue(t);
+    } else if (t->deadline_ns > monotonic_ns()) {
+        loop_timer_set(client->loop, timer, t->deadline_ns);
+    } else {
+        char sentence[80];
+        bool silent = t->stream && t->started;
+        snprintf(sentence, sizeof(sentence),
+                 silent ? "the stream was silent for %lld ms" : "no answer within %lld ms",
+                 (long long)(silent ? t->silence_ms : t->timeout_ms));
+        end_with(t, HTTP_FAILURE_TIMEOUT, sentence);
+    }
+    settle(client);
+}
+
+static void admit(struct transfer *t)
+{
+    struct http_client *client = t->client;
+    idmap_put(&client->transfers, t->id, t);
+    t->timer.ring = on_timer;
+    if (t->not_before_ns > monotonic_ns())
+        loop_timer_set(client->loop, &t->timer, t->not_before_ns);
+    else
+        enqueue(t);
+}
+
+/* ---- what libcurl waits for ---- */
+struct watched_socket {
+    struct loop_fd fd;
+    struct http_client *client;
+};
+
+/* libcurl finds out itself what happened: several transfers may share the connection. */
+static void act(struct http_client *client, curl_socket_t fd)
+{
+    int running;
+    curl_multi_socket_action(client->multi, fd, 0, &running);
+    settle(client);
+}
+
+static void on_socket_ready(struct loop_fd *fd, uint32_t events _unused_)
+{
+    act(container_of(fd, struct watched_socket, fd)->client, fd->fd);
+}
+
+static void on_curl_timer(struct loop_timer *timer)
+{
+    act(container_of(timer, struct http_client, curl_timer), CURL_SOCKET_TIMEOUT);
+}
+
+static int watch_socket(CURL *easy _unused_, curl_socket_t fd, int what, void *user, void *assigned)
+{
+    struct http_client *client = user;
+    struct watched_socket *watched = assigned;
+    uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+    if (what == CURL_POLL_REMOVE) {
+        if (watched)
+            loop_remove(client->loop, &watched->fd);
+        free(watched);
+    } else if (watched) {
+        loop_change(client->loop, &watched->fd, events);
+    } else {
+        watched = xmalloc(sizeof(*watched));
+        *watched = (struct watched_socket){ { fd, events, on_socket_ready }, client };
+        loop_add(client->loop, &watched->fd);
+        curl_multi_assign(client->multi, fd, watched);
+    }
+    return 0;
+}
+
+static int set_curl_timer(CURLM *multi _unused_, long ms, void *user)
+{
+    struct http_client *client = user;
+    loop_timer_set(client->loop, &client->curl_timer, ms < 0 ? NEVER : monotonic_ns() + ms * NS_PER_MS);
+    return 0;
+}
+
+static void on_health_timer(struct loop_timer *timer)
+{
+    struct http_client *client = container_of(timer, struct http_client, health_timer);
+    int64_t due_ns = health_check(client, monotonic_ns());
+    loop_timer_set(client->loop, timer, due_ns);
+    settle(client);
 }
 
 /* Ends all that is left. Callbacks may not add to it: http_send() refuses from now on. */
@@ -226,24 +206,6 @@ static void end_all(struct http_client *client)
     vec_for(&all, t)
         end_with(*t, HTTP_FAILURE_CANCELLED, "the client is ending");
     vec_release(&all);
-}
-
-static void *io_thread(void *user)
-{
-    struct http_client *client = user;
-    while (take_mail(client)) {
-        int running;
-        start_waiting(client, http_now_ns());
-        curl_multi_perform(client->multi, &running);
-        collect(client);
-        int64_t now_ns = http_now_ns();
-        run_timers(client, now_ns);
-        if (now_ns >= client->health_ns)
-            client->health_ns = health_check(client, now_ns);
-        curl_multi_poll(client->multi, NULL, 0, poll_ms(client, now_ns), NULL);
-    }
-    end_all(client);
-    return NULL;
 }
 
 /* The client's life */
@@ -274,38 +236,42 @@ static void global_init(void)
     global_code = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* Frees all but the thread. */
-static void client_release(struct http_client *client)
+static int start_curl(struct http_client *client, struct error *err)
 {
+    client->multi = curl_multi_init();
+    if (!client->multi)
+        return error_set(err, -ENOMEM, "libcurl does not start");
+    curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, set_curl_timer);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    return 0;
+}
+
+/* On the loop's thread: libcurl says which sockets are not to be watched any more. */
+static void stop_curl(void *context)
+{
+    struct http_client *client = context;
+    end_all(client);
     vec_for(&client->spare, easy)
         curl_easy_cleanup(*easy);
     vec_release(&client->spare);
-    if (client->multi)
-        curl_multi_cleanup(client->multi);
-    vec_release(&client->mailbox.mail.sends);
-    vec_release(&client->mailbox.mail.cancels);
-    pthread_mutex_destroy(&client->mailbox.lock);
+    curl_multi_cleanup(client->multi);
+    loop_timer_stop(client->loop, &client->curl_timer);
+    loop_timer_stop(client->loop, &client->health_timer);
+}
+
+static void client_release(struct http_client *client)
+{
+    if (client->owns_loop)
+        loop_free(client->loop);
+    pthread_mutex_destroy(&client->lock);
     idmap_release(&client->transfers);
-    heap_release(&client->timers);
     vec_release(&client->wires);
     proxy_rules_release(&client->proxies);
     arena_release(&client->arena);
     free(client);
-}
-
-/* With every signal blocked: they are for the program's main thread, and a write to a closed connection raises
- * one. */
-static int start_thread(struct http_client *client, struct error *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGPROF); /* a profile looks at every thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = -pthread_create(&client->thread, NULL, io_thread, client);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r == 0)
-        pthread_setname_np(client->thread, "http");
-    return r < 0 ? error_set(err, r, "no thread for the HTTP client: %s", strerror(-r)) : 0;
 }
 
 int http_client_new(const struct http_options *options, struct http_client **ret, struct error *err)
@@ -316,17 +282,16 @@ int http_client_new(const struct http_options *options, struct http_client **ret
         return error_set(err, -EIO, "libcurl does not start: %s", curl_easy_strerror(global_code));
     struct http_client *client = xcalloc(1, sizeof(*client));
     client->options = *options;
-    client->health_ns = NEVER;
-    client->timers = (struct heap){ .before = timer_before, .moved = timer_moved };
+    client->curl_timer.ring = on_curl_timer;
+    client->health_timer.ring = on_health_timer;
     fill_in(&client->options, &client->arena);
     proxy_rules_from_environment(&client->proxies);
-    pthread_mutex_init(&client->mailbox.lock, NULL);
-    client->multi = curl_multi_init();
-    int r = client->multi ? 0 : error_set(err, -ENOMEM, "libcurl does not start");
-    if (r == 0) {
-        curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-        r = start_thread(client, err);
-    }
+    pthread_mutex_init(&client->lock, NULL);
+    client->loop = options->loop;
+    client->owns_loop = !options->loop;
+    int r = client->owns_loop ? loop_new(options->name ? options->name : "io", &client->loop, err) : 0;
+    if (r == 0)
+        r = start_curl(client, err);
     if (r < 0)
         client_release(client);
     else
@@ -334,21 +299,28 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     return r;
 }
 
-static void wake(struct http_client *client)
-{
-    curl_multi_wakeup(client->multi);
-}
-
 void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
-    pthread_mutex_lock(&client->mailbox.lock);
-    client->mailbox.mail.stop = true;
-    pthread_mutex_unlock(&client->mailbox.lock);
-    wake(client);
-    pthread_join(client->thread, NULL);
+    pthread_mutex_lock(&client->lock);
+    client->ending = true;
+    pthread_mutex_unlock(&client->lock);
+    loop_run_wait(client->loop, stop_curl, client);
     client_release(client);
+}
+
+struct loop *http_client_loop(const struct http_client *client)
+{
+    return client->loop;
+}
+
+static void on_send(struct loop_call *call)
+{
+    struct transfer *t = container_of(call, struct transfer, call);
+    struct http_client *client = t->client;
+    admit(t);
+    settle(client);
 }
 
 int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
@@ -361,27 +333,23 @@ int http_send(struct http_client *client, const struct http_request *request, ui
     int r = transfer_new(client, request, &t, err);
     if (r < 0)
         return r;
-    struct mailbox *box = &client->mailbox;
-    pthread_mutex_lock(&box->lock);
-    bool was_empty = !box->mail.sends.len;
-    uint64_t id = ++box->last_id;
-    if (box->mail.stop)
+    t->id = atomic_fetch_add(&client->last_id, 1) + 1;
+    t->call.run = on_send;
+    pthread_mutex_lock(&client->lock);
+    if (client->ending)
         r = error_set(err, -ESHUTDOWN, "the HTTP client is ending");
     else if (!t->stream && !t->urgent && atomic_load(&client->pending) >= client->options.pending_max)
         r = error_set(err, -EAGAIN, "%u requests are waiting already", client->options.pending_max);
     if (r == 0) {
-        t->id = id;
         if (!t->stream)
             atomic_fetch_add(&client->pending, 1);
         if (ret_id)
-            *ret_id = id;
-        *vec_push(&box->mail.sends) = t;
+            *ret_id = t->id;
+        loop_post(client->loop, &t->call);
     }
-    pthread_mutex_unlock(&box->lock);
+    pthread_mutex_unlock(&client->lock);
     if (r < 0)
         transfer_free(t);
-    else if (was_empty)
-        wake(client);
     return r;
 }
 
@@ -390,31 +358,54 @@ uint64_t client_send_own(struct http_client *client, const struct http_request *
     struct transfer *t;
     if (transfer_new(client, request, &t, NULL) < 0)
         return 0;
-    pthread_mutex_lock(&client->mailbox.lock);
-    t->id = ++client->mailbox.last_id;
-    pthread_mutex_unlock(&client->mailbox.lock);
+    t->id = atomic_fetch_add(&client->last_id, 1) + 1;
     atomic_fetch_add(&client->pending, 1);
-    admit(t, http_now_ns());
+    admit(t);
     return t->id;
+}
+
+/* A wish of another thread about what is under way. */
+struct wish {
+    struct loop_call call;
+    struct http_client *client;
+    uint64_t id; /* to be cancelled; 0: all connections are to be closed */
+};
+
+static void grant(struct loop_call *call)
+{
+    struct wish *wish = container_of(call, struct wish, call);
+    struct http_client *client = wish->client;
+    struct transfer *t = wish->id ? idmap_get(&client->transfers, wish->id) : NULL;
+    if (t)
+        end_with(t, HTTP_FAILURE_CANCELLED, "cancelled");
+    else if (!wish->id)
+        health_drop_all(client);
+    free(wish);
+    settle(client);
+}
+
+static void post_wish(struct http_client *client, uint64_t id)
+{
+    struct wish *wish = xmalloc(sizeof(*wish));
+    *wish = (struct wish){ { .run = grant }, client, id };
+    pthread_mutex_lock(&client->lock);
+    bool ending = client->ending;
+    if (!ending)
+        loop_post(client->loop, &wish->call);
+    pthread_mutex_unlock(&client->lock);
+    if (ending)
+        free(wish);
 }
 
 void http_cancel(struct http_client *client, uint64_t id)
 {
-    struct mailbox *box = &client->mailbox;
-    pthread_mutex_lock(&box->lock);
-    bool was_empty = !box->mail.cancels.len;
-    *vec_push(&box->mail.cancels) = id;
-    pthread_mutex_unlock(&box->lock);
-    if (was_empty)
-        wake(client);
+    if (id)
+        post_wish(client, id);
 }
 
 void http_drop_connections(struct http_client *client)
 {
-    pthread_mutex_lock(&client->mailbox.lock);
-    client->mailbox.mail.drop = true;
-    pthread_mutex_unlock(&client->mailbox.lock);
-    wake(client);
+    post_wish(client, 0);
 }
 
 struct http_stats http_client_stats(const struct http_client *client)

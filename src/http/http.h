@@ -1,6 +1,6 @@
-/* http.h: an HTTP/1.1 and HTTP/2 client with one I/O thread of its own.
+/* http.h: an HTTP/1.1 and HTTP/2 client on an event loop.
  *
- *     any thread ──http_send(), http_cancel()──▶ mailbox ──▶ I/O thread (libcurl multi) ──▶ callbacks there
+ *     any thread ──http_send(), http_cancel()──▶ loop (libcurl multi), the I/O thread ──▶ callbacks there
  *
  * Requests to one server share one HTTP/2 connection where the server speaks it, and a handful of HTTP/1.1 ones
  * where not. Every request that http_send() took is answered by exactly one call of on_done, whatever happens:
@@ -21,12 +21,15 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "net/loop.h"
 #include "net/tls.h"
 
 struct http_client;
 
 /* Zero takes the default in brackets; a negative time is none. */
 struct http_options {
+    struct loop *loop;      /* that it runs on; NULL: one of its own */
+    const char *name;       /* of the thread of its own loop ["io"] */
     const char *proxy_url;  /* for every request; NULL: by the environment, see proxy.h */
     uint32_t in_flight_max; /* requests under way at once, without streams and urgent ones [64] */
     uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [20000] */
@@ -103,7 +106,7 @@ struct http_request {
     int64_t timeout_ms; /* until the whole answer is there; of a stream, until it begins */
     int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
     size_t body_bytes_max;
-    int64_t not_before_ns; /* by http_now_ns(): it waits until then, unseen by the limits; 0: at once */
+    int64_t not_before_ns; /* by monotonic_ns(): it waits until then, unseen by the limits; 0: at once */
     /* Asked with `user` on the I/O thread, after all waiting: when the request would be given a connection, and
      * again at the moment at which it would be written there. False ends it as UNSENT. NULL: it may. */
     bool (*may_leave)(void *user);
@@ -111,10 +114,10 @@ struct http_request {
     void *user;
 };
 
-/* Starts the I/O thread. */
 int http_client_new(const struct http_options *options, struct http_client **ret, struct error *err);
-/* Cancels everything, answers everything, and waits for the thread. Not from a callback. NULL is fine. */
+/* Cancels everything and answers everything. Not from a callback. NULL is fine. */
 void http_client_free(struct http_client *client);
+struct loop *http_client_loop(const struct http_client *client);
 
 /* From any thread. -EINVAL: the request makes no sense; -EAGAIN: pending_max; -ESHUTDOWN: the client is
  * ending. Only on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
@@ -133,8 +136,5 @@ struct http_stats {
     uint64_t connections_opened, connections_open, probes_sent, connections_given_up;
 };
 struct http_stats http_client_stats(const struct http_client *client);
-
-/* The clock of not_before_ns: monotonic. */
-int64_t http_now_ns(void);
 
 #endif

@@ -100,6 +100,11 @@ static void look_up_ports(struct wire *wire)
     }
 }
 
+static void check_soon(struct http_client *client)
+{
+    loop_timer_set(client->loop, &client->health_timer, 0);
+}
+
 void health_sent(struct transfer *t, int peer_port, int local_port)
 {
     health_done(t);
@@ -109,9 +114,9 @@ void health_sent(struct transfer *t, int peer_port, int local_port)
         if (wire->local_port != local_port || wire->peer_port != peer_port)
             continue;
         if (wire->users++ == 0)
-            wire->used_ns = http_now_ns();
-        if (wire->http2 && t->client->health_ns == NEVER)
-            t->client->health_ns = 0; /* nobody watched while it was idle */
+            wire->used_ns = monotonic_ns();
+        if (wire->http2 && !t->client->health_timer.place)
+            check_soon(t->client); /* it was not watched while it was idle */
         t->wire = wire->serial;
         wire->probe_landed |= wire->probe_id && wire->probe_id == t->id;
         return;
@@ -131,7 +136,7 @@ void health_saw_http2(struct transfer *t)
     struct wire *wire = find_wire(t->client, t->wire);
     if (wire && !wire->http2) {
         wire->http2 = true;
-        t->client->health_ns = 0;
+        check_soon(t->client);
     }
 }
 
@@ -178,7 +183,7 @@ static void send_probe(struct http_client *client, struct wire *wire)
     wire->probe_id = id;
     wire->probe_landed = false;
     wire->silent_at_probe_ms = silence_of(wire);
-    wire->probe_ns = http_now_ns();
+    wire->probe_ns = monotonic_ns();
     atomic_fetch_add(&client->probes, 1);
 }
 

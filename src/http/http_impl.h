@@ -1,10 +1,10 @@
 /* http_impl.h: what the files of the HTTP client share; nobody else includes it.
  *
- *     http.c           the client: mailbox, waiting lists, timers, the loop of the I/O thread
+ *     http.c           the client: waiting lists, deadlines, libcurl's sockets and timer on the loop
  *     http_transfer.c  one request on its way through libcurl
  *     http_health.c    sockets: which are open, and which are still alive
  *
- * Everything but `struct mailbox` and the counters belongs to the I/O thread. */
+ * Everything but `ending` and the counters belongs to the loop's thread. */
 #ifndef HTTP_HTTP_IMPL_H
 #define HTTP_HTTP_IMPL_H
 
@@ -13,13 +13,12 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "http/http.h"
+#include "net/loop.h"
 #include "net/proxy.h"
 
-#define NS_PER_MS INT64_C(1000000)
 #define NEVER INT64_MAX
 
 enum transfer_state {
@@ -27,8 +26,6 @@ enum transfer_state {
     TRANSFER_QUEUED,  /* until there is room */
     TRANSFER_RUNNING,
 };
-
-enum { NO_PLACE = -1 };
 
 struct transfer {
     struct http_client *client;
@@ -47,9 +44,9 @@ struct transfer {
     int64_t not_before_ns, timeout_ms, silence_ms;
     size_t body_bytes_max;
 
-    struct list_link link; /* in a waiting list */
-    ptrdiff_t timer_at;    /* in the heap of timers, or NO_PLACE */
-    int64_t timer_ns;      /* what it is sorted by there; may be earlier than what it waits for */
+    struct list_link link;   /* in a waiting list */
+    struct loop_call call;   /* that hands it to the loop's thread */
+    struct loop_timer timer; /* may ring earlier than what it waits for */
     int64_t deadline_ns;
 
     CURL *easy;
@@ -76,35 +73,26 @@ struct wire {
     uint32_t silent_at_probe_ms;
 };
 
-struct mail {
-    VEC(struct transfer *) sends;
-    VEC(uint64_t) cancels;
-    bool drop, stop;
-};
-
-struct mailbox {
-    pthread_mutex_t lock;
-    struct mail mail;
-    uint64_t last_id;
-};
-
 struct http_client {
     struct http_options options; /* with the defaults filled in; its texts are copies */
     struct arena arena;
     struct proxy_rules proxies;
-    struct mailbox mailbox;
+    struct loop *loop;
+    bool owns_loop;
+    pthread_mutex_t lock;
+    bool ending; /* under the lock: nothing is posted to the loop any more */
     CURLM *multi;
-    pthread_t thread;
+    struct loop_timer curl_timer; /* libcurl's only one */
 
-    struct idmap transfers;      /* by id: all that were taken from the mailbox and are not done */
+    struct idmap transfers;      /* by id: all that are on the loop's thread and not done */
     struct list waiting, urgent; /* struct transfer */
-    struct heap timers;
     VEC(CURL *) spare;
     VEC(struct wire) wires;
     uint64_t last_wire;
     size_t running; /* that count against in_flight_max */
-    int64_t health_ns;
+    struct loop_timer health_timer;
 
+    atomic_uint_least64_t last_id;
     atomic_uint_least64_t in_flight, streams, pending;
     atomic_uint_least64_t opened, open, probes, given_up;
 };
@@ -140,7 +128,7 @@ void health_drop_all(struct http_client *client);
 
 /* The transfer has a deadline now, or an earlier one. */
 void client_watch_deadline(struct transfer *transfer);
-/* Sends a request of the client's own at once, from the I/O thread. Returns its id, or 0. */
+/* Sends a request of the client's own at once, from the loop's thread. Returns its id, or 0. */
 uint64_t client_send_own(struct http_client *client, const struct http_request *request);
 
 #endif

@@ -200,7 +200,6 @@ int transfer_new(struct http_client *client, const struct http_request *request,
     t->timeout_ms = OPT_MS(request->timeout_ms, client->options.timeout_ms);
     t->silence_ms = OPT_MS(request->silence_ms, NEVER);
     t->body_bytes_max = request->body_bytes_max ? request->body_bytes_max : client->options.body_bytes_max;
-    t->timer_at = NO_PLACE;
     t->deadline_ns = NEVER;
     t->response = (struct http_response){ .retry_after_ms = -1, .body = &t->answer };
     copy_headers(t, request);
@@ -297,7 +296,7 @@ static void answer_begins(struct transfer *t)
     if (t->response.http2)
         health_saw_http2(t);
     if (t->stream)
-        t->deadline_ns = t->silence_ms == NEVER ? NEVER : http_now_ns() + t->silence_ms * NS_PER_MS;
+        t->deadline_ns = t->silence_ms == NEVER ? NEVER : monotonic_ns() + t->silence_ms * NS_PER_MS;
     if (t->stream && t->silence_ms != NEVER)
         client_watch_deadline(t);
     if (t->callbacks && t->callbacks->on_start)
@@ -335,7 +334,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     int status = t->response.status;
     if (t->stream && status >= 200 && status < 300) {
         if (t->silence_ms != NEVER)
-            t->deadline_ns = http_now_ns() + t->silence_ms * NS_PER_MS;
+            t->deadline_ns = monotonic_ns() + t->silence_ms * NS_PER_MS;
         struct str chunk = { bytes, (uint32_t)len };
         if (t->callbacks->on_chunk(t->user, t->id, chunk) == 0)
             return len;

@@ -13,7 +13,6 @@
  * longer than that. */
 enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 << 20 };
 #define ROUND_NS ((int64_t)2000000)
-#define NS_PER_MS ((int64_t)1000000)
 
 struct core {
     struct core_options options;

@@ -1,4 +1,4 @@
-/* journal.c: a buffer that the core fills, and a thread that writes the ones that are full; see journal.h.
+/* journal.c: a buffer that the core fills, and a job of the worker pool that writes full ones; see journal.h.
  *
  * `filling` belongs to the core thread alone. What is handed over goes under the lock, in order; a block may say that
  * it is the first of a recording. Once `ended` is set nothing is taken any more. */
@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -15,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
+#include "base/workers.h"
 #include "codec/protobuf.h"
 #include "live/journal_extender.h"
 
@@ -28,7 +30,6 @@ enum {
     SPARE_MAX = 4,
 };
 #define TOTAL_BYTES_DEFAULT ((size_t)4 << 30)
-#define NS_PER_MS ((int64_t)1000000)
 
 struct journal_file {
     char *name;
@@ -54,16 +55,16 @@ struct journal {
     bool deaf;                      /* the core's copy of `ended` */
     VEC(struct journal_extenders *) extenders;
     /* under the lock */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct monitor monitor;
     block_vec full;
     struct strbuf spare[SPARE_MAX]; /* emptied, to be filled again */
     size_t spare_len;
     size_t full_bytes;
-    bool closing, ended;
+    bool writing; /* the job is queued or runs */
+    bool ended;
     uint64_t written_bytes;
-    /* the thread's */
-    pthread_t thread;
+    /* the job's */
+    struct worker_job job;
     char start[32]; /* names the recording */
     int64_t start_ms;
     uint64_t blocks;
@@ -264,7 +265,7 @@ static int write_block(struct journal *journal, const struct block *block, struc
     return 0;
 }
 
-/* ---- the thread ---- */
+/* ---- the job ---- */
 
 /* Under the lock. */
 static void end_recording(struct journal *journal, const struct error *err)
@@ -303,15 +304,11 @@ static int write_blocks(struct journal *journal, const struct block *blocks, siz
     return r;
 }
 
-static void *run(void *context)
+static void run(struct worker_job *job)
 {
-    struct journal *journal = context;
-    pthread_mutex_lock(&journal->lock);
-    while (!journal->closing || journal->full.len) {
-        if (!journal->full.len) {
-            pthread_cond_wait(&journal->changed, &journal->lock);
-            continue;
-        }
+    struct journal *journal = container_of(job, struct journal, job);
+    monitor_lock(&journal->monitor);
+    while (journal->full.len) {
         if (journal->ended) {
             drop_full(journal);
             continue;
@@ -320,10 +317,10 @@ static void *run(void *context)
         size_t len = journal->full.len, bytes = journal->full_bytes;
         journal->full.items = NULL;
         journal->full.len = journal->full.cap = 0;
-        pthread_mutex_unlock(&journal->lock);
+        monitor_unlock(&journal->monitor);
         struct error err;
         int r = write_blocks(journal, blocks, len, &err);
-        pthread_mutex_lock(&journal->lock);
+        monitor_lock(&journal->monitor);
         if (r < 0)
             end_recording(journal, &err);
         for (size_t i = 0; i < len; i++)
@@ -332,17 +329,19 @@ static void *run(void *context)
         journal->full_bytes -= MIN(bytes, journal->full_bytes);
         journal->written_bytes += journal->ended ? 0 : bytes;
     }
-    pthread_mutex_unlock(&journal->lock);
-    return NULL;
+    journal->writing = false;
+    monitor_wake(&journal->monitor);
+    monitor_unlock(&journal->monitor);
 }
 
 /* ---- the core's side ---- */
 
 static void hand_over(struct journal *journal)
 {
+    bool starts = false;
     if (!journal->filling.len)
         return;
-    pthread_mutex_lock(&journal->lock);
+    monitor_lock(&journal->monitor);
     if (!journal->ended && journal->full_bytes > journal->options.behind_bytes) {
         struct error err;
         error_set(&err, -EAGAIN, "the disk is too slow: %zu MiB wait to be written",
@@ -356,9 +355,12 @@ static void hand_over(struct journal *journal)
         journal->share_bytes += journal->filling.len + JOURNAL_BLOCK_HEAD_LEN;
         journal->begins = false;
         journal->filling = journal->spare_len ? journal->spare[--journal->spare_len] : (struct strbuf){ 0 };
-        pthread_cond_signal(&journal->changed);
+        starts = !journal->writing;
+        journal->writing = true;
     }
-    pthread_mutex_unlock(&journal->lock);
+    monitor_unlock(&journal->monitor);
+    if (starts)
+        workers_submit(&journal->job);
     if (journal->deaf)
         strbuf_release(&journal->filling);
 }
@@ -505,10 +507,10 @@ struct journal_stats journal_stats(const struct journal *journal)
     if (!journal)
         return (struct journal_stats){ 0 };
     struct journal *open = (struct journal *)journal; /* for its lock */
-    pthread_mutex_lock(&open->lock);
+    monitor_lock(&open->monitor);
     struct journal_stats stats = { journal->entries, journal->written_bytes, journal->recordings,
                                    journal->ended };
-    pthread_mutex_unlock(&open->lock);
+    monitor_unlock(&open->monitor);
     return stats;
 }
 
@@ -540,8 +542,7 @@ static void journal_free(struct journal *journal)
     vec_for(&journal->extenders, extenders)
         journal_extenders_free(*extenders);
     vec_release(&journal->extenders);
-    pthread_cond_destroy(&journal->changed);
-    pthread_mutex_destroy(&journal->lock);
+    monitor_release(&journal->monitor);
     free(journal);
 }
 
@@ -554,22 +555,19 @@ int journal_open(const struct journal_options *options, struct journal **ret, st
     journal->options.behind_bytes = or_default(options->behind_bytes, BEHIND_BYTES_DEFAULT);
     journal->fd = journal->folder = -1;
     signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes is a failed write, as a full disk is */
-    pthread_mutex_init(&journal->lock, NULL);
-    pthread_cond_init(&journal->changed, NULL);
+    monitor_init(&journal->monitor);
+    journal->job = (struct worker_job){ .urgent = true, .run = run };
     int r = read_folder(journal, err);
     do
         name_recording(journal);
     while (is_named(journal));
     if (r == 0)
         r = next_file(journal, err); /* trouble with the folder is seen at once */
-    if (r == 0 && pthread_create(&journal->thread, NULL, run, journal) != 0)
-        r = error_set(err, -EAGAIN, "--record: no thread for it");
     if (r < 0) {
         close_file(journal);
         journal_free(journal);
         return r;
     }
-    pthread_setname_np(journal->thread, "journal");
     *ret = journal;
     return 0;
 }
@@ -579,11 +577,10 @@ void journal_close(struct journal *journal)
     if (!journal)
         return;
     hand_over(journal);
-    pthread_mutex_lock(&journal->lock);
-    journal->closing = true;
-    pthread_cond_signal(&journal->changed);
-    pthread_mutex_unlock(&journal->lock);
-    pthread_join(journal->thread, NULL);
+    monitor_lock(&journal->monitor);
+    while (journal->writing)
+        monitor_wait(&journal->monitor, INT64_MAX);
+    monitor_unlock(&journal->monitor);
     close_file(journal);
     journal_free(journal);
 }

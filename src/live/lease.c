@@ -1,4 +1,4 @@
-/* lease.c: the state machine of leader election, one attempt at a time, and the thread that runs it.
+/* lease.c: the state machine of leader election, one attempt at a time, on the loop of the api.
  *
  *     attempt:  leading, and seen lately?  ──yes──▶ PUT ──200──▶ renewed
  *                          │ no                      │ anything else, a lost answer too
@@ -14,22 +14,22 @@
  * again. The time of a renewal counts from before it was sent. A leader that was followed does not lead again, even
  * if who followed has gone: what that one wrote is not known here.
  *
- * `record`, `state` and all that is not atomic belong to the thread that steps. */
+ * One request is under way at a time. What follows its answer is in `then`: the next request of the attempt, or the end
+ * of it, which says when the next attempt is due.
+ *
+ * `record`, `state` and all that is not atomic belong to the loop's thread. */
 #include "live/lease.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "client/rest.h"
 #include "live/lease_guard.h"
 #include "live/lease_record.h"
 #include "live/lease_world.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S INT64_C(1000000000)
 #define JITTER_FACTOR 1.2
 
 enum { RELEASE_ATTEMPTS = 3 };
@@ -47,6 +47,14 @@ struct leader_lease {
     int64_t guard_span_ms; /* likewise, until the guard looks: see lease_guard_writer() */
 
     enum lease_state state;
+    /* The attempt that is under way. */
+    void (*then)(struct leader_lease *lease, int result, struct error *err); /* after the request */
+    int64_t start_ns, until_ns; /* of the attempt: when it began, how long its requests may take */
+    int64_t sent_ns;            /* when the last write was sent */
+    struct str holder;          /* that it writes */
+    bool creates;               /* there was no Lease */
+    int releases;               /* attempts to free the Lease that are left */
+
     struct lease_record record;     /* as it was read or written last */
     struct strbuf reported;         /* the leader that on_new_leader was told */
     bool wrote;                     /* was a write of ours sent, whatever came of it? */
@@ -57,10 +65,10 @@ struct leader_lease {
     struct lease_guard guard;
     atomic_bool guarded;
 
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool stop, gives_back, has_thread;
-    pthread_t thread;
+    struct loop *loop; /* NULL: not started */
+    struct loop_timer timer;
+    int64_t due_ns;                 /* the next attempt, by the clock of the world */
+    struct completion *released_at; /* that lease_release() waits for; NULL: it does not */
 };
 
 static int64_t now_ns(const struct leader_lease *lease)
@@ -103,34 +111,6 @@ int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct e
 
 /* Requests */
 
-static void answer_release(struct lease_answer *answer)
-{
-    strbuf_release(&answer->body);
-}
-
-/* Sends a request, and waits until `until_ns` at most. Returns the status, 0: no answer. `err` is filled in
- * unless it was a yes. */
-static int ask(struct leader_lease *lease, const char *method, struct str path, struct str body,
-               int64_t until_ns, struct lease_answer *ret, struct error *err)
-{
-    int64_t left_ms = (until_ns - now_ns(lease)) / NS_PER_MS;
-    *ret = (struct lease_answer){ .outcome = HTTP_UNSENT };
-    if (left_ms <= 0) {
-        error_set(err, 0, "no time is left");
-        return 0;
-    }
-    lease->wrote |= body.len > 0;
-    lease->world->exchange(lease->world->user, method, path, body, MIN(left_ms, lease->request_timeout_ms),
-                           ret);
-    if (ret->outcome != HTTP_ANSWERED) {
-        *err = ret->error;
-        return 0;
-    }
-    if (ret->status != 200 && ret->status != 201)
-        lease_refusal(ret->status, strbuf_slice(&ret->body), err);
-    return ret->status;
-}
-
 /* A Lease that the server sent. */
 static int take(struct leader_lease *lease, const struct lease_answer *answer, bool ours, struct error *err)
 {
@@ -144,37 +124,82 @@ static int take(struct leader_lease *lease, const struct lease_answer *answer, b
     return r;
 }
 
-static int read_lease(struct leader_lease *lease, int64_t until_ns, struct error *err)
+/* The status, 0: no answer. `err` is filled in unless it was a yes. */
+static int status_of(const struct lease_answer *answer, struct error *err)
 {
-    _cleanup_(answer_release) struct lease_answer answer;
-    int status = ask(lease, "GET", lease->path, (struct str){ 0 }, until_ns, &answer, err);
-    return status == 200 ? take(lease, &answer, false, err) : status == 404 ? -ENOENT : -EIO;
+    if (answer->outcome != HTTP_ANSWERED) {
+        *err = answer->error;
+        return 0;
+    }
+    if (answer->status != 200 && answer->status != 201)
+        lease_refusal(answer->status, strbuf_slice(&answer->body), err);
+    return answer->status;
+}
+
+static void on_read(void *context, const struct lease_answer *answer)
+{
+    struct leader_lease *lease = context;
+    struct error err = { 0 };
+    int status = status_of(answer, &err);
+    int r = status == 200 ? take(lease, answer, false, &err) : status == 404 ? -ENOENT : -EIO;
+    lease->then(lease, r, &err);
+}
+
+static void on_written(void *context, const struct lease_answer *answer)
+{
+    struct leader_lease *lease = context;
+    struct error err = { 0 };
+    int status = status_of(answer, &err);
+    int r = status == 200 || status == 201 ? take(lease, answer, true, &err) : status == 409 ? -EEXIST : -EIO;
+    if (r == 0 && !str_eq(strbuf_slice(&lease->record.holder), lease->holder))
+        r = error_set(&err, -EIO, "the server changed the holder on the way");
+    lease->then(lease, r, &err);
+}
+
+/* Sends a request that may take until lease->until_ns. */
+static void ask(struct leader_lease *lease, const char *method, struct str path, struct str body,
+                void (*done)(void *context, const struct lease_answer *answer))
+{
+    int64_t left_ms = (lease->until_ns - now_ns(lease)) / NS_PER_MS;
+    if (left_ms <= 0) {
+        struct lease_answer late = { .outcome = HTTP_UNSENT };
+        error_set(&late.error, 0, "no time is left");
+        done(lease, &late);
+        return;
+    }
+    lease->wrote |= body.len > 0;
+    lease->world->send(lease->world->user, method, path, body, MIN(left_ms, lease->request_timeout_ms), done,
+                       lease);
+}
+
+static void read_lease(struct leader_lease *lease,
+                       void (*then)(struct leader_lease *lease, int result, struct error *err))
+{
+    lease->then = then;
+    ask(lease, "GET", lease->path, (struct str){ 0 }, on_read);
 }
 
 /* PUT, or POST where there is none yet. */
-static int write_lease(struct leader_lease *lease, const struct lease_change *change, int64_t until_ns,
-                       struct error *err)
+static void write_lease(struct leader_lease *lease, const struct lease_change *change,
+                        void (*then)(struct leader_lease *lease, int result, struct error *err))
 {
     _cleanup_(strbuf_release) struct strbuf body = { 0 };
-    _cleanup_(answer_release) struct lease_answer answer;
     bool exists = lease->record.text.len > 0;
     lease_record_write(&lease->record, lease->options.namespace, lease->options.name, change, &body);
-    int status = ask(lease, exists ? "PUT" : "POST", exists ? lease->path : lease->collection_path,
-                     strbuf_slice(&body), until_ns, &answer, err);
-    if (status != 200 && status != 201)
-        return status == 409 ? -EEXIST : -EIO;
-    int r = take(lease, &answer, true, err);
-    if (r == 0 && !str_eq(strbuf_slice(&lease->record.holder), change->holder))
-        r = error_set(err, -EIO, "the server changed the holder on the way");
-    return r;
+    lease->holder = change->holder;
+    lease->sent_ns = now_ns(lease);
+    lease->then = then;
+    ask(lease, exists ? "PUT" : "POST", exists ? lease->path : lease->collection_path, strbuf_slice(&body),
+        on_written);
 }
 
 /* Writes ourselves as the holder. */
-static int hold(struct leader_lease *lease, int64_t until_ns, struct error *err)
+static void hold(struct leader_lease *lease,
+                 void (*then)(struct leader_lease *lease, int result, struct error *err))
 {
     bool same_term = lease->record.text.len && holds(lease);
     int32_t transitions = lease->record.transitions;
-    struct lease_change change = {
+    const struct lease_change change = {
         .holder = lease->options.identity,
         .duration_s = lease->duration_s,
         .transitions = same_term || !lease->record.text.len ? transitions
@@ -183,59 +208,83 @@ static int hold(struct leader_lease *lease, int64_t until_ns, struct error *err)
         .renew_us = lease->world->wall_us(lease->world->user),
         .new_term = !same_term,
     };
-    int64_t sent_ns = now_ns(lease);
-    int r = write_lease(lease, &change, until_ns, err);
-    if (r < 0)
-        return r;
-    atomic_store(&lease->valid_until_ns, sent_ns + lease->valid_span_ms * NS_PER_MS);
-    lease_guard_move(&lease->guard, sent_ns + lease->guard_span_ms * NS_PER_MS,
-                     sent_ns + lease->duration_s * NS_PER_S);
-    return 0;
+    write_lease(lease, &change, then);
+}
+
+/* The Lease is ours: others may take it when it ends, counted from before it was sent. */
+static void set_valid(struct leader_lease *lease)
+{
+    atomic_store(&lease->valid_until_ns, lease->sent_ns + lease->valid_span_ms * NS_PER_MS);
+    lease_guard_move(&lease->guard, lease->sent_ns + lease->guard_span_ms * NS_PER_MS,
+                     lease->sent_ns + lease->duration_s * NS_PER_S);
 }
 
 /* An attempt */
 
-static bool read_and_hold(struct leader_lease *lease, int64_t start_ns, int64_t until_ns)
+static void attempted(struct leader_lease *lease, bool succeeded);
+
+static void on_slow_held(struct leader_lease *lease, int r, struct error *err)
 {
-    struct error err;
-    int r = read_lease(lease, until_ns, &err);
+    if (r == 0)
+        set_valid(lease);
+    else
+        log_error(err, lease->creates ? "Error initially creating lease lock" : "Failed to update lease",
+                  log_str("lock", lease->lock_name));
+    attempted(lease, r == 0);
+}
+
+static void on_slow_read(struct leader_lease *lease, int r, struct error *err)
+{
+    bool goes_on = false;
+    lease->creates = r == -ENOENT;
     if (r < 0 && r != -ENOENT) {
-        log_error(&err, "Error retrieving lease lock", log_str("lock", lease->lock_name));
-        return false;
-    }
-    if (r == -ENOENT) {
+        log_error(err, "Error retrieving lease lock", log_str("lock", lease->lock_name));
+    } else if (r == -ENOENT) {
         lease_record_release(&lease->record);
         lease->record = (struct lease_record){ 0 };
         atomic_store(&lease->valid_until_ns, 0);
-    } else if (lease->record.holder.len && !holds(lease) && fresh(lease, start_ns)) {
+        goes_on = true;
+    } else if (lease->record.holder.len && !holds(lease) && fresh(lease, lease->start_ns)) {
         log_info(4, "Lease is held by and has not yet expired", log_str("lock", lease->lock_name),
                  log_str("holder", strbuf_slice(&lease->record.holder)));
-        return false;
     } else if (lease->state == LEASE_LEADING && !holds(lease)) {
         log_info(0, "Lease was held by another in between", log_str("lock", lease->lock_name));
-        return false;
+    } else {
+        goes_on = true;
     }
-    bool exists = r == 0;
-    if (hold(lease, until_ns, &err) == 0)
-        return true;
-    log_error(&err, exists ? "Failed to update lease" : "Error initially creating lease lock",
-              log_str("lock", lease->lock_name));
-    return false;
+    if (goes_on)
+        hold(lease, on_slow_held);
+    else
+        attempted(lease, false);
 }
 
-static bool attempt(struct leader_lease *lease, int64_t until_ns)
+static void read_and_hold(struct leader_lease *lease)
 {
-    struct error err;
-    int64_t start_ns = now_ns(lease);
-    if (lease->record.text.len && holds(lease) && fresh(lease, start_ns)) {
-        if (hold(lease, until_ns, &err) == 0)
-            return true;
-        log_info(2, "Failed to update lease optimistically, falling back to slow path",
-                 log_str("lock", lease->lock_name), log_str("err", str_from(err.text)));
-    }
     if (lease->state == LEASE_LEADING && lease->options.on_slow_path)
         lease->options.on_slow_path(lease->options.user);
-    return read_and_hold(lease, start_ns, until_ns);
+    read_lease(lease, on_slow_read);
+}
+
+static void on_fast_held(struct leader_lease *lease, int r, struct error *err)
+{
+    if (r == 0) {
+        set_valid(lease);
+        attempted(lease, true);
+        return;
+    }
+    log_info(2, "Failed to update lease optimistically, falling back to slow path",
+             log_str("lock", lease->lock_name), log_str("err", str_from(err->text)));
+    read_and_hold(lease);
+}
+
+static void attempt(struct leader_lease *lease, int64_t until_ns)
+{
+    lease->start_ns = now_ns(lease);
+    lease->until_ns = until_ns;
+    if (lease->record.text.len && holds(lease) && fresh(lease, lease->start_ns))
+        hold(lease, on_fast_held);
+    else
+        read_and_hold(lease);
 }
 
 static void report_leader(struct leader_lease *lease)
@@ -264,11 +313,20 @@ static void event(const struct leader_lease *lease, const char *what)
         o->on_event(o->user, &subject, strbuf_slice(&note));
 }
 
-static int64_t acquire(struct leader_lease *lease)
+/* When the next attempt is due. The clock of the lease is none that a timer has: in steps, then. */
+static void set_timer(struct leader_lease *lease)
 {
-    bool acquired = attempt(lease, INT64_MAX);
+    if (!lease->loop)
+        return;
+    int64_t left_ns = MAX(lease->due_ns - now_ns(lease), 0);
+    loop_timer_set(lease->loop, &lease->timer,
+                   lease->due_ns == INT64_MAX ? INT64_MAX : monotonic_ns() + MIN(left_ns, NS_PER_S));
+}
+
+static int64_t acquired(struct leader_lease *lease, bool succeeded)
+{
     report_leader(lease);
-    if (!acquired) {
+    if (!succeeded) {
         log_info(4, "Failed to acquire lease", log_str("lock", lease->lock_name));
         double stretch = 1 + JITTER_FACTOR * lease->world->random(lease->world->user);
         return now_ns(lease) + (int64_t)((double)lease->options.retry_period_ms * stretch) * NS_PER_MS;
@@ -296,119 +354,107 @@ static void lose(struct leader_lease *lease)
 
 /* A round begins every retry_period after the last one ended, and has renew_deadline to succeed; within it
  * there is an attempt every retry_period. */
-static int64_t renew(struct leader_lease *lease)
+static int64_t renewed(struct leader_lease *lease, bool succeeded)
 {
-    int64_t start_ns = now_ns(lease), retry_ns = lease->options.retry_period_ms * NS_PER_MS;
-    if (!lease->round_until_ns)
-        lease->round_until_ns = start_ns + lease->options.renew_deadline_ms * NS_PER_MS;
-    bool renewed = start_ns < lease->round_until_ns && attempt(lease, lease->round_until_ns);
+    int64_t end_ns = now_ns(lease), retry_ns = lease->options.retry_period_ms * NS_PER_MS;
     report_leader(lease);
-    int64_t end_ns = now_ns(lease);
-    if (renewed) {
+    if (succeeded) {
         log_info(5, "Successfully renewed lease", log_str("lock", lease->lock_name));
         lease->round_until_ns = 0;
         return end_ns + retry_ns;
     }
     if (end_ns < lease->round_until_ns)
-        return MIN(MAX(start_ns + retry_ns, end_ns), lease->round_until_ns);
+        return MIN(MAX(lease->start_ns + retry_ns, end_ns), lease->round_until_ns);
     if (!atomic_load(&lease->released))
         lose(lease);
     return INT64_MAX;
 }
 
+static void attempted(struct leader_lease *lease, bool succeeded)
+{
+    lease->due_ns = lease->state == LEASE_LEADING ? renewed(lease, succeeded) : acquired(lease, succeeded);
+    set_timer(lease);
+}
+
+static void renew(struct leader_lease *lease)
+{
+    lease->start_ns = now_ns(lease);
+    if (!lease->round_until_ns)
+        lease->round_until_ns = lease->start_ns + lease->options.renew_deadline_ms * NS_PER_MS;
+    if (lease->start_ns < lease->round_until_ns)
+        attempt(lease, lease->round_until_ns);
+    else
+        attempted(lease, false);
+}
+
 int64_t lease_step(struct leader_lease *lease)
 {
+    lease->due_ns = INT64_MAX;
     if (lease->state == LEASE_NEW) {
         log_info(0, "Attempting to acquire leader lease...", log_str("lock", lease->lock_name));
         lease->state = LEASE_ACQUIRING;
     }
-    switch (lease->state) {
-    case LEASE_ACQUIRING:
-        return acquire(lease);
-    case LEASE_LEADING:
-        return renew(lease);
-    default:
-        return INT64_MAX;
-    }
+    if (lease->state == LEASE_ACQUIRING)
+        attempt(lease, INT64_MAX);
+    else if (lease->state == LEASE_LEADING)
+        renew(lease);
+    return lease->due_ns;
 }
 
 /* The end */
 
-/* Frees the Lease if we hold it, as far as the server knows: a write whose answer was lost may have made us
- * so. One that is still on its way makes for a conflict; then it is looked at again. */
-static int clear_holder(struct leader_lease *lease, struct error *err)
+static void gave_back(struct leader_lease *lease, int r, struct error *err)
 {
-    int64_t until_ns = now_ns(lease) + lease->options.renew_deadline_ms * NS_PER_MS;
-    int r = -EEXIST;
-    for (int i = 0; i < RELEASE_ATTEMPTS && r == -EEXIST; i++) {
-        r = read_lease(lease, until_ns, err);
-        if (r < 0 || !holds(lease))
-            return r == -ENOENT ? 0 : r;
-        const struct lease_change change = {
-            .duration_s = 1,
-            .transitions = lease->record.transitions,
-            .renew_us = lease->world->wall_us(lease->world->user),
-            .new_term = true,
-        };
-        r = write_lease(lease, &change, until_ns, err);
-    }
-    return r;
+    if (r < 0)
+        log_error(err, "Failed to release lease", log_str("lock", lease->lock_name));
+    if (lease->released_at)
+        completion_done(lease->released_at);
 }
 
-static void give_back(struct leader_lease *lease)
+static void on_cleared(struct leader_lease *lease, int r, struct error *err);
+
+static void on_read_to_clear(struct leader_lease *lease, int r, struct error *err)
 {
-    struct error err;
-    if (lease->state == LEASE_OVER)
+    if (r < 0 || !holds(lease)) {
+        gave_back(lease, r == -ENOENT ? 0 : r, err);
         return;
+    }
+    const struct lease_change change = {
+        .duration_s = 1,
+        .transitions = lease->record.transitions,
+        .renew_us = lease->world->wall_us(lease->world->user),
+        .new_term = true,
+    };
+    write_lease(lease, &change, on_cleared);
+}
+
+/* A write of ours that was still on its way makes for a conflict; then the Lease is read again. */
+static void on_cleared(struct leader_lease *lease, int r, struct error *err)
+{
+    if (r == -EEXIST && --lease->releases > 0)
+        read_lease(lease, on_read_to_clear);
+    else
+        gave_back(lease, r, err);
+}
+
+/* Frees the Lease if we hold it, as far as the server knows: a write whose answer was lost may have made us so. */
+static void give_back(void *context)
+{
+    struct leader_lease *lease = context;
+    bool was_over = lease->state == LEASE_OVER;
+    if (lease->loop) {
+        lease->world->abandon(lease->world->user);
+        loop_timer_stop(lease->loop, &lease->timer);
+    }
     lease->state = LEASE_OVER;
-    atomic_store(&lease->leading, false);
-    if (lease->wrote && clear_holder(lease, &err) < 0)
-        log_error(&err, "Failed to release lease", log_str("lock", lease->lock_name));
-}
-
-/* The thread */
-
-static bool wait_until(struct leader_lease *lease, int64_t until_ns)
-{
-    pthread_mutex_lock(&lease->lock);
-    for (int64_t left_ns; !lease->stop && (left_ns = until_ns - now_ns(lease)) > 0;) {
-        /* The clock of the lease is none that one can wait by: in steps, then. */
-        int64_t wake_ns = http_now_ns() + MIN(left_ns, NS_PER_S);
-        struct timespec wake = { wake_ns / NS_PER_S, wake_ns % NS_PER_S };
-        pthread_cond_timedwait(&lease->changed, &lease->lock, &wake);
-    }
-    bool stop = lease->stop;
-    pthread_mutex_unlock(&lease->lock);
-    return !stop;
-}
-
-static void *run(void *user)
-{
-    struct leader_lease *lease = user;
-    int64_t next_ns = 0;
-    while (wait_until(lease, next_ns))
-        next_ns = lease_step(lease);
-    if (lease->gives_back) {
-        if (lease->own_world)
-            api_world_interrupt(lease->own_world, false);
-        give_back(lease);
-    }
-    return NULL;
-}
-
-static void end_thread(struct leader_lease *lease, bool gives_back)
-{
-    if (!lease->has_thread)
-        return;
-    pthread_mutex_lock(&lease->lock);
-    lease->stop = true;
-    lease->gives_back = gives_back;
-    pthread_cond_signal(&lease->changed);
-    if (lease->own_world)
-        api_world_interrupt(lease->own_world, true);
-    pthread_mutex_unlock(&lease->lock);
-    pthread_join(lease->thread, NULL);
-    lease->has_thread = false;
+    lease->releases = RELEASE_ATTEMPTS;
+    lease->until_ns = now_ns(lease) + lease->options.renew_deadline_ms * NS_PER_MS;
+    if (!was_over)
+        atomic_store(&lease->leading, false);
+    if (!was_over && lease->wrote)
+        read_lease(lease, on_read_to_clear);
+    else
+        gave_back(lease, 0, NULL);
 }
 
 void lease_renounce(struct leader_lease *lease)
@@ -419,24 +465,45 @@ void lease_renounce(struct leader_lease *lease)
 void lease_release(struct leader_lease *lease)
 {
     lease_renounce(lease);
-    if (lease->has_thread)
-        end_thread(lease, true);
-    else
+    if (!lease->loop) {
         give_back(lease);
+        return;
+    }
+    struct completion released;
+    completion_init(&released);
+    lease->released_at = &released;
+    loop_run(lease->loop, give_back, lease);
+    completion_wait(&released, INT64_MAX);
+    lease->released_at = NULL;
+    completion_release(&released);
 }
 
-int lease_start(struct leader_lease *lease, struct error *err)
+static void on_timer(struct loop_timer *timer)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = -pthread_create(&lease->thread, NULL, run, lease);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r < 0)
-        return error_set(err, r, "no thread for leader election: %s", strerror(-r));
-    pthread_setname_np(lease->thread, "lease");
-    lease->has_thread = true;
-    return 0;
+    struct leader_lease *lease = container_of(timer, struct leader_lease, timer);
+    if (now_ns(lease) < lease->due_ns)
+        set_timer(lease);
+    else
+        lease_step(lease);
+}
+
+static void start(void *context)
+{
+    set_timer(context);
+}
+
+void lease_start(struct leader_lease *lease)
+{
+    lease->timer.ring = on_timer;
+    lease->loop = api_loop(lease->options.api);
+    loop_run(lease->loop, start, lease);
+}
+
+static void stop(void *context)
+{
+    struct leader_lease *lease = context;
+    lease->world->abandon(lease->world->user);
+    loop_timer_stop(lease->loop, &lease->timer);
 }
 
 /* The rules of client-go. */
@@ -481,7 +548,6 @@ int lease_new(const struct lease_options *options, struct leader_lease **ret, st
     if (r < 0)
         return r;
     struct leader_lease *lease = xcalloc(1, sizeof(*lease));
-    pthread_condattr_t attributes;
     lease->options = *options;
     name_paths(lease);
     lease->request_timeout_ms = MAX(options->renew_deadline_ms / 2, 1000);
@@ -492,11 +558,6 @@ int lease_new(const struct lease_options *options, struct leader_lease **ret, st
     if (!options->world)
         lease->own_world = api_world_new(options->api);
     lease->world = options->world ? options->world : api_world_get(lease->own_world);
-    pthread_mutex_init(&lease->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&lease->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
     *ret = lease;
     return 0;
 }
@@ -506,13 +567,12 @@ void lease_free(struct leader_lease *lease)
     if (!lease)
         return;
     atomic_store(&lease->released, true);
-    end_thread(lease, false);
+    if (lease->loop)
+        loop_run_wait(lease->loop, stop, lease);
     lease_guard_end(&lease->guard);
     api_world_free(lease->own_world);
     lease_record_release(&lease->record);
     strbuf_release(&lease->reported);
-    pthread_cond_destroy(&lease->changed);
-    pthread_mutex_destroy(&lease->lock);
     arena_release(&lease->arena);
     free(lease);
 }

@@ -32,13 +32,16 @@ struct lease_world {
     int64_t (*now_ns)(void *user);  /* never goes back */
     int64_t (*wall_us)(void *user); /* since 1970 */
     double (*random)(void *user);   /* in [0, 1) */
-    /* Sends a request and waits for its answer, for timeout_ms at most. */
-    void (*exchange)(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
-                     struct lease_answer *ret);
+    /* Sends a request. done(context, answer) is called once, after timeout_ms at the latest, perhaps before this
+     * returns. One at a time. */
+    void (*send)(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
+                 void (*done)(void *context, const struct lease_answer *answer), void *context);
+    /* The request that is under way has no answer any more. */
+    void (*abandon)(void *user);
     void *user;
 };
 
-/* Callbacks come on the lease's own thread; any may be NULL. Texts are copied. */
+/* Callbacks come on the thread of the api's loop and must not block; any may be NULL. Texts are copied. */
 struct lease_options {
     struct api *api; /* lives longer than the lease */
     struct str namespace, name, identity;
@@ -58,11 +61,11 @@ struct lease_options {
 
 /* -EINVAL: the times do not fit together. */
 int lease_new(const struct lease_options *options, struct leader_lease **ret, struct error *err);
-/* Ends the thread, if there is one, and leaves the Lease as it is. NULL is fine. */
+/* Leaves the Lease as it is. Not from a callback. NULL is fine. */
 void lease_free(struct leader_lease *lease);
 
-/* From now on, on a thread of its own. */
-int lease_start(struct leader_lease *lease, struct error *err);
+/* From now on, on the loop of the api. */
+void lease_start(struct leader_lease *lease);
 /* No write may leave any more: lease_valid() is false from now on, whatever comes. The Lease is renewed all the
  * same, so that nobody follows before what was sent has been answered. From any thread. */
 void lease_renounce(struct leader_lease *lease);
@@ -77,10 +80,11 @@ bool lease_valid(const struct leader_lease *lease);
  * others may lead, then the process ends before the write, with status 1 (lease_guard.h). `at_risk` says whether writes
  * are on their way, and may only do what a handler of signals may. The first call counts. */
 void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user);
-/* For a health check: -ETIMEDOUT when it believes to lead and the Lease ended more than tolerated_ms ago. */
+/* For a health check: -ETIMEDOUT when it still leads as far as it knows, and the Lease ended more than tolerated_ms
+ * ago. */
 int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err);
 
-/* One attempt; what the thread does each time. Returns when the next one is due, INT64_MAX: never. */
+/* One attempt, for tests whose world answers at once. Returns when the next one is due, INT64_MAX: never. */
 int64_t lease_step(struct leader_lease *lease);
 
 /* "hostname_uuid": unique for this process. */

@@ -8,7 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NS_PER_S INT64_C(1000000000)
+#include "base/clock.h"
+
 #define GUARD_SIGNAL SIGRTMAX
 
 static int64_t now_ns(void)

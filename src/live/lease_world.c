@@ -1,9 +1,7 @@
-/* lease_world.c: requests that somebody waits for. An exchange is shared by who waits and by the callback,
- * and freed by the last of the two: who waits may leave before the answer comes, when its time is over. */
+/* lease_world.c: requests with a time limit of their own. A request whose time is over, or that is abandoned, is
+ * forgotten by the world: its answer, which comes later, only frees it. All on the thread of the api's loop. */
 #include "live/lease_world.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
@@ -11,74 +9,76 @@
 
 #include "base/rng.h"
 
-enum { NS_PER_MS = 1000000, US_PER_S = 1000000, NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
+enum { NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
+
+struct exchange;
 
 struct api_world {
     struct lease_world public;
     struct api *api;
-    struct rng rng; /* of the one thread that exchanges */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool interrupted;
-    atomic_uint references; /* of the lease, and of exchanges that nobody waits for any more */
+    struct rng rng;
+    struct exchange *now; /* under way; NULL: none */
+    struct loop_timer timer;
 };
 
 struct exchange {
-    struct api_world *world;
-    bool done, left; /* under the lock of the world */
-    struct lease_answer answer;
+    struct api_world *world; /* NULL: its answer is not needed any more */
+    uint64_t id;
+    int64_t timeout_ms;
+    void (*done)(void *context, const struct lease_answer *answer);
+    void *context;
 };
 
-static void world_unref(struct api_world *world)
+static void answer(const struct exchange *exchange, const struct lease_answer *answer)
 {
-    if (atomic_fetch_sub(&world->references, 1) != 1)
-        return;
-    pthread_cond_destroy(&world->changed);
-    pthread_mutex_destroy(&world->lock);
-    free(world);
+    struct api_world *world = exchange->world;
+    world->now = NULL;
+    loop_timer_stop(api_loop(world->api), &world->timer);
+    exchange->done(exchange->context, answer);
 }
 
 static void on_done(void *user, struct http_response *response)
 {
     struct exchange *exchange = user;
-    struct api_world *world = exchange->world;
-    pthread_mutex_lock(&world->lock);
-    bool left = exchange->left;
-    exchange->done = true;
-    exchange->answer = (struct lease_answer){
+    const struct lease_answer received = {
         .outcome = response->outcome,
         .status = response->status,
         .body = *response->body,
         .error = response->error,
     };
-    *response->body = (struct strbuf){ 0 };
-    pthread_cond_broadcast(&world->changed);
-    pthread_mutex_unlock(&world->lock);
-    if (left) {
-        strbuf_release(&exchange->answer.body);
-        free(exchange);
-        world_unref(world);
-    }
+    if (exchange->world)
+        answer(exchange, &received);
+    free(exchange);
 }
 
 static const struct http_callbacks callbacks = { .on_done = on_done };
 
-/* Under the lock. */
-static void wait_for_answer(struct api_world *world, const struct exchange *exchange, int64_t timeout_ms)
-{
-    int64_t until_ns = http_now_ns() + timeout_ms * NS_PER_MS;
-    struct timespec until = { until_ns / 1000000000, until_ns % 1000000000 };
-    int r = 0;
-    while (!exchange->done && !world->interrupted && r == 0)
-        r = pthread_cond_timedwait(&world->changed, &world->lock, &until);
-}
-
-static void exchange_api(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
-                         struct lease_answer *ret)
+static void abandon(void *user)
 {
     struct api_world *world = user;
-    struct exchange *exchange = xcalloc(1, sizeof(*exchange));
-    uint64_t id;
+    if (!world->now)
+        return;
+    world->now->world = NULL;
+    api_cancel(world->api, world->now->id);
+    world->now = NULL;
+    loop_timer_stop(api_loop(world->api), &world->timer);
+}
+
+static void on_timeout(struct loop_timer *timer)
+{
+    struct api_world *world = container_of(timer, struct api_world, timer);
+    const struct exchange late = *world->now;
+    struct lease_answer lost = { .outcome = HTTP_LOST };
+    error_set(&lost.error, 0, "no answer within %lld ms", (long long)late.timeout_ms);
+    abandon(world);
+    late.done(late.context, &lost);
+}
+
+static void send_request(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
+                         void (*done)(void *context, const struct lease_answer *answer), void *context)
+{
+    struct api_world *world = user;
+    struct exchange *exchange = xmalloc(sizeof(*exchange));
     const struct api_request request = {
         .method = method,
         .path = path,
@@ -91,43 +91,26 @@ static void exchange_api(void *user, const char *method, struct str path, struct
         .callbacks = &callbacks,
         .user = exchange,
     };
-    exchange->world = world;
-    *ret = (struct lease_answer){ .outcome = HTTP_UNSENT };
-    if (api_send(world->api, &request, &id, &ret->error) < 0) {
+    struct lease_answer unsent = { .outcome = HTTP_UNSENT };
+    *exchange = (struct exchange){ world, 0, timeout_ms, done, context };
+    world->now = exchange;
+    if (api_send(world->api, &request, &exchange->id, &unsent.error) < 0) {
+        answer(exchange, &unsent);
         free(exchange);
         return;
     }
-    pthread_mutex_lock(&world->lock);
-    wait_for_answer(world, exchange, timeout_ms);
-    bool done = exchange->done;
-    if (!done) {
-        exchange->left = true;
-        atomic_fetch_add(&world->references, 1);
-    }
-    pthread_mutex_unlock(&world->lock);
-    if (done) {
-        *ret = exchange->answer;
-        free(exchange);
-        return;
-    }
-    api_cancel(world->api, id);
-    ret->outcome = HTTP_LOST;
-    error_set(&ret->error, 0, "no answer within %lld ms", (long long)timeout_ms);
+    loop_timer_set(api_loop(world->api), &world->timer, monotonic_ns() + timeout_ms * NS_PER_MS);
 }
 
 /* Runs while the machine sleeps, too: others' clocks do. */
 static int64_t now_ns(void *user _unused_)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return clock_now_ns(CLOCK_BOOTTIME);
 }
 
 static int64_t wall_us(void *user _unused_)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / NS_PER_US;
+    return clock_now_ns(CLOCK_REALTIME) / NS_PER_US;
 }
 
 static double random_share(void *user)
@@ -152,38 +135,23 @@ static void random_bytes(void *to, size_t len)
 struct api_world *api_world_new(struct api *api)
 {
     struct api_world *world = xcalloc(1, sizeof(*world));
-    pthread_condattr_t attributes;
     uint64_t seed;
     random_bytes(&seed, sizeof(seed));
     rng_seed(&world->rng, seed);
     world->api = api;
-    world->public = (struct lease_world){ now_ns, wall_us, random_share, exchange_api, world };
-    atomic_init(&world->references, 1);
-    pthread_mutex_init(&world->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&world->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    world->timer.ring = on_timeout;
+    world->public = (struct lease_world){ now_ns, wall_us, random_share, send_request, abandon, world };
     return world;
 }
 
 void api_world_free(struct api_world *world)
 {
-    if (world)
-        world_unref(world);
+    free(world);
 }
 
 const struct lease_world *api_world_get(struct api_world *world)
 {
     return &world->public;
-}
-
-void api_world_interrupt(struct api_world *world, bool interrupted)
-{
-    pthread_mutex_lock(&world->lock);
-    world->interrupted = interrupted;
-    pthread_cond_broadcast(&world->changed);
-    pthread_mutex_unlock(&world->lock);
 }
 
 void lease_identity(struct strbuf *out)

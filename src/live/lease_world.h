@@ -7,10 +7,8 @@
 struct api_world;
 
 struct api_world *api_world_new(struct api *api);
-/* When no exchange is under way. NULL is fine. */
+/* When no request is under way. NULL is fine. */
 void api_world_free(struct api_world *world);
 const struct lease_world *api_world_get(struct api_world *world);
-/* While true, exchanges end at once, as lost: one that is under way, and those to come. From any thread. */
-void api_world_interrupt(struct api_world *world, bool interrupted);
 
 #endif

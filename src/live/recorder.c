@@ -557,7 +557,7 @@ static int64_t system_wall_ns(void *clock _unused_)
 
 static int64_t system_steady_ns(void *clock _unused_)
 {
-    return http_now_ns();
+    return monotonic_ns();
 }
 
 static void set_defaults(struct recorder_options *options)

@@ -2,14 +2,11 @@
 #include "serve/pprof.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "net/file.h"
 #include "pprof/cpu_profile.h"
 #include "pprof/symbols.h"
@@ -21,20 +18,18 @@ enum {
     LOOK_MS = 500,
     CMDLINE_BYTES_MAX = 1 << 20
 };
-#define NS_PER_S INT64_C(1000000000)
 
+/* All of it belongs to the server's thread, but for the reply while it is written. */
 struct pprof {
     struct serve *serve;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool stopping;
-    bool gone; /* nobody waits for the profile any more */
-    atomic_bool busy;
-    /* Of the profile; written by the server's thread while not busy. */
-    pthread_t thread;
-    bool has_thread; /* that was not joined */
+    bool stopping, busy;
+    /* Of the profile. */
     uint64_t id;
-    int64_t seconds;
+    int64_t began_ns;         /* wall clock */
+    int64_t start_ns, end_ns; /* monotonic */
+    struct loop_timer look;   /* is it over, or its client gone? */
+    struct loop_work work;
+    struct serve_reply reply;
 };
 
 /* ---- replies ---- */
@@ -56,81 +51,35 @@ static int refuse(struct serve_reply *reply, int status, const char *text)
 
 /* ---- the profile ---- */
 
-static int64_t clock_ns(clockid_t clock)
+static void write_profile(struct loop_work *work)
 {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+    struct pprof *pprof = container_of(work, struct pprof, work);
+    struct samples samples;
+    sampler_stop(&samples);
+    typed(&pprof->reply, "application/octet-stream");
+    serve_reply_header(&pprof->reply, "Content-Disposition", STR("attachment; filename=\"profile\""));
+    cpu_profile_write(&samples, pprof->began_ns, monotonic_ns() - pprof->start_ns, &pprof->reply.body);
+    samples_release(&samples);
 }
 
-/* On the server's thread. */
-static void look_at_client(void *context)
+static void on_written(struct loop_work *work)
 {
-    struct pprof *pprof = context;
-    bool awaited = serve_is_awaited(pprof->serve, pprof->id);
-    pthread_mutex_lock(&pprof->lock);
-    pprof->gone = pprof->gone || !awaited;
-    pthread_cond_signal(&pprof->changed);
-    pthread_mutex_unlock(&pprof->lock);
+    struct pprof *pprof = container_of(work, struct pprof, work);
+    struct serve_reply reply = pprof->reply;
+    pprof->busy = false;
+    serve_answer(pprof->serve, pprof->id, &reply);
 }
 
 /* Until the time is over, the client is gone, or the server ends. */
-static void wait_for_end(struct pprof *pprof)
+static void on_look(struct loop_timer *timer)
 {
-    int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + pprof->seconds * NS_PER_S;
-    pthread_mutex_lock(&pprof->lock);
-    for (int64_t now_ns; !pprof->stopping && !pprof->gone && (now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns;) {
-        int64_t until_ns = MIN(end_ns, now_ns + LOOK_MS * INT64_C(1000000));
-        struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
-        int r = pthread_cond_timedwait(&pprof->changed, &pprof->lock, &until);
-        if (r != 0 && until_ns < end_ns && !pprof->stopping)
-            serve_call(pprof->serve, look_at_client, pprof);
-    }
-    pthread_mutex_unlock(&pprof->lock);
-}
-
-static void *run(void *user)
-{
-    struct pprof *pprof = user;
-    struct serve_reply reply = { 0 };
-    struct samples samples;
-    struct error err;
-    int64_t began_ns = clock_ns(CLOCK_REALTIME), start_ns = clock_ns(CLOCK_MONOTONIC);
-    if (sampler_start(&err) < 0) {
-        error_prefix(&err, "Could not enable CPU profiling");
-        refuse(&reply, 500, err.text);
-    } else {
-        wait_for_end(pprof);
-        sampler_stop(&samples);
-        typed(&reply, "application/octet-stream");
-        serve_reply_header(&reply, "Content-Disposition", STR("attachment; filename=\"profile\""));
-        cpu_profile_write(&samples, began_ns, clock_ns(CLOCK_MONOTONIC) - start_ns, &reply.body);
-        samples_release(&samples);
-    }
-    uint64_t id = pprof->id;
-    atomic_store(&pprof->busy, false);
-    serve_answer(pprof->serve, id, &reply);
-    return NULL;
-}
-
-/* A thread that leaves every signal but the sampler's to others. */
-static int start_thread(struct pprof *pprof)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGPROF);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&pprof->thread, NULL, run, pprof);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return r;
-}
-
-void pprof_join(struct pprof *pprof)
-{
-    if (!pprof || !pprof->has_thread)
-        return;
-    pthread_join(pprof->thread, NULL);
-    pprof->has_thread = false;
+    struct pprof *pprof = container_of(timer, struct pprof, look);
+    struct loop *loop = serve_loop(pprof->serve);
+    int64_t now_ns = monotonic_ns();
+    if (now_ns < pprof->end_ns && !pprof->stopping && serve_is_awaited(pprof->serve, pprof->id))
+        loop_timer_set(loop, timer, MIN(pprof->end_ns, now_ns + LOOK_MS * NS_PER_MS));
+    else
+        loop_work(loop, &pprof->work);
 }
 
 static int64_t seconds_of(struct str query)
@@ -145,21 +94,24 @@ static int64_t seconds_of(struct str query)
 
 static int show_profile(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
 {
-    if (atomic_exchange(&pprof->busy, true))
-        return refuse(reply, 500, "Could not enable CPU profiling: cpu profiling already in use");
-    pprof_join(pprof); /* it has ended */
-    pprof->id = request->id;
-    pprof->seconds = seconds_of(request->query);
-    pthread_mutex_lock(&pprof->lock);
-    pprof->gone = false;
-    bool stopping = pprof->stopping;
-    pthread_mutex_unlock(&pprof->lock);
-    pprof->has_thread = !stopping && start_thread(pprof) == 0;
-    if (!pprof->has_thread) {
-        atomic_store(&pprof->busy, false);
-        return refuse(reply, 500, "Could not enable CPU profiling: there is no thread for it");
+    struct error err;
+    int r = pprof->busy       ? error_set(&err, -EBUSY, "cpu profiling already in use")
+            : pprof->stopping ? error_set(&err, -ESHUTDOWN, "the server is ending")
+                              : sampler_start(&err);
+    if (r < 0) {
+        error_prefix(&err, "Could not enable CPU profiling");
+        return refuse(reply, 500, err.text);
     }
-    serve_patience(pprof->serve, request->id, pprof->seconds * 1000 + WRITE_MS);
+    int64_t seconds = seconds_of(request->query);
+    pprof->busy = true;
+    pprof->id = request->id;
+    pprof->reply = (struct serve_reply){ 0 };
+    pprof->began_ns = clock_now_ns(CLOCK_REALTIME);
+    pprof->start_ns = monotonic_ns();
+    pprof->end_ns = pprof->start_ns + seconds * NS_PER_S;
+    loop_timer_set(serve_loop(pprof->serve), &pprof->look,
+                   MIN(pprof->end_ns, pprof->start_ns + LOOK_MS * NS_PER_MS));
+    serve_patience(pprof->serve, request->id, seconds * 1000 + WRITE_MS);
     return -EINPROGRESS;
 }
 
@@ -308,31 +260,31 @@ int pprof_show(void *user, const struct serve_request *request, struct serve_rep
 struct pprof *pprof_new(struct serve *serve)
 {
     struct pprof *pprof = xcalloc(1, sizeof(*pprof));
-    pthread_condattr_t monotonic;
     pprof->serve = serve;
-    pthread_mutex_init(&pprof->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&pprof->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pprof->look.ring = on_look;
+    pprof->work = (struct loop_work){ .work = write_profile, .done = on_written };
     return pprof;
+}
+
+static void stop(void *context)
+{
+    struct pprof *pprof = context;
+    pprof->stopping = true;
+    if (pprof->look.place) {
+        loop_timer_stop(serve_loop(pprof->serve), &pprof->look);
+        on_look(&pprof->look);
+    }
 }
 
 void pprof_stop(struct pprof *pprof)
 {
     if (!pprof)
         return;
-    pthread_mutex_lock(&pprof->lock);
-    pprof->stopping = true;
-    pthread_cond_signal(&pprof->changed);
-    pthread_mutex_unlock(&pprof->lock);
+    loop_run_wait(serve_loop(pprof->serve), stop, pprof);
+    loop_work_wait(serve_loop(pprof->serve), &pprof->work);
 }
 
 void pprof_free(struct pprof *pprof)
 {
-    if (!pprof)
-        return;
-    pthread_cond_destroy(&pprof->changed);
-    pthread_mutex_destroy(&pprof->lock);
     free(pprof);
 }

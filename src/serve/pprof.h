@@ -6,8 +6,8 @@
  *     /debug/pprof/cmdline             the command line, its words separated by zero bytes
  *     /debug/pprof/heap?debug=1        figures of malloc, as text
  *
- * A profile has a thread of its own that waits and writes it down: the server's thread does nothing meanwhile but keep
- * the connection. There is one profile at a time; it ends early when its client goes. */
+ * A timer of the server's loop ends the profile, and the worker pool writes it down. There is one profile at a time; it
+ * ends early when its client goes. */
 #ifndef SERVE_PPROF_H
 #define SERVE_PPROF_H
 
@@ -18,10 +18,9 @@
 struct pprof;
 
 struct pprof *pprof_new(struct serve *serve);
-/* A profile that is under way ends now, what there is of it is the answer, and no other begins. NULL is fine. */
+/* A profile that is under way ends now, what there is of it is the answer, and no other begins. While the server runs.
+ * NULL is fine. */
 void pprof_stop(struct pprof *pprof);
-/* Waits for that; when the server's thread has heard of pprof_stop(), and before it ends. NULL is fine. */
-void pprof_join(struct pprof *pprof);
 /* After the server. NULL is fine. */
 void pprof_free(struct pprof *pprof);
 /* The view of PPROF_PATH and everything below. */

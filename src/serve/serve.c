@@ -135,7 +135,7 @@ static void finish(struct call *call, struct serve_reply *reply)
                                                  is_stranger(&call->user) };
     server_respond(serve->server, call->request.id, &response);
     log_info(3, "HTTP", log_str("verb", call->request.method), log_str("URI", call->request.target),
-             log_duration("latency", server_now_ns() - call->request.received_ns),
+             log_duration("latency", monotonic_ns() - call->request.received_ns),
              log_str("userAgent", call->asker.user_agent), log_str("srcIP", call->request.remote),
              log_int("resp", status));
     auth_metrics_request(serve->metrics, &call->outcome, call->user.name);
@@ -254,7 +254,7 @@ static void on_decided(void *context, enum authz_decision decision, struct str w
                                            [AUTHZ_FAILED] = "error" };
     struct call *call = context;
     call->outcome.allowed = results[decision];
-    call->outcome.allowed_ns = server_now_ns() - call->since_ns;
+    call->outcome.allowed_ns = monotonic_ns() - call->since_ns;
     if (decision == AUTHZ_ALLOWED)
         show_page(call);
     else if (decision == AUTHZ_FAILED)
@@ -267,14 +267,14 @@ static void on_known(void *context, bool known, const struct error *err)
 {
     struct call *call = context;
     call->outcome.known = known ? "success" : "error";
-    call->outcome.known_ns = server_now_ns() - call->since_ns;
+    call->outcome.known_ns = monotonic_ns() - call->since_ns;
     if (!known) {
         log_error(err, "Unable to authenticate the request");
         finish_status(call, 401, "Unauthorized", STR("Unauthorized"), false, false);
     } else if (call->serve->stopping) {
         finish_unavailable(call);
     } else {
-        call->since_ns = server_now_ns();
+        call->since_ns = monotonic_ns();
         authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena,
                   on_decided, call);
     }
@@ -317,7 +317,7 @@ static void on_request(void *user, const struct server_request *request)
     struct call *call = xcalloc(1, sizeof(*call));
     call->serve = serve;
     copy_request(call, request);
-    call->since_ns = server_now_ns();
+    call->since_ns = monotonic_ns();
     serve->call_count++;
     if (serve->stopping || serve->call_count > CALLS_MAX)
         finish_unavailable(call);
@@ -372,7 +372,7 @@ void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply)
         *header = (struct server_header){ arena_str(&answer->arena, header->name),
                                           arena_str(&answer->arena, header->value) };
     }
-    server_call(serve->server, on_answer, answer);
+    loop_run(server_loop(serve->server), on_answer, answer);
 }
 
 void serve_patience(struct serve *serve, uint64_t id, int64_t ms)
@@ -385,22 +385,23 @@ bool serve_is_awaited(struct serve *serve, uint64_t id)
     return server_is_awaited(serve->server, id);
 }
 
-void serve_call(struct serve *serve, void (*call)(void *context), void *context)
+struct loop *serve_loop(const struct serve *serve)
 {
-    server_call(serve->server, call, context);
+    return server_loop(serve->server);
 }
 
 /* Who is asked about callers. */
-static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct error *err)
+static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct loop *loop,
+                          struct error *err)
 {
-    int r = delegate_open(&serve->for_authn, flags->authentication_kubeconfig, "authentication",
+    int r = delegate_open(&serve->for_authn, loop, flags->authentication_kubeconfig, "authentication",
                           serve->metrics, err);
     if (r < 0)
         return r;
     serve->one_delegate = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
     if (!serve->one_delegate)
-        r = delegate_open(&serve->for_authz, flags->authorization_kubeconfig, "authorization", serve->metrics,
-                          err);
+        r = delegate_open(&serve->for_authz, loop, flags->authorization_kubeconfig, "authorization",
+                          serve->metrics, err);
     if (!serve->for_authn.api && !flags->authentication_skip_lookup)
         log_warning("No authentication-kubeconfig provided in order to lookup "
                     "configmap/extension-apiserver-authentication in kube-system, so client certificate "
@@ -483,6 +484,7 @@ static int open_server(struct serve *serve, const struct serve_options *options,
     if (flags->disable_http2_serving)
         log_info(0, "Forcing use of http/1.1 only");
     struct server_options server = {
+        .loop = options->loop,
         .address = flags->bind_address.ptr,
         .port = options->any_port ? 0 : (uint16_t)flags->secure_port,
         .reuse_port = flags->permit_port_sharing,
@@ -534,7 +536,7 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     make_pages(serve, options);
     int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
     if (r == 0)
-        r = open_delegates(serve, flags, err);
+        r = open_delegates(serve, flags, options->io, err);
     if (r == 0)
         r = trust_new(flags, serve->for_authn.api, serve->metrics, &serve->trust, err);
     if (r < 0)
@@ -546,6 +548,8 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     auth_metrics_work(serve->metrics, QUEUE_CERTIFICATE, 0);
     make_reviews(serve, flags);
     r = server_start(serve->server, err);
+    if (r == 0)
+        trust_watch(serve->trust, serve_loop(serve));
     if (r == 0)
         log_where(flags->bind_address, server_port(serve->server));
     return r;
@@ -612,52 +616,19 @@ static void stop_asking(void *context)
     reviews_stop(serve->authz.reviews);
 }
 
-/* Done on the server's thread, waited for on this one. */
-struct errand {
-    void (*call)(void *context);
-    void *context;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool done;
-};
-
-static void run_errand(void *context)
-{
-    struct errand *errand = context;
-    errand->call(errand->context);
-    pthread_mutex_lock(&errand->lock);
-    errand->done = true;
-    pthread_cond_signal(&errand->ended);
-    pthread_mutex_unlock(&errand->lock);
-}
-
-static void on_server_thread(struct server *server, void (*call)(void *context), void *context)
-{
-    struct errand errand = { .call = call, .context = context };
-    pthread_mutex_init(&errand.lock, NULL);
-    pthread_cond_init(&errand.ended, NULL);
-    server_call(server, run_errand, &errand);
-    pthread_mutex_lock(&errand.lock);
-    while (!errand.done)
-        pthread_cond_wait(&errand.ended, &errand.lock);
-    pthread_mutex_unlock(&errand.lock);
-    pthread_mutex_destroy(&errand.lock);
-    pthread_cond_destroy(&errand.ended);
-}
-
 void serve_stop(struct serve *serve, int64_t grace_ms)
 {
     if (!serve)
         return;
-    pprof_stop(serve->pprof);
     if (serve->server && server_is_running(serve->server)) {
+        pprof_stop(serve->pprof);
         server_drain(serve->server, grace_ms);
-        on_server_thread(serve->server, stop_asking, serve);
+        loop_run_wait(serve_loop(serve), stop_asking, serve);
+        trust_unwatch(serve->trust);
     }
     delegate_close(&serve->for_authn);
     if (!serve->one_delegate)
         delegate_close(&serve->for_authz);
-    pprof_join(serve->pprof);
     server_free(serve->server);
     pprof_free(serve->pprof);
     /* Views that have not answered will not: nobody listens. */

@@ -70,6 +70,7 @@ struct serve_view {
 };
 
 struct serve_options {
+    struct loop *loop, *io; /* of the server; of requests to the API server. NULL: each has its own */
     const struct scheduler_flags *flags; /* serving, authentication, authorization; outlive the start only */
     const struct serve_check *checks;
     size_t check_count;
@@ -108,8 +109,8 @@ void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply);
 /* For views; on the server's thread: how long a reply that comes later may take, and whether its client still waits. */
 void serve_patience(struct serve *serve, uint64_t id, int64_t ms);
 bool serve_is_awaited(struct serve *serve, uint64_t id);
-/* Calls call(context) on the server's thread; not after serve_stop(). From any thread. */
-void serve_call(struct serve *serve, void (*call)(void *context), void *context);
+/* The server's thread. */
+struct loop *serve_loop(const struct serve *serve);
 
 /* For views. */
 /* Compresses the body, if there is memory for it. */

@@ -1,11 +1,11 @@
-/* server.h: an HTTP server, plain or over TLS, on one thread of its own.
+/* server.h: an HTTP server, plain or over TLS, on an event loop.
  *
- *     clients ──▶ server thread (epoll) ──on_request()──▶ the host
- *                      ▲                                    │
- *                      └──── server_respond(), any thread ◀─┘
+ *     clients ──▶ loop, the server's thread ──on_request()──▶ the host
+ *                      ▲                                        │
+ *                      └──── server_respond(), any thread ◀─────┘
  *
  * A request is answered by server_respond() with its id: inside on_request(), or later from any thread. The client may
- * be gone by then, which is fine: an answer to nobody is dropped. A connection of HTTP/1.1 has one request at a time;
+ * be gone by then, which is fine: the answer is dropped. A connection of HTTP/1.1 has one request at a time;
  * what a client sends ahead of its answer waits in the kernel. One of HTTP/2 has as many as streams_max.
  *
  * Everything has a bound (struct server_limits): a client that is slow, silent, greedy or malicious costs its own
@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "net/loop.h"
 #include "server/server_peer.h"
 #include "server/server_tls.h"
 
@@ -56,7 +57,7 @@ struct server_request {
     struct str remote; /* "127.0.0.1:4711" */
     const struct peer
         *peer; /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
-    int64_t received_ns; /* by server_now_ns() */
+    int64_t received_ns; /* by monotonic_ns() */
     bool http2;
 };
 
@@ -70,6 +71,7 @@ struct server_response {
 };
 
 struct server_options {
+    struct loop *loop;   /* that it runs on; NULL: one of its own */
     const char *address; /* an IP address; NULL, "0.0.0.0" or "::": all addresses of both families */
     uint16_t port;       /* 0: a free one, see server_port() */
     bool reuse_port;     /* SO_REUSEPORT */
@@ -85,14 +87,14 @@ struct server_options {
     void *user;
 };
 
-/* Listens; nobody is answered yet. Strings of the options are copied or not needed any more, callbacks stay. */
+/* Listens; no request is answered yet. Strings of the options are copied or not needed any more, callbacks stay. */
 int server_new(const struct server_options *options, struct server **ret, struct error *err);
-/* Starts the thread. */
+/* Answers from now on. */
 int server_start(struct server *server, struct error *err);
 /* Stops listening, closes what is idle, and gives requests that are under way until grace_ms to end. Blocks for so
  * long at most. From any thread but the server's. */
 void server_drain(struct server *server, int64_t grace_ms);
-/* Ends all connections and the thread. Nobody may call server_respond() or server_call() any more. NULL is fine. */
+/* Ends all connections. Not from the server's thread; server_respond() may not be called any more. NULL is fine. */
 void server_free(struct server *server);
 
 /* From any thread. An id that has been answered, or whose client is gone, is fine: then nothing happens. */
@@ -101,9 +103,8 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
 void server_patience(struct server *server, uint64_t id, int64_t ms);
 /* Has the request no answer yet, and a client that waits for one? On the server's thread. */
 bool server_is_awaited(struct server *server, uint64_t id);
-/* Calls call(context) on the server's thread, in the order in which calls came. From any thread. What is there when
- * the server ends is still called. */
-void server_call(struct server *server, void (*call)(void *context), void *context);
+/* For calls on the server's thread. */
+struct loop *server_loop(const struct server *server);
 uint16_t server_port(const struct server *server);
 /* Has server_start() succeeded? */
 bool server_is_running(const struct server *server);
@@ -120,6 +121,5 @@ struct server_stats server_stats(const struct server *server);
 struct str server_header_value(const struct server_request *request, const char *name);
 /* "Not Found" of 404; "" where there is none. */
 const char *server_status_text(int status);
-int64_t server_now_ns(void);
 
 #endif

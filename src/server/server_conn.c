@@ -16,7 +16,13 @@
 #include "server/server_impl.h"
 #include "server/server_peer_impl.h"
 
-enum { STEPS_MAX = 32, READ_BYTES = 16 << 10, DISCARD_BYTES_MAX = 256 << 10, KEPT_BYTES_MAX = 4 << 10 };
+enum {
+    STEPS_MAX = 32,
+    READ_BYTES = 16 << 10,
+    DISCARD_BYTES_MAX = 256 << 10,
+    KEPT_BYTES_MAX = 4 << 10,
+    EXPIRE_AGAIN_MS = 20, /* at least, between two looks at deadlines of a connection */
+};
 
 /* Of TLS: what a record begins with, and how much may follow. */
 enum { RECORD_HANDSHAKE = 22, RECORD_HEAD_BYTES = 5, RECORD_BYTES_MAX = 16 << 10 };
@@ -68,19 +74,22 @@ const char *server_status_text(int status)
     return "";
 }
 
+void conn_deadline_by(struct conn *conn, int64_t deadline_ns)
+{
+    conn->deadline_ns = MIN(conn->deadline_ns, deadline_ns);
+    if (!conn->timer.place || conn->timer.due_ns > conn->deadline_ns)
+        loop_timer_set(conn->server->loop, &conn->timer, conn->deadline_ns);
+}
+
 void conn_deadline(struct conn *conn, int64_t after_ms)
 {
-    conn->deadline_ns = server_now_ns() + after_ms * 1000000;
-    conn->server->wake_ns = MIN(conn->server->wake_ns, conn->deadline_ns);
+    conn->deadline_ns = INT64_MAX;
+    conn_deadline_by(conn, monotonic_ns() + after_ms * NS_PER_MS);
 }
 
 void conn_interest(struct conn *conn, uint32_t events)
 {
-    if (conn->interest == events)
-        return;
-    struct epoll_event event = { .events = events, .data.ptr = conn };
-    if (epoll_ctl(conn->server->epoll_fd, EPOLL_CTL_MOD, conn->fd, &event) == 0)
-        conn->interest = events;
+    loop_change(conn->server->loop, &conn->io, events);
 }
 
 bool conn_is_idle(const struct conn *conn)
@@ -155,22 +164,42 @@ void conn_close(struct conn *conn)
     ERR_clear_error();
     conn->ssl = NULL;
     /* A child between fork() and exec() may have the socket too: then close() alone would not end the events. */
-    epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
-    close(conn->fd);
+    loop_remove(server->loop, &conn->io);
+    loop_timer_stop(server->loop, &conn->timer);
+    close(conn->io.fd);
     server->slots[conn->slot] = NULL;
     *vec_push(&server->free_slots) = conn->slot;
-    conn->next_closed = server->closed;
-    server->closed = conn;
     atomic_fetch_sub(&server->connections, 1);
+    conn_run_soon(conn);
 }
 
-void conn_free(struct conn *conn)
+static void conn_free(struct conn *conn)
 {
+    struct server *server = conn->server;
     peer_unref(conn->peer);
     strbuf_release(&conn->in);
     strbuf_release(&conn->out);
     arena_release(&conn->arena);
     free(conn);
+    server_conn_freed(server);
+}
+
+static void on_turn(struct loop_call *call)
+{
+    struct conn *conn = container_of(call, struct conn, turn);
+    conn->has_turn = false;
+    if (conn->state == CONN_CLOSED)
+        conn_free(conn);
+    else
+        conn_run(conn);
+}
+
+void conn_run_soon(struct conn *conn)
+{
+    if (conn->has_turn)
+        return;
+    conn->has_turn = true;
+    loop_post(conn->server->loop, &conn->turn);
 }
 
 static int ssl_outcome(struct conn *conn, int r)
@@ -196,7 +225,7 @@ static int io_read(struct conn *conn, char *buf, size_t size)
         int n = SSL_read(conn->ssl, buf, (int)size);
         return n > 0 ? n : ssl_outcome(conn, n);
     }
-    ssize_t n = recv(conn->fd, buf, size, 0);
+    ssize_t n = recv(conn->io.fd, buf, size, 0);
     if (n >= 0)
         return (int)n;
     return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
@@ -210,7 +239,7 @@ static int io_write(struct conn *conn, const char *buf, size_t size)
         int n = SSL_write(conn->ssl, buf, (int)size);
         return n > 0 ? n : ssl_outcome(conn, n);
     }
-    ssize_t n = send(conn->fd, buf, size, MSG_NOSIGNAL);
+    ssize_t n = send(conn->io.fd, buf, size, MSG_NOSIGNAL);
     if (n >= 0)
         return (int)n;
     return errno == EAGAIN || errno == EINTR ? IO_WANT_WRITE : IO_FAILED;
@@ -237,7 +266,7 @@ static int read_more(struct conn *conn, size_t bytes_max)
     int n = io_read(conn, buf, MIN(room, sizeof(buf)));
     if (n > 0) {
         strbuf_add(&conn->in, buf, (size_t)n);
-        conn->active_ns = server_now_ns();
+        conn->active_ns = monotonic_ns();
     }
     return n;
 }
@@ -315,7 +344,7 @@ static void explain_tls(struct conn *conn, unsigned long why)
     static const char sentence[] =
         "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
     if (ERR_GET_LIB(why) == ERR_LIB_SSL && ERR_GET_REASON(why) == SSL_R_HTTP_REQUEST)
-        (void)!send(conn->fd, sentence, sizeof(sentence) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)!send(conn->io.fd, sentence, sizeof(sentence) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* The next request is awaited, the first one of the connection with less patience. */
@@ -343,7 +372,7 @@ static void enter_protocol(struct conn *conn)
 static int await_hello(struct conn *conn)
 {
     unsigned char head[RECORD_HEAD_BYTES];
-    ssize_t len = recv(conn->fd, head, sizeof(head), MSG_PEEK);
+    ssize_t len = recv(conn->io.fd, head, sizeof(head), MSG_PEEK);
     if (len < 0)
         return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
     if (len == 0)
@@ -356,10 +385,11 @@ static int await_hello(struct conn *conn)
         wanted += (uint32_t)MIN(head[3] << 8 | head[4], RECORD_BYTES_MAX);
     int waiting = 0;
     /* Awaited already: the kernel says that it is there, or that nothing more will come. */
-    if (wanted <= conn->hello_bytes || (ioctl(conn->fd, FIONREAD, &waiting) == 0 && waiting >= (int)wanted))
+    if (wanted <= conn->hello_bytes ||
+        (ioctl(conn->io.fd, FIONREAD, &waiting) == 0 && waiting >= (int)wanted))
         return 1;
     conn->hello_bytes = wanted;
-    socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, (int)wanted);
+    socket_option(conn->io.fd, SOL_SOCKET, SO_RCVLOWAT, (int)wanted);
     return IO_WANT_READ;
 }
 
@@ -368,8 +398,8 @@ static enum step begin_handshake(struct conn *conn)
     int outcome = await_hello(conn);
     if (outcome > 0) {
         if (conn->hello_bytes)
-            socket_option(conn->fd, SOL_SOCKET, SO_RCVLOWAT, 1);
-        conn->ssl = server_tls_accept(conn->server->tls, conn->fd);
+            socket_option(conn->io.fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+        conn->ssl = server_tls_accept(conn->server->tls, conn->io.fd);
         outcome = conn->ssl ? outcome : IO_FAILED;
     }
     if (outcome == IO_END || outcome == IO_FAILED)
@@ -384,7 +414,7 @@ static enum step step_handshake(struct conn *conn)
     ERR_clear_error();
     int r = SSL_do_handshake(conn->ssl);
     if (r == 1) {
-        conn->active_ns = server_now_ns();
+        conn->active_ns = monotonic_ns();
         conn->peer = peer_of(conn->ssl);
         enter_protocol(conn);
         return STEP_ON;
@@ -517,7 +547,7 @@ static enum step flush(struct conn *conn)
         if (n <= 0)
             return wait_for(conn, n == 0 ? IO_FAILED : n);
         conn->out_sent += (size_t)n;
-        conn->active_ns = server_now_ns();
+        conn->active_ns = monotonic_ns();
     }
     conn->out_sent = 0;
     strbuf_clear(&conn->out);
@@ -569,7 +599,7 @@ static enum step step_http2(struct conn *conn)
     int n = io_read(conn, buf, sizeof(buf));
     if (n <= 0)
         return wait_for(conn, n);
-    conn->active_ns = server_now_ns();
+    conn->active_ns = monotonic_ns();
     http2_feed(conn, buf, (size_t)n);
     return STEP_ON;
 }
@@ -588,7 +618,7 @@ static enum step step_writing(struct conn *conn)
     if (conn->ssl)
         SSL_shutdown(conn->ssl);
     ERR_clear_error();
-    shutdown(conn->fd, SHUT_WR);
+    shutdown(conn->io.fd, SHUT_WR);
     conn->state = CONN_LINGER;
     conn_deadline(conn, conn->server->limits.linger_ms);
     return STEP_ON;
@@ -597,7 +627,7 @@ static enum step step_writing(struct conn *conn)
 static enum step step_linger(struct conn *conn)
 {
     char buf[READ_BYTES];
-    ssize_t n = recv(conn->fd, buf, sizeof(buf), 0);
+    ssize_t n = recv(conn->io.fd, buf, sizeof(buf), 0);
     conn->discarded += n > 0 ? (size_t)n : 0;
     if (n > 0 && conn->discarded < DISCARD_BYTES_MAX)
         return STEP_ON;
@@ -631,10 +661,7 @@ void conn_run(struct conn *conn)
     for (int i = 0; i < STEPS_MAX; i++)
         if (step(conn) == STEP_WAIT)
             return;
-    if (!conn->waits_again) {
-        conn->waits_again = true;
-        *vec_push(&conn->server->again) = conn;
-    }
+    conn_run_soon(conn);
 }
 
 void conn_expire(struct conn *conn)
@@ -652,4 +679,35 @@ void conn_expire(struct conn *conn)
         (conn->state == CONN_HEAD && conn->in.len))
         atomic_fetch_add(&conn->server->refused, 1);
     conn_close(conn);
+}
+
+/* Deadlines mostly move away, which the timer is not told of. */
+static void on_timer(struct loop_timer *timer)
+{
+    struct conn *conn = container_of(timer, struct conn, timer);
+    int64_t now_ns = monotonic_ns();
+    if (conn->deadline_ns <= now_ns)
+        conn_expire(conn);
+    if (conn->state != CONN_CLOSED)
+        loop_timer_set(conn->server->loop, timer,
+                       MAX(conn->deadline_ns, now_ns + EXPIRE_AGAIN_MS * NS_PER_MS));
+}
+
+static void on_ready(struct loop_fd *io, uint32_t events)
+{
+    struct conn *conn = container_of(io, struct conn, io);
+    /* Both directions are dead: no answer will be read. */
+    if (events & (EPOLLERR | EPOLLHUP) && !(events & EPOLLIN))
+        conn_close(conn);
+    else
+        conn_run(conn);
+}
+
+bool conn_open(struct conn *conn, struct server *server, int fd)
+{
+    *conn = (struct conn){ .server = server,
+                           .io = { .fd = fd, .events = EPOLLIN, .ready = on_ready },
+                           .timer.ring = on_timer,
+                           .turn.run = on_turn };
+    return loop_add(server->loop, &conn->io) == 0;
 }

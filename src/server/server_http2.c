@@ -465,7 +465,7 @@ static bool expire_stream(struct http2 *http2, struct stream *stream)
 void http2_expire(struct conn *conn)
 {
     struct http2 *http2 = conn->http2;
-    int64_t now = server_now_ns();
+    int64_t now = monotonic_ns();
     bool lives = true;
     conn->deadline_ns = INT64_MAX;
     if (http2->idle_ns <= now) {

@@ -9,9 +9,8 @@ enum { HELD_TIMES = 2 };
 void http2_deadline(struct http2 *http2, int64_t *deadline_ns, int64_t ms)
 {
     struct conn *conn = http2->conn;
-    *deadline_ns = server_now_ns() + ms * 1000000;
-    conn->deadline_ns = MIN(conn->deadline_ns, *deadline_ns);
-    conn->server->wake_ns = MIN(conn->server->wake_ns, *deadline_ns);
+    *deadline_ns = monotonic_ns() + ms * NS_PER_MS;
+    conn_deadline_by(conn, *deadline_ns);
 }
 
 void http2_stream_hold(struct http2 *http2, struct stream *stream, size_t bytes)

@@ -1,22 +1,24 @@
-/* server_impl.h: what server.c (thread, places, mailbox), server_conn.c (one connection) and server_http2.c (its
- * streams) share.
+/* server_impl.h: what server.c (places for connections, answers), server_conn.c (one connection) and server_http2.c
+ * (its streams) share.
  *
  *     HANDSHAKE ──▶ HEAD ──▶ BODY ──▶ ANSWERING ──▶ WRITING ──▶ LINGER ──▶ CLOSED
  *         │          ▲                                 │ ▲
  *         │          └───────── keep-alive ────────────┘ │
  *         └───────────────────▶ HTTP2 ───────────────────┘
  *
- * All of it belongs to the server's thread, but for what `lock` guards and what is atomic. A connection that is CLOSED
- * stays in memory until the end of the turn of the loop, so that nobody has to ask whether it is still there. */
+ * All of it belongs to the loop's thread, but for what is atomic. A connection that is CLOSED stays in memory until a
+ * call that was posted to the loop frees it, so that a function that closed it may still look at its state. */
 #ifndef SERVER_SERVER_IMPL_H
 #define SERVER_SERVER_IMPL_H
 
 #include <openssl/ssl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/thread.h"
 #include "base/vec.h"
+#include "net/loop.h"
+#include "net/reread.h"
 #include "server/server.h"
 #include "server/server_parse.h"
 
@@ -35,11 +37,13 @@ struct http2;
 
 struct conn {
     struct server *server;
-    int fd;
+    struct loop_fd io;
+    struct loop_timer timer; /* rings at the deadline or earlier */
+    struct loop_call turn;   /* goes on with it in the next turn of the loop, or frees it */
+    bool has_turn;           /* that is posted */
     uint32_t slot;
     SSL *ssl; /* NULL: plain, or its first record is not there yet */
     enum conn_state state;
-    uint32_t interest;              /* of epoll */
     uint32_t hello_bytes;           /* so much of the first record is awaited; 0: any byte */
     int64_t deadline_ns, active_ns; /* active: when bytes moved last */
     uint64_t request_id;            /* of HTTP/1.1; 0: none is with the host */
@@ -56,10 +60,9 @@ struct conn {
     struct strbuf out;
     size_t out_sent;
     size_t counted; /* in server->response_bytes */
-    bool close_after, has_requested, head_begun, waits_again;
+    bool close_after, has_requested, head_begun;
     bool dispatching; /* inside on_request() */
     size_t discarded; /* while lingering */
-    struct conn *next_closed;
 };
 
 /* An answer, with headers as HTTP/1.1 has them. */
@@ -69,44 +72,28 @@ struct reply {
     bool close;
 };
 
-/* From another thread, for the server's. */
-struct message {
-    struct message *next;
-    void (*call)(void *context); /* NULL: an answer */
-    void *context;
-    uint64_t id;
-    int status;
-    bool close;
-    struct strbuf headers, body; /* headers: as they are sent */
-};
-
 struct server {
     struct server_options options;
     struct server_limits limits;
     struct server_tls *tls; /* NULL: plain HTTP */
+    struct loop *loop;
+    bool owns_loop;
     uint16_t port;
-    int listen_fd, epoll_fd, wake_fd;
-    pthread_t thread;
-    bool started;
-    bool draining; /* written under the lock */
-    bool listens;
-    int64_t listen_again_ns; /* 0: listens */
+    struct loop_fd listener; /* fd -1: it does not listen */
+    struct loop_timer listen_again;
+    bool started, draining;
 
     struct conn **slots; /* limits.connections_max; NULL: free */
     VEC(uint32_t) free_slots;
-    struct conn *closed;
-    VEC(struct conn *) again; /* have more to do without waiting for the network */
     uint64_t last_id;
-    uint32_t crowd;       /* the most connections since memory was given back */
-    int64_t give_back_ns; /* not again before */
-    int64_t wake_ns;      /* no deadline is before */
-    int64_t reload_ns;    /* when to look at the certificates */
-    struct error last_problem;
-
-    pthread_mutex_t lock;
-    pthread_cond_t emptied; /* no connection is left */
-    struct message *first, **last;
-    bool stopping;
+    uint32_t crowd; /* the most connections since memory was given back */
+    struct loop_timer give_back;
+    int64_t gave_back_ns;
+    struct reread certificates;
+    struct server_tls_load *loaded; /* by the worker pool, for the loop's thread */
+    int load_result;
+    struct error load_error, last_problem;
+    struct completion emptied; /* it drains, and no connection is left */
 
     atomic_uint_fast64_t accepted, evicted, requests, refused, handshakes_failed;
     atomic_uint_fast32_t connections;
@@ -115,7 +102,7 @@ struct server {
 
 struct sockaddr_storage;
 
-/* Listens at the address of the options; sets listen_fd and port. */
+/* Listens at the address of the options; sets listener.fd and port. */
 int socket_listen(struct server *server, struct error *err);
 void socket_option(int fd, int level, int name, int value);
 /* "127.0.0.1:4711" */
@@ -123,11 +110,13 @@ void socket_describe(const struct sockaddr_storage *address, char *text, size_t 
 
 /* Goes on with a connection as far as it goes now. */
 void conn_run(struct conn *conn);
+/* Goes on with it in the next turn of the loop. */
+void conn_run_soon(struct conn *conn);
 /* Tells the host of a request that came on the connection. */
 void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body);
 /* For a request that comes. */
 uint64_t conn_new_id(struct conn *conn);
-/* The answer to its request; conn_run() sends it. False: nobody has asked. */
+/* The answer to its request; conn_run() sends it. False: it has no such request. */
 bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply);
 /* Does a client wait for the answer to this request? */
 bool conn_awaits(const struct conn *conn, uint64_t id);
@@ -141,13 +130,17 @@ struct reply conn_reply(const struct server *server, const struct reply *reply);
 void conn_date(char text[64]);
 /* Sends what is in `out`, and then ends. */
 void conn_finish(struct conn *conn);
+/* Watches a new connection; false: it cannot. */
+bool conn_open(struct conn *conn, struct server *server, int fd);
+/* Frees it in the next turn of the loop. */
+void conn_close(struct conn *conn);
+void conn_deadline(struct conn *conn, int64_t after_ms);
 /* Its deadline has passed. */
 void conn_expire(struct conn *conn);
-void conn_close(struct conn *conn);
-/* After conn_close(), when nobody has a pointer to it any more. */
-void conn_free(struct conn *conn);
-/* Sets the deadline and sees to it that the loop wakes up for it. */
-void conn_deadline(struct conn *conn, int64_t after_ms);
+/* The deadline is not later than that. */
+void conn_deadline_by(struct conn *conn, int64_t deadline_ns);
+/* server.c: a closed connection was freed. */
+void server_conn_freed(struct server *server);
 /* Waits for these epoll events, and for nothing else. */
 void conn_interest(struct conn *conn, uint32_t events);
 /* Is it between two requests? */

@@ -86,7 +86,6 @@ int socket_listen(struct server *server, struct error *err)
     if (getsockname(fd, (struct sockaddr *)&bound, &len) == 0)
         server->port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
                                                         : ((struct sockaddr_in6 *)&bound)->sin6_port);
-    server->listen_fd = fd;
-    server->listens = true;
+    server->listener.fd = fd;
     return 0;
 }

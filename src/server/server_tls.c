@@ -27,6 +27,12 @@ struct pair {
     struct strbuf cert, key;
 };
 
+/* What was read and made of it, as many of each as there are pairs. */
+struct server_tls_load {
+    struct pair *pairs;
+    SSL_CTX **contexts;
+};
+
 struct named {
     struct str name;
     SSL_CTX *context;
@@ -36,8 +42,7 @@ struct named {
 struct server_tls {
     struct arena arena; /* the options */
     struct server_tls_options options;
-    struct pair *pairs; /* the main one, then those of options.snis */
-    SSL_CTX **contexts; /* as many */
+    struct server_tls_load *now; /* in use: the main pair, then those of options.snis */
     struct arena names_arena;
     VEC(struct named) names;
 };
@@ -236,8 +241,8 @@ static int use_pair(SSL_CTX *context, const struct pair *pair, struct error *err
     return r;
 }
 
-/* Whom to believe is asked later, see server_peer.h. */
-static int believe_for_now(X509_STORE_CTX *store _unused_, void *user _unused_)
+/* Certificates are verified later, see server_peer.h. */
+static int accept_unverified(X509_STORE_CTX *store _unused_, void *user _unused_)
 {
     return 1;
 }
@@ -288,9 +293,9 @@ static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
 {
     unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     for (size_t i = 0; i <= tls->options.sni_count; i++) {
-        X509 *cert = SSL_CTX_get0_certificate(tls->contexts[i]);
+        X509 *cert = SSL_CTX_get0_certificate(tls->now->contexts[i]);
         if (cert && X509_check_host(cert, name.ptr, name.len, flags, NULL) == 1)
-            return tls->contexts[i];
+            return tls->now->contexts[i];
     }
     return NULL;
 }
@@ -320,7 +325,8 @@ static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
     return SSL_TLSEXT_ERR_OK;
 }
 
-static int make_context(struct server_tls *tls, const struct pair *pair, SSL_CTX **ret, struct error *err)
+static int make_context(const struct server_tls *tls, const struct pair *pair, SSL_CTX **ret,
+                        struct error *err)
 {
     const struct server_tls_options *options = &tls->options;
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
@@ -333,12 +339,12 @@ static int make_context(struct server_tls *tls, const struct pair *pair, SSL_CTX
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN_BYTES_MAX);
-    SSL_CTX_set_cert_verify_callback(context, believe_for_now, NULL);
+    SSL_CTX_set_cert_verify_callback(context, accept_unverified, NULL);
     if (options->request_client_certificate)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_alpn_select_cb(context, choose_protocol, tls);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, (void *)tls);
     SSL_CTX_set_tlsext_servername_callback(context, choose_certificate);
-    SSL_CTX_set_tlsext_servername_arg(context, tls);
+    SSL_CTX_set_tlsext_servername_arg(context, (void *)tls);
     int r = set_version(context, options->min_version, err);
     if (r == 0)
         r = set_suites(context, options->cipher_suites, options->cipher_suite_count, err);
@@ -397,9 +403,9 @@ static void index_names(struct server_tls *tls)
     for (size_t i = 0; i < tls->options.sni_count; i++) {
         const struct server_sni *sni = &tls->options.snis[i];
         for (size_t j = 0; j < sni->name_count; j++)
-            add_name(tls, str_from(sni->names[j]), tls->contexts[i + 1], true);
+            add_name(tls, str_from(sni->names[j]), tls->now->contexts[i + 1], true);
         if (!sni->name_count)
-            add_certificate_names(tls, tls->contexts[i + 1]);
+            add_certificate_names(tls, tls->now->contexts[i + 1]);
     }
 }
 
@@ -439,44 +445,52 @@ static int read_pair(const struct pair *old, struct pair *ret, bool *ret_changed
     return r;
 }
 
-static void swap_in(struct server_tls *tls, struct pair *pairs, SSL_CTX **contexts)
+static struct server_tls_load *load_new(const struct server_tls *tls)
 {
-    for (size_t i = 0; i < pair_count(tls); i++) {
-        struct pair old_pair = tls->pairs[i];
-        SSL_CTX *old = tls->contexts[i];
-        tls->pairs[i] = pairs[i];
-        tls->contexts[i] = contexts[i];
-        pairs[i] = old_pair;
-        contexts[i] = old;
-    }
-    index_names(tls);
+    struct server_tls_load *load = xmalloc(sizeof(*load));
+    load->pairs = xcalloc(pair_count(tls), sizeof(*load->pairs));
+    load->contexts = xcalloc(pair_count(tls), sizeof(SSL_CTX *));
+    return load;
 }
 
-int server_tls_reload(struct server_tls *tls, struct error *err)
+void server_tls_load_free(const struct server_tls *tls, struct server_tls_load *load)
 {
-    size_t count = pair_count(tls);
-    struct pair *pairs = xcalloc(count, sizeof(*pairs));
-    SSL_CTX **contexts = xcalloc(count, sizeof(SSL_CTX *));
-    bool any = !tls->contexts[0];
+    if (!load)
+        return;
+    for (size_t i = 0; i < pair_count(tls); i++) {
+        pair_release(&load->pairs[i]);
+        SSL_CTX_free(load->contexts[i]);
+    }
+    free(load->pairs);
+    free(load->contexts);
+    free(load);
+}
+
+int server_tls_load(const struct server_tls *tls, struct server_tls_load **ret, struct error *err)
+{
+    struct server_tls_load *load = load_new(tls);
+    bool any = !tls->now->contexts[0];
     int r = 0;
-    for (size_t i = 0; i < count && r == 0; i++) {
+    for (size_t i = 0; i < pair_count(tls) && r == 0; i++) {
         bool changed;
-        r = read_pair(&tls->pairs[i], &pairs[i], &changed, err);
+        r = read_pair(&tls->now->pairs[i], &load->pairs[i], &changed, err);
         any = any || changed;
     }
-    for (size_t i = 0; i < count && r == 0 && any; i++)
-        r = make_context(tls, &pairs[i], &contexts[i], err);
-    if (r == 0 && any) {
-        swap_in(tls, pairs, contexts);
-        r = 1;
+    for (size_t i = 0; i < pair_count(tls) && r == 0 && any; i++)
+        r = make_context(tls, &load->pairs[i], &load->contexts[i], err);
+    if (r < 0 || !any) {
+        server_tls_load_free(tls, load);
+        return r;
     }
-    for (size_t i = 0; i < count; i++) {
-        pair_release(&pairs[i]);
-        SSL_CTX_free(contexts[i]);
-    }
-    free(pairs);
-    free(contexts);
-    return r;
+    *ret = load;
+    return 1;
+}
+
+void server_tls_use(struct server_tls *tls, struct server_tls_load *load)
+{
+    server_tls_load_free(tls, tls->now);
+    tls->now = load;
+    index_names(tls);
 }
 
 static const char *copy(struct server_tls *tls, const char *text)
@@ -520,7 +534,7 @@ static void copy_options(struct server_tls *tls, const struct server_tls_options
 static int settle_main_pair(struct server_tls *tls, struct error *err)
 {
     struct server_tls_options *options = &tls->options;
-    struct pair *pair = &tls->pairs[0];
+    struct pair *pair = &tls->now->pairs[0];
     if (options->cert_file || options->key_file) {
         if (!options->cert_file || !options->key_file)
             return error_set(err, -EINVAL, "a serving certificate and its key must be given together");
@@ -543,21 +557,22 @@ int server_tls_new(const struct server_tls_options *options, struct server_tls *
 {
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
     copy_options(tls, options);
-    tls->pairs = xcalloc(pair_count(tls), sizeof(*tls->pairs));
-    tls->contexts = xcalloc(pair_count(tls), sizeof(SSL_CTX *));
+    tls->now = load_new(tls);
     int r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
-        tls->pairs[i + 1].cert_file = tls->options.snis[i].cert_file;
-        tls->pairs[i + 1].key_file = tls->options.snis[i].key_file;
-        if (!tls->pairs[i + 1].cert_file || !tls->pairs[i + 1].key_file)
+        tls->now->pairs[i + 1].cert_file = tls->options.snis[i].cert_file;
+        tls->now->pairs[i + 1].key_file = tls->options.snis[i].key_file;
+        if (!tls->now->pairs[i + 1].cert_file || !tls->now->pairs[i + 1].key_file)
             r = error_set(err, -EINVAL, "a serving certificate and its key must be given together");
     }
+    struct server_tls_load *load;
     if (r == 0)
-        r = server_tls_reload(tls, err);
+        r = server_tls_load(tls, &load, err);
     if (r < 0) {
         server_tls_free(tls);
         return r;
     }
+    server_tls_use(tls, load); /* the first reading is always a change */
     *ret = tls;
     return 0;
 }
@@ -566,12 +581,7 @@ void server_tls_free(struct server_tls *tls)
 {
     if (!tls)
         return;
-    for (size_t i = 0; i < pair_count(tls); i++) {
-        pair_release(&tls->pairs[i]);
-        SSL_CTX_free(tls->contexts[i]);
-    }
-    free(tls->pairs);
-    free(tls->contexts);
+    server_tls_load_free(tls, tls->now);
     vec_release(&tls->names);
     arena_release(&tls->names_arena);
     arena_release(&tls->arena);
@@ -580,7 +590,7 @@ void server_tls_free(struct server_tls *tls)
 
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd)
 {
-    SSL *ssl = SSL_new(tls->contexts[0]);
+    SSL *ssl = SSL_new(tls->now->contexts[0]);
     if (ssl && SSL_set_fd(ssl, fd) != 1) {
         SSL_free(ssl);
         ssl = NULL;

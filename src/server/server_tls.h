@@ -36,9 +36,14 @@ struct server_tls;
 /* Copies the options. */
 int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err);
 void server_tls_free(struct server_tls *tls);
-/* Looks at the files again. 1: they have changed and are in use for new connections; 0: as they were; negative: what
- * is there now cannot be used, and what was there stays. */
-int server_tls_reload(struct server_tls *tls, struct error *err);
+/* Reads the files again, on any thread. 1: they have changed, and *ret is what to use; 0: as they were; negative: what
+ * is there now cannot be used. */
+struct server_tls_load;
+int server_tls_load(const struct server_tls *tls, struct server_tls_load **ret, struct error *err);
+/* For new connections from now on; on the thread that accepts them. Frees it. */
+void server_tls_use(struct server_tls *tls, struct server_tls_load *load);
+/* One that is not used. NULL is fine. */
+void server_tls_load_free(const struct server_tls *tls, struct server_tls_load *load);
 
 /* Is a cipher suite of that name one that Go calls insecure? */
 bool server_tls_insecure_suite(const char *name);

@@ -47,7 +47,7 @@ static void on_done(void *user, struct http_response *response)
     if (gate->stopping) {
         pthread_cond_signal(gate->idle);
     } else if (response->status > 0) {
-        int64_t closed_ns = http_now_ns() - atomic_exchange(&gate->closed_ns, 0);
+        int64_t closed_ns = monotonic_ns() - atomic_exchange(&gate->closed_ns, 0);
         log_info(0, "The API server answers", log_duration("after", closed_ns));
         gate->on_open(gate->user);
     } else {
@@ -65,7 +65,7 @@ void gate_wait(struct gate *gate, const char *why)
 {
     if (gate->closed_ns)
         return;
-    atomic_store(&gate->closed_ns, http_now_ns());
+    atomic_store(&gate->closed_ns, monotonic_ns());
     log_warning("The connection to the API server is lost", log_str("why", str_from(why)));
     gate->failures = 0;
     send_probe(gate);

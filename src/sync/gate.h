@@ -27,7 +27,7 @@ struct gate {
     uint64_t probe_id;
     uint32_t failures;
     atomic_int_least64_t
-        closed_ns; /* since when, by http_now_ns(); 0: it is open. To be read from any thread */
+        closed_ns; /* since when, by monotonic_ns(); 0: it is open. To be read from any thread */
 };
 
 /* The server did not answer: on_open will be called, once for all who wait. `why` is for the log. */

@@ -22,7 +22,7 @@ struct inbox *inbox_new(void)
     pthread_condattr_t attributes;
     pthread_mutex_init(&inbox->lock, NULL);
     pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as http_now_ns() */
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as monotonic_ns() */
     pthread_cond_init(&inbox->filled, &attributes);
     pthread_condattr_destroy(&attributes);
     inbox->end = &inbox->first;

@@ -57,7 +57,7 @@ void letter_free(struct letter *letter);
 void inbox_prepare(struct inbox *inbox, void (*prepare)(struct letter *letter));
 /* From any thread; takes the letter over. */
 void inbox_post(struct inbox *inbox, struct letter *letter);
-/* All letters that are there, first to last by `next`; NULL: none. Waits until until_ns (by http_now_ns()) for the
+/* All letters that are there, first to last by `next`; NULL: none. Waits until until_ns (by monotonic_ns()) for the
  * first one; 0 does not wait, INT64_MAX waits for as long as it takes. */
 struct letter *inbox_take(struct inbox *inbox, int64_t until_ns);
 /* How many were posted and not taken. */

@@ -8,7 +8,6 @@
 #include "client/api.h"
 #include "sync/reflector.h"
 
-#define NS_PER_MS ((int64_t)1000000)
 enum { PATIENCE_MS = 60 * 1000, DOWN_MS_MAX = 5 * 1000, LOOK_MS = 200, KINDS_TOLD = 3 };
 
 struct reading {
@@ -96,7 +95,7 @@ static void name_kinds(uint64_t kinds, struct strbuf *out)
 /* Why there is no sense in waiting any longer: the reading goes on while this is 0. */
 static int give_up(struct reading *reading, const struct reflectors *reflectors, struct error *err)
 {
-    int64_t now_ns = http_now_ns(), down_ns = reflectors_down_since_ns(reflectors);
+    int64_t now_ns = monotonic_ns(), down_ns = reflectors_down_since_ns(reflectors);
     int64_t patience_ms = reading->options->patience_ms ? reading->options->patience_ms : PATIENCE_MS;
     int r = 0;
     pthread_mutex_lock(&reading->lock);
@@ -120,9 +119,9 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
 {
     int r = 0;
     while (reading->open && r == 0) {
-        struct letter *letter = inbox_take(inbox, http_now_ns() + LOOK_MS * NS_PER_MS);
+        struct letter *letter = inbox_take(inbox, monotonic_ns() + LOOK_MS * NS_PER_MS);
         if (letter)
-            reading->heard_ns = http_now_ns();
+            reading->heard_ns = monotonic_ns();
         for (struct letter *next; letter; letter = next) {
             next = letter->next;
             read_letter(reading, letter);
@@ -130,7 +129,7 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
         }
         if (reading->options->on_progress)
             reading->options->on_progress(reading->listing->objects.len,
-                                          (double)(http_now_ns() - reading->started_ns) / 1e9);
+                                          (double)(monotonic_ns() - reading->started_ns) / 1e9);
         if (reading->open)
             r = give_up(reading, reflectors, err);
     }
@@ -141,7 +140,7 @@ static int read_from(struct api *api, struct reading *reading, struct error *err
 {
     struct inbox *inbox = inbox_new();
     reading->open = watched_kind_count;
-    reading->started_ns = reading->heard_ns = http_now_ns();
+    reading->started_ns = reading->heard_ns = monotonic_ns();
     struct reflectors *reflectors = reflectors_start(
         api, inbox, &(struct reflector_options){ .on_failure = on_failure, .user = reading });
     int r = read_all(reading, inbox, reflectors, err);

@@ -32,7 +32,6 @@ enum {
     SENTENCES_TOLD_MAX = 8,
     VERSION_LEN_MAX = 256, /* a longer resource version is none */
 };
-static const int64_t NS_PER_MS = 1000000;
 
 enum phase { PHASE_LIST, PHASE_WATCH };
 /* What was read in a watch that it ends for. */
@@ -121,7 +120,7 @@ static void undecodable(struct reflector *r, const struct error *err)
 
 static void heard(struct reflector *r)
 {
-    atomic_store_explicit(&r->stats.heard_ns, http_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&r->stats.heard_ns, monotonic_ns(), memory_order_relaxed);
     r->complained = false;
 }
 
@@ -399,7 +398,7 @@ static void end_list(struct reflector *r)
 {
     post(r, LETTER_LIST_END, NULL);
     COUNT(r, lists);
-    atomic_store_explicit(&r->stats.synced_ns, http_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&r->stats.synced_ns, monotonic_ns(), memory_order_relaxed);
     log_info(2, "Listed", about(r), log_str("resourceVersion", strbuf_slice(&r->position)));
     r->absent = false;
     strbuf_clear(&r->continue_token);
@@ -503,7 +502,7 @@ static void on_start(void *user, uint64_t id _unused_, int status)
     struct reflector *r = user;
     pthread_mutex_lock(&r->all->lock);
     if (r->phase == PHASE_WATCH && status >= 200 && status < 300) {
-        r->begun_ns = http_now_ns();
+        r->begun_ns = monotonic_ns();
         COUNT(r, watches);
     }
     pthread_mutex_unlock(&r->all->lock);
@@ -533,7 +532,7 @@ static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
 
 static void watch_done(struct reflector *r, const struct http_response *response)
 {
-    bool lasted = r->begun_ns && http_now_ns() - r->begun_ns >= WATCH_SHORT_MS * NS_PER_MS;
+    bool lasted = r->begun_ns && monotonic_ns() - r->begun_ns >= WATCH_SHORT_MS * NS_PER_MS;
     if (lasted)
         r->failures = r->refusals = r->forbidden = 0;
     wire_watch_release(&r->watch);
@@ -606,7 +605,7 @@ static void fill_in(struct reflector_options *o)
     if (!o->page_bytes_max)
         o->page_bytes_max = (size_t)64 << 20;
     if (!o->seed)
-        o->seed = (uint64_t)http_now_ns();
+        o->seed = (uint64_t)monotonic_ns();
 }
 
 struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,

@@ -65,8 +65,9 @@ struct reflector_stats {
 #define X(name) uint64_t name;
     REFLECTOR_COUNTS(X)
 #undef X
-    int64_t synced_ns; /* when the last list ended, by http_now_ns(); 0: none has, or there is no such kind */
-    int64_t heard_ns;  /* when something of the kind came last */
+    int64_t
+        synced_ns;    /* when the last list ended, by monotonic_ns(); 0: none has, or there is no such kind */
+    int64_t heard_ns; /* when something of the kind came last */
 };
 
 /* Begins with all kinds at once. Options are copied, `kinds` stay the caller's. */
@@ -80,7 +81,7 @@ void reflectors_relist(struct reflectors *all, enum api_kind kind);
 void reflectors_keep_whole(struct reflectors *all, uint64_t kinds);
 /* From any thread. False: the kind is not watched. */
 bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret);
-/* Since when the API server has not answered, by http_now_ns(); 0: it does. From any thread. */
+/* Since when the API server has not answered, by monotonic_ns(); 0: it does. From any thread. */
 int64_t reflectors_down_since_ns(const struct reflectors *all);
 
 #endif

@@ -28,30 +28,26 @@ static inline void connection_open(struct connection *connection, struct server_
                                    void *user)
 {
     int pair[2];
-    struct conn *conn = xcalloc(1, sizeof(*conn));
+    struct error err;
+    struct conn *conn = xmalloc(sizeof(*conn));
     *connection = (struct connection){
         .server = { .options = { .on_request = on_request, .user = user },
                     .limits = limits,
-                    .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-                    .slots = connection->slots,
-                    .wake_ns = INT64_MAX },
+                    .slots = connection->slots },
         .conn = conn,
         .slots = { conn },
     };
-    must(connection->server.epoll_fd >= 0 &&
+    must(loop_new(NULL, &connection->server.loop, &err) == 0 &&
          socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
     connection->client = pair[1];
-    *conn = (struct conn){
-        .server = &connection->server, .fd = pair[0], .state = CONN_HEAD, .interest = EPOLLIN
-    };
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
-    must(epoll_ctl(connection->server.epoll_fd, EPOLL_CTL_ADD, pair[0], &event) == 0);
+    must(conn_open(conn, &connection->server, pair[0]));
+    conn->state = CONN_HEAD;
     atomic_store(&connection->server.connections, 1);
 }
 
 static inline bool connection_is_over(const struct connection *connection)
 {
-    return connection->conn->state == CONN_CLOSED;
+    return atomic_load(&connection->server.connections) == 0; /* then the connection may be freed */
 }
 
 /* False: the server does not take it any more. */
@@ -65,25 +61,27 @@ static inline void connection_run(struct connection *connection, void (*drain)(v
                                   void *user)
 {
     struct conn *conn = connection->conn;
+    if (connection_is_over(connection))
+        return;
     do {
-        conn->waits_again = false;
-        connection->server.again.len = 0;
-        conn_run(conn);
+        if (conn->has_turn)
+            loop_turn(connection->server.loop);
+        else
+            conn_run(conn);
         drain(user, connection->client);
-    } while (!connection_is_over(connection) && (connection->server.again.len || conn->interest == EPOLLOUT));
+    } while (!connection_is_over(connection) && (conn->has_turn || conn->io.events == EPOLLOUT));
 }
 
 /* Nothing may be left of it. */
 static inline void connection_close(struct connection *connection)
 {
     struct server *server = &connection->server;
-    conn_close(connection->conn);
+    if (!connection_is_over(connection))
+        conn_close(connection->conn);
     must(atomic_load(&server->response_bytes) == 0 && atomic_load(&server->connections) == 0);
-    conn_free(connection->conn);
+    loop_free(server->loop); /* with the connection */
     vec_release(&server->free_slots);
-    vec_release(&server->again);
     close(connection->client);
-    close(server->epoll_fd);
 }
 
 #endif

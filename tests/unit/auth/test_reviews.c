@@ -54,7 +54,7 @@ static struct question ask(struct desk *desk, const char *user, int number, bool
     question->remember = remember;
     pthread_mutex_init(&question->lock, NULL);
     pthread_cond_init(&question->answered, NULL);
-    server_call(desk->server, put, question);
+    loop_run(server_loop(desk->server), put, question);
     pthread_mutex_lock(&question->lock);
     while (!question->answers)
         pthread_cond_wait(&question->answered, &question->lock);

@@ -310,7 +310,7 @@ static const char *manner_config(size_t i, int64_t stall_ms, const char *more)
 
 static int64_t now_ms(void)
 {
-    return http_now_ns() / 1000000;
+    return monotonic_ns() / 1000000;
 }
 
 /* Is the decision with this one what it should be? */

@@ -214,8 +214,8 @@ static void apply(struct contender *c, enum fault fault, const char *method, con
     snprintf(c->requests + len, sizeof(c->requests) - len, "%s %d,", method, ret->status);
 }
 
-static void world_exchange(void *user, const char *method, struct str path, struct str body,
-                           int64_t timeout_ms, struct lease_answer *ret)
+static void world_send(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
+                       void (*done)(void *context, const struct lease_answer *answer), void *context)
 {
     struct contender *c = user;
     enum fault fault = next_fault(c);
@@ -233,9 +233,11 @@ static void world_exchange(void *user, const char *method, struct str path, stru
         fault = fault == FINE ? MUTE : fault;
     }
     pass(latency_ns / 2);
-    *ret = (struct lease_answer){ 0 };
-    apply(c, fault, method, text.text ? text.text : "", ret);
+    struct lease_answer answer = { 0 };
+    apply(c, fault, method, text.text ? text.text : "", &answer);
     pass(latency_ns - latency_ns / 2);
+    done(context, &answer);
+    strbuf_release(&answer.body);
 }
 
 static void on_started(void *user)
@@ -273,7 +275,7 @@ static struct contender *contender_with(const char *name, int64_t lease_ms, int6
     struct contender *c = &all[all_count++];
     *c = (struct contender){ .due_ns = clock_ns };
     snprintf(c->name, sizeof(c->name), "%s", name);
-    c->world = (struct lease_world){ world_now, world_wall, world_random, world_exchange, c };
+    c->world = (struct lease_world){ world_now, world_wall, world_random, world_send, NULL, c };
     struct lease_options options = {
         .namespace = STR("kube-system"),
         .name = STR("berth"),

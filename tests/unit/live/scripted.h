@@ -228,7 +228,7 @@ static inline void scripted_say(struct scripted *server, int status, const char 
 
 static inline struct timespec scripted_until(int64_t ms)
 {
-    int64_t ns = http_now_ns() + ms * 1000000;
+    int64_t ns = monotonic_ns() + ms * 1000000;
     return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 

@@ -574,14 +574,14 @@ static void test_rate(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ .qps = 20, .burst = 1 });
-    int64_t begin_ns = http_now_ns();
+    int64_t begin_ns = monotonic_ns();
     char name[16];
     for (int i = 0; i < 5; i++) {
         snprintf(name, sizeof(name), "pod-%d", i);
         record(&f, str_from(name), STR("1"));
     }
     settle(&f, 5);
-    assert_true(http_now_ns() - begin_ns >= 195 * SECOND / 1000);
+    assert_true(monotonic_ns() - begin_ns >= 195 * SECOND / 1000);
     stop(&f);
 }
 

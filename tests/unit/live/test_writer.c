@@ -37,7 +37,7 @@ static void stop(struct fixture *f)
 
 static struct letter *take(struct fixture *f)
 {
-    struct letter *letter = inbox_take(f->inbox, http_now_ns() + INT64_C(20000000000));
+    struct letter *letter = inbox_take(f->inbox, monotonic_ns() + INT64_C(20000000000));
     assert_non_null(letter);
     assert_int_equal(letter->kind, LETTER_ANSWER);
     assert_null(letter->next);

@@ -591,7 +591,7 @@ static void test_calls(void **state _unused_)
     struct host host;
     host_start(&host, (struct server_options){ 0 });
     for (int i = 0; i < 1000; i++)
-        server_call(host.server, count_call, &calls);
+        loop_run(server_loop(host.server), count_call, &calls);
     host_stop(&host);
     assert_int_equal(atomic_load(&calls), 1000);
 }

@@ -270,7 +270,7 @@ static void ask_awaited(void *context)
 static bool is_awaited(struct host *host, uint64_t id)
 {
     struct awaited awaited = { .server = host->server, .id = id };
-    server_call(host->server, ask_awaited, &awaited);
+    loop_run(server_loop(host->server), ask_awaited, &awaited);
     while (!atomic_load(&awaited.verdict))
         sleep_ms(1);
     return atomic_load(&awaited.verdict) == 1;

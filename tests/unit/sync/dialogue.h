@@ -94,7 +94,7 @@ static inline void reply_bytes(int fd, int status, const char *headers, struct s
 static inline bool dialogue_exchange(struct dialogue *server, int fd, const char *path)
 {
     struct exchange *x = xcalloc(1, sizeof(*x));
-    *x = (struct exchange){ .server = server, .fd = fd, .at_ns = http_now_ns() };
+    *x = (struct exchange){ .server = server, .fd = fd, .at_ns = monotonic_ns() };
     snprintf(x->path, sizeof(x->path), "%s", path);
     pthread_mutex_lock(&server->lock);
     *vec_push(&server->exchanges) = x;
@@ -220,7 +220,7 @@ static inline void dialogue_stop(struct dialogue *server)
 
 static inline struct timespec dialogue_until(int64_t ms)
 {
-    int64_t ns = http_now_ns() + ms * 1000000;
+    int64_t ns = monotonic_ns() + ms * 1000000;
     return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 

@@ -73,7 +73,7 @@ static void start_pods(void)
 static struct letter *letter_within(int64_t ms)
 {
     if (!letters)
-        letters = inbox_take(inbox, http_now_ns() + ms * 1000000);
+        letters = inbox_take(inbox, monotonic_ns() + ms * 1000000);
     struct letter *letter = letters;
     if (letter)
         letters = letter->next;
@@ -104,7 +104,7 @@ static void want_silence(int64_t ms)
 
 static int64_t ms_since(int64_t ns)
 {
-    return (http_now_ns() - ns) / 1000000;
+    return (monotonic_ns() - ns) / 1000000;
 }
 
 /* A pause that would be noticed: nobody waits for that long. */
@@ -375,7 +375,7 @@ static int64_t comes_back_after_ms(void)
         usleep(1000);
     usleep(1500 * 1000);
     dialogue_up(&server);
-    int64_t up_ns = http_now_ns(), last_ns = 0;
+    int64_t up_ns = monotonic_ns(), last_ns = 0;
     for (int i = 0; i < 3; i++) {
         struct exchange *x = hear(&server, "/api/v1/");
         assert_non_null(strstr(x->path, "resourceVersion=100"));
@@ -408,7 +408,7 @@ static void test_no_flood(void **state _unused_)
     vec_for(&server.lines, line)
         shutdown((*line)->fd, SHUT_RDWR);
     pthread_mutex_unlock(&server.lock);
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     size_t attempts = 0;
     while (ms_since(begun_ns) < 2000 || attempts < 4) {
         usleep(1000);
@@ -459,7 +459,7 @@ static void test_busy_server_sets_the_pace(void **state _unused_)
     static const char *const asks[] = { "Retry-After: 1\r\n", "Retry-After: 3600\r\n" };
     for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
         struct exchange *x = hear(&server, PODS);
-        int64_t told_ns = http_now_ns();
+        int64_t told_ns = monotonic_ns();
         reply(x, 429, asks[i], STR("later"));
         x = hear(&server, PODS); /* 3600 s are too long */
         assert_true(x->at_ns - told_ns >= 990 * INT64_C(1000000));
@@ -467,7 +467,7 @@ static void test_busy_server_sets_the_pace(void **state _unused_)
     }
     reply_list(hear(&server, PODS), "100", "", "");
     struct exchange *watch = hear(&server, PODS_WATCH "100&");
-    int64_t told_ns = http_now_ns();
+    int64_t told_ns = monotonic_ns();
     reply(watch, 429, "Retry-After: 1\r\n", STR("later"));
     assert_true(hear(&server, PODS_WATCH "100&")->at_ns - told_ns >= 990 * INT64_C(1000000));
 }
@@ -475,7 +475,7 @@ static void test_busy_server_sets_the_pace(void **state _unused_)
 static void test_server_errors_pass(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .patience_ms_max = NEVER_MS });
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 6; i++) /* which is no reason to wait for so long */
         reply(hear(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
     assert_true(ms_since(begun_ns) > 500); /* more and more slowly */
@@ -489,7 +489,7 @@ static void test_server_errors_pass(void **state _unused_)
 static void test_forbidden_is_not_synced(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100, .refused_ms_max = 400 });
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 4; i++)
         reply(hear(&server, PODS), i % 2 ? 401 : 403, "", STR("no"));
     assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
@@ -527,7 +527,7 @@ static void test_not_served(void **state _unused_)
     start(&claims, 1, (struct reflector_options){ .absent_ms = 300 });
     reply(hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?limit=100"), 404, "", STR("no"));
     struct exchange *x = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit=100");
-    int64_t told_ns = http_now_ns();
+    int64_t told_ns = monotonic_ns();
     reply(x, 404, "", STR("no"));
     want(LETTER_ABSENT, NULL);
     x = hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?");
@@ -659,7 +659,7 @@ static void test_page_too_large(void **state _unused_)
 static void test_short_watches(void **state _unused_)
 {
     start_pods();
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     stream_end(to_watch(""));
     for (int i = 0; i < 5; i++) {
         struct exchange *watch = hear(&server, PODS_WATCH "100&");
@@ -673,7 +673,7 @@ static void test_short_watches(void **state _unused_)
 static void test_gone_again_and_again(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100 });
-    int64_t begun_ns = http_now_ns();
+    int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 5; i++) {
         reply_list(hear(&server, PODS), "100", "", "");
         reply(hear(&server, PODS), 410, "", STR("gone"));
@@ -698,7 +698,7 @@ static void test_stop_at_any_time(void **state _unused_)
             dialogue_down(&server);
         if (i == 5)
             usleep(200 * 1000);
-        int64_t now_ns = http_now_ns();
+        int64_t now_ns = monotonic_ns();
         reflectors_stop(all);
         all = NULL;
         assert_true(ms_since(now_ns) < 20000); /* no answer is waited for */

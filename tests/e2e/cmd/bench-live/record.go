@@ -13,8 +13,8 @@ import (
 	"berth.example/e2e"
 )
 
-// journal is the name of the thread that writes a recording to its files.
-const journal = "journal"
+// journal is the name of the threads of the worker pool, which in these runs only write a recording to its files.
+const journal = "worker"
 
 // compareRecording lets berth do the work with and without --record, in turn and each as often the first, and prints what
 // recording costs: the CPU time of whole processes, all threads and the reading of the cluster included, and of each
