@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 /* A metric and its label values, in the order of the label names. */
@@ -164,35 +166,14 @@ static struct cell *cell_new(const struct family *family, const struct strbuf *k
     return cell;
 }
 
-/* The length of the UTF-8 sequence at `at`, or 0 if it is none. */
-static size_t utf8_len(struct str text, size_t at)
-{
-    const unsigned char *p = (const unsigned char *)text.ptr + at;
-    size_t len = p[0] < 0x80                   ? 1
-                 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-                 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                               : 0;
-    if (!len || at + len > text.len)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool surrogate = p[0] == 0xed && p[1] >= 0xa0, beyond = p[0] == 0xf4 && p[1] >= 0x90;
-    return overlong || surrogate || beyond ? 0 : len;
-}
-
 /* A scrape with one byte that is not UTF-8 is lost whole. */
 static void add_clean(struct strbuf *out, struct str text)
 {
-    for (size_t i = 0; i < text.len;) {
-        size_t len = text.ptr[i] ? utf8_len(text, i) : 0;
-        if (len)
-            strbuf_add(out, text.ptr + i, len);
-        else
-            strbuf_puts(out, "\xef\xbf\xbd");
-        i += len ? len : 1;
+    size_t len;
+    for (size_t i = 0; i < text.len; i += len) {
+        char rune[RUNE_BYTES_MAX];
+        uint32_t c = utf8_rune_at(text, i, &len);
+        strbuf_add(out, rune, utf8_rune_put(c ? c : RUNE_ERROR, rune));
     }
 }
 
@@ -305,27 +286,13 @@ struct printer {
     bool open; /* OpenMetrics */
 };
 
-/* The fewest digits that are the same number again, with an exponent from 1e+06 on and below 1e-04, as Go's
- * 'g' has it. OpenMetrics wants to see that it is a float. */
+/* OpenMetrics wants to see that it is a float. */
 static void print_double(struct printer *printer, double value)
 {
-    char text[40];
-    if (isnan(value) || isinf(value)) {
-        strbuf_puts(printer->out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
-        return;
-    }
-    int digits = 1;
-    for (; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*e", digits - 1, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-    enum { EXPONENT_MAX = 6, EXPONENT_MIN = -4 };
-    if (exponent >= EXPONENT_MIN && exponent < EXPONENT_MAX)
-        snprintf(text, sizeof(text), "%.*f", MAX(digits - 1 - exponent, 0), value);
-    strbuf_puts(printer->out, text);
-    if (printer->open && !strpbrk(text, ".e"))
+    char buf[DECIMAL_LEN_MAX];
+    struct str text = decimal_format(value, DECIMAL_GO, buf);
+    strbuf_str(printer->out, text);
+    if (printer->open && isfinite(value) && str_find(text, '.') < 0 && str_find(text, 'e') < 0)
         strbuf_puts(printer->out, ".0");
 }
 

@@ -2,7 +2,7 @@
 #include "config/kinds.h"
 
 #include "codec/record_ops.h"
-#include "config/duration.h"
+#include "base/duration.h"
 
 READ(duration_read)
 {

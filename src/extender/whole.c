@@ -9,7 +9,7 @@
 
 #include "api/object.h"
 #include "api/protobuf.h"
-#include "api/timestamp.h"
+#include "base/timestamp.h"
 
 /* STR and such are written if they are not empty, OPT_STR and such if they are there, STRS and such if there is one. */
 enum whole_kind {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "api/protobuf.h"
-#include "api/timestamp.h"
 #include "base/log.h"
+#include "base/timestamp.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
 

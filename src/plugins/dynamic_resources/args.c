@@ -2,7 +2,7 @@
 #include "plugins/dynamic_resources/args.h"
 
 #include "codec/record_rows.h"
-#include "config/duration.h"
+#include "base/duration.h"
 
 #define T struct dynamic_resources_args
 static const struct record_field args_fields[] = {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/log_format.h"
 
 static int read_end, write_end;
 
@@ -247,79 +246,6 @@ static void test_bad_vmodule(void **state _unused_)
     }
 }
 
-static void test_quoting(void **state _unused_)
-{
-    /* As Go's strconv.Quote, and as the encoder behind the reference's JSON logs. */
-    static const struct {
-        const char *text;
-        uint32_t len;
-        const char *quoted, *json;
-    } cases[] = {
-        { "plain", 5, "\"plain\"", "\"plain\"" },
-        { "\a\b\f\v\x01\x7f", 6, "\"\\a\\b\\f\\v\\x01\\x7f\"",
-          "\"\\u0007\\u0008\\u000c\\u000b\\u0001\x7f\"" },
-        { "\xc3\xa4\xe2\x82\xac", 5, "\"\xc3\xa4\xe2\x82\xac\"", "\"\xc3\xa4\xe2\x82\xac\"" },
-        { "a\xff\xc3", 3, "\"a\\xff\\xc3\"", "\"a\\ufffd\\ufffd\"" },
-        { "\xc2\xa0\xe2\x80\xa8", 5, "\"\\u00a0\\u2028\"", "\"\xc2\xa0\xe2\x80\xa8\"" },
-        { "\xf3\xb0\x80\x80", 4, "\"\\U000f0000\"", "\"\xf3\xb0\x80\x80\"" },
-        { "\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"", "\"\xf0\x9f\x98\x80\"" },
-        { "\xed\xa0\x80", 3, "\"\\xed\\xa0\\x80\"", "\"\\ufffd\\ufffd\\ufffd\"" },
-        { "a\0b", 3, "\"a\\x00b\"", "\"a\\u0000b\"" },
-        { NULL, 0, "\"\"", "\"\"" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(strbuf_release) struct strbuf quoted = { 0 }, json = { 0 };
-        struct str text = { cases[i].text, cases[i].len };
-        format_quoted(&quoted, text);
-        format_json(&json, text);
-        assert_string_equal(quoted.text, cases[i].quoted);
-        assert_string_equal(json.text, cases[i].json);
-    }
-}
-
-static void test_numbers(void **state _unused_)
-{
-    static const struct {
-        double value;
-        const char *plain, *json;
-    } doubles[] = {
-        { 0, "0", "0" },
-        { -0.5, "-0.5", "-0.5" },
-        { 1e21, "1000000000000000000000", "1e+21" },
-        { 1e-7, "0.0000001", "1e-7" },
-        { 1700041524123.456, "1700041524123.456", "1700041524123.456" },
-        { 0.1 + 0.2, "0.30000000000000004", "0.30000000000000004" },
-        { __builtin_nan(""), "\"NaN\"", "\"<internal error: json: unsupported value: NaN>\"" },
-        { __builtin_inf(), "\"+Inf\"", "\"<internal error: json: unsupported value: +Inf>\"" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(doubles); i++) {
-        _cleanup_(strbuf_release) struct strbuf plain = { 0 }, json = { 0 };
-        format_double(&plain, doubles[i].value, FLOAT_PLAIN);
-        format_double(&json, doubles[i].value, FLOAT_JSON);
-        assert_string_equal(plain.text, doubles[i].plain);
-        assert_string_equal(json.text, doubles[i].json);
-    }
-    static const struct {
-        int64_t ns;
-        const char *want;
-    } durations[] = {
-        { 0, "0s" },
-        { 1, "1ns" },
-        { 1100, "1.1\xc2\xb5s" },
-        { 2200000, "2.2ms" },
-        { 3300000000, "3.3s" },
-        { 245000000000, "4m5s" },
-        { 3600000000000, "1h0m0s" },
-        { -1500000000, "-1.5s" },
-        { INT64_MIN, "-2562047h47m16.854775808s" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
-        _cleanup_(strbuf_release) struct strbuf text = { 0 };
-        format_duration(&text, durations[i].ns);
-        assert_string_equal(text.text, durations[i].want);
-    }
-}
-
 enum { WRITERS = 4, LINES = 500 };
 
 static void *write_lines(void *user)
@@ -368,8 +294,6 @@ int main(void)
         cmocka_unit_test(test_verbosity),
         cmocka_unit_test(test_split_streams),
         cmocka_unit_test(test_bad_vmodule),
-        cmocka_unit_test(test_quoting),
-        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_lines_stay_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

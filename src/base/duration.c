@@ -1,5 +1,5 @@
 /* duration.c: durations, read and written exactly as Go's time package does. */
-#include "config/duration.h"
+#include "base/duration.h"
 
 #include <stdio.h>
 
