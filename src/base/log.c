@@ -10,7 +10,6 @@
 #include "base/log.h"
 
 #include <fnmatch.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -160,18 +159,6 @@ static void put_list(struct strbuf *out, const struct log_value *value)
     strbuf_putc(out, ']');
 }
 
-static void put_double(struct strbuf *out, double value, bool json)
-{
-    char buf[DECIMAL_LEN_MAX];
-    struct str text = decimal_format(value, json ? DECIMAL_PLAIN : DECIMAL_JSON, buf);
-    if (isfinite(value))
-        strbuf_str(out, text);
-    else
-        strbuf_printf(out,
-                      json ? "\"" STR_FMT "\"" : "\"<internal error: json: unsupported value: " STR_FMT ">\"",
-                      STR_ARG(text));
-}
-
 static void put_json(struct strbuf *out, struct str text)
 {
     quote_json(out, text, QUOTE_JSON_LOGS);
@@ -216,12 +203,6 @@ static void put_value(struct strbuf *out, const struct log_value *value, bool js
     case LOG_VALUE_INT:
         strbuf_printf(out, "%lld", (long long)value->number);
         break;
-    case LOG_VALUE_BOOL:
-        strbuf_puts(out, value->number ? "true" : "false");
-        break;
-    case LOG_VALUE_DOUBLE:
-        put_double(out, value->real, json);
-        break;
     case LOG_VALUE_DURATION:
         duration_format(value->number, duration);
         strbuf_printf(out, "\"%s\"", duration);
@@ -260,10 +241,11 @@ static const char *caller_of(const char *path)
 static void put_json_header(struct strbuf *out, const struct timespec *now, const char *file, int line,
                             const char *message)
 {
+    char millis[DECIMAL_LEN_MAX];
     double ns = (double)((int64_t)now->tv_sec * 1000000000 + now->tv_nsec);
     _cleanup_(strbuf_release) struct strbuf caller = { 0 };
     strbuf_puts(out, "{\"ts\":");
-    put_double(out, ns / 1e6, true);
+    strbuf_str(out, decimal_format(ns / 1e6, DECIMAL_PLAIN, millis));
     strbuf_printf(&caller, "%s:%d", caller_of(file), line);
     put_json_key(out, "caller");
     put_json(out, strbuf_slice(&caller));

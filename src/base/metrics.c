@@ -121,14 +121,6 @@ void metrics_free(struct metrics *metrics)
     free(metrics);
 }
 
-void metrics_forget(struct metrics *metrics, size_t family)
-{
-    assert(metrics->families[family].labels_len);
-    pthread_mutex_lock(&metrics->lock);
-    family_clear(&metrics->families[family]);
-    pthread_mutex_unlock(&metrics->lock);
-}
-
 void metrics_reset(struct metrics *metrics)
 {
     pthread_mutex_lock(&metrics->lock);
@@ -229,12 +221,6 @@ void buckets_exponential(double start, double factor, size_t count, double *ret)
         ret[i] = start;
 }
 
-void buckets_linear(double start, double width, size_t count, double *ret)
-{
-    for (size_t i = 0; i < count; i++, start += width)
-        ret[i] = start;
-}
-
 /* ---- what is shown ---- */
 
 static struct family *find_family(struct metrics *metrics, struct str name)
@@ -281,116 +267,90 @@ void metrics_on_write(struct metrics *metrics, void (*call)(void *context), void
 
 /* ---- writing ---- */
 
-struct printer {
-    struct strbuf *out;
-    bool open; /* OpenMetrics */
-};
-
-/* OpenMetrics wants to see that it is a float. */
-static void print_double(struct printer *printer, double value)
+static void print_double(struct strbuf *out, double value)
 {
     char buf[DECIMAL_LEN_MAX];
-    struct str text = decimal_format(value, DECIMAL_GO, buf);
-    strbuf_str(printer->out, text);
-    if (printer->open && isfinite(value) && str_find(text, '.') < 0 && str_find(text, 'e') < 0)
-        strbuf_puts(printer->out, ".0");
+    strbuf_str(out, decimal_format(value, DECIMAL_GO, buf));
 }
 
-static void print_escaped(struct printer *printer, struct str text, bool quotes)
+static void print_escaped(struct strbuf *out, struct str text, bool quotes)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '\n')
-            strbuf_puts(printer->out, "\\n");
+            strbuf_puts(out, "\\n");
         else if (c == '\\' || (c == '"' && quotes))
-            strbuf_printf(printer->out, "\\%c", c);
+            strbuf_printf(out, "\\%c", c);
         else
-            strbuf_putc(printer->out, c);
+            strbuf_putc(out, c);
     }
 }
 
-static bool is_counter(const struct metric_info *info)
-{
-    return info->type == METRIC_COUNTER || info->type == METRIC_REAL_COUNTER;
-}
-
-/* The name of the family on its HELP and TYPE lines: OpenMetrics has no _total there. */
-static struct str family_name(const struct printer *printer, const struct metric_info *info)
-{
-    struct str name = str_from(info->name);
-    if (printer->open && is_counter(info) && str_ends_with(name, STR("_total")))
-        name.len -= 6;
-    return name;
-}
-
-static void print_head(struct printer *printer, const struct metric_info *info)
+static void print_head(struct strbuf *out, const struct metric_info *info)
 {
     static const char *const stabilities[] = { "[INTERNAL] ", "[ALPHA] ", "[BETA] ", "[STABLE] ", "" };
     static const char *const types[] = { "counter", "counter", "gauge", "histogram" };
-    struct str name = family_name(printer, info);
     _cleanup_(strbuf_release) struct strbuf help = { 0 };
     add_clean(&help, str_from(info->help));
-    strbuf_printf(printer->out, "# HELP " STR_FMT " %s", STR_ARG(name), stabilities[info->stability]);
+    strbuf_printf(out, "# HELP %s %s", info->name, stabilities[info->stability]);
     if (info->deprecated)
-        strbuf_printf(printer->out, "(Deprecated since %s) ", info->deprecated);
-    print_escaped(printer, strbuf_slice(&help), printer->open);
-    strbuf_printf(printer->out, "\n# TYPE " STR_FMT " %s\n", STR_ARG(name), types[info->type]);
+        strbuf_printf(out, "(Deprecated since %s) ", info->deprecated);
+    print_escaped(out, strbuf_slice(&help), false);
+    strbuf_printf(out, "\n# TYPE %s %s\n", info->name, types[info->type]);
 }
 
 /* name{label="value",le="0.5"}, with a space behind it; `bound` may be NULL. */
-static void print_sample(struct printer *printer, const struct family *family, const struct cell *cell,
+static void print_sample(struct strbuf *out, const struct family *family, const struct cell *cell,
                          const char *suffix, const double *bound)
 {
-    struct str name =
-        is_counter(family->info) ? family_name(printer, family->info) : str_from(family->info->name);
     const char *separator = "{";
-    strbuf_printf(printer->out, STR_FMT "%s", STR_ARG(name), suffix);
+    strbuf_printf(out, "%s%s", family->info->name, suffix);
     for (size_t i = 0; i < family->labels_len; i++, separator = ",") {
-        strbuf_printf(printer->out, "%s%s=\"", separator, family->info->labels[family->order[i]]);
-        print_escaped(printer, cell->values[i], true);
-        strbuf_putc(printer->out, '"');
+        strbuf_printf(out, "%s%s=\"", separator, family->info->labels[family->order[i]]);
+        print_escaped(out, cell->values[i], true);
+        strbuf_putc(out, '"');
     }
     if (bound) {
-        strbuf_printf(printer->out, "%sle=\"", separator);
-        print_double(printer, *bound);
-        strbuf_putc(printer->out, '"');
+        strbuf_printf(out, "%sle=\"", separator);
+        print_double(out, *bound);
+        strbuf_putc(out, '"');
     }
-    strbuf_puts(printer->out, bound || family->labels_len ? "} " : " ");
+    strbuf_puts(out, bound || family->labels_len ? "} " : " ");
 }
 
-static void print_histogram(struct printer *printer, const struct family *family, const struct cell *cell)
+static void print_histogram(struct strbuf *out, const struct family *family, const struct cell *cell)
 {
     uint64_t count = 0;
     for (size_t i = 0; i <= cell->metric.bounds_len; i++) {
         double bound = i < cell->metric.bounds_len ? cell->metric.bounds[i] : INFINITY;
         count += atomic_load_explicit(&cell->metric.buckets[i], memory_order_relaxed);
-        print_sample(printer, family, cell, "_bucket", &bound);
-        strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+        print_sample(out, family, cell, "_bucket", &bound);
+        strbuf_printf(out, "%llu\n", (unsigned long long)count);
     }
-    print_sample(printer, family, cell, "_sum", NULL);
-    print_double(printer, histogram_sum(&cell->metric));
-    strbuf_putc(printer->out, '\n');
-    print_sample(printer, family, cell, "_count", NULL);
-    strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+    print_sample(out, family, cell, "_sum", NULL);
+    print_double(out, histogram_sum(&cell->metric));
+    strbuf_putc(out, '\n');
+    print_sample(out, family, cell, "_count", NULL);
+    strbuf_printf(out, "%llu\n", (unsigned long long)count);
 }
 
-static void print_cell(struct printer *printer, const struct family *family, const struct cell *cell)
+static void print_cell(struct strbuf *out, const struct family *family, const struct cell *cell)
 {
     switch (family->info->type) {
     case METRIC_HISTOGRAM:
-        print_histogram(printer, family, cell);
+        print_histogram(out, family, cell);
         return;
     case METRIC_COUNTER:
-        print_sample(printer, family, cell, printer->open ? "_total" : "", NULL);
-        print_double(printer, (double)counter_value(&cell->metric));
+        print_sample(out, family, cell, "", NULL);
+        print_double(out, (double)counter_value(&cell->metric));
         break;
     case METRIC_REAL_COUNTER:
     case METRIC_GAUGE:
-        print_sample(printer, family, cell, printer->open && is_counter(family->info) ? "_total" : "", NULL);
-        print_double(printer, gauge_value(&cell->metric));
+        print_sample(out, family, cell, "", NULL);
+        print_double(out, gauge_value(&cell->metric));
         break;
     }
-    strbuf_putc(printer->out, '\n');
+    strbuf_putc(out, '\n');
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -400,43 +360,29 @@ static int compare_cells(const void *a, const void *b)
     return order ? order : (left->key_len > right->key_len) - (left->key_len < right->key_len);
 }
 
-static void print_family(struct printer *printer, const struct family *family)
+static void print_family(struct strbuf *out, const struct family *family)
 {
     VEC(const struct cell *) cells = { 0 };
     map_for(&family->by_key, slot)
         *vec_push(&cells) = slot->value;
     if (cells.len) {
         qsort(cells.items, cells.len, sizeof(*cells.items), compare_cells);
-        print_head(printer, family->info);
+        print_head(out, family->info);
     }
     vec_for(&cells, cell)
-        print_cell(printer, family, *cell);
+        print_cell(out, family, *cell);
     vec_release(&cells);
 }
 
-void metrics_write(struct metrics *metrics, enum metrics_format format, struct strbuf *out)
+void metrics_write(struct metrics *metrics, struct strbuf *out)
 {
-    struct printer printer = { .out = out, .open = format == METRICS_OPENMETRICS };
     vec_for(&metrics->on_write, callback)
         callback->call(callback->context);
     pthread_mutex_lock(&metrics->lock);
     for (size_t i = 0; i < metrics->len; i++) {
         const struct family *family = &metrics->families[metrics->order[i]];
         if (!family->disabled && (!family->info->hidden || metrics->show_hidden))
-            print_family(&printer, family);
+            print_family(out, family);
     }
     pthread_mutex_unlock(&metrics->lock);
-    if (printer.open)
-        strbuf_puts(out, "# EOF\n");
-}
-
-enum metrics_format metrics_format_for(struct str accept)
-{
-    return str_contains(accept, STR("application/openmetrics-text")) ? METRICS_OPENMETRICS : METRICS_TEXT;
-}
-
-const char *metrics_content_type(enum metrics_format format)
-{
-    return format == METRICS_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                         : "text/plain; version=0.0.4; charset=utf-8";
 }

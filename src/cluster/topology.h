@@ -34,9 +34,4 @@ void topology_assign(struct topology *topo, uint32_t row, sym value);
 /* The number of the domain of a value, or 0. */
 uint32_t topology_find(const struct topology *topo, sym value);
 
-static inline bool topology_is_single(const struct topology *topo, uint32_t domain)
-{
-    return topo->domains.items[domain].nodes == 1;
-}
-
 #endif
