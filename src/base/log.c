@@ -276,7 +276,7 @@ static int stream_of(enum log_severity severity)
     return settings.split && is_info ? STDOUT_FILENO : settings.fd;
 }
 
-/* Where the line cannot be written there is nobody to tell. */
+/* A line that cannot be written cannot be reported either. */
 static void write_line(int fd, struct str line)
 {
     pthread_mutex_lock(&writing);

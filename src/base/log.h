@@ -24,7 +24,7 @@ struct log_value {
     const char *key;
     enum log_value_kind kind;
     struct str text, namespace; /* STR; REF: name and namespace */
-    int64_t number;             /* INT, BOOL; DURATION: nanoseconds; LIST: how many */
+    int64_t number;             /* INT; DURATION: nanoseconds; LIST: how many */
     const struct str *items;    /* LIST */
 };
 

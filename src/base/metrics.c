@@ -1,7 +1,7 @@
 /* metrics.c: the registry and the text that Prometheus scrapes.
  *
  * A family keeps its metrics in a map by their label values, and shows them sorted. One lock guards all of
- * that; the values themselves are atomics that nobody locks, so a reader sees each number whole but not all
+ * that; the values themselves are atomics without a lock, so a reader sees each number whole but not all
  * of the same moment. The count of a histogram is the sum of its buckets as they are read, so the lines of
  * one histogram always agree. */
 #include "base/metrics.h"

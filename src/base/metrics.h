@@ -134,7 +134,7 @@ static inline double histogram_sum(const struct metric *metric)
     return gauge_value(metric);
 }
 
-/* Bounds start, start*factor, ... as Prometheus computes them; the buffer has room for `count`. */
+/* Bounds start, start*factor, ... as Prometheus computes them; the buffer holds `count`. */
 void buckets_exponential(double start, double factor, size_t count, double *ret);
 
 /* ---- what is shown ---- */
@@ -146,7 +146,7 @@ void metrics_show_hidden(struct metrics *metrics);
  * "unexpected". Counts for metrics that are asked for later; `unexpected` is called for each. */
 void metrics_allow(struct metrics *metrics, struct str family, struct str label, struct str values);
 void metrics_on_unexpected(struct metrics *metrics, void (*call)(void *context), void *context);
-/* Runs before each writing, for gauges that are looked up when somebody asks. */
+/* Runs before each writing, for gauges that are computed on demand. */
 void metrics_on_write(struct metrics *metrics, void (*call)(void *context), void *context);
 
 /* All families in the order of their names, each with its metrics in the order of their label values. From

@@ -73,7 +73,7 @@ struct strbuf {
     size_t len, cap;
 };
 
-/* Room for so many bytes behind the text and its end, for who writes there by hand. */
+/* Makes space for so many bytes behind the text and its terminator, for a caller that writes there itself. */
 void strbuf_reserve(struct strbuf *buf, size_t more);
 void strbuf_add(struct strbuf *buf, const char *text, size_t len);
 void strbuf_str(struct strbuf *buf, struct str text);
