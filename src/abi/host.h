@@ -34,6 +34,6 @@ void host_metrics_reserve(const struct metric_info *infos, size_t len);
 /* From now on the init() of this plugin runs on this thread, which is for warnings; NULL: none does. */
 void host_metrics_for(const struct plugin *plugin);
 /* All of them, as metrics_write() does it but for OpenMetrics' mark of the end: for /metrics, beside berth's own. */
-void host_metrics_write(enum metrics_format format, struct strbuf *out);
+void host_metrics_write(struct strbuf *out);
 
 #endif

@@ -281,15 +281,9 @@ void host_metric_observe(struct berth_metric *metric, double value)
 }
 
 /* Newest first, as the list is; names are looked up when they are read. */
-void host_metrics_write(enum metrics_format format, struct strbuf *out)
+void host_metrics_write(struct strbuf *out)
 {
-    static const struct str end = STR("# EOF\n");
     struct family *family = atomic_load_explicit(&families, memory_order_acquire);
-    for (; family; family = family->next) {
-        metrics_write(family->metrics, format, out);
-        if (str_ends_with(strbuf_slice(out), end)) {
-            out->len -= end.len;
-            out->text[out->len] = '\0';
-        }
-    }
+    for (; family; family = family->next)
+        metrics_write(family->metrics, out);
 }

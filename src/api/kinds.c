@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "api/timestamp.h"
-#include "codec/decimal.h"
+#include "base/decimal.h"
+#include "base/utf8.h"
 #include "codec/record_ops.h"
 
 enum { NANO = 1000000000, NANO_PER_MICRO = 1000 };
@@ -16,7 +17,7 @@ static const int64_t SECONDS_MIN = -62167219200, SECONDS_MAX = 253402300799;
 READ(time_read)
 {
     struct str text = { yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
-    if (!yyjson_is_str(val) || timestamp_parse(text, at) < 0)
+    if (!yyjson_is_str(val) || opt_time_parse(text, at) < 0)
         return record_expected(reader, path, val, "a time such as 2006-01-02T15:04:05Z");
     return 0;
 }
@@ -28,14 +29,10 @@ WRITE(time_write)
         json_null(writer->json);
         return;
     }
-    char seconds[TIMESTAMP_LEN + 1], text[TIMESTAMP_LEN + 16];
-    struct str whole = timestamp_format(time->seconds, seconds);
-    if (kind == &record_MICRO_TIME) {
-        int micros = (int)(time->nanos / NANO_PER_MICRO);
-        snprintf(text, sizeof(text), STR_FMT ".%06dZ", STR_ARG(str_slice(whole, 0, whole.len - 1)), micros);
-        whole = str_from(text);
-    }
-    json_str(writer->json, whole);
+    char text[TIMESTAMP_LEN_MAX + 1];
+    json_str(writer->json, kind == &record_MICRO_TIME
+                               ? timestamp_format_fraction(time->seconds, time->nanos, 6, text)
+                               : timestamp_format(time->seconds, text));
 }
 
 READ_PROTOBUF(time_read_protobuf)
@@ -116,16 +113,6 @@ const struct record_kind record_MICRO_TIME = TIME_KIND;
 
 /* ---- quantities ---- */
 
-static struct str trim(struct str text)
-{
-    static const char spaces[] = " \t\n\v\f\r";
-    while (text.len && memchr(spaces, text.ptr[0], sizeof(spaces) - 1))
-        text = str_slice(text, 1, text.len);
-    while (text.len && memchr(spaces, text.ptr[text.len - 1], sizeof(spaces) - 1))
-        text.len--;
-    return text;
-}
-
 READ(amount_read)
 {
     struct quantity *amount = at;
@@ -144,8 +131,8 @@ READ(amount_read)
     else if (yyjson_is_raw(val) && yyjson_get_len(val) <= UINT32_MAX) /* too big for a machine's number */
         text = (struct str){ yyjson_get_raw(val), (uint32_t)yyjson_get_len(val) };
     else if (yyjson_is_real(val)) /* the shortest digits: 0.1 is meant, and exact digits would round up */
-        text = decimal_json(yyjson_get_real(val), digits);
-    if (!text.ptr || quantity_parse(trim(text), amount) < 0)
+        text = decimal_format(yyjson_get_real(val), DECIMAL_JSON, digits);
+    if (!text.ptr || quantity_parse(utf8_trim(text), amount) < 0)
         return record_expected(reader, path, val, "a quantity");
     return 0;
 }

@@ -1,14 +1,20 @@
-/* timestamp.h: times as Kubernetes writes them, RFC 3339. */
+/* timestamp.h: times of Kubernetes objects. */
 #ifndef API_TIMESTAMP_H
 #define API_TIMESTAMP_H
 
+#include <errno.h>
+
 #include "api/types.h"
+#include "base/timestamp.h"
 
-/* "2006-01-02T15:04:05Z", with an optional fraction and an offset such as +02:00. 0 or -EINVAL. */
-int timestamp_parse(struct str text, struct opt_time *ret);
-
-enum { TIMESTAMP_LEN = 20 };
-/* Whole seconds, UTC, as metav1.Time is written. Years outside 0 to 9999 are clamped. */
-struct str timestamp_format(int64_t seconds, char buf[static TIMESTAMP_LEN + 1]);
+/* 0 or -EINVAL. */
+static inline int opt_time_parse(struct str text, struct opt_time *ret)
+{
+    struct timestamp time;
+    if (!timestamp_parse(text, &time))
+        return -EINVAL;
+    *ret = (struct opt_time){ true, time.seconds, time.nanos };
+    return 0;
+}
 
 #endif

@@ -81,7 +81,7 @@ void *arena_zalloc(struct arena *arena, size_t size)
     return memset(ptr, 0, size);
 }
 
-/* A text that the newest chunk has no room for. */
+/* A text that does not fit into the newest chunk. */
 static char *text_alloc(struct arena *arena, size_t size)
 {
     if (size >= APART_BYTES_MIN)
@@ -100,8 +100,8 @@ void *arena_zalloc_copy(struct arena *arena, const void *from, size_t len, size_
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-    size_t room = (size_t)(arena->end - arena->next);
-    char *copy = arena->next && room > len ? (arena->end -= len + 1) : text_alloc(arena, len + 1);
+    size_t space = (size_t)(arena->end - arena->next);
+    char *copy = arena->next && space > len ? (arena->end -= len + 1) : text_alloc(arena, len + 1);
     if (len)
         memcpy(copy, text, len);
     copy[len] = '\0';

@@ -1,7 +1,7 @@
 /* arena.h: memory that lives and dies together.
  *
  * One of the three lifetimes of the project: a cycle's scratch memory and a decoded object live in an arena.
- * Nothing is freed alone; arena_reset() keeps the room so that a steady cycle allocates nothing. */
+ * Nothing is freed alone; arena_reset() keeps the memory so that a steady cycle allocates nothing. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -14,7 +14,7 @@ struct arena_chunk;
 
 struct arena {
     struct arena_chunk *chunks; /* newest first */
-    char *next, *end;           /* free room in the newest chunk */
+    char *next, *end;           /* free space in the newest chunk */
     size_t total_bytes;         /* of all chunks */
 };
 
@@ -27,11 +27,11 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 struct str arena_str(struct arena *arena, struct str text);
 struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args);
-/* Makes room for so many bytes in one piece: what is taken up to there needs no other chunk, and none is wasted. */
+/* Makes space for so many bytes in one piece: what is taken up to there needs no other chunk, and none is wasted. */
 void arena_reserve(struct arena *arena, size_t bytes);
 /* How many bytes were taken; the ends of chunks that were too short for what came next count as well. */
 size_t arena_used(const struct arena *arena);
-/* Forgets everything, keeps room for about as much again. */
+/* Forgets everything, keeps memory for about as much again. */
 void arena_reset(struct arena *arena);
 void arena_release(struct arena *arena);
 

@@ -6,7 +6,7 @@
 
 void base64_encode(struct strbuf *out, struct str bytes);
 
-/* Room for what a text of this length can decode to. */
+/* The most bytes that a text of this length decodes to. */
 static inline size_t base64_bytes_max(size_t text_len)
 {
     return text_len / 4 * 3 + 3;

@@ -47,14 +47,6 @@ static inline void list_remove(struct list *list, struct list_link *link)
     *link = (struct list_link){ 0 };
 }
 
-/* Everything in the list, which is empty afterwards. */
-static inline struct list list_take_all(struct list *list)
-{
-    struct list all = *list;
-    *list = (struct list){ 0 };
-    return all;
-}
-
 /* The item around a link; NULL stays NULL. */
 #define list_item(ptr, type, member) \
     ({ \

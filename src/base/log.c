@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log_format.h"
+#include "base/decimal.h"
+#include "base/duration.h"
+#include "base/quote.h"
 #include "base/vec.h"
 
 struct module_rule {
@@ -130,7 +132,7 @@ static void put_text_header(struct strbuf *out, enum log_severity severity, cons
 static void put_text_string(struct strbuf *out, struct str text)
 {
     if (str_find(text, '\n') < 0) {
-        format_quoted(out, text);
+        quote_go(out, text);
         return;
     }
     strbuf_puts(out, "<\n");
@@ -152,37 +154,58 @@ static void put_list(struct strbuf *out, const struct log_value *value)
     for (int64_t i = 0; i < value->number; i++) {
         if (i)
             strbuf_putc(out, ',');
-        format_json(out, value->items[i]);
+        quote_json(out, value->items[i], QUOTE_JSON_LOGS);
     }
     strbuf_putc(out, ']');
 }
 
-static void put_text_value(struct strbuf *out, const struct log_value *value)
+static void put_json(struct strbuf *out, struct str text)
+{
+    quote_json(out, text, QUOTE_JSON_LOGS);
+}
+
+static void put_json_key(struct strbuf *out, const char *key)
+{
+    strbuf_putc(out, ',');
+    put_json(out, str_from(key));
+    strbuf_putc(out, ':');
+}
+
+static void put_reference(struct strbuf *out, const struct log_value *value, bool json)
 {
     _cleanup_(strbuf_release) struct strbuf ref = { 0 };
+    if (json) {
+        strbuf_puts(out, "{\"name\":");
+        put_json(out, value->text);
+        if (value->namespace.len) {
+            put_json_key(out, "namespace");
+            put_json(out, value->namespace);
+        }
+        strbuf_putc(out, '}');
+        return;
+    }
+    if (value->namespace.len)
+        strbuf_printf(&ref, STR_FMT "/", STR_ARG(value->namespace));
+    strbuf_str(&ref, value->text);
+    quote_go(out, strbuf_slice(&ref));
+}
+
+static void put_value(struct strbuf *out, const struct log_value *value, bool json)
+{
+    char duration[DURATION_TEXT_MAX];
     switch (value->kind) {
     case LOG_VALUE_STR:
-        put_text_string(out, value->text);
+        (json ? put_json : put_text_string)(out, value->text);
         break;
     case LOG_VALUE_REF:
-        if (value->namespace.len)
-            strbuf_printf(&ref, STR_FMT "/", STR_ARG(value->namespace));
-        strbuf_str(&ref, value->text);
-        format_quoted(out, strbuf_slice(&ref));
+        put_reference(out, value, json);
         break;
     case LOG_VALUE_INT:
         strbuf_printf(out, "%lld", (long long)value->number);
         break;
-    case LOG_VALUE_BOOL:
-        strbuf_puts(out, value->number ? "true" : "false");
-        break;
-    case LOG_VALUE_DOUBLE:
-        format_double(out, value->real, FLOAT_JSON);
-        break;
     case LOG_VALUE_DURATION:
-        strbuf_putc(out, '"');
-        format_duration(out, value->number);
-        strbuf_putc(out, '"');
+        duration_format(value->number, duration);
+        strbuf_printf(out, "\"%s\"", duration);
         break;
     case LOG_VALUE_LIST:
         put_list(out, value);
@@ -193,25 +216,18 @@ static void put_text_value(struct strbuf *out, const struct log_value *value)
 static void put_text(struct strbuf *out, const struct error *err, const char *message,
                      const struct log_value *values, size_t len)
 {
-    format_quoted(out, str_from(message));
+    quote_go(out, str_from(message));
     if (err) {
         strbuf_puts(out, " err=");
         put_text_string(out, str_from(err->text));
     }
     for (size_t i = 0; i < len; i++) {
         strbuf_printf(out, " %s=", values[i].key);
-        put_text_value(out, &values[i]);
+        put_value(out, &values[i], false);
     }
 }
 
 /* JSON */
-
-static void put_json_key(struct strbuf *out, const char *key)
-{
-    strbuf_putc(out, ',');
-    format_json(out, str_from(key));
-    strbuf_putc(out, ':');
-}
 
 /* The file with the folder it is in. */
 static const char *caller_of(const char *path)
@@ -225,50 +241,16 @@ static const char *caller_of(const char *path)
 static void put_json_header(struct strbuf *out, const struct timespec *now, const char *file, int line,
                             const char *message)
 {
+    char millis[DECIMAL_LEN_MAX];
     double ns = (double)((int64_t)now->tv_sec * 1000000000 + now->tv_nsec);
     _cleanup_(strbuf_release) struct strbuf caller = { 0 };
     strbuf_puts(out, "{\"ts\":");
-    format_double(out, ns / 1e6, FLOAT_PLAIN);
+    strbuf_str(out, decimal_format(ns / 1e6, DECIMAL_PLAIN, millis));
     strbuf_printf(&caller, "%s:%d", caller_of(file), line);
     put_json_key(out, "caller");
-    format_json(out, strbuf_slice(&caller));
+    put_json(out, strbuf_slice(&caller));
     put_json_key(out, "msg");
-    format_json(out, str_from(message));
-}
-
-static void put_json_value(struct strbuf *out, const struct log_value *value)
-{
-    switch (value->kind) {
-    case LOG_VALUE_STR:
-        format_json(out, value->text);
-        break;
-    case LOG_VALUE_REF:
-        strbuf_puts(out, "{\"name\":");
-        format_json(out, value->text);
-        if (value->namespace.len) {
-            put_json_key(out, "namespace");
-            format_json(out, value->namespace);
-        }
-        strbuf_putc(out, '}');
-        break;
-    case LOG_VALUE_INT:
-        strbuf_printf(out, "%lld", (long long)value->number);
-        break;
-    case LOG_VALUE_BOOL:
-        strbuf_puts(out, value->number ? "true" : "false");
-        break;
-    case LOG_VALUE_DOUBLE:
-        format_double(out, value->real, FLOAT_PLAIN);
-        break;
-    case LOG_VALUE_DURATION:
-        strbuf_putc(out, '"');
-        format_duration(out, value->number);
-        strbuf_putc(out, '"');
-        break;
-    case LOG_VALUE_LIST:
-        put_list(out, value);
-        break;
-    }
+    put_json(out, str_from(message));
 }
 
 static void put_json_rest(struct strbuf *out, enum log_severity severity, int32_t level,
@@ -278,11 +260,11 @@ static void put_json_rest(struct strbuf *out, enum log_severity severity, int32_
         strbuf_printf(out, ",\"v\":%d", level);
     for (size_t i = 0; i < len; i++) {
         put_json_key(out, values[i].key);
-        put_json_value(out, &values[i]);
+        put_value(out, &values[i], true);
     }
     if (err) {
         put_json_key(out, "err");
-        format_json(out, str_from(err->text));
+        put_json(out, str_from(err->text));
     }
     strbuf_putc(out, '}');
 }
@@ -294,7 +276,7 @@ static int stream_of(enum log_severity severity)
     return settings.split && is_info ? STDOUT_FILENO : settings.fd;
 }
 
-/* Where the line cannot be written there is nobody to tell. */
+/* A line that cannot be written cannot be reported either. */
 static void write_line(int fd, struct str line)
 {
     pthread_mutex_lock(&writing);

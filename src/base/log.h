@@ -18,23 +18,14 @@
 enum log_severity { LOG_INFO, LOG_WARNING, LOG_ERROR };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-enum log_value_kind {
-    LOG_VALUE_STR,
-    LOG_VALUE_INT,
-    LOG_VALUE_DOUBLE,
-    LOG_VALUE_BOOL,
-    LOG_VALUE_REF,
-    LOG_VALUE_DURATION,
-    LOG_VALUE_LIST
-};
+enum log_value_kind { LOG_VALUE_STR, LOG_VALUE_INT, LOG_VALUE_REF, LOG_VALUE_DURATION, LOG_VALUE_LIST };
 
 struct log_value {
     const char *key;
     enum log_value_kind kind;
     struct str text, namespace; /* STR; REF: name and namespace */
-    int64_t number;             /* INT, BOOL; DURATION: nanoseconds; LIST: how many */
-    double real;
-    const struct str *items; /* LIST */
+    int64_t number;             /* INT; DURATION: nanoseconds; LIST: how many */
+    const struct str *items;    /* LIST */
 };
 
 struct log_options {
@@ -83,14 +74,7 @@ static inline struct log_value log_int(const char *key, int64_t number)
 {
     return (struct log_value){ .key = key, .kind = LOG_VALUE_INT, .number = number };
 }
-static inline struct log_value log_double(const char *key, double real)
-{
-    return (struct log_value){ .key = key, .kind = LOG_VALUE_DOUBLE, .real = real };
-}
-static inline struct log_value log_bool(const char *key, bool is)
-{
-    return (struct log_value){ .key = key, .kind = LOG_VALUE_BOOL, .number = is };
-}
+
 /* An object, as klog.KObj shows it: "namespace/name", or "name". */
 static inline struct log_value log_ref(const char *key, struct str namespace, struct str name)
 {

@@ -1,7 +1,7 @@
 /* metrics.c: the registry and the text that Prometheus scrapes.
  *
  * A family keeps its metrics in a map by their label values, and shows them sorted. One lock guards all of
- * that; the values themselves are atomics that nobody locks, so a reader sees each number whole but not all
+ * that; the values themselves are atomics without a lock, so a reader sees each number whole but not all
  * of the same moment. The count of a histogram is the sum of its buckets as they are read, so the lines of
  * one histogram always agree. */
 #include "base/metrics.h"
@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 /* A metric and its label values, in the order of the label names. */
@@ -119,14 +121,6 @@ void metrics_free(struct metrics *metrics)
     free(metrics);
 }
 
-void metrics_forget(struct metrics *metrics, size_t family)
-{
-    assert(metrics->families[family].labels_len);
-    pthread_mutex_lock(&metrics->lock);
-    family_clear(&metrics->families[family]);
-    pthread_mutex_unlock(&metrics->lock);
-}
-
 void metrics_reset(struct metrics *metrics)
 {
     pthread_mutex_lock(&metrics->lock);
@@ -164,35 +158,14 @@ static struct cell *cell_new(const struct family *family, const struct strbuf *k
     return cell;
 }
 
-/* The length of the UTF-8 sequence at `at`, or 0 if it is none. */
-static size_t utf8_len(struct str text, size_t at)
-{
-    const unsigned char *p = (const unsigned char *)text.ptr + at;
-    size_t len = p[0] < 0x80                   ? 1
-                 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-                 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                               : 0;
-    if (!len || at + len > text.len)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool surrogate = p[0] == 0xed && p[1] >= 0xa0, beyond = p[0] == 0xf4 && p[1] >= 0x90;
-    return overlong || surrogate || beyond ? 0 : len;
-}
-
 /* A scrape with one byte that is not UTF-8 is lost whole. */
 static void add_clean(struct strbuf *out, struct str text)
 {
-    for (size_t i = 0; i < text.len;) {
-        size_t len = text.ptr[i] ? utf8_len(text, i) : 0;
-        if (len)
-            strbuf_add(out, text.ptr + i, len);
-        else
-            strbuf_puts(out, "\xef\xbf\xbd");
-        i += len ? len : 1;
+    size_t len;
+    for (size_t i = 0; i < text.len; i += len) {
+        char rune[RUNE_BYTES_MAX];
+        uint32_t c = utf8_rune_at(text, i, &len);
+        strbuf_add(out, rune, utf8_rune_put(c ? c : RUNE_ERROR, rune));
     }
 }
 
@@ -248,12 +221,6 @@ void buckets_exponential(double start, double factor, size_t count, double *ret)
         ret[i] = start;
 }
 
-void buckets_linear(double start, double width, size_t count, double *ret)
-{
-    for (size_t i = 0; i < count; i++, start += width)
-        ret[i] = start;
-}
-
 /* ---- what is shown ---- */
 
 static struct family *find_family(struct metrics *metrics, struct str name)
@@ -300,130 +267,90 @@ void metrics_on_write(struct metrics *metrics, void (*call)(void *context), void
 
 /* ---- writing ---- */
 
-struct printer {
-    struct strbuf *out;
-    bool open; /* OpenMetrics */
-};
-
-/* The fewest digits that are the same number again, with an exponent from 1e+06 on and below 1e-04, as Go's
- * 'g' has it. OpenMetrics wants to see that it is a float. */
-static void print_double(struct printer *printer, double value)
+static void print_double(struct strbuf *out, double value)
 {
-    char text[40];
-    if (isnan(value) || isinf(value)) {
-        strbuf_puts(printer->out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
-        return;
-    }
-    int digits = 1;
-    for (; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*e", digits - 1, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-    enum { EXPONENT_MAX = 6, EXPONENT_MIN = -4 };
-    if (exponent >= EXPONENT_MIN && exponent < EXPONENT_MAX)
-        snprintf(text, sizeof(text), "%.*f", MAX(digits - 1 - exponent, 0), value);
-    strbuf_puts(printer->out, text);
-    if (printer->open && !strpbrk(text, ".e"))
-        strbuf_puts(printer->out, ".0");
+    char buf[DECIMAL_LEN_MAX];
+    strbuf_str(out, decimal_format(value, DECIMAL_GO, buf));
 }
 
-static void print_escaped(struct printer *printer, struct str text, bool quotes)
+static void print_escaped(struct strbuf *out, struct str text, bool quotes)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '\n')
-            strbuf_puts(printer->out, "\\n");
+            strbuf_puts(out, "\\n");
         else if (c == '\\' || (c == '"' && quotes))
-            strbuf_printf(printer->out, "\\%c", c);
+            strbuf_printf(out, "\\%c", c);
         else
-            strbuf_putc(printer->out, c);
+            strbuf_putc(out, c);
     }
 }
 
-static bool is_counter(const struct metric_info *info)
-{
-    return info->type == METRIC_COUNTER || info->type == METRIC_REAL_COUNTER;
-}
-
-/* The name of the family on its HELP and TYPE lines: OpenMetrics has no _total there. */
-static struct str family_name(const struct printer *printer, const struct metric_info *info)
-{
-    struct str name = str_from(info->name);
-    if (printer->open && is_counter(info) && str_ends_with(name, STR("_total")))
-        name.len -= 6;
-    return name;
-}
-
-static void print_head(struct printer *printer, const struct metric_info *info)
+static void print_head(struct strbuf *out, const struct metric_info *info)
 {
     static const char *const stabilities[] = { "[INTERNAL] ", "[ALPHA] ", "[BETA] ", "[STABLE] ", "" };
     static const char *const types[] = { "counter", "counter", "gauge", "histogram" };
-    struct str name = family_name(printer, info);
     _cleanup_(strbuf_release) struct strbuf help = { 0 };
     add_clean(&help, str_from(info->help));
-    strbuf_printf(printer->out, "# HELP " STR_FMT " %s", STR_ARG(name), stabilities[info->stability]);
+    strbuf_printf(out, "# HELP %s %s", info->name, stabilities[info->stability]);
     if (info->deprecated)
-        strbuf_printf(printer->out, "(Deprecated since %s) ", info->deprecated);
-    print_escaped(printer, strbuf_slice(&help), printer->open);
-    strbuf_printf(printer->out, "\n# TYPE " STR_FMT " %s\n", STR_ARG(name), types[info->type]);
+        strbuf_printf(out, "(Deprecated since %s) ", info->deprecated);
+    print_escaped(out, strbuf_slice(&help), false);
+    strbuf_printf(out, "\n# TYPE %s %s\n", info->name, types[info->type]);
 }
 
 /* name{label="value",le="0.5"}, with a space behind it; `bound` may be NULL. */
-static void print_sample(struct printer *printer, const struct family *family, const struct cell *cell,
+static void print_sample(struct strbuf *out, const struct family *family, const struct cell *cell,
                          const char *suffix, const double *bound)
 {
-    struct str name =
-        is_counter(family->info) ? family_name(printer, family->info) : str_from(family->info->name);
     const char *separator = "{";
-    strbuf_printf(printer->out, STR_FMT "%s", STR_ARG(name), suffix);
+    strbuf_printf(out, "%s%s", family->info->name, suffix);
     for (size_t i = 0; i < family->labels_len; i++, separator = ",") {
-        strbuf_printf(printer->out, "%s%s=\"", separator, family->info->labels[family->order[i]]);
-        print_escaped(printer, cell->values[i], true);
-        strbuf_putc(printer->out, '"');
+        strbuf_printf(out, "%s%s=\"", separator, family->info->labels[family->order[i]]);
+        print_escaped(out, cell->values[i], true);
+        strbuf_putc(out, '"');
     }
     if (bound) {
-        strbuf_printf(printer->out, "%sle=\"", separator);
-        print_double(printer, *bound);
-        strbuf_putc(printer->out, '"');
+        strbuf_printf(out, "%sle=\"", separator);
+        print_double(out, *bound);
+        strbuf_putc(out, '"');
     }
-    strbuf_puts(printer->out, bound || family->labels_len ? "} " : " ");
+    strbuf_puts(out, bound || family->labels_len ? "} " : " ");
 }
 
-static void print_histogram(struct printer *printer, const struct family *family, const struct cell *cell)
+static void print_histogram(struct strbuf *out, const struct family *family, const struct cell *cell)
 {
     uint64_t count = 0;
     for (size_t i = 0; i <= cell->metric.bounds_len; i++) {
         double bound = i < cell->metric.bounds_len ? cell->metric.bounds[i] : INFINITY;
         count += atomic_load_explicit(&cell->metric.buckets[i], memory_order_relaxed);
-        print_sample(printer, family, cell, "_bucket", &bound);
-        strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+        print_sample(out, family, cell, "_bucket", &bound);
+        strbuf_printf(out, "%llu\n", (unsigned long long)count);
     }
-    print_sample(printer, family, cell, "_sum", NULL);
-    print_double(printer, histogram_sum(&cell->metric));
-    strbuf_putc(printer->out, '\n');
-    print_sample(printer, family, cell, "_count", NULL);
-    strbuf_printf(printer->out, "%llu\n", (unsigned long long)count);
+    print_sample(out, family, cell, "_sum", NULL);
+    print_double(out, histogram_sum(&cell->metric));
+    strbuf_putc(out, '\n');
+    print_sample(out, family, cell, "_count", NULL);
+    strbuf_printf(out, "%llu\n", (unsigned long long)count);
 }
 
-static void print_cell(struct printer *printer, const struct family *family, const struct cell *cell)
+static void print_cell(struct strbuf *out, const struct family *family, const struct cell *cell)
 {
     switch (family->info->type) {
     case METRIC_HISTOGRAM:
-        print_histogram(printer, family, cell);
+        print_histogram(out, family, cell);
         return;
     case METRIC_COUNTER:
-        print_sample(printer, family, cell, printer->open ? "_total" : "", NULL);
-        print_double(printer, (double)counter_value(&cell->metric));
+        print_sample(out, family, cell, "", NULL);
+        print_double(out, (double)counter_value(&cell->metric));
         break;
     case METRIC_REAL_COUNTER:
     case METRIC_GAUGE:
-        print_sample(printer, family, cell, printer->open && is_counter(family->info) ? "_total" : "", NULL);
-        print_double(printer, gauge_value(&cell->metric));
+        print_sample(out, family, cell, "", NULL);
+        print_double(out, gauge_value(&cell->metric));
         break;
     }
-    strbuf_putc(printer->out, '\n');
+    strbuf_putc(out, '\n');
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -433,43 +360,29 @@ static int compare_cells(const void *a, const void *b)
     return order ? order : (left->key_len > right->key_len) - (left->key_len < right->key_len);
 }
 
-static void print_family(struct printer *printer, const struct family *family)
+static void print_family(struct strbuf *out, const struct family *family)
 {
     VEC(const struct cell *) cells = { 0 };
     map_for(&family->by_key, slot)
         *vec_push(&cells) = slot->value;
     if (cells.len) {
         qsort(cells.items, cells.len, sizeof(*cells.items), compare_cells);
-        print_head(printer, family->info);
+        print_head(out, family->info);
     }
     vec_for(&cells, cell)
-        print_cell(printer, family, *cell);
+        print_cell(out, family, *cell);
     vec_release(&cells);
 }
 
-void metrics_write(struct metrics *metrics, enum metrics_format format, struct strbuf *out)
+void metrics_write(struct metrics *metrics, struct strbuf *out)
 {
-    struct printer printer = { .out = out, .open = format == METRICS_OPENMETRICS };
     vec_for(&metrics->on_write, callback)
         callback->call(callback->context);
     pthread_mutex_lock(&metrics->lock);
     for (size_t i = 0; i < metrics->len; i++) {
         const struct family *family = &metrics->families[metrics->order[i]];
         if (!family->disabled && (!family->info->hidden || metrics->show_hidden))
-            print_family(&printer, family);
+            print_family(out, family);
     }
     pthread_mutex_unlock(&metrics->lock);
-    if (printer.open)
-        strbuf_puts(out, "# EOF\n");
-}
-
-enum metrics_format metrics_format_for(struct str accept)
-{
-    return str_contains(accept, STR("application/openmetrics-text")) ? METRICS_OPENMETRICS : METRICS_TEXT;
-}
-
-const char *metrics_content_type(enum metrics_format format)
-{
-    return format == METRICS_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                         : "text/plain; version=0.0.4; charset=utf-8";
 }

@@ -7,7 +7,7 @@
  *     struct metrics *metrics = metrics_new(infos, ARRAY_SIZE(infos));
  *     struct metric *good = metric_get(metrics, ATTEMPTS, &STR("good"));     once: looks up, takes a lock
  *     counter_add(good, 1);                                                  often: one atomic addition
- *     metrics_write(metrics, METRICS_TEXT, &out);
+ *     metrics_write(metrics, &out);
  *
  * Families are a table that outlives the registry. A metric is one of its family's combinations of label
  * values; it lives as long as the registry, and any thread may write it while another one reads. A family
@@ -67,8 +67,6 @@ void metrics_free(struct metrics *metrics);
 /* The metric of these label values, which are as many as the family has labels; new or known. From any
  * thread. */
 struct metric *metric_get(struct metrics *metrics, size_t family, const struct str *values);
-/* Forgets the metrics of a family that has labels. Nobody may hold one of them any more. */
-void metrics_forget(struct metrics *metrics, size_t family);
 
 /* Counters and histograms start anew; gauges stay. */
 void metrics_reset(struct metrics *metrics);
@@ -136,9 +134,8 @@ static inline double histogram_sum(const struct metric *metric)
     return gauge_value(metric);
 }
 
-/* Bounds start, start*factor, ... as Prometheus computes them; the buffer has room for `count`. */
+/* Bounds start, start*factor, ... as Prometheus computes them; the buffer holds `count`. */
 void buckets_exponential(double start, double factor, size_t count, double *ret);
-void buckets_linear(double start, double width, size_t count, double *ret);
 
 /* ---- what is shown ---- */
 
@@ -149,16 +146,11 @@ void metrics_show_hidden(struct metrics *metrics);
  * "unexpected". Counts for metrics that are asked for later; `unexpected` is called for each. */
 void metrics_allow(struct metrics *metrics, struct str family, struct str label, struct str values);
 void metrics_on_unexpected(struct metrics *metrics, void (*call)(void *context), void *context);
-/* Runs before each writing, for gauges that are looked up when somebody asks. */
+/* Runs before each writing, for gauges that are computed on demand. */
 void metrics_on_write(struct metrics *metrics, void (*call)(void *context), void *context);
-
-enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS };
 
 /* All families in the order of their names, each with its metrics in the order of their label values. From
  * any thread. */
-void metrics_write(struct metrics *metrics, enum metrics_format format, struct strbuf *out);
-/* What an Accept header asks for, and the Content-Type of the answer. */
-enum metrics_format metrics_format_for(struct str accept);
-const char *metrics_content_type(enum metrics_format format);
+void metrics_write(struct metrics *metrics, struct strbuf *out);
 
 #endif

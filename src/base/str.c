@@ -54,6 +54,37 @@ struct str str_slice(struct str a, size_t from, size_t to)
     return (struct str){ a.ptr ? a.ptr + from : NULL, (uint32_t)(to - from) };
 }
 
+struct str str_trim(struct str a, const char *set)
+{
+    size_t from = 0, to = a.len, len = strlen(set);
+    while (from < to && memchr(set, a.ptr[from], len))
+        from++;
+    while (to > from && memchr(set, a.ptr[to - 1], len))
+        to--;
+    return str_slice(a, from, to);
+}
+
+size_t str_distance(struct str a, struct str b, bool fold)
+{
+    enum { LEN_MAX = 63 };
+    size_t row[LEN_MAX + 1];
+    if (a.len > LEN_MAX || b.len > LEN_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            char x = a.ptr[i - 1], y = b.ptr[j - 1];
+            size_t changed = diagonal + (fold ? (x | 0x20) != (y | 0x20) : x != y);
+            diagonal = row[j];
+            row[j] = MIN(changed, MIN(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b.len];
+}
+
 static uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;

@@ -49,8 +49,20 @@ ptrdiff_t str_find(struct str a, char c);
 ptrdiff_t str_rfind(struct str a, char c);
 bool str_contains(struct str a, struct str part);
 struct str str_slice(struct str a, size_t from, size_t to);
+/* Without the bytes of `set` at both ends. utf8_trim() takes off white space as Go does. */
+struct str str_trim(struct str a, const char *set);
+/* How many bytes must change, be added or dropped to make one of the other (Levenshtein); SIZE_MAX: they are too long
+ * to be a slip of the pen. `fold`: small and capital letters are the same. */
+size_t str_distance(struct str a, struct str b, bool fold);
 uint64_t str_hash(struct str a);
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
+
+/* What the hexadecimal digit stands for, or -1. */
+static inline int hex_digit(int c)
+{
+    int letter = c | 0x20;
+    return c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
 
 /* A decimal number that fills the whole slice; false otherwise or on overflow. */
 bool str_to_int64(struct str a, int64_t *ret);
@@ -61,7 +73,7 @@ struct strbuf {
     size_t len, cap;
 };
 
-/* Room for so many bytes behind the text and its end, for who writes there by hand. */
+/* Makes space for so many bytes behind the text and its terminator, for a caller that writes there itself. */
 void strbuf_reserve(struct strbuf *buf, size_t more);
 void strbuf_add(struct strbuf *buf, const char *text, size_t len);
 void strbuf_str(struct strbuf *buf, struct str text);

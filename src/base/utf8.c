@@ -1,4 +1,4 @@
-/* text.c: UTF-8. */
+/* utf8.c: see utf8.h. */
 #include "base/utf8.h"
 
 bool utf8_rune_valid(uint32_t rune)
@@ -81,4 +81,33 @@ ptrdiff_t utf8_find(struct str text, struct str part, size_t from)
     const char *hit =
         part.len == 1 ? memchr(begin, part.ptr[0], left) : memmem(begin, left, part.ptr, part.len);
     return hit ? hit - text.ptr : -1;
+}
+
+bool utf8_rune_space(uint32_t rune)
+{
+    return (rune >= '\t' && rune <= '\r') || rune == ' ' || rune == 0x85 || rune == 0xA0 || rune == 0x1680 ||
+           (rune >= 0x2000 && rune <= 0x200A) || rune == 0x2028 || rune == 0x2029 || rune == 0x202F ||
+           rune == 0x205F || rune == 0x3000;
+}
+
+/* The last character before `to`, behind `from`; *ret is where it begins. Bytes that are no character are one each. */
+static uint32_t last_rune(struct str text, size_t from, size_t to, size_t *ret)
+{
+    size_t at = to - 1, bytes;
+    while (at > from && to - at < RUNE_BYTES_MAX && ((unsigned char)text.ptr[at] & 0xC0) == 0x80)
+        at--;
+    uint32_t rune = utf8_rune_at(str_slice(text, 0, to), at, &bytes);
+    bool whole = at + bytes == to;
+    *ret = whole ? at : to - 1;
+    return whole ? rune : RUNE_ERROR;
+}
+
+struct str utf8_trim(struct str text)
+{
+    size_t from = 0, to = text.len, bytes, at;
+    while (from < to && utf8_rune_space(utf8_rune_at(text, from, &bytes)))
+        from += bytes;
+    while (to > from && utf8_rune_space(last_rune(text, from, to, &at)))
+        to = at;
+    return str_slice(text, from, to);
 }

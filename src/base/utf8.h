@@ -12,6 +12,10 @@ uint32_t utf8_rune_at(struct str text, size_t at, size_t *ret_bytes);
 size_t utf8_rune_put(uint32_t rune, char out[static RUNE_BYTES_MAX]);
 bool utf8_rune_valid(uint32_t rune);
 bool utf8_valid(struct str text);
+/* Is it white space, by Unicode? */
+bool utf8_rune_space(uint32_t rune);
+/* Without the white space at both ends, as strings.TrimSpace() of Go. */
+struct str utf8_trim(struct str text);
 /* The number of characters. */
 size_t utf8_runes(struct str text);
 /* The position in bytes of character `index`, which is at most the number of characters. */

@@ -4,7 +4,7 @@
  *     *vec_push(&names) = STR("a");
  *     vec_release(&names);
  *
- * Items are moved by realloc and freed by nobody but vec_release(). */
+ * Items are moved by realloc; only vec_release() frees them. */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
@@ -44,8 +44,8 @@
         (v)->len = (v)->cap = 0; \
     } while (0)
 
-/* An empty one may have no items at all, and nothing may be added to a NULL pointer, not even 0. */
-/* The vector must not grow meanwhile. */
+/* The vector must not grow meanwhile. An empty one may have no items at all, and C allows no arithmetic on a NULL
+ * pointer, not even + 0. */
 #define vec_for(v, item) \
     for (__typeof__(*(v)->items) *item = (v)->items, *end_##item = item ? item + (v)->len : item; \
          item != end_##item; item++)

@@ -1,4 +1,5 @@
 /* print.c: values in messages, and numbers as Go writes them. */
+#include "base/decimal.h"
 #include "cel/lib.h"
 #include "cel/value.h"
 
@@ -7,66 +8,6 @@
 #include <stdlib.h>
 
 enum { TEXT_BYTES_MAX = 200, DEPTH_MAX = 8 };
-
-/* The fewest digits that read back as the same number, and the power of ten of the first: 0.0123 is "123", -2. */
-static int shortest(double value, char digits[static 24])
-{
-    char text[40];
-    for (int precision = 0; precision < 17; precision++) {
-        snprintf(text, sizeof(text), "%.*e", precision, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    size_t len = 0;
-    const char *p = text;
-    for (; *p && *p != 'e'; p++)
-        if (*p >= '0' && *p <= '9')
-            digits[len++] = *p;
-    while (len > 1 && digits[len - 1] == '0')
-        len--;
-    digits[len] = '\0';
-    return (int)strtol(p + 1, NULL, 10);
-}
-
-static size_t put_plain(char *out, const char *digits, int exponent)
-{
-    size_t len = 0;
-    int count = (int)strlen(digits);
-    if (exponent < 0) {
-        out[len++] = '0';
-        out[len++] = '.';
-        for (int i = -1; i > exponent; i--)
-            out[len++] = '0';
-    }
-    for (int i = 0; i < count || i <= exponent; i++) {
-        if (i == exponent + 1 && exponent >= 0)
-            out[len++] = '.';
-        out[len++] = i < count ? digits[i] : '0';
-    }
-    return len;
-}
-
-struct str cel_double_text(double value, bool plain, char out[static CEL_DOUBLE_TEXT_MAX])
-{
-    enum { EXPONENT_MIN = -4, EXPONENT_MAX = 5 }; /* beyond these, %g writes one */
-    if (isnan(value))
-        return STR("NaN");
-    if (isinf(value))
-        return value > 0 ? STR("+Inf") : STR("-Inf");
-    char digits[24];
-    size_t len = 0;
-    if (signbit(value))
-        out[len++] = '-';
-    int exponent = shortest(fabs(value), digits);
-    if (plain || (exponent >= EXPONENT_MIN && exponent <= EXPONENT_MAX)) {
-        len += put_plain(out + len, digits, exponent);
-    } else {
-        out[len++] = digits[0];
-        len += (size_t)snprintf(out + len, CEL_DOUBLE_TEXT_MAX - len, "%s%se%c%02d", digits[1] ? "." : "",
-                                digits + 1, exponent < 0 ? '-' : '+', abs(exponent));
-    }
-    return (struct str){ out, (uint32_t)len };
-}
 
 static void print(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth);
 
@@ -97,7 +38,7 @@ static void print_map(struct cel_run *run, struct strbuf *out, const struct cel_
 
 static void print(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth)
 {
-    char number[CEL_DOUBLE_TEXT_MAX];
+    char number[DECIMAL_LEN_MAX];
     if (depth > DEPTH_MAX || out->len > TEXT_BYTES_MAX)
         return;
     switch (value->kind) {
@@ -114,7 +55,7 @@ static void print(struct cel_run *run, struct strbuf *out, const struct cel_valu
         strbuf_printf(out, "%llu", (unsigned long long)value->uinteger);
         break;
     case CEL_DOUBLE:
-        strbuf_str(out, cel_double_text(value->number, false, number));
+        strbuf_str(out, decimal_format(value->number, DECIMAL_GO, number));
         break;
     case CEL_STRING:
     case CEL_BYTES:

@@ -52,8 +52,5 @@ bool cel_double_to_uint(double value, uint64_t *ret);
 
 /* For messages: as the reference prints a value. */
 struct str cel_value_text(struct cel_run *run, const struct cel_value *value);
-/* As Go prints a float: "%g", or "%f" with the fewest digits. */
-enum { CEL_DOUBLE_TEXT_MAX = 400 };
-struct str cel_double_text(double value, bool plain, char out[static CEL_DOUBLE_TEXT_MAX]);
 
 #endif

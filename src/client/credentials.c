@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "base/base64.h"
+#include "base/percent.h"
+#include "base/utf8.h"
 #include "client/credentials_exec.h"
 #include "net/file.h"
 #include "net/reread.h"
@@ -116,16 +118,9 @@ static struct str basic_auth(struct arena *arena, const struct kube_user *user)
 /* A key of as-user-extra as the end of a header's name: bytes that no name can hold are written %XX. */
 static const char *escape_key(struct arena *arena, struct str key)
 {
-    static const char legal[] =
-        "!#$&'*+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~";
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
     strbuf_puts(&name, "Impersonate-Extra-");
-    for (uint32_t i = 0; i < key.len; i++) {
-        if (key.ptr[i] && strchr(legal, key.ptr[i]))
-            strbuf_putc(&name, key.ptr[i]);
-        else
-            strbuf_printf(&name, "%%%02X", (unsigned)(unsigned char)key.ptr[i]);
-    }
+    percent_encode(&name, key, "!#$&'*+-.^_`|~");
     return arena_str(arena, strbuf_slice(&name)).ptr;
 }
 
@@ -194,15 +189,6 @@ static struct tls_options tls_options_of(const struct kube_access *access)
     };
 }
 
-static struct str trim(struct str text)
-{
-    while (text.len && strchr(" \t\r\n\v\f", text.ptr[text.len - 1]))
-        text.len--;
-    while (text.len && strchr(" \t\r\n\v\f", text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    return text;
-}
-
 /* The token of the file, or else the one of the kubeconfig. */
 static int read_token(const struct credentials *c, struct strbuf *ret, struct error *err)
 {
@@ -211,10 +197,10 @@ static int read_token(const struct credentials *c, struct strbuf *ret, struct er
     int r = 0;
     if (user->token_file.len) {
         r = file_read(user->token_file.ptr, TOKEN_BYTES_MAX, &text, err);
-        if (r == 0 && !trim(strbuf_slice(&text)).len)
+        if (r == 0 && !utf8_trim(strbuf_slice(&text)).len)
             r = error_set(err, -ENODATA, "%s: the token file is empty", user->token_file.ptr);
         if (r == 0)
-            strbuf_str(ret, trim(strbuf_slice(&text)));
+            strbuf_str(ret, utf8_trim(strbuf_slice(&text)));
     }
     if (!ret->len && user->token.len) {
         strbuf_str(ret, user->token);

@@ -307,7 +307,7 @@ static const char *read_status(yyjson_val *root, struct str version, struct exec
     struct strbuf when = { 0 };
     bool valid = take_string(status, "expirationTimestamp", &when) == 0;
     if (valid && when.len)
-        valid = timestamp_parse(strbuf_slice(&when), &ret->expires) == 0;
+        valid = opt_time_parse(strbuf_slice(&when), &ret->expires) == 0;
     strbuf_release(&when);
     if (!valid)
         return "printed an expirationTimestamp that is no time";

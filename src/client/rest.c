@@ -5,23 +5,15 @@
 
 #include "api/fields.h"
 #include "api/protobuf.h"
+#include "base/percent.h"
 
 enum { PATIENCE_MS_MAX = 3600 * 1000 };
 
 /* ---- paths ---- */
 static void put_part(struct strbuf *path, struct str text)
 {
-    static const char hex[] = "0123456789ABCDEF";
     strbuf_putc(path, '/');
-    for (uint32_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     (c && strchr("-._~:@", c));
-        if (plain)
-            strbuf_putc(path, (char)c);
-        else
-            strbuf_add(path, (const char[]){ '%', hex[c >> 4], hex[c & 15] }, 3);
-    }
+    percent_encode(path, text, "-._~:@");
 }
 
 void rest_path(struct strbuf *path, struct str namespace, const char *resource, struct str name)

@@ -51,10 +51,8 @@ extern const struct command command_replay;
 
 static void add_time(struct strbuf *out, int64_t now_ns)
 {
-    char text[TIMESTAMP_LEN + 1];
-    struct str whole = timestamp_format(now_ns / NS_PER_S, text);
-    strbuf_printf(out, STR_FMT ".%03dZ", STR_ARG(str_slice(whole, 0, whole.len - 1)),
-                  (int)(now_ns % NS_PER_S / 1000000));
+    char text[TIMESTAMP_LEN_MAX + 1];
+    strbuf_str(out, timestamp_format_fraction(now_ns / NS_PER_S, (int32_t)(now_ns % NS_PER_S), 3, text));
 }
 
 /* What is printed on the way. */
@@ -530,7 +528,7 @@ static bool parse_time(const char *text, struct opt_time *ret)
         strbuf_add(&full, clock + 1, clock_len - 1);
     strbuf_puts(&full, !clock_len ? "00:00:00" : clock_len == MINUTES_LEN ? ":00" : "");
     strbuf_puts(&full, clock[clock_len] ? clock + clock_len : "Z");
-    return (!clock_len || strchr(" Tt", *clock)) && timestamp_parse(strbuf_slice(&full), ret) == 0;
+    return (!clock_len || strchr(" Tt", *clock)) && opt_time_parse(strbuf_slice(&full), ret) == 0;
 }
 
 static int read_time(const char *option, const char *text, int64_t by_default, int64_t *ret,

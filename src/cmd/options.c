@@ -29,29 +29,6 @@ void texts_release(struct texts *texts)
 
 /* ---- spelling ---- */
 
-/* How many letters differ (Levenshtein); words of sensible length only. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LEN_MAX = 63 };
-    size_t la = strlen(a), lb = strlen(b);
-    size_t row[LEN_MAX + 1];
-    if (la > LEN_MAX || lb > LEN_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t above = row[j];
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            row[j] = MIN(MIN(above, row[j - 1]) + 1, changed);
-            diagonal = above;
-        }
-    }
-    return row[lb];
-}
-
 const char *nearest_name(const char *wanted, const char *const *names, size_t len)
 {
     const char *best = NULL;
@@ -66,7 +43,7 @@ const char *nearest_name(const char *wanted, const char *const *names, size_t le
         return best;
     best = NULL;
     for (size_t i = 0; i < len; i++) {
-        size_t d = distance(wanted, names[i]);
+        size_t d = str_distance(str_from(wanted), str_from(names[i]), false);
         if (d < near) {
             near = d;
             best = names[i];

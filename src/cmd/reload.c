@@ -82,7 +82,8 @@ static struct str path_of(const struct reload *reload)
 /* ---- generations ---- */
 static void free_all(struct list *list)
 {
-    list_for_each(list, struct config_generation, generation, link) config_generation_free(generation);
+    list_for_each(list, struct config_generation, generation, link)
+        config_generation_free(generation);
 }
 
 void reload_retired(struct reload *reload, void *owner)
@@ -100,12 +101,11 @@ static void free_retired(struct reload *reload)
 {
     struct list retired = { 0 };
     pthread_mutex_lock(&reload->lock);
-    list_for_each(&reload->generations, struct config_generation, generation,
-                  link) if (generation->retired && generation != reload->current)
-    {
-        list_remove(&reload->generations, &generation->link);
-        list_append(&retired, &generation->link);
-    }
+    list_for_each(&reload->generations, struct config_generation, generation, link)
+        if (generation->retired && generation != reload->current) {
+            list_remove(&reload->generations, &generation->link);
+            list_append(&retired, &generation->link);
+        }
     pthread_mutex_unlock(&reload->lock);
     free_all(&retired);
 }

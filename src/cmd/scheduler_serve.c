@@ -29,8 +29,8 @@ static int check_sync(void *user, struct error *err)
 
 static void write_metrics(void *user, struct strbuf *out)
 {
-    metrics_write(((struct daemon *)user)->metrics, METRICS_TEXT, out);
-    host_metrics_write(METRICS_TEXT, out);
+    metrics_write(((struct daemon *)user)->metrics, out);
+    host_metrics_write(out);
 }
 
 static void reset_metrics(void *user)

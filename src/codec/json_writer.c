@@ -4,66 +4,8 @@
 
 #include <math.h>
 
-#include "codec/decimal.h"
-
-size_t json_utf8_len(struct str bytes)
-{
-    const unsigned char *text = (const unsigned char *)bytes.ptr;
-    size_t len = bytes.len;
-    unsigned char first = text[0];
-    if (first < 0x80)
-        return 1;
-    if (first < 0xc2 || first > 0xf4)
-        return 0;
-    size_t need = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (need > len)
-        return 0;
-    for (size_t i = 1; i < need; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    /* Not longer than needed, no surrogate, nothing beyond U+10FFFF: all seen in the second byte. */
-    unsigned char second = text[1];
-    bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-               (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
-    return bad ? 0 : need;
-}
-
-/* A character that does not stand for itself. */
-static void put_escape(struct strbuf *out, unsigned char c)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    static const char hex[] = "0123456789abcdef";
-    const char *known = c ? strchr(from, c) : NULL;
-    if (known)
-        strbuf_add(out, (char[]){ '\\', to[known - from] }, 2);
-    else
-        strbuf_add(out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
-}
-
-void json_quote(struct strbuf *out, struct str text)
-{
-    const unsigned char *bytes = (const unsigned char *)text.ptr;
-    size_t plain = 0, i = 0; /* bytes from `plain` on stand for themselves and are not written yet */
-    strbuf_putc(out, '"');
-    while (i < text.len) {
-        unsigned char c = bytes[i];
-        bool escaped = c < 0x20 || c == '"' || c == '\\';
-        size_t len = escaped ? 0 : json_utf8_len(str_slice(text, i, text.len));
-        if (len) {
-            i += len;
-            continue;
-        }
-        strbuf_add(out, text.ptr + plain, i - plain);
-        if (escaped)
-            put_escape(out, c);
-        else
-            strbuf_puts(out, "\xef\xbf\xbd");
-        plain = ++i;
-    }
-    if (i > plain)
-        strbuf_add(out, text.ptr + plain, i - plain);
-    strbuf_putc(out, '"');
-}
+#include "base/decimal.h"
+#include "base/quote.h"
 
 static void new_line(struct json_writer *json)
 {
@@ -133,7 +75,7 @@ void json_key(struct json_writer *json, struct str key)
 {
     assert(!json->has_key);
     before_item(json);
-    json_quote(json->out, key);
+    quote_json(json->out, key, QUOTE_JSON);
     strbuf_puts(json->out, json->style == JSON_PRETTY ? ": " : ":");
     json->has_key = true;
 }
@@ -141,7 +83,7 @@ void json_key(struct json_writer *json, struct str key)
 void json_str(struct json_writer *json, struct str value)
 {
     before_item(json);
-    json_quote(json->out, value);
+    quote_json(json->out, value, QUOTE_JSON);
 }
 
 void json_raw(struct json_writer *json, struct str value)
@@ -176,7 +118,7 @@ void json_double(struct json_writer *json, double value)
 {
     char buf[DECIMAL_LEN_MAX];
     if (isfinite(value))
-        json_raw(json, decimal_json(value, buf));
+        json_raw(json, decimal_format(value, DECIMAL_JSON, buf));
     else
         json_null(json);
 }

@@ -58,9 +58,4 @@ void json_member_strs(struct json_writer *json, const char *key, const struct st
 void json_member_object(struct json_writer *json, const char *key);
 void json_member_array(struct json_writer *json, const char *key);
 
-/* One string with its quotes, outside of any writer. */
-void json_quote(struct strbuf *out, struct str text);
-/* How long is the UTF-8 sequence at the start of these bytes, of which there is one at least? 0: they are none. */
-size_t json_utf8_len(struct str bytes);
-
 #endif

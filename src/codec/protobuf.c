@@ -60,7 +60,7 @@ const char *protobuf_problem(int code)
 
 /* Fields are short, and there are hundreds of them in an object: they are written where they belong, without a call
  * for every other byte. */
-static char *room(struct strbuf *out, size_t len)
+static char *space(struct strbuf *out, size_t len)
 {
     if (out->cap - out->len <= len)
         strbuf_reserve(out, len);
@@ -88,13 +88,13 @@ static char *add_key(char *to, uint32_t tag, enum protobuf_wire wire)
 
 void protobuf_put_number(struct strbuf *out, uint32_t tag, uint64_t value)
 {
-    char *at = room(out, FIELD_HEAD_BYTES_MAX);
+    char *at = space(out, FIELD_HEAD_BYTES_MAX);
     wrote(out, add_varint(add_key(at, tag, WIRE_VARINT), value));
 }
 
 void protobuf_put_bytes(struct strbuf *out, uint32_t tag, struct str bytes)
 {
-    char *at = room(out, FIELD_HEAD_BYTES_MAX + (size_t)bytes.len);
+    char *at = space(out, FIELD_HEAD_BYTES_MAX + (size_t)bytes.len);
     at = add_varint(add_key(at, tag, WIRE_BYTES), bytes.len);
     if (bytes.len)
         memcpy(at, bytes.ptr, bytes.len);
@@ -103,8 +103,8 @@ void protobuf_put_bytes(struct strbuf *out, uint32_t tag, struct str bytes)
 
 size_t protobuf_begin(struct strbuf *out, uint32_t tag)
 {
-    char *at = add_key(room(out, FIELD_HEAD_BYTES_MAX), tag, WIRE_BYTES);
-    *at++ = 0; /* room for the length, of which one byte is mostly enough */
+    char *at = add_key(space(out, FIELD_HEAD_BYTES_MAX), tag, WIRE_BYTES);
+    *at++ = 0; /* space for the length, of which one byte is mostly enough */
     wrote(out, at);
     return out->len;
 }
@@ -115,7 +115,7 @@ void protobuf_end(struct strbuf *out, size_t begun)
     for (size_t rest = len >> 7; rest; rest >>= 7)
         more++;
     if (more) {
-        char *end = room(out, more);
+        char *end = space(out, more);
         memmove(out->text + begun + more, out->text + begun, len);
         wrote(out, end + more);
     }

@@ -8,8 +8,8 @@
  *     if (r < 0)
  *         return error_set(err, r, "%s", protobuf_problem(r));
  *
- * A reader owns nothing, copies nothing and never looks behind the end of its message. Groups, which nobody has
- * written for many years, are refused. */
+ * A reader owns nothing, copies nothing and never looks behind the end of its message. Groups, which are
+ * deprecated and which Kubernetes does not use, are refused. */
 #ifndef CODEC_PROTOBUF_H
 #define CODEC_PROTOBUF_H
 

@@ -10,34 +10,13 @@ enum { BUDGET_BYTES_MIN = 1 << 20, BUDGET_BYTES_PER_BYTE = 32 };
 
 /* ---- JSON in ---- */
 
-/* How many letters must change, be added or dropped; names are short. Case alone counts as nothing. */
-static size_t distance(struct str a, struct str b)
-{
-    enum { LEN_MAX = 40 };
-    size_t row[LEN_MAX + 1];
-    if (a.len > LEN_MAX || b.len > LEN_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t same = diagonal + ((a.ptr[i - 1] | 0x20) != (b.ptr[j - 1] | 0x20));
-            diagonal = row[j];
-            row[j] = MIN(same, MIN(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b.len];
-}
-
 static int unknown_field(struct record_reader *reader, const struct path *at, const yyjson_val *key,
                          const struct record_type *type)
 {
     const char *near = NULL;
     size_t best = 3; /* farther than two letters is not a slip */
     for (uint32_t i = 0; i < type->len; i++) {
-        size_t apart = distance(at->name, str_from(type->fields[i].name));
+        size_t apart = str_distance(at->name, str_from(type->fields[i].name), true);
         if (apart < best && apart < at->name.len) {
             best = apart;
             near = type->fields[i].name;

@@ -7,8 +7,8 @@
 
 #include <yyjson.h>
 
+#include "base/decimal.h"
 #include "base/str.h"
-#include "codec/decimal.h"
 
 enum yaml_scalar_kind {
     YAML_SCALAR_STRING, /* the text as it is */

@@ -45,9 +45,7 @@ int build_error(struct config_build *build, yyjson_val *at, const char *format, 
 
 struct str build_quoted(struct config_build *build, struct str text)
 {
-    _cleanup_(strbuf_release) struct strbuf quoted = { 0 };
-    print_quoted(&quoted, text);
-    return arena_str(build->arena, strbuf_slice(&quoted));
+    return quote_go_arena(build->arena, text);
 }
 
 /* Resources that an extender takes care of are none of NodeResourcesFit's business. */

@@ -1,6 +1,7 @@
 /* features.c: the table of gates, its defaults, and what may be chosen. */
 #include "config/features.h"
 
+#include "base/utf8.h"
 #include "config/flag_values.h"
 
 const struct feature_info feature_infos[FEATURE_COUNT] = {
@@ -45,11 +46,11 @@ static const char *word(bool value)
 int feature_choose(struct feature_choices *choices, struct str setting, struct error *err)
 {
     ptrdiff_t equals = str_find(setting, '=');
-    struct str name = flag_trim(equals < 0 ? setting : str_slice(setting, 0, (size_t)equals));
+    struct str name = utf8_trim(equals < 0 ? setting : str_slice(setting, 0, (size_t)equals));
     bool value;
     if (equals < 0)
         return error_set(err, -EINVAL, "missing bool value for " STR_FMT, STR_ARG(name));
-    struct str text = flag_trim(str_slice(setting, (size_t)equals + 1, setting.len));
+    struct str text = utf8_trim(str_slice(setting, (size_t)equals + 1, setting.len));
     if (!flag_read_bool(text, &value))
         return error_set(err, -EINVAL, "invalid value of " STR_FMT "=" STR_FMT ": expected true or false",
                          STR_ARG(name), STR_ARG(text));

@@ -7,7 +7,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "config/duration.h"
+#include "base/duration.h"
+#include "base/utf8.h"
 #include "config/flags.h"
 
 /* Room for one more item, doubled when it is full: the capacity is the next power of two. */
@@ -29,15 +30,6 @@
         GROW((arena), (list)); \
         (list)->items[(list)->len - 1] = (value); \
     } while (0)
-
-struct str flag_trim(struct str text)
-{
-    while (text.len && strchr(" \t\n\v\f\r", text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    while (text.len && strchr(" \t\n\v\f\r", text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
 
 /* What is before the separator; *rest is what is behind it, with a NULL pointer when there is none. */
 static struct str cut(struct str text, char separator, struct str *rest)
@@ -261,7 +253,7 @@ static int read_IP(struct arena *arena, struct str text, bool again _unused_, vo
 {
     if (str_empty(text))
         return 0;
-    struct str address = arena_str(arena, flag_trim(text));
+    struct str address = arena_str(arena, utf8_trim(text));
     if (!is_ipv4(address) && !is_ipv6(address))
         return error_set(why, -EINVAL, "expected an IP address");
     *(struct str *)ret = address;
@@ -446,16 +438,16 @@ static int read_CERT_KEYS(struct arena *arena, struct str text, bool again, void
     struct flag_cert_keys list = again ? *(struct flag_cert_keys *)ret : (struct flag_cert_keys){ 0 };
     struct flag_cert_key item = { 0 };
     struct str names, key, more;
-    struct str files = flag_trim(cut(text, ':', &names));
-    item.cert_file = arena_str(arena, flag_trim(cut(files, ',', &key)));
+    struct str files = utf8_trim(cut(text, ':', &names));
+    item.cert_file = arena_str(arena, utf8_trim(cut(files, ',', &key)));
     if (!key.ptr || str_find(key, ',') >= 0)
         return error_set(why, -EINVAL,
                          "expected a certificate file and a key file with a comma between them");
-    item.key_file = arena_str(arena, flag_trim(key));
-    if (names.ptr && str_empty(flag_trim(names)))
+    item.key_file = arena_str(arena, utf8_trim(key));
+    if (names.ptr && str_empty(utf8_trim(names)))
         return error_set(why, -EINVAL, "there are no names behind the colon");
     for (more = names; more.ptr;) {
-        struct str name = arena_str(arena, flag_trim(cut(more, ',', &more)));
+        struct str name = arena_str(arena, utf8_trim(cut(more, ',', &more)));
         PUSH(arena, &item.names, name);
     }
     PUSH(arena, &list, item);
@@ -471,9 +463,9 @@ static int read_GATES(struct arena *arena, struct str text, bool again, void *re
         if (str_empty(item))
             continue;
         struct str component = cut(item, ':', &setting);
-        struct flag_gate gate = { flag_trim(component), flag_trim(setting) };
+        struct flag_gate gate = { utf8_trim(component), utf8_trim(setting) };
         if (!setting.ptr)
-            gate = (struct flag_gate){ .setting = flag_trim(item) };
+            gate = (struct flag_gate){ .setting = utf8_trim(item) };
         PUSH(arena, &list, gate);
     }
     *(struct flag_gates *)ret = list;

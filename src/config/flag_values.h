@@ -75,7 +75,5 @@ extern const struct flag_kind_info flag_kinds[FLAG_KINDS_COUNT];
 
 /* The words that Go takes for true and false. */
 bool flag_read_bool(struct str text, bool *ret);
-/* Without the space around it. */
-struct str flag_trim(struct str text);
 
 #endif

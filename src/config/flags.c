@@ -120,7 +120,7 @@ static int set_flag(struct parser *parser, int flag, struct str value)
                                         (char *)flags + info->offset, &why);
     if (r < 0) {
         _cleanup_(strbuf_release) struct strbuf shown = { 0 };
-        print_quoted(&shown, str_slice(value, 0, MIN(value.len, 200u)));
+        quote_go(&shown, str_slice(value, 0, MIN(value.len, 200u)));
         return error_set(parser->err, r, "invalid argument %s for \"%s%.1s%s--%s\" flag: %s", shown.text,
                          info->letter ? "-" : "", &info->letter, info->letter ? ", " : "", info->name,
                          why.text);

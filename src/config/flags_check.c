@@ -4,7 +4,8 @@
  * Where Kubernetes has a sentence for a mistake, it is the one that is said. */
 #include <strings.h>
 
-#include "config/duration.h"
+#include "base/duration.h"
+#include "base/utf8.h"
 #include "config/flags.h"
 
 struct check {
@@ -51,8 +52,8 @@ static int check_version(struct check *check, const char *flag, const struct str
     for (uint32_t i = 0; i < values->len; i++) {
         ptrdiff_t equals = str_find(values->items[i], '=');
         struct str component =
-            equals < 0 ? STR("kube") : flag_trim(str_slice(values->items[i], 0, (size_t)equals));
-        struct str text = flag_trim(str_slice(values->items[i], (size_t)(equals + 1), values->items[i].len));
+            equals < 0 ? STR("kube") : utf8_trim(str_slice(values->items[i], 0, (size_t)equals));
+        struct str text = utf8_trim(str_slice(values->items[i], (size_t)(equals + 1), values->items[i].len));
         if (!str_is(component, "kube"))
             return error_set(check->err, -EINVAL, "--%s: component not registered: " STR_FMT, flag,
                              STR_ARG(component));
@@ -271,7 +272,7 @@ static int check_authentication(struct check *check)
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         const struct str_list *values = lists[i].values;
         for (uint32_t j = 0; j < values->len; j++)
-            if (str_empty(flag_trim(values->items[j])))
+            if (str_empty(utf8_trim(values->items[j])))
                 return error_set(check->err, -EINVAL, "empty value in \"%s\"", lists[i].flag);
         if (values->len && lists[i].standard && !has_header(values, lists[i].standard))
             warn(check, "--%s is set without the standard %s - API aggregation will not work", lists[i].flag,

@@ -1,8 +1,8 @@
 /* kinds.c: see kinds.h. */
 #include "config/kinds.h"
 
+#include "base/duration.h"
 #include "codec/record_ops.h"
-#include "config/duration.h"
 
 READ(duration_read)
 {

@@ -3,73 +3,7 @@
  * No more is kept than a struct error can hold: hostile input has as many mistakes as it likes. */
 #include "config/problems.h"
 
-#include "config/duration.h"
-
-/* The length of the UTF-8 sequence at `at`, or 0 if it is none. */
-static size_t utf8_len(struct str text, size_t at)
-{
-    unsigned char c = (unsigned char)text.ptr[at];
-    size_t len = c < 0x80                ? 1
-                 : c >= 0xc2 && c < 0xe0 ? 2
-                 : c >= 0xe0 && c < 0xf0 ? 3
-                 : c >= 0xf0 && c < 0xf5 ? 4
-                                         : 0;
-    if (!len || at + len > text.len)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if (((unsigned char)text.ptr[at + i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
-
-/* Control characters that have a letter of their own. */
-static char short_escape(char c)
-{
-    static const char codes[] = "\a\b\f\n\r\t\v", letters[] = "abfnrtv";
-    const char *at = c ? strchr(codes, c) : NULL;
-    return at ? letters[at - codes] : '\0';
-}
-
-void print_quoted(struct strbuf *out, struct str text)
-{
-    strbuf_putc(out, '"');
-    for (size_t i = 0; i < text.len;) {
-        char c = text.ptr[i];
-        size_t len = utf8_len(text, i);
-        if (c == '"' || c == '\\')
-            strbuf_printf(out, "\\%c", c);
-        else if (short_escape(c))
-            strbuf_printf(out, "\\%c", short_escape(c));
-        else if (!len || (unsigned char)c < 0x20 || c == 0x7f)
-            strbuf_printf(out, "\\x%02x", (unsigned char)c);
-        else
-            strbuf_add(out, text.ptr + i, len);
-        i += len ? len : 1;
-    }
-    strbuf_putc(out, '"');
-}
-
-void print_json(struct strbuf *out, struct str text)
-{
-    strbuf_putc(out, '"');
-    for (size_t i = 0; i < text.len;) {
-        char c = text.ptr[i];
-        size_t len = utf8_len(text, i);
-        char letter = c == '\a' || c == '\v' ? '\0' : short_escape(c);
-        if (c == '"' || c == '\\')
-            strbuf_printf(out, "\\%c", c);
-        else if (letter)
-            strbuf_printf(out, "\\%c", letter);
-        else if (!len)
-            strbuf_puts(out, "\\ufffd");
-        else if ((unsigned char)c < 0x20 || c == '<' || c == '>' || c == '&')
-            strbuf_printf(out, "\\u%04x", (unsigned char)c);
-        else
-            strbuf_add(out, text.ptr + i, len);
-        i += len ? len : 1;
-    }
-    strbuf_putc(out, '"');
-}
+#include "base/duration.h"
 
 static bool said_already(const struct problems *problems, size_t new_at)
 {
@@ -121,7 +55,7 @@ void problem_int(struct problems *problems, const struct path *path, int64_t val
 
 void problem_text(struct problems *problems, const struct path *path, struct str value, const char *detail)
 {
-    add_str(problems, path, invalid, value, print_quoted, detail);
+    add_str(problems, path, invalid, value, quote_go, detail);
 }
 
 void problem_json(struct problems *problems, const struct path *path, struct str json, const char *detail)
@@ -148,7 +82,7 @@ void problem_forbidden(struct problems *problems, const struct path *path, const
 
 void problem_duplicate(struct problems *problems, const struct path *path, struct str value)
 {
-    add_str(problems, path, duplicate, value, print_quoted, NULL);
+    add_str(problems, path, duplicate, value, quote_go, NULL);
 }
 
 void problem_duplicate_json(struct problems *problems, const struct path *path, struct str json)
@@ -163,7 +97,7 @@ void problem_unsupported(struct problems *problems, const struct path *path, str
     strbuf_puts(&detail, "supported values: ");
     for (size_t i = 0; i < count; i++) {
         strbuf_puts(&detail, i ? ", " : "");
-        print_quoted(&detail, str_from(supported[i]));
+        quote_go(&detail, str_from(supported[i]));
     }
     add_str(problems, path, "Unsupported value", value, print_json, detail.text);
 }

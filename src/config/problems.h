@@ -11,6 +11,7 @@
 #include <yyjson.h>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "codec/doc.h"
 #include "codec/path.h"
 
@@ -38,8 +39,10 @@ int problems_report(const struct problems *problems, const struct doc *doc, cons
                     struct error *err);
 void problems_release(struct problems *problems);
 
-/* A text in quotes, as Go's %q and as Go's JSON encoder write it. */
-void print_quoted(struct strbuf *out, struct str text);
-void print_json(struct strbuf *out, struct str text);
+/* A text in quotes, as Go's JSON encoder writes it. */
+static inline void print_json(struct strbuf *out, struct str text)
+{
+    quote_json(out, text, QUOTE_JSON_GO);
+}
 
 #endif

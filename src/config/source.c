@@ -2,9 +2,9 @@
  *
  * The tables below are the whole of kubescheduler.config.k8s.io/v1 but for the arguments of plugins, which stay
  * undecoded here. */
+#include "base/duration.h"
 #include "codec/record_rows.h"
 #include "config/build.h"
-#include "config/duration.h"
 
 static void plugin_ref_finish(void *ret, yyjson_val *val)
 {

@@ -130,7 +130,7 @@ void resources_write(struct resource_rows *rows, struct strbuf *out)
                                       unit_of(row->resource) };
         gauge_set(metric_get(metrics, (size_t)row->family, values), approximately(row->amount));
     }
-    metrics_write(metrics, METRICS_TEXT, out);
+    metrics_write(metrics, out);
     metrics_free(metrics);
     vec_release(&rows->rows);
     arena_release(&rows->arena);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "api/timestamp.h"
+#include "base/timestamp.h"
 #include "base/workers.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/workers.h"
-#include "config/duration.h"
 #include "engine/account.h"
 #include "engine/binding_write.h"
 #include "engine/generations.h"

@@ -1,6 +1,7 @@
 /* report.c: texts to the letter of the reference's. */
 #include "engine/report.h"
 
+#include "base/utf8.h"
 #include "codec/json_writer.h"
 
 /* Longer notes are refused by the API server, and so is a pod with a message that etcd has no room for. */
@@ -10,28 +11,21 @@ static const struct str more = STR(" ...");
 
 static bool is_presentable(struct str text, uint32_t max)
 {
-    for (uint32_t at = 0; at < text.len && text.len <= max;) {
-        size_t len = json_utf8_len(str_slice(text, at, text.len));
-        if (!len)
-            return false;
-        at += (uint32_t)len;
-    }
-    return text.len <= max;
+    return text.len <= max && utf8_valid(text);
 }
 
 /* What plugins and extenders say may be of any bytes and any length: what is sent is UTF-8, whole characters of it, and
  * no longer than this. */
 static struct str presentable(struct str text, uint32_t max, struct arena *arena)
 {
-    static const struct str unknown = STR("\xef\xbf\xbd"); /* U+FFFD, as the API server has it */
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     size_t fits_with_more = 0;
     if (is_presentable(text, max))
         return text;
-    for (uint32_t at = 0; at < text.len && out.len <= max;) {
-        size_t len = json_utf8_len(str_slice(text, at, text.len));
-        strbuf_str(&out, len ? str_slice(text, at, at + len) : unknown);
-        at += len ? (uint32_t)len : 1;
+    size_t len;
+    for (size_t at = 0; at < text.len && out.len <= max; at += len) {
+        char rune[RUNE_BYTES_MAX];
+        strbuf_add(&out, rune, utf8_rune_put(utf8_rune_at(text, at, &len), rune));
         if (out.len + more.len <= max)
             fits_with_more = out.len;
     }

@@ -38,7 +38,8 @@ void pending_requests_close(struct pending_requests *all)
 {
     pthread_mutex_lock(&all->lock);
     all->ending = true;
-    list_for_each(&all->requests, struct pending_request, request, link) cancel(request);
+    list_for_each(&all->requests, struct pending_request, request, link)
+        cancel(request);
     pthread_mutex_unlock(&all->lock);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "base/utf8.h"
 #include "codec/json_writer.h"
 
 enum { DEPTH_MAX = 10000 };
@@ -280,12 +281,12 @@ void syntax_repair(struct str text, struct strbuf *out)
     for (size_t i = 0; i < text.len; i += len) {
         struct str rest = str_slice(text, i, text.len);
         bool is_escape = rest.ptr[0] == '\\';
-        len = is_escape ? escape_len(rest) : json_utf8_len(rest);
-        if (len) {
-            strbuf_add(out, rest.ptr, len);
-            continue;
-        }
-        strbuf_add(out, "\xef\xbf\xbd", 3);
-        len = is_escape ? ESCAPE_LEN : 1;
+        bool good = true;
+        if (is_escape)
+            good = (len = escape_len(rest)) > 0;
+        else
+            good = utf8_rune_at(rest, 0, &len) != RUNE_ERROR || len > 1;
+        len = good ? len : is_escape ? ESCAPE_LEN : 1;
+        strbuf_str(out, good ? str_slice(rest, 0, len) : STR("\xef\xbf\xbd"));
     }
 }

@@ -247,15 +247,6 @@ static int before_sending(void *user, char *peer_ip _unused_, char *local_ip _un
     return CURL_PREREQFUNC_OK;
 }
 
-static struct str trimmed(struct str text)
-{
-    while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1]))
-        text.len--;
-    while (text.len && strchr(" \t", text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    return text;
-}
-
 static int64_t parse_retry_after(struct transfer *t, struct str value)
 {
     int64_t seconds;
@@ -316,14 +307,14 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         t->response.warning_count = 0;
         return line.len;
     }
-    if (trimmed(line).len == 0) {
+    if (str_trim(line, " \t\r\n").len == 0) {
         answer_begins(t);
         return line.len;
     }
     ptrdiff_t colon = str_find(line, ':');
     if (colon > 0)
         take_header(t, str_slice(line, 0, (size_t)colon),
-                    trimmed(str_slice(line, (size_t)colon + 1, line.len)));
+                    str_trim(str_slice(line, (size_t)colon + 1, line.len), " \t\r\n"));
     return line.len;
 }
 

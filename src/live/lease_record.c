@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <yyjson.h>
 
-#include "api/timestamp.h"
+#include "base/timestamp.h"
 
-enum { US_PER_S = 1000000, MICRO_TIME_LEN = TIMESTAMP_LEN + 7 };
+enum { US_PER_S = 1000000 };
 
 void lease_record_release(struct lease_record *record)
 {
@@ -75,17 +75,14 @@ static void put_int(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key
 }
 
 /* "2006-01-02T15:04:05.000000Z" */
-static struct str micro_time(int64_t us, char buf[static MICRO_TIME_LEN + 1])
+static struct str micro_time(int64_t us, char buf[static TIMESTAMP_LEN_MAX + 1])
 {
     int64_t seconds = us / US_PER_S, rest = us % US_PER_S;
     if (rest < 0) {
         seconds--;
         rest += US_PER_S;
     }
-    char whole[TIMESTAMP_LEN + 1];
-    timestamp_format(seconds, whole);
-    int len = snprintf(buf, MICRO_TIME_LEN + 1, "%.*s.%06dZ", TIMESTAMP_LEN - 1, whole, (int)rest);
-    return (struct str){ buf, (uint32_t)len };
+    return timestamp_format_fraction(seconds, (int32_t)rest * 1000, 6, buf);
 }
 
 /* An object of this name, made if it is not there. */
@@ -124,7 +121,7 @@ void lease_record_write(const struct lease_record *record, struct str namespace,
 {
     yyjson_mut_doc *doc = copy_or_new(record, namespace, name);
     yyjson_mut_val *spec = object_member(doc, yyjson_mut_doc_get_root(doc), "spec");
-    char buf[MICRO_TIME_LEN + 1];
+    char buf[TIMESTAMP_LEN_MAX + 1];
     struct str now = micro_time(change->renew_us, buf);
     put_str(doc, spec, "holderIdentity", change->holder);
     put_int(doc, spec, "leaseDurationSeconds", change->duration_s);

@@ -97,12 +97,12 @@ static void set_texts(struct recorder *recorder, struct series *series, struct s
 /* The one that was seen longest ago and is not about to be written. */
 static void make_room(struct recorder *recorder)
 {
-    list_for_each(&recorder->all, struct series, series, link) if (series->state == SERIES_IDLE)
-    {
-        recorder->stats.forgotten++;
-        forget(recorder, series);
-        return;
-    }
+    list_for_each(&recorder->all, struct series, series, link)
+        if (series->state == SERIES_IDLE) {
+            recorder->stats.forgotten++;
+            forget(recorder, series);
+            return;
+        }
 }
 
 /* ---- those that wait ---- */
@@ -379,8 +379,7 @@ static void pump(struct recorder *recorder)
 /* ---- what comes in ---- */
 static void finish_series(struct recorder *recorder, int64_t wall_ns)
 {
-    list_for_each(&recorder->all, struct series, series, link)
-    {
+    list_for_each(&recorder->all, struct series, series, link) {
         if (series->last_ns >= wall_ns - FINISH_NS)
             continue;
         if (series_is_repeated(series) && series_is_writable(series)) {
@@ -394,8 +393,7 @@ static void finish_series(struct recorder *recorder, int64_t wall_ns)
 
 static void refresh_series(struct recorder *recorder)
 {
-    list_for_each(&recorder->all, struct series, series, link)
-    {
+    list_for_each(&recorder->all, struct series, series, link) {
         if (!series_is_repeated(series))
             continue;
         if (series_is_writable(series))
@@ -607,7 +605,8 @@ void recorder_free(struct recorder *recorder)
 {
     if (!recorder)
         return;
-    list_for_each(&recorder->all, struct series, series, link) series_free(series);
+    list_for_each(&recorder->all, struct series, series, link)
+        series_free(series);
     free(recorder->buckets);
     rate_release(&recorder->rate);
     pthread_mutex_destroy(&recorder->lock);

@@ -5,7 +5,7 @@
 #include <sys/random.h>
 
 #include "api/protobuf.h"
-#include "api/timestamp.h"
+#include "base/timestamp.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
 
@@ -247,10 +247,8 @@ void series_put_path(struct strbuf *out, const struct series *series, bool core,
 static void put_micro_time(struct json_writer *json, const char *key, int64_t wall_ns)
 {
     struct opt_time time = time_of(wall_ns);
-    char seconds[TIMESTAMP_LEN + 1], text[TIMESTAMP_LEN + 16];
-    timestamp_format(time.seconds, seconds);
-    snprintf(text, sizeof(text), "%.*s.%06dZ", TIMESTAMP_LEN - 1, seconds, time.nanos / NANO_PER_MICRO);
-    json_member_str(json, key, str_from(text));
+    char text[TIMESTAMP_LEN_MAX + 1];
+    json_member_str(json, key, timestamp_format_fraction(time.seconds, time.nanos, 6, text));
 }
 
 static void put_time(struct json_writer *json, const char *key, int64_t wall_ns)

@@ -4,21 +4,18 @@
  * struct call, which belongs to the I/O thread once it was sent. */
 #include "live/writer.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/protobuf.h"
-#include "api/timestamp.h"
 #include "base/log.h"
+#include "base/timestamp.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
 
-enum { TIMEOUT_MS = 10000, ANSWER_BYTES_MAX = 16 << 20, CODE_END = 600 };
+enum { TIMEOUT_MS = 10000, ANSWER_BYTES_MAX = 16 << 20 };
 
 struct writer {
     struct writer_options options;
-    _Atomic uint64_t codes[EFFECT_KIND_COUNT][CODE_END];
-    _Atomic uint64_t answers[EFFECT_KIND_COUNT][ANSWER_KIND_COUNT];
 };
 
 struct call {
@@ -199,11 +196,6 @@ static const struct shape {
                            KIND_POD },
 };
 
-const char *writer_method(enum effect_kind kind)
-{
-    return kind == EFFECT_EVENT ? "POST" : shapes[kind].method;
-}
-
 /* ---- answers ---- */
 
 /* Was it refused because the object has another uid than the one that was meant? Deletions and bindings say so in
@@ -287,7 +279,6 @@ static struct answer sort_response(const struct call *call, const struct http_re
 static void post(struct call *call, struct letter *letter)
 {
     struct writer *writer = call->writer;
-    atomic_fetch_add_explicit(&writer->answers[call->kind][letter->answer.kind], 1, memory_order_relaxed);
     letter->ticket = call->ticket;
     if (call->ticket)
         inbox_post(writer->options.inbox, letter);
@@ -316,9 +307,6 @@ static void log_refusal(const struct call *call, const struct answer *answer)
 static void on_done(void *user, struct http_response *response)
 {
     struct call *call = user;
-    int code =
-        response->outcome == HTTP_ANSWERED && response->status < CODE_END ? MAX(response->status, 0) : 0;
-    atomic_fetch_add_explicit(&call->writer->codes[call->kind][code], 1, memory_order_relaxed);
     struct letter *letter = letter_new(LETTER_ANSWER);
     letter->answer = sort_response(call, response, &letter->texts);
     log_refusal(call, &letter->answer);
@@ -405,16 +393,4 @@ struct writer *writer_new(const struct writer_options *options)
 void writer_free(struct writer *writer)
 {
     free(writer);
-}
-
-uint64_t writer_count(const struct writer *writer, enum effect_kind kind, int code)
-{
-    return code < 0 || code >= CODE_END
-               ? 0
-               : atomic_load_explicit(&writer->codes[kind][code], memory_order_relaxed);
-}
-
-uint64_t writer_answers(const struct writer *writer, enum effect_kind kind, enum answer_kind answer)
-{
-    return atomic_load_explicit(&writer->answers[kind][answer], memory_order_relaxed);
 }

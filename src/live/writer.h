@@ -41,11 +41,4 @@ void writer_free(struct writer *writer);
  * the thread that takes letters. */
 void writer_emit(void *writer, const struct effect *effect);
 
-/* How many requests for a kind of effect ended with a code of HTTP; 0: without one. From any thread. */
-uint64_t writer_count(const struct writer *writer, enum effect_kind kind, int code);
-/* How many were answered so. */
-uint64_t writer_answers(const struct writer *writer, enum effect_kind kind, enum answer_kind answer);
-/* "POST", "PATCH", ... */
-const char *writer_method(enum effect_kind kind);
-
 #endif

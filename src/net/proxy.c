@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/utf8.h"
+
 /* An address as 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that both families compare alike. */
 struct address {
     unsigned char bytes[16];
@@ -113,22 +115,12 @@ static bool entry_matches(struct str entry, struct str host, const struct addres
     return !a && domain_matches(entry_host, host);
 }
 
-static struct str trim(struct str text)
-{
-    size_t from = 0, to = text.len;
-    while (from < to && isspace((unsigned char)text.ptr[from]))
-        from++;
-    while (to > from && isspace((unsigned char)text.ptr[to - 1]))
-        to--;
-    return str_slice(text, from, to);
-}
-
 static bool excluded(struct str list, struct str host, const struct address *a, struct str port)
 {
     while (list.len) {
         ptrdiff_t comma = str_find(list, ',');
         size_t end = comma < 0 ? list.len : (size_t)comma;
-        struct str entry = trim(str_slice(list, 0, end));
+        struct str entry = utf8_trim(str_slice(list, 0, end));
         if (entry.len && entry_matches(entry, host, a, port))
             return true;
         list = str_slice(list, MIN(end + 1, (size_t)list.len), list.len);

@@ -22,7 +22,6 @@ struct tls_config {
     struct strbuf ca, cert, key;
     struct strbuf server_name;
     bool insecure;
-    int64_t expires;
 };
 
 static void secret_release(struct strbuf *secret)
@@ -122,13 +121,6 @@ static int check_ca(const char *from, struct strbuf *ca, struct error *err)
     return count ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", from);
 }
 
-/* Seconds since 1970 of the certificate's end. */
-static int64_t not_after(const X509 *cert)
-{
-    struct tm tm;
-    return ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? (int64_t)timegm(&tm) : INT64_MAX;
-}
-
 static int check_pair(struct tls_config *config, const char *cert_from, const char *key_from,
                       struct error *err)
 {
@@ -143,8 +135,6 @@ static int check_pair(struct tls_config *config, const char *cert_from, const ch
     else if (X509_check_private_key(cert, key) != 1)
         r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
                       cert_from);
-    else
-        config->expires = not_after(cert);
     ERR_clear_error();
     EVP_PKEY_free(key);
     X509_free(cert);
@@ -180,7 +170,6 @@ int tls_config_new(const struct tls_options *options, struct tls_config **ret, s
     struct tls_config *config = xcalloc(1, sizeof(*config));
     atomic_init(&config->references, 1);
     config->insecure = options->insecure;
-    config->expires = INT64_MAX;
     if (options->server_name && *options->server_name)
         strbuf_puts(&config->server_name, options->server_name);
     int r = load("certificate authority data", options->ca_data, options->ca_file, &config->ca, err);
@@ -220,11 +209,6 @@ const char *tls_config_server_name(const struct tls_config *config)
 bool tls_config_insecure(const struct tls_config *config)
 {
     return config && config->insecure;
-}
-
-int64_t tls_config_expires(const struct tls_config *config)
-{
-    return config ? config->expires : INT64_MAX;
 }
 
 bool tls_config_equal(const struct tls_config *a, const struct tls_config *b)

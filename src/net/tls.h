@@ -35,7 +35,4 @@ struct str tls_config_key(const struct tls_config *config);
 const char *tls_config_server_name(const struct tls_config *config); /* NULL: none */
 bool tls_config_insecure(const struct tls_config *config);
 
-/* When the client certificate ends, in seconds since 1970; INT64_MAX without one. */
-int64_t tls_config_expires(const struct tls_config *config);
-
 #endif

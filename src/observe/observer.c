@@ -421,7 +421,8 @@ static void publish_in_flight(struct observer *observer, const struct queue *que
     size_t counts[LABEL_COUNT] = { 0 };
     uint32_t popped = 0;
     queue_count_flight_events(queue, counts);
-    list_for_each(&queue->in_flight, const struct queued_pod, entry, flight) popped++;
+    list_for_each(&queue->in_flight, const struct queued_pod, entry, flight)
+        popped++;
     gauge_set(observer->popped, popped);
     for (int label = 0; label < LABEL_COUNT; label++)
         if (observer->in_flight[label] || counts[label])

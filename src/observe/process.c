@@ -145,6 +145,6 @@ void process_put_start(struct metrics *metrics, struct strbuf *out)
     update_start(metrics);
     gauge_set(metric_get(alone, 0, NULL),
               gauge_value(metric_get(metrics, FAMILY_PROCESS_START_TIME_SECONDS, NULL)));
-    metrics_write(alone, METRICS_TEXT, out);
+    metrics_write(alone, out);
     metrics_free(alone);
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api/labels.h"
+#include "base/percent.h"
 #include "plugins/volume_claims.h"
 
 /* What a volume of one of the kinds says about itself, in a pod or in a PersistentVolume. */
@@ -19,46 +20,6 @@ struct source {
 };
 
 /* ---- handles ---- */
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Undoes %XX; false for a broken one, which *ret then is. */
-static bool percent_decode(struct str text, struct arena *arena, struct str *ret)
-{
-    char *out = arena_alloc(arena, text.len + 1);
-    uint32_t len = 0;
-    for (uint32_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] != '%') {
-            out[len++] = text.ptr[i];
-            continue;
-        }
-        int high = i + 1 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
-        int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
-        if (high < 0 || low < 0) {
-            *ret = str_slice(text, i, MIN(i + 3, text.len));
-            return false;
-        }
-        out[len++] = (char)(high * 16 + low);
-        i += 2;
-    }
-    *ret = (struct str){ out, len };
-    return true;
-}
-
-static struct str trim_char(struct str text, char c)
-{
-    while (text.len && text.ptr[0] == c)
-        text = str_slice(text, 1, text.len);
-    while (text.len && text.ptr[text.len - 1] == c)
-        text.len--;
-    return text;
-}
-
 /* "vol-1" as it is; "aws://zone/vol-1" is a URL whose path names the volume. */
 static bool ebs_handle(const struct source *source, struct arena *arena, struct str *ret, struct str *ret_why)
 {
@@ -75,7 +36,7 @@ static bool ebs_handle(const struct source *source, struct arena *arena, struct 
     ptrdiff_t slash = str_find(path, '/');
     path = slash < 0 ? (struct str){ "", 0 } : str_slice(path, (size_t)slash, path.len);
     struct str decoded;
-    if (!percent_decode(path, arena, &decoded)) {
+    if (!percent_decode(path, false, arena, &decoded)) {
         *ret_why =
             arena_printf(arena,
                          "failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (" STR_FMT
@@ -83,7 +44,7 @@ static bool ebs_handle(const struct source *source, struct arena *arena, struct 
                          STR_ARG(id), STR_ARG(id), STR_ARG(decoded));
         return false;
     }
-    decoded = trim_char(decoded, '/');
+    decoded = str_trim(decoded, "/");
     if (!str_starts_with(decoded, STR("vol-")) || str_find(decoded, '/') >= 0) {
         *ret_why = arena_printf(
             arena,

@@ -7,6 +7,7 @@
  * What the pod brings depends on the node in one thing only: volumes of migrated in-tree kinds count where the node
  * has a CSINode. Both answers are made in PreFilter. */
 #include "api/labels.h"
+#include "base/quote.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
 #include "plugins/csi_translation.h"
@@ -138,10 +139,11 @@ static struct status add_volumes(const struct cluster *cluster, const struct pod
             return reject(STATUS_ERROR, "PersistentVolumeClaim had no name");
         const struct pvc *pvc = cluster_get(&cluster->pvcs, pod->meta.namespace, claim.name);
         if (!pvc && is_new)
-            return status_printf(
-                arena, STATUS_UNRESOLVABLE,
-                "looking up PVC " STR_FMT "/" STR_FMT ": persistentvolumeclaim " STR_FMT " not found",
-                STR_ARG(pod->meta.namespace), STR_ARG(claim.name), STR_ARG(volume_quoted(claim.name, arena)));
+            return status_printf(arena, STATUS_UNRESOLVABLE,
+                                 "looking up PVC " STR_FMT "/" STR_FMT ": persistentvolumeclaim " STR_FMT
+                                 " not found",
+                                 STR_ARG(pod->meta.namespace), STR_ARG(claim.name),
+                                 STR_ARG(quote_go_arena(arena, claim.name)));
         if (!pvc)
             continue;
         struct str why;

@@ -1,6 +1,8 @@
 /* volume_claims.c: claims behind a pod's volumes. */
 #include "plugins/volume_claims.h"
 
+#include "base/utf8.h"
+
 bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct arena *arena,
                      struct volume_claim *ret)
 {
@@ -42,46 +44,10 @@ bool volume_claims_include(const struct pod *pod, struct str claim_name)
     return false;
 }
 
-struct str volume_quoted(struct str text, struct arena *arena)
-{
-    static const char escapes[] = "\aa\bb\ff\nn\rr\tt\vv\"\"\\\\";
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
-    strbuf_putc(&out, '"');
-    for (uint32_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        const char *escape = NULL;
-        for (const char *e = escapes; *e && !escape; e += 2)
-            if (*e == c)
-                escape = e + 1;
-        if (escape)
-            strbuf_printf(&out, "\\%c", *escape);
-        else if ((unsigned char)c < ' ' || c == 0x7f)
-            strbuf_printf(&out, "\\x%02x", (unsigned char)c);
-        else
-            strbuf_putc(&out, c);
-    }
-    strbuf_putc(&out, '"');
-    return arena_str(arena, strbuf_slice(&out));
-}
-
 bool storage_class_waits(const struct storage_class *class)
 {
     /* The API server stores Immediate where no mode was given. */
     return str_is(class->binding_mode, "WaitForFirstConsumer");
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct str trim_space(struct str text)
-{
-    while (text.len && is_space(text.ptr[0]))
-        text = str_slice(text, 1, text.len);
-    while (text.len && is_space(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
 }
 
 struct str_list volume_zones(struct str label, bool trimmed, struct arena *arena)
@@ -97,7 +63,7 @@ struct str_list volume_zones(struct str label, bool trimmed, struct arena *arena
     }
     zones.items[zones.len++] = str_slice(label, from, label.len);
     for (uint32_t i = 0; i < zones.len && trimmed; i++)
-        zones.items[i] = trim_space(zones.items[i]);
+        zones.items[i] = utf8_trim(zones.items[i]);
     return zones;
 }
 

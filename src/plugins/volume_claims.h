@@ -24,8 +24,6 @@ bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struc
 bool volume_claims_include(const struct pod *pod, struct str claim_name);
 /* Is the controller of the object the one with this uid? */
 bool is_controlled_by(const struct meta *meta, struct str uid);
-/* Text in double quotes, with escapes as Go's %q has them. */
-struct str volume_quoted(struct str text, struct arena *arena);
 /* Does the class bind when a pod is scheduled, rather than at once? */
 bool storage_class_waits(const struct storage_class *class);
 /* The parts of a zone label, "a__b"; there is at least one, and each may be empty. `trimmed`: without spaces around

@@ -4,6 +4,7 @@
  * with any pod in the cluster that uses it, so that verdict is the same for every node; preempting the other pod
  * helps, hence Unschedulable. */
 #include "api/labels.h"
+#include "base/quote.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
 #include "plugins/volume_claims.h"
@@ -31,7 +32,7 @@ static struct status find_exclusive(struct cycle *cycle, struct str_list *ret)
         if (!pvc)
             return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
                                  "persistentvolumeclaim " STR_FMT " not found",
-                                 STR_ARG(volume_quoted(name, cycle->arena)));
+                                 STR_ARG(quote_go_arena(cycle->arena, name)));
         if (str_list_has(&pvc->spec.access_modes, STR("ReadWriteOncePod")) && !str_list_has(ret, name))
             ret->items[ret->len++] = name;
     }

@@ -3,6 +3,8 @@
  * A volume's zone and region labels ("a__b" lists several) must hold the node's. A node without any such label is
  * in a cluster of one zone, and fits. */
 #include "api/labels.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
 #include "plugins/volume_claims.h"
@@ -43,7 +45,7 @@ static void add_demands(struct state *state, const struct pv *pv, struct arena *
 static struct status not_found(struct arena *arena, const char *what, struct str name)
 {
     return status_printf(arena, STATUS_UNRESOLVABLE, "%s " STR_FMT " not found", what,
-                         STR_ARG(volume_quoted(name, arena)));
+                         STR_ARG(quote_go_arena(arena, name)));
 }
 
 /* A claim without a volume is fine only if the volume is to be found while scheduling. */

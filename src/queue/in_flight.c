@@ -23,7 +23,8 @@ void in_flight_note(struct queue *queue, const struct cluster_event *event)
     if (list_empty(&queue->in_flight))
         return;
     *vec_push(&queue->flight_events) = (uint16_t)event_label(event);
-    list_for_each(&queue->in_flight, struct queued_pod, entry, flight) note_for(queue, entry, event);
+    list_for_each(&queue->in_flight, struct queued_pod, entry, flight)
+        note_for(queue, entry, event);
 }
 
 enum strategy in_flight_strategy(const struct queued_pod *entry)

@@ -84,8 +84,7 @@ static void end_hold(struct queue *queue, struct queued_pod *entry)
 
 void queue_release(struct queue *queue)
 {
-    list_for_each(&queue->in_flight, struct queued_pod, entry, flight)
-    {
+    list_for_each(&queue->in_flight, struct queued_pod, entry, flight) {
         if (entry->pod) /* it is in the table */
             continue;
         end_hold(queue, entry);

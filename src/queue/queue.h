@@ -27,9 +27,9 @@
 #ifndef QUEUE_QUEUE_H
 #define QUEUE_QUEUE_H
 
+#include "base/duration.h"
 #include "base/heap.h"
 #include "base/list.h"
-#include "config/duration.h"
 #include "framework/profile.h"
 
 #define QUEUE_NEVER INT64_MAX

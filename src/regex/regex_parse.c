@@ -102,13 +102,6 @@ static struct regex_node *assertion(struct parser *p, uint32_t check)
     return node;
 }
 
-static int hex_digit(int c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
 /* \x7F or \x{10FFFF}, behind the x. */
 static bool take_hex(struct parser *p, uint32_t *ret)
 {

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "codec/decimal.h"
-#include "config/duration.h"
+#include "base/decimal.h"
+#include "base/duration.h"
 
 static void put_bool(const void *value, struct strbuf *out)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/quote.h"
 #include "base/vec.h"
 #include "serve/negotiate.h"
 
@@ -107,7 +108,7 @@ static void warn_unused(struct excluded *excluded, struct strbuf *out)
             continue;
         if (i)
             strbuf_putc(out, ',');
-        go_quote(out, unused[i]);
+        quote_go(out, unused[i]);
     }
     strbuf_putc(out, '\n');
 }

@@ -6,15 +6,6 @@
 
 #include "codec/yaml_writer.h"
 
-static struct str trim(struct str text)
-{
-    while (text.len && text.ptr[0] == ' ')
-        text = str_slice(text, 1, text.len);
-    while (text.len && text.ptr[text.len - 1] == ' ')
-        text.len--;
-    return text;
-}
-
 /* Cuts off what stands before the separator. */
 static struct str next_part(struct str *rest, char separator)
 {
@@ -31,7 +22,7 @@ static bool next_param(struct str *params, struct str *ret_name, struct str *ret
         struct str value = next_part(params, ';'), name = next_part(&value, '=');
         if (!value.len || str_find(value, '=') >= 0)
             continue;
-        *ret_name = trim(name);
+        *ret_name = str_trim(name, " ");
         *ret_value = value;
         return true;
     }
@@ -43,7 +34,7 @@ struct str accept_param(struct str params, const char *name)
     struct str key, value, found = { 0 };
     while (next_param(&params, &key, &value))
         if (str_is(key, name))
-            found = trim(value);
+            found = str_trim(value, " ");
     return found;
 }
 
@@ -75,11 +66,11 @@ size_t accept_parse(struct str accept, struct accept_clause clauses[ACCEPT_CLAUS
 {
     size_t count = 0;
     while (accept.len && count < ACCEPT_CLAUSES_MAX) {
-        struct str params = trim(next_part(&accept, ',')), type = next_part(&params, ';');
+        struct str params = str_trim(next_part(&accept, ','), " "), type = next_part(&params, ';');
         struct accept_clause clause = { .params = params, .q = quality(params) };
-        struct str subtype = trim(type);
-        clause.type = trim(next_part(&subtype, '/'));
-        clause.subtype = trim(subtype);
+        struct str subtype = str_trim(type, " ");
+        clause.type = str_trim(next_part(&subtype, '/'), " ");
+        clause.subtype = str_trim(subtype, " ");
         if (str_is(clause.type, "*") && !clause.subtype.len)
             clause.subtype = STR("*");
         if (!clause.subtype.len || str_find(clause.subtype, '/') >= 0)
@@ -114,7 +105,7 @@ static bool read_params(struct str params, struct negotiated *ret)
 {
     struct str name, value;
     while (next_param(&params, &name, &value)) {
-        value = trim(value);
+        value = str_trim(value, " ");
         if (str_is(name, "as"))
             ret->convert.kind = value;
         else if (str_is(name, "g"))
@@ -214,55 +205,4 @@ void reply_status(struct serve_reply *reply, const struct asker *asker, int code
     serve_reply_header(reply, "Content-Type", str_from(medias[how.media].text));
     reply_object(reply, &how, doc);
     yyjson_mut_doc_free(doc);
-}
-
-/* The length of the UTF-8 sequence at the beginning, and what it says; 0: there is none. */
-static size_t utf8_take(const unsigned char *bytes, size_t len, uint32_t *ret)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t min;
-    } forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
-    for (size_t more = 0; more < ARRAY_SIZE(forms); more++) {
-        if ((bytes[0] & forms[more].mask) != forms[more].lead)
-            continue;
-        uint32_t code = bytes[0] & (unsigned char)~forms[more].mask;
-        if (more >= len)
-            return 0;
-        for (size_t i = 1; i <= more; i++) {
-            if ((bytes[i] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (bytes[i] & 0x3f);
-        }
-        if (code < forms[more].min || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-            return 0;
-        *ret = code;
-        return more + 1;
-    }
-    return 0;
-}
-
-void go_quote(struct strbuf *out, struct str text)
-{
-    static const char short_names[] = "abtnvfr"; /* of 7 to 13 */
-    const unsigned char *bytes = (const unsigned char *)text.ptr;
-    strbuf_putc(out, '"');
-    for (uint32_t i = 0; i < text.len;) {
-        uint32_t code = 0;
-        size_t len = utf8_take(bytes + i, text.len - i, &code);
-        if (!len)
-            strbuf_printf(out, "\\x%02x", bytes[i]);
-        else if (code == '"' || code == '\\')
-            strbuf_printf(out, "\\%c", (char)code);
-        else if (code >= 7 && code <= 13)
-            strbuf_printf(out, "\\%c", short_names[code - 7]);
-        else if (code < 0x20 || code == 0x7f)
-            strbuf_printf(out, "\\x%02x", code);
-        else if (code >= 0x80 && code < 0xa1)
-            strbuf_printf(out, "\\u%04x", code);
-        else
-            strbuf_add(out, text.ptr + i, len);
-        i += len ? (uint32_t)len : 1;
-    }
-    strbuf_putc(out, '"');
 }

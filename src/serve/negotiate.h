@@ -52,7 +52,5 @@ void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjso
 /* A Status of failure. `details` writes an empty one. */
 void reply_status(struct serve_reply *reply, const struct asker *asker, int code, const char *reason,
                   struct str message, bool details);
-/* As %q of Go. */
-void go_quote(struct strbuf *out, struct str text);
 
 #endif

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/quote.h"
 #include "observe/families.h"
 #include "serve/flag_text.h"
 #include "serve/metrics_form.h"
@@ -143,7 +144,7 @@ static int page_verbosity(struct visit *visit)
     struct strbuf text = { 0 };
     if (wrong) {
         strbuf_puts(&text, "strconv.ParseUint: parsing ");
-        go_quote(&text, body);
+        quote_go(&text, body);
         strbuf_printf(&text, ": %s", wrong);
     } else {
         log_set_verbosity((int32_t)level);

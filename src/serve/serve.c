@@ -15,6 +15,7 @@
 #include "auth/delegate.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/quote.h"
 #include "codec/gzip.h"
 #include "serve/metrics_form.h"
 #include "serve/pages.h"
@@ -173,7 +174,7 @@ static void finish_failed(struct call *call, struct str why)
     struct strbuf plain = { 0 }, text = { 0 };
     struct serve_reply reply = { 0 };
     strbuf_puts(&plain, "Internal Server Error: ");
-    go_quote(&plain, call->request.target);
+    quote_go(&plain, call->request.target);
     strbuf_printf(&plain, ": " STR_FMT, STR_ARG(why));
     put_sanitized(&text, strbuf_slice(&plain));
     serve_reply_error(&reply, 500, text.text);
@@ -196,9 +197,9 @@ static void finish_forbidden(struct call *call, struct str reason)
     struct strbuf plain = { 0 }, message = { 0 };
     struct str verb = verb_of(call);
     strbuf_puts(&plain, "User ");
-    go_quote(&plain, call->user.name);
+    quote_go(&plain, call->user.name);
     strbuf_printf(&plain, " cannot " STR_FMT " path ", STR_ARG(verb));
-    go_quote(&plain, call->request.path);
+    quote_go(&plain, call->request.path);
     strbuf_puts(&message, "forbidden: ");
     put_sanitized(&message, strbuf_slice(&plain));
     if (reason.len)

@@ -305,7 +305,8 @@ void http2_free(struct http2 *http2)
 {
     if (!http2)
         return;
-    list_for_each(&http2->all, struct stream, stream, all) http2_stream_free(http2, stream);
+    list_for_each(&http2->all, struct stream, stream, all)
+        http2_stream_free(http2, stream);
     nghttp2_session_del(http2->session);
     idmap_release(&http2->asked);
     free(http2);
@@ -476,14 +477,15 @@ void http2_expire(struct conn *conn)
         http2_drain(conn);
         http2_deadline(http2, &http2->idle_ns, conn->server->limits.linger_ms);
     }
-    list_for_each(&http2->all, struct stream, stream, all) if (lives && stream->deadline_ns <= now) lives =
-        expire_stream(http2, stream);
+    list_for_each(&http2->all, struct stream, stream, all)
+        if (lives && stream->deadline_ns <= now)
+            lives = expire_stream(http2, stream);
     if (!lives) {
         conn_close(conn);
         return;
     }
-    list_for_each(&http2->all, struct stream, stream, all) conn->deadline_ns =
-        MIN(conn->deadline_ns, stream->deadline_ns);
+    list_for_each(&http2->all, struct stream, stream, all)
+        conn->deadline_ns = MIN(conn->deadline_ns, stream->deadline_ns);
     conn->deadline_ns = MIN(conn->deadline_ns, http2->idle_ns);
     conn_run(conn);
 }

@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#include "base/percent.h"
+
 enum { METHOD_BYTES_MAX = 32, CHUNK_LINES_BYTES_MAX = 8192 };
 
 enum {
@@ -47,36 +49,9 @@ bool parse_is_method(struct str text)
     return text.len <= METHOD_BYTES_MAX && parse_is_token(text);
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 bool parse_unescape(struct str text, struct arena *arena, struct str *ret)
 {
-    char *out = arena_alloc(arena, (size_t)text.len + 1);
-    uint32_t len = 0;
-    for (uint32_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        }
-        if (!c)
-            return false;
-        out[len++] = c;
-    }
-    out[len] = '\0';
-    *ret = (struct str){ out, len };
-    return true;
+    return percent_decode(text, false, arena, ret) && !(ret->len && memchr(ret->ptr, 0, ret->len));
 }
 
 /* The next line without its end. */
@@ -126,15 +101,6 @@ static int parse_request_line(struct str line, struct arena *arena, struct parse
     return parse_target(ret->target, arena, ret);
 }
 
-static struct str trim(struct str text)
-{
-    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
-        text = str_slice(text, 1, text.len);
-    while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
-        text.len--;
-    return text;
-}
-
 bool parse_is_value(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++) {
@@ -154,7 +120,7 @@ bool parse_list_has(struct str list, const char *word)
 {
     while (list.len) {
         ptrdiff_t comma = str_find(list, ',');
-        struct str item = trim(str_slice(list, 0, comma < 0 ? list.len : (size_t)comma));
+        struct str item = str_trim(str_slice(list, 0, comma < 0 ? list.len : (size_t)comma), " \t");
         if (name_is(item, word))
             return true;
         list = str_slice(list, comma < 0 ? list.len : (size_t)comma + 1, list.len);
@@ -211,7 +177,7 @@ static int parse_headers(struct str rest, struct framing *framing, struct parsed
         struct server_header header = { 0 };
         if (colon > 0) {
             header.name = str_slice(line, 0, (size_t)colon);
-            header.value = trim(str_slice(line, (size_t)colon + 1, line.len));
+            header.value = str_trim(str_slice(line, (size_t)colon + 1, line.len), " \t");
         }
         /* A name that begins with a space would be the continuation of the line before, in another century. */
         if (!parse_is_token(header.name) || !parse_is_value(header.value))
@@ -272,7 +238,7 @@ static int chunk_size(struct chunks *chunks, struct str line, size_t bytes_max)
         size = size << 4 | (uint64_t)hex_digit(line.ptr[digits++]);
     if (!digits || digits == 9)
         return digits ? TOO_LARGE : BAD_REQUEST;
-    struct str rest = trim(str_slice(line, digits, line.len));
+    struct str rest = str_trim(str_slice(line, digits, line.len), " \t");
     if (rest.len && rest.ptr[0] != ';')
         return BAD_REQUEST;
     if (size > bytes_max - chunks->len)

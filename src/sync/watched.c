@@ -2,6 +2,7 @@
 #include "sync/watched.h"
 
 #include "api/fields.h"
+#include "base/percent.h"
 
 #define WATCHED(name, resource, page_len, required, older, selector) \
     { KIND_##name, resource, page_len, required, older, selector },
@@ -45,17 +46,8 @@ bool watched_path(const struct watched_kind *watched, uint32_t version, struct s
 
 void watched_query(struct strbuf *path, const char *name, struct str value)
 {
-    static const char hex[] = "0123456789ABCDEF";
     if (path->len && path->text[path->len - 1] != '?')
         strbuf_putc(path, '&');
     strbuf_printf(path, "%s=", name);
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     (c && strchr("-._~", c));
-        if (plain)
-            strbuf_putc(path, (char)c);
-        else
-            strbuf_add(path, (const char[]){ '%', hex[c >> 4], hex[c & 15] }, 3);
-    }
+    percent_encode(path, value, "-._~");
 }

@@ -85,6 +85,22 @@ class Layers(unittest.TestCase):
         self.assertEqual(code, 1)
 
 
+class Dead(unittest.TestCase):
+    def test_what_is_used_nowhere_is_named(self):
+        code, output = run("check-dead", {
+            "src/base/a.h": header("BASE_A_H", "int used(void);\nint dead(void); /* dead() */\n"
+                                   "static inline int inlined(void)\n{\n    return 1;\n}\n"
+                                   "typedef int callback(int x);\n"),
+            "src/base/a.c": 'int used(void)\n{\n    return 1;\n}\nint dead(void)\n{\n    return f("dead()");\n}\n',
+            "src/base/b.c": "int x = used();\n",
+            "tests/t.c": "int y = dead() + inlined();\n"})
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/base/a.h:5: nothing in src/ uses dead()", output)
+        self.assertIn("uses inlined()", output)
+        self.assertNotIn("used()", output)
+        self.assertNotIn("callback", output)
+
+
 class Tidy(unittest.TestCase):
     def breach(self, path, text, sentence):
         code, output = run("tidy", {path: text})

@@ -460,7 +460,7 @@ static void metrics_are_shown(void **state _unused_)
     engine_fixture_add(&s.e, POD("a", ""));
     engine_fixture_step(&s.e);
     settle(&s, 50);
-    host_metrics_write(METRICS_TEXT, &out);
+    host_metrics_write(&out);
     assert_non_null(strstr(out.text, "# TYPE everything_asked_total counter"));
     assert_non_null(strstr(out.text, "everything_asked_total{point=\"filter\"} "));
     scene_close(&s);

@@ -1,4 +1,5 @@
 /* convert.c: int(), uint(), double(), string(), bytes(), bool(), dyn(), type(). */
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "cel/lib.h"
 #include "cel/value.h"
@@ -157,7 +158,7 @@ CEL_FUNCTION(to_double)
 
 struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *value)
 {
-    char number[CEL_DOUBLE_TEXT_MAX];
+    char number[DECIMAL_LEN_MAX];
     switch (value->kind) {
     case CEL_STRING:
         return *value;
@@ -181,13 +182,14 @@ struct cel_value cel_convert_text(struct cel_run *run, const struct cel_value *v
     }
     if (!cel_take(run, sizeof(number)))
         return cel_stop(run);
-    struct str text =
-        value->kind == CEL_INT      ? arena_printf(run->scratch, "%lld", (long long)value->integer)
-        : value->kind == CEL_UINT   ? arena_printf(run->scratch, "%llu", (unsigned long long)value->uinteger)
-        : value->kind == CEL_DOUBLE ? arena_str(run->scratch, cel_double_text(value->number, false, number))
-        : value->kind == CEL_DURATION  ? cel_duration_text(value->duration_ns, run->scratch)
-        : value->kind == CEL_TIMESTAMP ? cel_timestamp_text(value->timestamp, run->scratch)
-                                       : cel_ip_text(value, run->scratch);
+    struct str text = value->kind == CEL_INT ? arena_printf(run->scratch, "%lld", (long long)value->integer)
+                      : value->kind == CEL_UINT
+                          ? arena_printf(run->scratch, "%llu", (unsigned long long)value->uinteger)
+                      : value->kind == CEL_DOUBLE
+                          ? arena_str(run->scratch, decimal_format(value->number, DECIMAL_GO, number))
+                      : value->kind == CEL_DURATION  ? cel_duration_text(value->duration_ns, run->scratch)
+                      : value->kind == CEL_TIMESTAMP ? cel_timestamp_text(value->timestamp, run->scratch)
+                                                     : cel_ip_text(value, run->scratch);
     return cel_string(text);
 }
 

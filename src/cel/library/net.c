@@ -38,13 +38,6 @@ static bool parse_v4(struct str text, uint8_t out[static 4])
     return at == text.len;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
 /* Opens the gap that :: left at `gap`. */
 static bool close_v6(uint8_t out[static 16], size_t filled, ptrdiff_t gap)
 {

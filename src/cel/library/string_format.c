@@ -2,6 +2,7 @@
  * are written for readers of English, with commas and superscripts.
  *
  * One scanner reads format strings for both evaluation and the check of constant ones. */
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cel/lib.h"
 #include "cel/plan.h"
@@ -110,28 +111,6 @@ static const char *put_integer(struct strbuf *out, const struct cel_value *value
     return NULL;
 }
 
-/* As Go's %q. */
-static void put_quoted(struct strbuf *out, struct str text)
-{
-    static const char special[] = "\a\b\f\n\r\t\v\\\"", names[] = "abfnrtv\\\"";
-    char utf8[RUNE_BYTES_MAX];
-    size_t bytes;
-    strbuf_putc(out, '"');
-    for (size_t at = 0; at < text.len; at += bytes) {
-        uint32_t rune = utf8_rune_at(text, at, &bytes);
-        const char *hit = rune > 0 && rune < 0x80 ? strchr(special, (int)rune) : NULL;
-        if (hit)
-            strbuf_printf(out, "\\%c", names[hit - special]);
-        else if (rune == RUNE_ERROR && bytes == 1)
-            strbuf_printf(out, "\\x%02x", (unsigned char)text.ptr[at]);
-        else if (rune < ' ' || rune == 0x7F)
-            strbuf_printf(out, "\\x%02x", (unsigned)rune);
-        else
-            strbuf_add(out, utf8, utf8_rune_put(rune, utf8));
-    }
-    strbuf_putc(out, '"');
-}
-
 static const char *put_list(struct cel_run *run, struct strbuf *out, const struct cel_list *list, int depth)
 {
     const char *problem = NULL;
@@ -181,13 +160,13 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
         return "too deep";
     switch (value->kind) {
     case CEL_STRING:
-        put_quoted(out, value->text);
+        quote_go(out, value->text);
         return NULL;
     case CEL_BYTES:
         if (!utf8_valid(value->text))
             return "could not convert argument to string";
         strbuf_putc(out, 'b');
-        put_quoted(out, value->text);
+        quote_go(out, value->text);
         return NULL;
     case CEL_DOUBLE:
         if (isfinite(value->number))
@@ -199,7 +178,7 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
     case CEL_DURATION: {
         struct cel_value text = cel_convert_text(run, value);
         strbuf_puts(out, value->kind == CEL_DURATION ? "duration(" : "timestamp(");
-        put_quoted(out, text.text);
+        quote_go(out, text.text);
         strbuf_putc(out, ')');
         return NULL;
     }

@@ -154,26 +154,9 @@ CEL_FUNCTION(substring)
     return slice(args[0].text, (size_t)from, (size_t)to);
 }
 
-static bool is_space(uint32_t rune)
-{
-    return (rune >= '\t' && rune <= '\r') || rune == ' ' || rune == 0x85 || rune == 0xA0 || rune == 0x1680 ||
-           (rune >= 0x2000 && rune <= 0x200A) || rune == 0x2028 || rune == 0x2029 || rune == 0x202F ||
-           rune == 0x205F || rune == 0x3000;
-}
-
 CEL_FUNCTION(trim)
 {
-    struct str text = args->text;
-    size_t from = 0, to = 0, bytes;
-    bool begun = false;
-    for (size_t at = 0; at < text.len; at += bytes) {
-        if (is_space(utf8_rune_at(text, at, &bytes)))
-            continue;
-        from = begun ? from : at;
-        begun = true;
-        to = at + bytes;
-    }
-    return cel_string(str_slice(text, from, to));
+    return cel_string(utf8_trim(args->text));
 }
 
 CEL_FUNCTION(join)

@@ -1,4 +1,5 @@
 /* url.c: URLs, as Go's net/url reads an absolute one or an absolute path. */
+#include "base/percent.h"
 #include "base/utf8.h"
 #include "cel/lib.h"
 #include "cel/value.h"
@@ -7,16 +8,6 @@ struct cel_url {
     struct str scheme, opaque, user, host, path, query, fragment;
     bool has_user, omit_host, force_query;
 };
-
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-static unsigned hex_value(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
 
 static bool is_alnum(char c)
 {
@@ -28,34 +19,13 @@ static bool is_one_of(char c, const char *set)
     return c && strchr(set, c);
 }
 
-/* Text without %xx, and with `plus` without +; false if one of them is none. */
-static bool unescape(struct str text, struct arena *arena, bool plus, struct str *ret)
-{
-    char *out = arena_alloc(arena, text.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c == '%') {
-            if (i + 2 >= text.len || !is_hex(text.ptr[i + 1]) || !is_hex(text.ptr[i + 2]))
-                return false;
-            c = (char)(hex_value(text.ptr[i + 1]) << 4 | hex_value(text.ptr[i + 2]));
-            i += 2;
-        } else if (c == '+' && plus) {
-            c = ' ';
-        }
-        out[len++] = c;
-    }
-    *ret = (struct str){ out, (uint32_t)len };
-    return true;
-}
-
 static const char *check_host_chars(struct str host)
 {
     for (size_t i = 0; i < host.len; i++) {
         char c = host.ptr[i];
         if (c == '%') {
-            if (i + 2 >= host.len || !is_hex(host.ptr[i + 1]) || !is_hex(host.ptr[i + 2]) ||
-                (hex_value(host.ptr[i + 1]) < 8 && !(host.ptr[i + 1] == '2' && host.ptr[i + 2] == '5')))
+            if (i + 2 >= host.len || hex_digit(host.ptr[i + 1]) < 0 || hex_digit(host.ptr[i + 2]) < 0 ||
+                (hex_digit(host.ptr[i + 1]) < 8 && !(host.ptr[i + 1] == '2' && host.ptr[i + 2] == '5')))
                 return "invalid URL escape";
             i += 2;
         } else if (!((unsigned char)c & 0x80) && !is_alnum(c) && !is_one_of(c, "-_.~!$&'()*+,;=:[]<>\"")) {
@@ -110,7 +80,7 @@ static const char *parse_authority(struct str authority, struct cel_url *url, st
     const char *problem = check_host(url->scheme, host);
     if (problem)
         return problem;
-    if (!unescape(host, arena, false, &url->host))
+    if (!percent_decode(host, false, arena, &url->host))
         return "invalid URL escape";
     if (at < 0)
         return NULL;
@@ -119,14 +89,14 @@ static const char *parse_authority(struct str authority, struct cel_url *url, st
     for (size_t i = 0; i < url->user.len; i++)
         if (!is_alnum(url->user.ptr[i]) && !is_one_of(url->user.ptr[i], "-._:~!$&'()*+,;=%@"))
             return "net/url: invalid userinfo";
-    return unescape(url->user, arena, false, &ignored) ? NULL : "invalid URL escape";
+    return percent_decode(url->user, false, arena, &ignored) ? NULL : "invalid URL escape";
 }
 
 /* As it is if all of its characters may stand in a path; otherwise decoded and encoded again. */
 static const char *set_path(struct str path, struct cel_url *url, struct arena *arena)
 {
     struct str plain;
-    if (!unescape(path, arena, false, &plain))
+    if (!percent_decode(path, false, arena, &plain))
         return "invalid URL escape";
     bool valid = true;
     for (size_t i = 0; valid && i < path.len; i++)
@@ -246,7 +216,7 @@ CEL_FUNCTION(to_url)
     if (!problem)
         problem = parse(before, false, run->scratch, url);
     struct str fragment = mark < 0 ? STR("") : str_slice(args->text, (size_t)mark + 1, args->text.len);
-    if (!problem && !unescape(fragment, run->scratch, false, &url->fragment))
+    if (!problem && !percent_decode(fragment, false, run->scratch, &url->fragment))
         problem = "invalid URL escape";
     if (problem)
         return cel_fail(run, "URL parse error during conversion from string: %s", problem);
@@ -312,9 +282,9 @@ CEL_FUNCTION(get_query)
             continue;
         ptrdiff_t equals = str_find(pair, '=');
         if (equals >= 0 &&
-            !unescape(str_slice(pair, (size_t)equals + 1, pair.len), run->scratch, true, &value))
+            !percent_decode(str_slice(pair, (size_t)equals + 1, pair.len), true, run->scratch, &value))
             continue;
-        if (unescape(equals < 0 ? pair : str_slice(pair, 0, (size_t)equals), run->scratch, true, &key))
+        if (percent_decode(equals < 0 ? pair : str_slice(pair, 0, (size_t)equals), true, run->scratch, &key))
             map = add_query(run, map, key, value);
     }
     return map;

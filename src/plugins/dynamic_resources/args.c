@@ -1,8 +1,8 @@
 /* args.c: see args.h. Ranges and sentences are those of the reference. */
 #include "plugins/dynamic_resources/args.h"
 
+#include "base/duration.h"
 #include "codec/record_rows.h"
-#include "config/duration.h"
 
 #define T struct dynamic_resources_args
 static const struct record_field args_fields[] = {

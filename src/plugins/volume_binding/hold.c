@@ -2,6 +2,7 @@
 #include "plugins/volume_binding/hold.h"
 
 #include "api/labels.h"
+#include "base/quote.h"
 #include "plugins/volume_claims.h"
 
 enum { NS_PER_S = 1000000000, DOUBT_S = 10 };
@@ -99,7 +100,7 @@ static struct status write_failed(const struct held_claim *held, struct arena *a
     if (answer->message.len)
         return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(answer->message));
     const char *resource = has_volume(held) ? "persistentvolumes" : "persistentvolumeclaims";
-    struct str name = volume_quoted(has_volume(held) ? held->volume.name : held->claim.name, arena);
+    struct str name = quote_go_arena(arena, has_volume(held) ? held->volume.name : held->claim.name);
     switch (answer->kind) {
     case ANSWER_GONE:
         return status_printf(arena, STATUS_ERROR, "%s " STR_FMT " not found", resource, STR_ARG(name));
@@ -145,7 +146,7 @@ struct check {
 
 static struct str quoted(const struct check *check, struct str text)
 {
-    return volume_quoted(text, check->arena);
+    return quote_go_arena(check->arena, text);
 }
 
 static struct str claim_key(const struct check *check, const struct event_subject *claim)

@@ -8,6 +8,7 @@
  * decision for the chosen node is made once more at Reserve. */
 #include "framework/plugin.h"
 #include "api/labels.h"
+#include "base/quote.h"
 #include "plugins/volume_binding/args.h"
 #include "plugins/volume_binding/binder.h"
 #include "plugins/volume_binding/hold.h"
@@ -42,7 +43,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
 static struct status check_claim(struct cycle *cycle, const struct volume_claim *claim)
 {
     struct arena *arena = cycle->arena;
-    struct str name = volume_quoted(claim->name, arena), why;
+    struct str name = quote_go_arena(arena, claim->name), why;
     const struct pvc *pvc = cluster_get(&cycle->cluster->pvcs, cycle->pod->meta.namespace, claim->name);
     if (!pvc && claim->ephemeral)
         return status_printf(
@@ -56,7 +57,7 @@ static struct status check_claim(struct cycle *cycle, const struct volume_claim 
         return status_printf(arena, STATUS_UNRESOLVABLE,
                              "persistentvolumeclaim " STR_FMT
                              " bound to non-existent persistentvolume " STR_FMT,
-                             STR_ARG(name), STR_ARG(volume_quoted(pvc->spec.volume_name, arena)));
+                             STR_ARG(name), STR_ARG(quote_go_arena(arena, pvc->spec.volume_name)));
     if (pvc->meta.deletion_time.set)
         return status_printf(arena, STATUS_UNRESOLVABLE, "persistentvolumeclaim " STR_FMT " is being deleted",
                              STR_ARG(name));
@@ -250,7 +251,7 @@ static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
     struct str node_name = cluster_node_name(cycle->cluster, row);
     if (!str_eq(state->hold.node_name, node_name))
         return status_printf(cycle->arena, STATUS_ERROR, "no pod volume found for node " STR_FMT,
-                             STR_ARG(volume_quoted(node_name, cycle->arena)));
+                             STR_ARG(quote_go_arena(cycle->arena, node_name)));
     return STATUS_OK;
 }
 

@@ -133,7 +133,7 @@ static void test_what_is_shown_can_be_read(void **state _unused_)
     };
     const struct berth_str value = { "a\"b\\c\nd\xff\0e", 10 };
     host_metric_add(host_metric(&info, &value), 2.5);
-    host_metrics_write(METRICS_TEXT, &out);
+    host_metrics_write(&out);
     assert_non_null(strstr(out.text,
                            "# HELP odd_total [ALPHA] A \\\\ help\\nin two lines, \xef\xbf\xbd\xef\xbf\xbd\n"
                            "# TYPE odd_total counter\n"

@@ -175,9 +175,46 @@ static void test_passwords_are_masked(void **state)
     }
 }
 
+static void test_trim(void **state)
+{
+    (void)state;
+    assert_true(str_is(str_trim(STR(" \ta b\t"), " \t"), "a b"));
+    assert_true(str_is(str_trim(STR("//a/b/"), "/"), "a/b"));
+    assert_true(str_is(str_trim(STR("   "), " "), ""));
+    assert_true(str_is(str_trim((struct str){ 0 }, " "), ""));
+    assert_int_equal(str_trim(STR(" \0 "), " ").len, 1);
+}
+
+static void test_distance(void **state)
+{
+    (void)state;
+    assert_int_equal(str_distance(STR("nodes"), STR("nodes"), false), 0);
+    assert_int_equal(str_distance(STR("nodse"), STR("nodes"), false), 2);
+    assert_int_equal(str_distance(STR("Nodes"), STR("node"), false), 2);
+    assert_int_equal(str_distance(STR("Nodes"), STR("node"), true), 1);
+    assert_int_equal(str_distance(STR(""), STR("abc"), false), 3);
+    assert_true(str_distance(STR("a123456789012345678901234567890123456789012345678901234567890123"),
+                             STR("a"), false) == SIZE_MAX);
+}
+
+static void test_hex_digit(void **state)
+{
+    (void)state;
+    for (int c = -200; c < 300; c++) {
+        int want = c >= '0' && c <= '9'   ? c - '0'
+                   : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                   : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                          : -1;
+        assert_int_equal(hex_digit(c), want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_hex_digit),
+        cmocka_unit_test(test_trim),
         cmocka_unit_test(test_equal_and_order),
         cmocka_unit_test(test_sort),
         cmocka_unit_test(test_search),

@@ -1,4 +1,5 @@
 /* test_json_writer.c: the exact bytes that come out, and that any string and number comes back from them. */
+#include "base/quote.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ static void test_strings(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(string_cases); i++) {
         struct strbuf out = { 0 };
-        json_quote(&out, string_cases[i].text);
+        quote_json(&out, string_cases[i].text, QUOTE_JSON);
         assert_string_equal(out.text, string_cases[i].want);
         strbuf_release(&out);
     }

@@ -1,7 +1,7 @@
 /* The file as a whole: what is accepted, what is refused and in which words, and what is left to defaults. */
 #include "support/test.h"
 
-#include "config/duration.h"
+#include "base/duration.h"
 #include "unit/config/catalog.h"
 
 static const struct {

@@ -5,7 +5,7 @@
 
 #include "unit/config/catalog.h"
 
-#include "config/duration.h"
+#include "base/duration.h"
 #include "config/flags.h"
 
 enum { ARGS_MAX = 12 };

@@ -1,8 +1,8 @@
 /* The arguments of the built-in plugins: what they are when nothing is said, when something is, and what is refused. */
 #include "support/test.h"
 
+#include "base/duration.h"
 #include "codec/record_rows.h"
-#include "config/duration.h"
 #include "unit/config/catalog.h"
 
 static const struct {

@@ -384,9 +384,9 @@ static void the_share_so_far(void **state)
     assert_true(sampled > 3);
     assert_true(sum > 0.99 && sum < 1.01);
     struct strbuf before = { 0 }, after = { 0 };
-    metrics_write(metrics, METRICS_TEXT, &before);
+    metrics_write(metrics, &before);
     assert_int_equal(ask(&a, "p7", true), 0);
-    metrics_write(metrics, METRICS_TEXT, &after);
+    metrics_write(metrics, &after);
     char *plugins[2] = { strstr(before.text, "# HELP scheduler_plugin_execution"),
                          strstr(after.text, "# HELP scheduler_plugin_execution") };
     for (int k = 0; k < 2; k++)

@@ -21,7 +21,7 @@ static struct metrics *families(const char *first, const char *second, struct er
 static void assert_shown(struct metrics *metrics, const char *line, bool want)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
-    metrics_write(metrics, METRICS_TEXT, &out);
+    metrics_write(metrics, &out);
     if (!!strstr(out.text, line) != want)
         fail_msg("%s %s", line, want ? "is missing" : "is there");
 }

@@ -55,7 +55,7 @@ static void step(struct observed *o)
 static void assert_line(struct metrics *metrics, const char *line, bool want)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
-    metrics_write(metrics, METRICS_TEXT, &out);
+    metrics_write(metrics, &out);
     if (!!strstr(out.text, line) != want)
         fail_msg("%s %s", line, want ? "is missing" : "is there");
 }

@@ -2,7 +2,7 @@
  *
  * A number with up to 15 (float: 6) digits survives the way to binary and back, so that precision with its trailing
  * zeros cut off is the shortest form of every number that has a form that short; few others need more tries. */
-#include "codec/decimal.h"
+#include "base/decimal.h"
 
 #include <float.h>
 #include <math.h>
@@ -63,15 +63,19 @@ static size_t put_plain(char *buf, const struct digits *digits)
     return len;
 }
 
-struct str decimal_json(double value, char buf[static DECIMAL_LEN_MAX])
+struct str decimal_format(double value, enum decimal_form form, char buf[static DECIMAL_LEN_MAX])
 {
+    if (!isfinite(value))
+        return isnan(value) ? STR("NaN") : value > 0 ? STR("+Inf") : STR("-Inf");
     struct digits digits = shortest(value, false);
     size_t len = digits.negative;
     if (digits.negative)
         buf[0] = '-';
-    bool scientific = value != 0 && (fabs(value) < 1e-6 || fabs(value) >= 1e21);
-    len += scientific ? put_scientific(buf + len, &digits, digits.exponent < 0 ? 1 : 2)
-                      : put_plain(buf + len, &digits);
+    int least = form == DECIMAL_GO ? -4 : -6, beyond = form == DECIMAL_GO ? 6 : 21;
+    bool scientific =
+        form != DECIMAL_PLAIN && value != 0 && (digits.exponent < least || digits.exponent >= beyond);
+    int exponent_len = form == DECIMAL_JSON && digits.exponent < 0 ? 1 : 2;
+    len += scientific ? put_scientific(buf + len, &digits, exponent_len) : put_plain(buf + len, &digits);
     return (struct str){ buf, (uint32_t)len };
 }
 

@@ -1,7 +1,7 @@
 /* Durations are read and written as Go does it. */
 #include "support/test.h"
 
-#include "config/duration.h"
+#include "base/duration.h"
 
 static const struct {
     const char *text;

@@ -1,6 +1,6 @@
-/* duration.h: durations as the configuration writes them: "1m30s", "1.5h", "250ms", "-2s", "0". */
-#ifndef CONFIG_DURATION_H
-#define CONFIG_DURATION_H
+/* duration.h: durations as Go reads and writes them: "1m30s", "1.5h", "250ms", "-2s", "0". */
+#ifndef BASE_DURATION_H
+#define BASE_DURATION_H
 
 #include "base/common.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* duration.c: durations, read and written exactly as Go's time package does. */
-#include "config/duration.h"
+#include "base/duration.h"
 
 #include <stdio.h>
 
@@ -114,7 +114,7 @@ bool duration_parse(struct str text, int64_t *ret_ns)
 }
 
 /* A number of `digits` decimals without trailing zeros, and without the point when nothing is behind it. */
-static int print_fraction(char *out, size_t room, uint64_t value, unsigned digits)
+static int print_fraction(char *out, size_t size, uint64_t value, unsigned digits)
 {
     uint64_t power = 1;
     for (unsigned i = 0; i < digits; i++)
@@ -125,8 +125,8 @@ static int print_fraction(char *out, size_t room, uint64_t value, unsigned digit
         digits--;
     }
     if (!digits)
-        return snprintf(out, room, "%llu", (unsigned long long)(value / power));
-    return snprintf(out, room, "%llu.%0*llu", (unsigned long long)(value / power), (int)digits,
+        return snprintf(out, size, "%llu", (unsigned long long)(value / power));
+    return snprintf(out, size, "%llu.%0*llu", (unsigned long long)(value / power), (int)digits,
                     (unsigned long long)fraction);
 }
 
