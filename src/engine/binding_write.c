@@ -150,12 +150,7 @@ const struct binding_write *binding_write(struct pod_binding *binding, const str
         binding->engine->host.emit(binding->engine->host.context, effect);
         own->answer.kind = ANSWER_DONE;
     } else if (effect->kind == EFFECT_BIND) {
-        own->effect = (struct effect){ .kind = EFFECT_BIND,
-                                       .namespace = arena_str(arena, effect->namespace),
-                                       .name = arena_str(arena, effect->name),
-                                       .uid = arena_str(arena, effect->uid),
-                                       .node = arena_str(arena, effect->node),
-                                       .by = effect->by };
+        own->effect = effect_copy(arena, effect);
         own->write = writes_send(writes, &own->effect, bind_answered, own, binding->cycle.now_ns);
     } else {
         own->write = writes_send(writes, effect, answered, own, binding->cycle.now_ns);
