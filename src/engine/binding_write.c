@@ -116,7 +116,7 @@ static void bind_answered(void *context, const struct write *write, const struct
         own->in_doubt = true;
         own->doubt_until_ns = now_ns + DOUBT_NS;
     }
-    /* A bind that failed by the word of an extender may have been done: its own request may have timed out. */
+    /* A bind that an extender reports as failed may have been done: its own request may have timed out. */
     bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
     bind_actions[answer->kind == ANSWER_DONE || is_fact ? BIND_IS_FACT : BIND_IS_IN_DOUBT](own, answer,
                                                                                            now_ns);

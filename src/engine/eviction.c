@@ -1,4 +1,4 @@
-/* eviction.c: one record per preempting pod, until all its victims were asked. */
+/* eviction.c: one record per preemptor, until all its victims are settled: deleted, gone, or sent back to the queue. */
 #include "engine/eviction.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct eviction {
     struct event_subject preemptor;
     struct str node;
     struct victim *victims;
-    uint32_t len, open; /* not asked yet, without the last one until its turn comes */
+    uint32_t len, open; /* not settled yet, without the last one until its turn comes */
     bool failed;
     bool last_turn;
     int64_t begun_ns; /* by the probe's clock */
@@ -77,9 +77,9 @@ static void finish(struct eviction *eviction, int64_t now_ns)
     eviction_free(eviction);
 }
 
-static void ask(struct victim *victim, int64_t now_ns);
+static void evict(struct victim *victim, int64_t now_ns);
 
-/* One was asked, is gone, or cannot be asked. The eviction may be over when this returns. */
+/* One was deleted, is gone, or cannot be deleted. The eviction may be over when this returns. */
 static void settled(struct victim *victim, bool failed, int64_t now_ns)
 {
     struct eviction *eviction = victim->eviction;
@@ -98,7 +98,7 @@ static void settled(struct victim *victim, bool failed, int64_t now_ns)
     if (preemptor && pod)
         queue_hold_last(&eviction->engine->queue, preemptor, pod);
     if (preemptor && pod)
-        ask(last, now_ns);
+        evict(last, now_ns);
     else /* the preemptor is gone, or the victim is */
         settled(last, false, now_ns);
 }
@@ -159,7 +159,7 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
     return true;
 }
 
-static void ask(struct victim *victim, int64_t now_ns)
+static void evict(struct victim *victim, int64_t now_ns)
 {
     if (turn_back(victim, now_ns)) {
         settled(victim, false, now_ns);
@@ -222,8 +222,8 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
     eviction->open = eviction->last_turn ? 1 : eviction->len - 1;
     if (eviction->last_turn)
         queue_hold_last(&engine->queue, decision->pod, find_pod(engine, &eviction->victims[0].subject));
-    for (uint32_t i = 0, asked = eviction->open; i < asked; i++)
-        ask(&eviction->victims[i], now_ns);
+    for (uint32_t i = 0, len = eviction->open; i < len; i++)
+        evict(&eviction->victims[i], now_ns);
 }
 
 void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns)

@@ -77,8 +77,8 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
                      now_ns);
 }
 
-/* A pod that was placed here, and is not bound yet. It keeps its place, also where the node is gone: the binding may
- * be on its way. One that is being deleted cannot be bound any more: then the room is free. */
+/* A pod that was placed here, and is not bound yet. It keeps its place, also if the node is gone: the binding may be
+ * under way. One that is being deleted cannot be bound any more: then its resources are free. */
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
                           struct str node_name, struct pod_binding *binding, int64_t now_ns)
 {

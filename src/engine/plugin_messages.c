@@ -36,8 +36,8 @@ void plugin_messages_open(struct engine *engine, struct profile *profile)
 /* Takes the message over. One about work that is done is freed with the work. */
 static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
 {
-    if (engine->host.heard)
-        engine->host.heard(engine->host.context, mail, now_ns);
+    if (engine->host.on_plugin_message)
+        engine->host.on_plugin_message(engine->host.context, mail, now_ns);
     if (mail->kind == MAIL_WORK_DONE) {
         struct pod_binding *binding = container_of(work_done(mail->work), struct pod_binding, cycle);
         binding_event(binding, &(struct binding_event){ BINDING_ON_ANSWERED, now_ns });

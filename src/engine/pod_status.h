@@ -43,7 +43,7 @@ void pod_statuses_release(struct pod_statuses *statuses);
 void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
                     int64_t now_ns);
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod);
-/* A newer version of the pod is known: from now on it tells what is there. */
+/* A newer version of the pod is known: from now on changes are compared with it. */
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod goes to a node: a condition that says why it has none need not be written any more. */
 void pod_status_void(struct pod_statuses *statuses, const struct pod *pod);

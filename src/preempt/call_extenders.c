@@ -26,8 +26,8 @@ static struct status check_victims(const struct extender *extender, struct cycle
     return STATUS_OK;
 }
 
-static struct status ask(struct extender *extender, struct cycle *cycle,
-                         struct preempt_candidate **candidates, uint32_t *len)
+static struct status call(struct extender *extender, struct cycle *cycle,
+                          struct preempt_candidate **candidates, uint32_t *len)
 {
     struct preempt_candidate *left;
     uint32_t left_len;
@@ -47,7 +47,7 @@ struct status preempt_call_extenders(struct cycle *cycle, struct preempt_candida
         struct extender *extender = extenders->items[i];
         if (!extender->preempts || !extender_wants(extender, cycle->pod))
             continue;
-        struct status status = ask(extender, cycle, candidates, len);
+        struct status status = call(extender, cycle, candidates, len);
         if (!status_ok(status))
             return status;
     }
