@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "api/labels.h"
 #include "auth/auth_metrics.h"
 #include "server/server_parse.h"
 

@@ -1,13 +1,7 @@
 /* user.c: copies of users, from one lifetime to another. */
 #include "auth/user.h"
 
-bool str_list_has(const struct str_list *list, struct str text)
-{
-    for (uint32_t i = 0; i < list->len; i++)
-        if (str_eq(list->items[i], text))
-            return true;
-    return false;
-}
+#include "api/labels.h"
 
 bool user_in_group(const struct user *user, const char *group)
 {

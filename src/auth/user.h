@@ -23,6 +23,5 @@ void user_copy(struct arena *arena, const struct user *from, struct user *ret);
 /* Lists of texts: a copy in the arena; and one more, for which the list is copied. */
 void str_list_copy(struct arena *arena, const struct str_list *from, struct str_list *ret);
 void str_list_add(struct arena *arena, struct str_list *list, struct str text);
-bool str_list_has(const struct str_list *list, struct str text);
 
 #endif
