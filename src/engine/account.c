@@ -1,7 +1,7 @@
 /* account.c: points and evaluations of a decision that was made from a table.
  *
- * Who would have been skipped is known from the parts of the table. How many nodes an early filter kept from the later
- * ones is not: every filter that takes part counts as asked about every node that was examined. */
+ * Which plugins would have been skipped is known from the parts of the table. How many nodes an early filter kept from
+ * the later ones is not: every filter that takes part counts as called for every node that was examined. */
 #include "engine/account.h"
 
 #include "framework/probe.h"
@@ -12,14 +12,14 @@ struct participants {
     uint64_t filters, scores;
 };
 
-/* Parts without forms were asked, or have nothing to do with the pod. */
-static struct participants who_takes_part(const struct cycle *cycle, const struct table *table)
+/* Per-node plugins take part unless they skipped. */
+static struct participants participants_of(const struct cycle *cycle, const struct table *table)
 {
     struct participants ret = { table->per_node & ~cycle->skip_filter, table->per_node & ~cycle->skip_score };
     for (uint32_t i = 0; i < table->parts_len; i++) {
         const struct table_part *part = &table->parts[i];
         uint64_t bit = (uint64_t)1 << part->instance->index;
-        /* Who judges groups by what pods have in common (affinity) bows out where there is nothing to count. */
+        /* A filter of groups by what pods have in common (affinity) skips where there is nothing to count. */
         bool judges = part->inputs || !part->filters_groups;
         ret.filters |= part->filters || (part->filters_groups && judges) ? bit : 0;
         ret.scores |= part->scores || (part->scores_groups && judges) ? bit : 0;
@@ -31,7 +31,7 @@ static const struct {
     enum extension_point point;
     enum probe_point name;
     bool of_scores;
-    bool is_first; /* asked once, not about each node */
+    bool is_first; /* called once, not for each node */
 } stages[] = {
     { POINT_PRE_FILTER, PROBE_PRE_FILTER, false, true },
     { POINT_FILTER, PROBE_FILTER, false, false },
@@ -39,18 +39,18 @@ static const struct {
     { POINT_SCORE, PROBE_SCORE, true, false },
 };
 
-/* A plugin with a first point (PreFilter, PreScore) may bow out there; one without is always asked. */
+/* A plugin with a first point (PreFilter, PreScore) may skip there; one without is always called. */
 static void count(const struct cycle *cycle, const struct choice *choice,
                   const struct participants *participants, size_t stage)
 {
     const struct plugin_order *order = &cycle->profile->points[stages[stage].point];
     bool of_scores = stages[stage].of_scores;
     uint32_t nodes = of_scores ? choice->feasible : choice->examined;
-    uint64_t who = of_scores ? participants->scores : participants->filters;
+    uint64_t plugins = of_scores ? participants->scores : participants->filters;
     for (uint32_t i = 0; i < order->len; i++) {
         const struct plugin *plugin = order->items[i]->plugin;
         bool may_bow_out = of_scores ? plugin->pre_score != NULL : plugin->pre_filter != NULL;
-        if (!may_bow_out || who >> order->items[i]->index & 1)
+        if (!may_bow_out || plugins >> order->items[i]->index & 1)
             probe_evaluated(cycle, order->items[i], stages[stage].name, stages[stage].is_first ? 1 : nodes);
     }
 }
@@ -65,7 +65,7 @@ void account_fast(const struct cycle *cycle, const struct choice *choice, int64_
                               [PROBE_FILTER] = filtered_ns - begun_ns,
                               [PROBE_PRE_SCORE] = 0,
                               [PROBE_SCORE] = probe_now(probe) - filtered_ns };
-    struct participants participants = who_takes_part(cycle, choice->table);
+    struct participants participants = participants_of(cycle, choice->table);
     bool scored = choice->feasible > 1 && cycle->profile->points[POINT_SCORE].len;
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         enum probe_point name = stages[i].name;

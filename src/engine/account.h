@@ -1,16 +1,16 @@
-/* account.h: what a decision from a table has done, told to the probe as if it had been done plugin by plugin. */
+/* account.h: reports a decision from a table to the probe as if it had been made plugin by plugin. */
 #ifndef ENGINE_ACCOUNT_H
 #define ENGINE_ACCOUNT_H
 
 #include "engine/binding.h"
 #include "engine/decide.h"
 
-/* From where on `probe` is told what happens; NULL: nobody. Before the engine's first step. */
+/* The engine reports to `probe`; NULL: to none. Before its first step. */
 void engine_watch(struct engine *engine, const struct probe *probe);
 
 /* decide_fast() was called at that time and has decided. */
 void account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns);
-/* The stage that the binding is in is over, with that verdict of all its plugins. */
+/* The stage of the binding is over, with that status of its plugins. */
 void account_stage(const struct pod_binding *binding, enum status_code code);
 
 #endif

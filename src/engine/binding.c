@@ -146,7 +146,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     struct engine *engine = binding->engine;
     struct pod_info *pod = binding->pod;
     bool rejected = status_rejected(status);
-    struct diagnosis who = { 0 };
+    struct diagnosis blamed = { 0 };
     account_stage(binding, status.code);
     if (binding->elsewhere.len) {
         settle_elsewhere(binding, binding->elsewhere, now_ns);
@@ -154,11 +154,11 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     }
     give_back(binding);
     if (binding->stage == BINDING_PERMIT) /* the last plugins that can reject a pod */
-        diagnosis_blame(&who, binding->cycle.profile, status);
+        diagnosis_blame(&blamed, binding->cycle.profile, status);
     if (!rejected)
         tell_freed(engine, pod, false, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
-    generations_requeue(engine, binding->entry, binding->cycle.profile, who.unschedulable_plugins, now_ns);
+    generations_requeue(engine, binding->entry, binding->cycle.profile, blamed.unschedulable_plugins, now_ns);
     if (rejected)
         tell_freed(engine, pod, true, now_ns);
     retire(binding);
@@ -394,7 +394,7 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
     advance(binding, now_ns);
 }
 
-/* ---- what happens to a pod on its way ---- */
+/* ---- what happens to a pod that is being bound ---- */
 static void go_on(struct pod_binding *binding, const struct binding_event *event)
 {
     advance(binding, event->now_ns);
@@ -578,7 +578,7 @@ static void wait_for_work(struct engine *engine)
 {
     if (!workers_wait(WORK_END_MS_MAX))
         log_warning("A plugin is still busy with a pod that nobody waits for");
-    engine->host.heard = NULL; /* nothing is recorded any more */
+    engine->host.on_plugin_message = NULL; /* nothing is recorded any more */
     plugin_messages_read(engine, 0);
 }
 

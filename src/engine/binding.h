@@ -56,7 +56,7 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
                    int64_t now_ns, struct decision *ret);
 struct pod_binding *binding_find(const struct engine *engine, const struct pod *pod);
 
-/* What happens to a pod on its way; binding.c has a table of what that means in each stage. */
+/* What happens to a pod that is being bound; binding.c has a table of what that means in each stage. */
 #define BINDING_EVENTS(X) \
     X(ALLOWED)     /* by the Permit plugin `plugin` */ \
     X(REJECTED)    /* by the Permit plugin `plugin`, which says `why` */ \
@@ -90,7 +90,7 @@ bool binding_event(struct pod_binding *binding, const struct binding_event *even
 
 void bindings_tick(struct engine *engine, int64_t now_ns);
 int64_t bindings_next_due(const struct engine *engine);
-/* BINDING_ON_IDLE for the pod with that key, if it is on its way. */
+/* BINDING_ON_IDLE for the pod with that key, if it is being bound. */
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns);
 /* The pods that wait for the plugin's permission, until visit says false. */
 void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,

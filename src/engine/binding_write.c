@@ -116,7 +116,7 @@ static void bind_answered(void *context, const struct write *write, const struct
         own->in_doubt = true;
         own->doubt_until_ns = now_ns + DOUBT_NS;
     }
-    /* A bind that failed by the word of an extender may have been done: its own request may have timed out. */
+    /* A bind that an extender reports as failed may have been done: its own request may have timed out. */
     bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
     bind_actions[answer->kind == ANSWER_DONE || is_fact ? BIND_IS_FACT : BIND_IS_IN_DOUBT](own, answer,
                                                                                            now_ns);
@@ -150,12 +150,7 @@ const struct binding_write *binding_write(struct pod_binding *binding, const str
         binding->engine->host.emit(binding->engine->host.context, effect);
         own->answer.kind = ANSWER_DONE;
     } else if (effect->kind == EFFECT_BIND) {
-        own->effect = (struct effect){ .kind = EFFECT_BIND,
-                                       .namespace = arena_str(arena, effect->namespace),
-                                       .name = arena_str(arena, effect->name),
-                                       .uid = arena_str(arena, effect->uid),
-                                       .node = arena_str(arena, effect->node),
-                                       .by = effect->by };
+        own->effect = effect_copy(arena, effect);
         own->write = writes_send(writes, &own->effect, bind_answered, own, binding->cycle.now_ns);
     } else {
         own->write = writes_send(writes, effect, answered, own, binding->cycle.now_ns);

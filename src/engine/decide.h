@@ -1,4 +1,4 @@
-/* decide.h: where does this pod go? Three ways to the same answer. */
+/* decide.h: which node does this pod go to? Three paths to the same answer. */
 #ifndef ENGINE_DECIDE_H
 #define ENGINE_DECIDE_H
 
@@ -17,7 +17,7 @@ struct choice {
     int64_t filtered_ns;
 };
 
-/* Asks every plugin about every node. Never fails to answer. */
+/* Calls every plugin for every node. Never fails to answer. */
 void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret);
 /* False: this pod needs the plain path. */
 bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret);

@@ -15,7 +15,7 @@
 #include "engine/report.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
-#include "preempt/default_preemption.h"
+#include "preempt/preempt.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
 #define X(name, text) [PATH_##name] = text,
@@ -89,7 +89,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     return 0;
 }
 
-/* The last decision is over: nobody reads its texts any more. */
+/* The last decision is over: its texts are not read any more. */
 static void forget_cycle(struct engine *engine)
 {
     if (engine->diagnosis)
@@ -130,7 +130,7 @@ static void decide(struct engine *engine, struct cycle *cycle, struct choice *re
     int64_t begun_ns = probe_now(engine->probe);
     if (engine->ranking)
         engine->ranking->len = 0;
-    cycle->probe = NULL; /* whom a fast path asks is its own business */
+    cycle->probe = NULL; /* account_fast() reports for a fast path */
     plain = plain || !decide_fast(engine, cycle, ret);
     cycle->probe = engine->probe;
     if (!plain) {
@@ -152,14 +152,14 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
         if (choice->path != PATH_PLAIN) { /* what-if needs the state that PreFilter leaves */
             struct node_names names;
             uint64_t blamed;
-            cycle->probe = NULL; /* that it ran was told */
+            cycle->probe = NULL; /* that it ran has been reported */
             (void)run_pre_filter(cycle, &names, &blamed);
             cycle->probe = engine->probe;
         }
         result.clear_nomination = false;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);
-        ret->preemption_tried = preemption_tried(cycle->profile, status);
+        ret->preemption_tried = preempt_was_tried(cycle->profile, status);
         if (!status_ok(status) && !status_rejected(status))
             ret->post_filter_error = diagnosis->post_filter_message;
     }
@@ -200,7 +200,7 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     } else {
         binding_begin(engine, cycle, entry, choice.row, now_ns, ret);
     }
-    if (choice.diagnosis && choice.row != ROW_NONE) /* what it lies in may be the binding's now */
+    if (choice.diagnosis && choice.row != ROW_NONE) /* its arena may be the binding's now */
         diagnosis_release(choice.diagnosis);
     else
         engine->diagnosis = choice.diagnosis;

@@ -10,7 +10,7 @@
  *
  * A decision may take one of three paths, which are exact and agree in everything, the random choice among equal
  * nodes included (decide.h):
- *     plain   every plugin asked about every node, as the specification reads
+ *     plain   every plugin is called for every node, as the specification reads
  *     scan    one pass over the columns of the model
  *     index   what is known about the pod's class, repaired where nodes changed
  */
@@ -51,16 +51,15 @@ struct notice {
     int64_t took_ns, now_ns;         /* since the decision; since 1970 */
 };
 
-/* Who does what the engine wants done. */
+/* Carries out the engine's effects. */
 struct engine_host {
-    effect_emit
-        emit; /* NULL: nobody; everything counts as done at once, and victims are left to the caller */
+    effect_emit emit; /* NULL: everything counts as done at once, and the caller evicts victims */
     void (*notice)(void *context, const struct notice *notice); /* may be NULL */
-    /* From any thread: a plugin has something to say, engine_tick() would hear it. May be NULL. */
+    /* From any thread: a plugin has posted a message, which engine_tick() reads. May be NULL. */
     void (*wake)(void *context);
-    /* What a plugin's thread has to say, just before it becomes true. May be NULL. */
-    void (*heard)(void *context, const struct mail *mail, int64_t now_ns);
-    /* Blocking work of a plugin: the host says what came of it, with work_conclude(). NULL: threads do it. */
+    /* A plugin's message, just before it takes effect. May be NULL. */
+    void (*on_plugin_message)(void *context, const struct mail *mail, int64_t now_ns);
+    /* Blocking work of a plugin: the host supplies its result, with work_conclude(). NULL: threads do it. */
     void (*takes_work)(void *context, struct cycle_work *work);
     bool replays; /* mailboxes are not read: engine_plugin_message() says what was in them */
     /* Nothing of a setup is used any more (struct engine_setup). May be NULL. */
@@ -69,12 +68,12 @@ struct engine_host {
     uint32_t bindings_max; /* no pod is decided while so many bindings wait for their answer; 0: 1024 */
 };
 
-/* Who decides. What is in it stays until engine_host.retired() gives back the owner. */
+/* A configuration. What is in it stays until engine_host.retired() gives back the owner. */
 struct engine_setup {
     const struct scheduler_config *config;
     const struct registry *registry;
     const struct extenders *extenders; /* NULL: none */
-    void *owner;                       /* the caller's; NULL: it is not told */
+    void *owner;                       /* the caller's; NULL: retired() is not called */
 };
 
 struct engine_options {
@@ -84,11 +83,11 @@ struct engine_options {
     int64_t now_ns;              /* since 1970 */
     struct opt_int32 percentage; /* overrides percentageOfNodesToScore of the configuration */
     enum decision_path
-        slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: nothing but the plain one */
+        slowest; /* PATH_INDEX: the fastest path that applies; PATH_PLAIN: only the plain one */
     const struct extenders *extenders;
     void *owner;
     int64_t unschedulable_max_ns; /* then a pod is tried again though nothing helped; 0: five minutes */
-    size_t tables_bytes_max;      /* for what is known about classes of pods; 0: 64 MiB */
+    size_t tables_bytes_max;      /* of the tables of classes of pods; 0: 64 MiB */
     uint64_t last_ticket;         /* of an engine before this one with the same host */
     bool ranks;                   /* decisions come with a ranking of the nodes */
     struct engine_host host;
@@ -99,24 +98,23 @@ struct decision {
     struct pod_info *pod;
     const struct profile *profile;
     uint32_t row;       /* where it goes, or ROW_NONE. With a host it is on its way there */
-    struct str message; /* why it waits: the text of its PodScheduled condition */
+    struct str message; /* why it has no node: the text of its PodScheduled condition */
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
     bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
-    uint64_t unschedulable_plugins, pending_plugins; /* who rejected it, by index in the profile */
+    uint64_t unschedulable_plugins, pending_plugins; /* that rejected it, by index in the profile */
     const struct diagnosis *diagnosis; /* where no node was feasible: why, node by node; else NULL */
     uint32_t nominated_row;
     enum nomination nomination; /* what becomes of its nomination, where it has no node */
-    /* Who must leave for it. With a host they are asked to. Without one the caller does that, and then calls
-     * engine_preemption_done(); the pod is held back until then. */
+    /* Pods that must leave for it. With a host they are asked to. Without one the caller removes them, and calls
+     * engine_preemption_done(); the pod is held until then. */
     struct pod_info **victims;
     uint32_t victims_len;
-    uint32_t examined, feasible; /* nodes */
-    int64_t total;               /* score of the chosen node, where nodes were compared */
-    uint32_t ties;               /* how many nodes had that score */
-    const struct ranking
-        *ranking; /* the best nodes, where nodes were compared; NULL: not, or nobody wants it */
+    uint32_t examined, feasible;   /* nodes */
+    int64_t total;                 /* score of the chosen node, where nodes were compared */
+    uint32_t ties;                 /* how many nodes had that score */
+    const struct ranking *ranking; /* the best nodes; NULL: none were compared, or no ranking is wanted */
     enum decision_path path;
-    bool preemption_tried;        /* DefaultPreemption was asked */
+    bool preemption_tried;        /* DefaultPreemption was called */
     struct str post_filter_error; /* why PostFilter failed, where it did */
     bool retry;                   /* it has a nomination, and is tried again when its victims have left */
 };
@@ -142,7 +140,7 @@ struct engine {
     struct profile *profiles; /* of the present generation */
     uint32_t profiles_len;
     struct generation now;
-    VEC(struct generation) retired; /* that pods on their way still need */
+    VEC(struct generation) retired; /* that pods being bound still need */
     int64_t retired_look_ns;        /* when to look at them again */
     struct queue queue;
     struct rng rng;
@@ -153,18 +151,18 @@ struct engine {
     struct arena arena;          /* of the current cycle */
     struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
-    struct ranking *ranking; /* of the last decision; NULL: nobody wants one */
+    struct ranking *ranking; /* of the last decision; NULL: not wanted */
     struct class_cache *classes;
     size_t tables_bytes_max;
-    const struct probe *probe; /* account.h; NULL: nobody looks */
+    const struct probe *probe; /* account.h; NULL: none */
 
     /* after the decision */
     struct engine_host host;
     struct writes writes;
-    struct cycle_writer unheard; /* of plugins that have no pod to bind: nobody waits for answers */
+    struct cycle_writer unheard; /* of plugins before there is a binding: answers are ignored */
     struct pod_statuses statuses;
     struct strmap bindings;            /* pod_key() to struct pod_binding */
-    VEC(struct pod_binding *) waiting; /* those that are asked again from time to time */
+    VEC(struct pod_binding *) waiting; /* those that are polled */
     VEC(struct pod_binding *) ended;   /* to be freed */
     bool
         is_stuck; /* after engine_release(): a plugin's work does not end, and its pod and profile must stay */

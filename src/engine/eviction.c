@@ -1,4 +1,4 @@
-/* eviction.c: one record per preempting pod, until all its victims were asked. */
+/* eviction.c: one record per preemptor, until all its victims are settled: deleted, gone, or sent back to the queue. */
 #include "engine/eviction.h"
 
 #include <stdlib.h>
@@ -17,8 +17,7 @@ struct victim {
     bool needs_condition;
     struct write *write; /* under way */
     bool deleting;       /* that is what the write does */
-    bool gone;           /* and it has gone before the answer came */
-    bool asked;          /* or gone */
+    bool gone;           /* and it was gone before the answer came */
 };
 
 struct eviction {
@@ -28,19 +27,11 @@ struct eviction {
     struct event_subject preemptor;
     struct str node;
     struct victim *victims;
-    uint32_t len, open; /* not asked yet, without the last one until its turn comes */
+    uint32_t len, open; /* not settled yet, without the last one until its turn comes */
     bool failed;
     bool last_turn;
     int64_t begun_ns; /* by the probe's clock */
 };
-
-static struct event_subject copy_subject(struct arena *arena, const struct pod *pod)
-{
-    return (struct event_subject){ .namespace = arena_str(arena, pod->meta.namespace),
-                                   .name = arena_str(arena, pod->meta.name),
-                                   .uid = arena_str(arena, pod->meta.uid),
-                                   .resource_version = arena_str(arena, pod->meta.resource_version) };
-}
 
 static struct pod_info *find_pod(const struct engine *engine, const struct event_subject *subject)
 {
@@ -86,13 +77,12 @@ static void finish(struct eviction *eviction, int64_t now_ns)
     eviction_free(eviction);
 }
 
-static void ask(struct victim *victim, int64_t now_ns);
+static void evict(struct victim *victim, int64_t now_ns);
 
-/* One was asked, is gone, or cannot be asked. The eviction may be over when this returns. */
+/* One was deleted, is gone, or cannot be deleted. The eviction may be over when this returns. */
 static void settled(struct victim *victim, bool failed, int64_t now_ns)
 {
     struct eviction *eviction = victim->eviction;
-    victim->asked = true;
     eviction->failed |= failed;
     if (--eviction->open)
         return;
@@ -106,10 +96,10 @@ static void settled(struct victim *victim, bool failed, int64_t now_ns)
     eviction->last_turn = true;
     eviction->open = 1;
     if (preemptor && pod)
-        engine_preemption_last(eviction->engine, preemptor, pod);
+        queue_hold_last(&eviction->engine->queue, preemptor, pod);
     if (preemptor && pod)
-        ask(last, now_ns);
-    else /* nobody needs the room any more, or it is free */
+        evict(last, now_ns);
+    else /* the preemptor is gone, or the victim is */
         settled(last, false, now_ns);
 }
 
@@ -155,7 +145,7 @@ static void marked(void *context, const struct write *write, const struct answer
         settled(victim, answer->kind != ANSWER_GONE, now_ns);
 }
 
-/* Still on its way to the node, and only here: then it simply does not go there. */
+/* The victim is still being bound here: then it goes back to the queue. */
 static bool turn_back(struct victim *victim, int64_t now_ns)
 {
     struct eviction *eviction = victim->eviction;
@@ -169,7 +159,7 @@ static bool turn_back(struct victim *victim, int64_t now_ns)
     return true;
 }
 
-static void ask(struct victim *victim, int64_t now_ns)
+static void evict(struct victim *victim, int64_t now_ns)
 {
     if (turn_back(victim, now_ns)) {
         settled(victim, false, now_ns);
@@ -200,7 +190,9 @@ static void victim_init(struct victim *victim, struct eviction *eviction, const 
         .message = arena_printf(&eviction->arena, STR_FMT ": preempting to accommodate a higher priority pod",
                                 STR_ARG(eviction->profile->scheduler_name)),
     };
-    *victim = (struct victim){ .eviction = eviction, .subject = copy_subject(&eviction->arena, pod) };
+    *victim =
+        (struct victim){ .eviction = eviction,
+                         .subject = event_subject_copy(&eviction->arena, event_subject_of(&pod->meta)) };
     victim->needs_condition = condition_wanted(pod, &change, now_ns, &victim->condition);
 }
 
@@ -211,7 +203,7 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
     eviction->engine = engine;
     eviction->profile = profile;
     eviction->begun_ns = probe_now(engine->probe);
-    eviction->preemptor = copy_subject(&eviction->arena, decision->pod->api);
+    eviction->preemptor = event_subject_copy(&eviction->arena, event_subject_of(&decision->pod->api->meta));
     eviction->node = arena_str(&eviction->arena, cluster_node_name(engine->cluster, decision->nominated_row));
     eviction->victims = arena_array(&eviction->arena, struct victim, decision->victims_len);
     for (uint32_t i = 0; i < decision->victims_len; i++)
@@ -229,9 +221,9 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
     eviction->last_turn = eviction->len == 1;
     eviction->open = eviction->last_turn ? 1 : eviction->len - 1;
     if (eviction->last_turn)
-        engine_preemption_last(engine, decision->pod, find_pod(engine, &eviction->victims[0].subject));
-    for (uint32_t i = 0, asked = eviction->open; i < asked; i++)
-        ask(&eviction->victims[i], now_ns);
+        queue_hold_last(&engine->queue, decision->pod, find_pod(engine, &eviction->victims[0].subject));
+    for (uint32_t i = 0, len = eviction->open; i < len; i++)
+        evict(&eviction->victims[i], now_ns);
 }
 
 void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns)
@@ -243,7 +235,7 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
             if (!victim->write || !str_eq(victim->subject.uid, pod->meta.uid))
                 continue;
             if (victim->deleting && victim->write->in_flight) {
-                /* The answer, which is late, says whether it was us: only then is it an event. */
+                /* The answer says whether it was this request: only then there is an event. */
                 victim->gone = victim->write->is_last = true;
                 break;
             }

@@ -89,7 +89,7 @@ struct queue_options generation_queue(const struct engine *engine, const struct 
     };
 }
 
-/* ---- those that were ---- */
+/* ---- earlier ones ---- */
 static bool is_of(const struct generation *generation, const struct profile *profile)
 {
     return profile >= generation->profiles && profile < generation->profiles + generation->len;
@@ -124,7 +124,7 @@ void generations_tick(struct engine *engine, int64_t now_ns)
     engine->retired.len = kept;
 }
 
-/* Somebody is at work there who does not come back: it stays as it is, and what is said there is heard by nobody. */
+/* Blocking work of one of its plugins does not end: it stays as it is, and its mailboxes are not read any more. */
 static void generation_abandon(const struct engine *engine, const struct generation *generation)
 {
     for (uint32_t i = 0; i < generation->len; i++)
@@ -176,30 +176,20 @@ void generations_requeue(struct engine *engine, struct queued_pod *entry, const 
     queue_requeue(&engine->queue, entry, rejected_by, 0, now_ns);
 }
 
-/* Pods that wait, and that no profile is for any more. */
-typedef VEC(struct queued_pod *) entry_vec;
-
-struct search {
-    const struct engine *engine;
-    entry_vec found;
-};
-
-static void collect_homeless(void *context, const struct queued_pod *entry)
+/* Removes the pods that wait and have no profile any more. */
+static void remove_without_profile(struct engine *engine, int64_t now_ns)
 {
-    struct search *search = context;
-    if (entry->pod && entry->place != QUEUE_IN_FLIGHT && !engine_profile(search->engine, entry->pod->api))
-        *vec_push(&search->found) = (struct queued_pod *)entry;
-}
-
-static void drop_homeless(struct engine *engine, int64_t now_ns)
-{
-    struct search search = { .engine = engine };
-    queue_each(&engine->queue, collect_homeless, &search);
-    if (search.found.len)
-        qsort(search.found.items, search.found.len, sizeof(*search.found.items), queued_by_arrival);
-    vec_for(&search.found, entry)
+    VEC(struct queued_pod *) found = { 0 };
+    map_for(&engine->queue.entries, slot) {
+        struct queued_pod *entry = slot->value;
+        if (entry->place != QUEUE_IN_FLIGHT && !engine_profile(engine, entry->pod->api))
+            *vec_push(&found) = entry;
+    }
+    if (found.len)
+        qsort(found.items, found.len, sizeof(*found.items), queued_by_arrival);
+    vec_for(&found, entry)
         engine_remove_pod(engine, (*entry)->pod, now_ns);
-    vec_release(&search.found);
+    vec_release(&found);
 }
 
 int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, int64_t now_ns,
@@ -214,7 +204,7 @@ int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, 
     *vec_push(&engine->retired) = old;
     engine->retired_look_ns = 0;
     generation_use(engine, &made, setup->config);
-    drop_homeless(engine, now_ns);
+    remove_without_profile(engine, now_ns);
     struct queue_options queue = generation_queue(engine, setup->config);
     queue_reconfigure(&engine->queue, &queue, now_ns);
     return 0;

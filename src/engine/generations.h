@@ -1,10 +1,10 @@
-/* generations.h: the profiles that decide now, and those that were replaced while pods are still on their way.
+/* generations.h: the profiles that decide now, and those that were replaced while pods are still being bound.
  *
  *     engine_reconfigure(): new profiles ──▶ all that waits is judged anew
  *                           old profiles ──▶ retired: what they began (Permit, PreBind, Bind, victims) they finish
- *                                              └──▶ nobody refers to them any more: released, their owner goes back
+ *                                              └──▶ not referred to any more: released, their owner goes back
  *
- * A generation is made whole or not at all: where a plugin refuses its arguments nothing has changed. Indices of
+ * A generation is made as a whole or not at all: if a plugin rejects its arguments nothing has changed. Indices of
  * plugins mean something only within a generation; what crosses over is translated by name. */
 #ifndef ENGINE_GENERATIONS_H
 #define ENGINE_GENERATIONS_H
@@ -19,7 +19,7 @@ void generation_use(struct engine *engine, const struct generation *generation,
                     const struct scheduler_config *config);
 /* How the queue is to work for the profiles in use. */
 struct queue_options generation_queue(const struct engine *engine, const struct scheduler_config *config);
-/* Releases those that nobody needs any more. */
+/* Releases those that are not needed any more. */
 void generations_tick(struct engine *engine, int64_t now_ns);
 /* All of them; after the bindings. */
 void generations_release(struct engine *engine);

@@ -10,7 +10,7 @@
 #include "framework/probe.h"
 #include "queue/hint_eval.h"
 
-/* ---- for the probe: what was handled, as the reference counts it ---- */
+/* ---- for the probe: handled events, as kube-scheduler counts them ---- */
 static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions,
                     int64_t begun_ns)
 {
@@ -20,7 +20,7 @@ static void handled(const struct engine *engine, enum event_resource resource, u
                     begun_ns);
 }
 
-/* A plain update counts anyway, and then each special one; of an assigned pod all of them. */
+/* A plain update always counts, and then each special one; of an assigned pod all of them. */
 static void handled_update(const struct engine *engine, const struct pod *before, const struct pod *after,
                            int64_t begun_ns)
 {
@@ -77,8 +77,8 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
                      now_ns);
 }
 
-/* A pod that was placed here, and is not bound yet. It keeps its place, also where the node is gone: the binding may
- * be on its way. One that is being deleted cannot be bound any more: then the room is free. */
+/* A pod that was placed here, and is not bound yet. It keeps its place, also if the node is gone: the binding may be
+ * under way. One that is being deleted cannot be bound any more: then its resources are free. */
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
                           struct str node_name, struct pod_binding *binding, int64_t now_ns)
 {
@@ -105,8 +105,8 @@ static bool same_nomination(const struct pod *a, const struct pod *b)
     return str_eq(a->status.nominated_node_name, b->status.nominated_node_name);
 }
 
-/* Room that was promised to a pod is not needed any more, or not there: who matters no more than it may have it. */
-static void tell_promise_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
+/* Resources that were promised to a pod are not needed any more, or gone: pods of no higher priority may have them. */
+static void tell_nomination_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
 {
     queue_event(&engine->queue,
                 &(struct cluster_event){
@@ -114,7 +114,7 @@ static void tell_promise_over(struct engine *engine, const struct pod_info *befo
                 &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority }, now_ns);
 }
 
-/* A nomination made here stays while the API server does not know any. One that it has taken back leaves room. */
+/* A nomination made here stays while the API server does not know any. One that it has removed frees resources. */
 static void update_waiting(struct engine *engine, struct pod_info *before, struct pod_info *after,
                            uint32_t nominated, int64_t now_ns)
 {
@@ -124,7 +124,7 @@ static void update_waiting(struct engine *engine, struct pod_info *before, struc
         cluster_nominate(engine->cluster, after, nominated);
     queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
     if (old->status.nominated_node_name.len && !same_nomination(old, after->api))
-        tell_promise_over(engine, before, now_ns);
+        tell_nomination_over(engine, before, now_ns);
 }
 
 static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *pod,
@@ -153,7 +153,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         engine_pod_bound(engine, after, now_ns);
         struct str promised = before->api->status.nominated_node_name;
         if (promised.len && !str_eq(promised, pod->spec.node_name))
-            tell_promise_over(engine, before, now_ns);
+            tell_nomination_over(engine, before, now_ns);
     } else if (row != ROW_NONE) {
         update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
     } else {
@@ -170,7 +170,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     return after;
 }
 
-/* It was on its way to a node when its profile went, and did not get there. */
+/* Its profile went while it was being bound, and it was not bound. */
 static bool lost_its_profile(const struct engine *engine, const struct pod_info *known, const struct pod *pod)
 {
     return known->row == ROW_NONE && !pod->spec.node_name.len && !engine_profile(engine, pod);
@@ -180,7 +180,7 @@ static struct pod_info *set_pod(struct engine *engine, const struct pod *pod, in
 {
     struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
     if (known &&
-        (!pod_is(known->api, pod) /* that it went was missed */ || lost_its_profile(engine, known, pod))) {
+        (!pod_is(known->api, pod) /* its deletion was missed */ || lost_its_profile(engine, known, pod))) {
         engine_remove_pod(engine, known, now_ns);
         known = NULL;
     }
@@ -316,8 +316,7 @@ static void tell(struct engine *engine, enum api_kind kind, const void *before, 
         return;
     int64_t begun_ns = probe_now(engine->probe);
     engine_event(engine, &event, now_ns);
-    if (engine->probe &&
-        hint_eval_any(&engine->queue, &event)) /* others are not even heard by the reference */
+    if (engine->probe && hint_eval_any(&engine->queue, &event)) /* kube-scheduler has no handler for others */
         handled(engine, event.resource, event.actions, begun_ns);
 }
 
@@ -392,11 +391,6 @@ void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_n
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_room = true
     };
     queue_event(&engine->queue, &event, NULL, now_ns);
-}
-
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim)
-{
-    queue_hold_last(&engine->queue, pod, victim);
 }
 
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)

@@ -79,8 +79,6 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, 
                    struct error *err);
 /* A pod that was placed here has its node for good: other pods may have waited for it. */
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
-/* All victims of the pod's decision but this one were asked to leave: the pod is held only until it has. */
-void engine_preemption_last(struct engine *engine, const struct pod_info *pod, struct pod_info *victim);
 /* All were asked, or that failed: then the pod is tried again at once. Otherwise it waits for them to leave; if some
  * left while it was held, it does not wait. */
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);

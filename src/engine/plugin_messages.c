@@ -25,7 +25,7 @@ static void take_work(void *context, struct cycle_work *work)
 
 void plugin_messages_open(struct engine *engine, struct profile *profile)
 {
-    if (!engine->mail_reader.wake) /* threads of plugins may be looking at it later on */
+    if (!engine->mail_reader.wake) /* later on, threads of plugins may be reading it */
         engine->mail_reader = (struct mail_reader){ .wake = wake,
                                                     .each_waiting = each_waiting,
                                                     .takes_work = engine->host.takes_work ? take_work : NULL,
@@ -33,11 +33,11 @@ void plugin_messages_open(struct engine *engine, struct profile *profile)
     atomic_store_explicit(&profile->mailbox.reader, &engine->mail_reader, memory_order_release);
 }
 
-/* Takes the mail over. One of work that is done goes with the work, maybe at once. */
+/* Takes the message over. One about work that is done is freed with the work. */
 static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
 {
-    if (engine->host.heard)
-        engine->host.heard(engine->host.context, mail, now_ns);
+    if (engine->host.on_plugin_message)
+        engine->host.on_plugin_message(engine->host.context, mail, now_ns);
     if (mail->kind == MAIL_WORK_DONE) {
         struct pod_binding *binding = container_of(work_done(mail->work), struct pod_binding, cycle);
         binding_event(binding, &(struct binding_event){ BINDING_ON_ANSWERED, now_ns });
@@ -74,7 +74,7 @@ static void read_profiles(struct engine *engine, const struct generation *genera
     for (uint32_t i = 0; i < generation->len; i++) {
         struct mailbox *box = &generation->profiles[i].mailbox;
         if (engine->host.replays)
-            mailbox_release(box); /* plugins may say things here too: they were said, and recorded */
+            mailbox_release(box); /* what plugins post here was recorded, and is replayed */
         else
             act_on(engine, box, now_ns);
     }

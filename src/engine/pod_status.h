@@ -1,12 +1,12 @@
-/* pod_status.h: conditions and nominations of pods, as they shall be in the cluster.
+/* pod_status.h: writes conditions and nominations of pods.
  *
  * For each pod at most one write is under way; what is wanted meanwhile waits, and only the newest of it is sent. So a
  * condition never overtakes a newer one, and a pod is bound only when nothing is under way: a "not scheduled" must not
- * arrive behind the binding. What is there already is not written again.
+ * arrive after the binding. What is there already is not written again.
  *
- * Of all pods, few writes are under way: where thousands find no place, over and over, bindings do not stand in line
- * behind the reasons, and an API server that is slow gets fewer of them. Who waits has its turn in the order in which
- * they came, with what is wanted by then. Nominations do not wait: others have to know of them. */
+ * Of all pods, few writes are under way: where thousands fit nowhere, bindings do not queue behind conditions, and a
+ * slow API server gets fewer writes. Others wait for their turn in order of arrival, and send what is wanted by then.
+ * Nominations do not wait: other components need them. */
 #ifndef ENGINE_POD_STATUS_H
 #define ENGINE_POD_STATUS_H
 
@@ -36,16 +36,16 @@ struct pod_statuses {
     void *context;
 };
 
-/* What tells a pod from all others that ever were: its uid, or its name where it has none. */
+/* Identifies a pod: its uid, or its name if it has none. */
 struct str pod_key(const struct pod *pod, struct strbuf *scratch);
 
 void pod_statuses_release(struct pod_statuses *statuses);
 void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
                     int64_t now_ns);
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod);
-/* A newer version of the pod is known: from now on it tells what is there. */
+/* A newer version of the pod is known: from now on changes are compared with it. */
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
-/* The pod goes to a node: why it had none need not be said any more. */
+/* The pod goes to a node: a condition that says why it has none need not be written any more. */
 void pod_status_void(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod is gone. */
 void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns);

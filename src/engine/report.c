@@ -1,10 +1,10 @@
-/* report.c: texts to the letter of the reference's. */
+/* report.c: kube-scheduler's texts, to the letter. */
 #include "engine/report.h"
 
 #include "base/utf8.h"
 #include "codec/json_writer.h"
 
-/* Longer notes are refused by the API server, and so is a pod with a message that etcd has no room for. */
+/* The API server rejects longer notes of events; a longer message could make a pod too large for etcd. */
 enum { NOTE_LEN_MAX = 1024, MESSAGE_LEN_MAX = 512 << 10 };
 
 static const struct str more = STR(" ...");
@@ -14,8 +14,8 @@ static bool is_presentable(struct str text, uint32_t max)
     return text.len <= max && utf8_valid(text);
 }
 
-/* What plugins and extenders say may be of any bytes and any length: what is sent is UTF-8, whole characters of it, and
- * no longer than this. */
+/* Messages of plugins and extenders may be of any bytes and any length: what is sent is valid UTF-8 and no longer than
+ * `max`. */
 static struct str presentable(struct str text, uint32_t max, struct arena *arena)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
@@ -34,15 +34,7 @@ static struct str presentable(struct str text, uint32_t max, struct arena *arena
     return arena_printf(arena, STR_FMT STR_FMT, (int)fits_with_more, out.text, STR_ARG(more));
 }
 
-static struct event_subject subject_of(const struct pod *pod)
-{
-    return (struct event_subject){ .namespace = pod->meta.namespace,
-                                   .name = pod->meta.name,
-                                   .uid = pod->meta.uid,
-                                   .resource_version = pod->meta.resource_version };
-}
-
-/* An event of a table row: who says what about whom. */
+/* What events have in common. */
 struct event_line {
     struct str type, reason, action;
 };
@@ -83,7 +75,7 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
 {
     if (!engine->host.emit)
         return;
-    struct event_subject about = subject_of(pod);
+    struct event_subject about = event_subject_of(&pod->meta);
     struct arena arena = { 0 };
     emit_text(engine, &failed_line, profile, &about, message);
     pod_status_set(&engine->statuses, pod,
@@ -100,7 +92,7 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
 void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod,
                     struct str message)
 {
-    struct event_subject about = subject_of(pod);
+    struct event_subject about = event_subject_of(&pod->meta);
     if (engine->host.emit)
         emit_text(engine, &failed_line, profile, &about, message);
 }
@@ -125,7 +117,7 @@ static void notify(struct engine *engine, enum notice_kind kind, const struct po
 void report_bound(struct engine *engine, const struct pod_binding *binding, int64_t now_ns)
 {
     const struct pod *pod = binding->pod->api;
-    struct event_subject about = subject_of(pod);
+    struct event_subject about = event_subject_of(&pod->meta);
     struct arena arena = { 0 };
     if (engine->host.emit)
         emit(engine, &scheduled_line, binding->cycle.profile, &about, NULL,

@@ -1,4 +1,4 @@
-/* report.h: what the world is told about a pod: events, conditions, and notices for the host's log and metrics. */
+/* report.h: events and conditions of pods, and notices for the host's log and metrics. */
 #ifndef ENGINE_REPORT_H
 #define ENGINE_REPORT_H
 
@@ -14,7 +14,7 @@ void report_skipped(struct engine *engine, const struct profile *profile, const 
 void report_bound(struct engine *engine, const struct pod_binding *binding, int64_t now_ns);
 void report_binding_failure(struct engine *engine, const struct pod_binding *binding, struct status status,
                             int64_t now_ns);
-/* A pod had to leave for another. `in_memory`: it had no node in the cluster yet. */
+/* A pod was preempted. `in_memory`: it had no node in the cluster yet. */
 void report_preempted(struct engine *engine, const struct profile *profile,
                       const struct event_subject *victim, const struct event_subject *preemptor,
                       struct str node, bool in_memory);

@@ -43,36 +43,6 @@ void writes_release(struct writes *writes)
     heap_release(&writes->waiting);
 }
 
-static struct event_subject copy_subject(struct arena *arena, const struct event_subject *from)
-{
-    return (struct event_subject){ .namespace = arena_str(arena, from->namespace),
-                                   .name = arena_str(arena, from->name),
-                                   .uid = arena_str(arena, from->uid),
-                                   .resource_version = arena_str(arena, from->resource_version) };
-}
-
-static void copy_effect(struct write *write, const struct effect *from)
-{
-    struct arena *arena = &write->arena;
-    struct effect *to = &write->effect;
-    *to = *from;
-    to->namespace = arena_str(arena, from->namespace);
-    to->name = arena_str(arena, from->name);
-    to->uid = arena_str(arena, from->uid);
-    to->resource_version = arena_str(arena, from->resource_version);
-    to->node = arena_str(arena, from->node);
-    to->body = arena_str(arena, from->body);
-    to->claim = copy_subject(arena, &from->claim);
-    if (!from->condition)
-        return;
-    write->condition = *from->condition;
-    write->condition.type = arena_str(arena, from->condition->type);
-    write->condition.status = arena_str(arena, from->condition->status);
-    write->condition.reason = arena_str(arena, from->condition->reason);
-    write->condition.message = arena_str(arena, from->condition->message);
-    to->condition = &write->condition;
-}
-
 static void attempt(struct writes *writes, struct write *write)
 {
     struct extender *by = write->effect.by;
@@ -88,7 +58,7 @@ static struct write *write_new(struct writes *writes, const struct effect *effec
                                void *context)
 {
     struct write *write = xcalloc(1, sizeof(*write));
-    copy_effect(write, effect);
+    write->effect = effect_copy(&write->arena, effect);
     write->effect.ticket = ++writes->last_ticket;
     write->done = done;
     write->context = context;
@@ -126,7 +96,7 @@ static int64_t patience_ns(struct writes *writes, const struct write *write, int
     return ms * NS_PER_MS / 2 + (int64_t)rng_below(&writes->rng, (uint64_t)(ms * NS_PER_MS / 2) + 1);
 }
 
-/* Who may not read (an API server that has just started refuses everybody for a moment) has learnt nothing. */
+/* A read that was refused says nothing: an API server that has just started refuses all clients for a moment. */
 static bool says_something(const struct write *write, const struct answer *answer)
 {
     return answer_is_fact(answer->kind) &&
@@ -162,7 +132,6 @@ void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *
     }
     write->in_doubt |= answer->kind == ANSWER_UNKNOWN;
     put_off(writes, write, answer->retry_after_ms, now_ns);
-    writes->repeated++;
 }
 
 void writes_tick(struct writes *writes, int64_t now_ns)

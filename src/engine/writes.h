@@ -1,4 +1,4 @@
-/* writes.h: effects that must end in a fact.
+/* writes.h: effects that are repeated until there is a definite answer.
  *
  *     writes_send() ──▶ emit ──▶ host ──▶ writes_answer() ──▶ a fact: done()
  *                        ▲                     │ unknown, not sent
@@ -23,7 +23,6 @@ typedef void (*write_done)(void *context, const struct write *write, const struc
 
 struct write {
     struct effect effect; /* its texts live in the arena; the ticket is the write's number */
-    struct wanted_condition condition;
     struct arena arena;
     uint32_t attempts;
     bool in_doubt;  /* an attempt without an answer may have been done */
@@ -42,7 +41,6 @@ struct writes {
     struct heap waiting;
     uint64_t last_ticket;
     struct rng rng; /* jitter */
-    uint64_t repeated;
 };
 
 void writes_init(struct writes *writes, effect_emit emit, void *host, uint64_t seed);
@@ -53,9 +51,9 @@ struct write *writes_send(struct writes *writes, const struct effect *effect, wr
 /* The same, but the first attempt waits as the next one after `attempts` would. */
 struct write *writes_send_later(struct writes *writes, const struct effect *effect, write_done done,
                                 void *context, uint32_t attempts, int64_t now_ns);
-/* Nobody waits any more: it is not sent again, and an answer to it is ignored. */
+/* It is not sent again, and an answer to it is ignored. */
 void writes_cancel(struct writes *writes, struct write *write);
-/* From the host: what came of an attempt. Tickets that are not known are fine. */
+/* From the host: what came of an attempt. Unknown tickets are ignored. */
 void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns);
 /* Sends again what is due. */
 void writes_tick(struct writes *writes, int64_t now_ns);

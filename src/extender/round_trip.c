@@ -13,7 +13,7 @@
 enum { REQUESTS_MAX = 10 };
 
 /* At most the nodes of the request, perhaps with more white space, and a reason for each of thousands. */
-size_t round_trip_answer_bytes_max(size_t body_bytes)
+static size_t answer_bytes_max(size_t body_bytes)
 {
     return ((size_t)16 << 20) + 2 * body_bytes;
 }
@@ -61,7 +61,7 @@ static int request(struct round_trip *trip, uint64_t *ret_id, struct error *err)
                          .gzip = true,
                          .urgent = trip->urgent,
                          .timeout_ms = MAX((left_ns(trip) + NS_PER_MS - 1) / NS_PER_MS, 1),
-                         .body_bytes_max = round_trip_answer_bytes_max(trip->body.len),
+                         .body_bytes_max = answer_bytes_max(trip->body.len),
                          .may_leave = may_leave,
                          .callbacks = &callbacks,
                          .user = trip,

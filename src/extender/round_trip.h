@@ -55,7 +55,4 @@ struct round_trip {
 int round_trip_send(struct round_trip *trip, uint64_t *ret_id, struct error *err);
 void round_trip_release(struct round_trip *trip);
 
-/* A longer answer is a failure. */
-size_t round_trip_answer_bytes_max(size_t body_bytes);
-
 #endif

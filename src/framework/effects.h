@@ -11,6 +11,7 @@
 #define FRAMEWORK_EFFECTS_H
 
 #include "api/types.h"
+#include "base/arena.h"
 
 #define EFFECT_KINDS(X) \
     X(BIND, "bind")                 /* the pod goes to `node`; the uid must match */ \
@@ -100,6 +101,12 @@ static inline bool answer_is_fact(enum answer_kind kind)
 {
     return kind != ANSWER_PENDING && kind != ANSWER_UNKNOWN && kind != ANSWER_UNSENT;
 }
+
+struct event_subject event_subject_of(const struct meta *meta);
+/* With all texts in the arena. */
+struct event_subject event_subject_copy(struct arena *arena, struct event_subject from);
+/* The same, of an effect that has an answer. */
+struct effect effect_copy(struct arena *arena, const struct effect *from);
 
 /* Takes an effect. The answer comes later and from outside, never from within. */
 typedef void (*effect_emit)(void *host, const struct effect *effect);

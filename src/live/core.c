@@ -201,7 +201,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
         .host = { .emit = emit,
                   .notice = on_notice,
                   .wake = wake,
-                  .heard = heard,
+                  .on_plugin_message = heard,
                   .retired = retired,
                   .context = core },
     };

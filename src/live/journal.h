@@ -142,7 +142,7 @@ void journal_restart(struct journal *journal);
 void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns);
 /* After engine_reconfigure(), which did not fail. */
 void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns);
-/* An engine_host.heard. */
+/* An engine_host.on_plugin_message. */
 void journal_mail(struct journal *journal, const struct mail *mail, int64_t now_ns);
 /* After engine_tick(). */
 void journal_tick(struct journal *journal, int64_t now_ns);

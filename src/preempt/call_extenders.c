@@ -1,9 +1,10 @@
-/* call_extenders.c: see call_extenders.h. Extenders are called one after another, each with the candidates that the one
- * before left. One without a preempt verb is not called: it may reject the node later. */
-#include "preempt/call_extenders.h"
-
+/* call_extenders.c: extenders may change the candidates for preemption before one is chosen.
+ *
+ * They are called one after another, each with the candidates that the one before left. One without a preempt verb is
+ * not called: it may reject the node later. */
 #include "base/log.h"
 #include "framework/extender.h"
+#include "preempt/preempt.h"
 
 /* A node without victims is no candidate; from an extender that is not ignorable it is an error. */
 static struct status check_victims(const struct extender *extender, struct cycle *cycle,
@@ -25,8 +26,8 @@ static struct status check_victims(const struct extender *extender, struct cycle
     return STATUS_OK;
 }
 
-static struct status ask(struct extender *extender, struct cycle *cycle,
-                         struct preempt_candidate **candidates, uint32_t *len)
+static struct status call(struct extender *extender, struct cycle *cycle,
+                          struct preempt_candidate **candidates, uint32_t *len)
 {
     struct preempt_candidate *left;
     uint32_t left_len;
@@ -38,14 +39,15 @@ static struct status ask(struct extender *extender, struct cycle *cycle,
     return check_victims(extender, cycle, left, len);
 }
 
-struct status call_extenders(struct cycle *cycle, struct preempt_candidate **candidates, uint32_t *len)
+struct status preempt_call_extenders(struct cycle *cycle, struct preempt_candidate **candidates,
+                                     uint32_t *len)
 {
     const struct extenders *extenders = cycle->profile->extenders;
     for (uint32_t i = 0; extenders && i < extenders->len && *len; i++) {
         struct extender *extender = extenders->items[i];
         if (!extender->preempts || !extender_wants(extender, cycle->pod))
             continue;
-        struct status status = ask(extender, cycle, candidates, len);
+        struct status status = call(extender, cycle, candidates, len);
         if (!status_ok(status))
             return status;
     }

@@ -5,8 +5,6 @@
  *
  * While the victims are being asked to leave, PreEnqueue gates the pod, so that it does not look for other victims
  * meanwhile. The queue knows which pods that are (queue_hold()). */
-#include "preempt/default_preemption.h"
-
 #include "base/rng.h"
 #include "framework/profile.h"
 #include "preempt/args.h"
@@ -88,7 +86,7 @@ const struct plugin plugin_default_preemption = {
 };
 
 /* Unschedulable leaves it to the next plugin; any other status ends PostFilter, and names its plugin. */
-bool preemption_tried(const struct profile *profile, struct status status)
+bool preempt_was_tried(const struct profile *profile, struct status status)
 {
     const struct plugin_order *order = &profile->points[POINT_POST_FILTER];
     for (uint32_t i = 0; i < order->len; i++) {

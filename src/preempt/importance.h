@@ -9,8 +9,8 @@
 
 /* Nanoseconds since 1970 at which the pod started; INT64_MAX for one that has not. */
 int64_t pod_start_ns(const struct pod_info *pod);
-/* Puts the most important first. Equal pods end up where the reference's sort leaves them; for two that have not
- * started the reference reads its clock twice, and the left one, read first, seems to be the older. */
+/* Puts the most important first. Equal pods end up where kube-scheduler's sort leaves them; for two that have not
+ * started it reads its clock twice, and the left one, read first, seems to be the older. */
 void sort_by_importance(struct pod_info **pods, uint32_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* pdqsort.h: pattern-defeating quicksort, to leave equal items where the reference leaves them.
+/* pdqsort.h: pattern-defeating quicksort, to leave equal items where Go's sort leaves them.
  *
  * Which of equally important pods has to leave is decided by an unstable sort. Its outcome depends on nothing but the
  * input, so it can be reproduced: by the same algorithm (Orson Peters, arXiv:2106.05123), with the thresholds, the

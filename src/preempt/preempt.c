@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "preempt/call_extenders.h"
 #include "preempt/dry_run.h"
 
 /* ---- may it? ---- */
@@ -189,7 +188,7 @@ static void conclude(struct search *search, struct preemption *ret)
         ret->candidates[i] =
             i < search->clean_len ? search->clean[i] : search->violating[i - search->clean_len];
     ret->candidates_len = len;
-    ret->status = call_extenders(search->cycle, &ret->candidates, &ret->candidates_len);
+    ret->status = preempt_call_extenders(search->cycle, &ret->candidates, &ret->candidates_len);
     if (!status_ok(ret->status))
         ret->candidates_len = 0;
     if (ret->candidates_len)

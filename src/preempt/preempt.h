@@ -40,6 +40,12 @@ void preempt_find(struct cycle *cycle, const struct diagnosis *diagnosis, struct
                   struct preemption *ret);
 /* The candidate of a row, or NULL. */
 const struct preempt_candidate *preempt_candidate_of(const struct preemption *preemption, uint32_t row);
+/* Extenders replace candidates and their victims by those that they leave, perhaps none. Error: one failed that is not
+ * ignorable. */
+struct status preempt_call_extenders(struct cycle *cycle, struct preempt_candidate **candidates,
+                                     uint32_t *len);
+/* Did PostFilter, which ended with this status, call DefaultPreemption? */
+bool preempt_was_tried(const struct profile *profile, struct status status);
 /* Fills in top and chosen from the candidates. */
 void preempt_rank(const struct cluster *cluster, struct arena *arena, struct preemption *preemption);
 

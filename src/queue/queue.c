@@ -312,7 +312,7 @@ static bool ask_gates(struct queue *queue, struct queued_pod *entry, struct stat
     return false;
 }
 
-/* The point is Success whatever its plugins say, as the reference has it. */
+/* The point is reported as Success whatever its plugins return, as in kube-scheduler. */
 static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
 {
     const struct profile *profile = &queue->options.profiles[entry->profile];

@@ -298,7 +298,7 @@ static void test_last_victim(void **state)
     struct engine_fixture e;
     struct decision decision;
     begin_preemption(&e, &decision);
-    engine_preemption_last(&e.engine, fixture_pod(&e.f, "high"), fixture_pod(&e.f, "two"));
+    queue_hold_last(&e.engine.queue, fixture_pod(&e.f, "high"), fixture_pod(&e.f, "two"));
     engine_remove_pod(&e.engine, fixture_pod(&e.f, "one"), e.now_ns);
     assert_place(&e, "high", QUEUE_GATED);
     engine_remove_pod(&e.engine, fixture_pod(&e.f, "two"), e.now_ns);
