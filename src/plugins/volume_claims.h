@@ -22,8 +22,6 @@ bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struc
                              struct str *ret_why);
 /* Does a volume of the pod name the claim? Claims of ephemeral volumes are not asked for. */
 bool volume_claims_include(const struct pod *pod, struct str claim_name);
-/* Is the controller of the object the one with this uid? */
-bool is_controlled_by(const struct meta *meta, struct str uid);
 /* Text in double quotes, with escapes as Go's %q has them. */
 struct str volume_quoted(struct str text, struct arena *arena);
 /* Does the class bind when a pod is scheduled, rather than at once? */

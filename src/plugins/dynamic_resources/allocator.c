@@ -193,10 +193,11 @@ static enum found take_given(struct search *search, struct step step)
         if (!unsuitable)
             return FOUND_NOTHING;
         search_fails(search,
-                     "claim " CLAIM_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
+                     "claim " META_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
                      "/" STR_FMT " because a claim constraint would not be satisfied",
-                     CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(candidate->pool->driver),
-                     STR_ARG(candidate->pool->name), STR_ARG(candidate->device->name));
+                     META_ARG(&claim->api->meta), STR_ARG(alternative->name),
+                     STR_ARG(candidate->pool->driver), STR_ARG(candidate->pool->name),
+                     STR_ARG(candidate->device->name));
         return FOUND_FAILURE;
     }
     struct step next = step;

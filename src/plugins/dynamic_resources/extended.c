@@ -106,12 +106,9 @@ static void add_mapping(struct collection *to, const struct container *container
                         struct str request)
 {
     if (to->mappings_len == to->mappings_cap) {
-        uint32_t cap = to->mappings_cap * 2 + 8;
-        struct request_mapping *more = arena_array(to->arena, struct request_mapping, cap);
-        if (to->mappings_len)
-            memcpy(more, to->mappings, to->mappings_len * sizeof(*more));
-        to->mappings = more;
-        to->mappings_cap = cap;
+        to->mappings_cap = to->mappings_cap * 2 + 8;
+        to->mappings =
+            arena_copy(to->arena, struct request_mapping, to->mappings, to->mappings_len, to->mappings_cap);
     }
     to->mappings[to->mappings_len++] =
         (struct request_mapping){ .container = container->name, .resource = resource, .request = request };

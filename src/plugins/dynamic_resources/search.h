@@ -51,10 +51,6 @@ struct search {
     struct str why;
 };
 
-/* "namespace/name", for printf. */
-#define CLAIM_FMT STR_FMT "/" STR_FMT
-#define CLAIM_ARG(claim) STR_ARG((claim)->meta.namespace), STR_ARG((claim)->meta.name)
-
 /* ---- request.c ---- */
 /* Notes why the search ends; returns false. */
 bool search_fails(struct search *search, const char *format, ...) _printf_(2, 3);
