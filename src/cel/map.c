@@ -128,16 +128,16 @@ static void entries_at(const struct cel_map *map, size_t i, struct arena *scratc
 static const struct cel_map_ops entry_ops = { .find = entries_find, .at = entries_at };
 static const struct cel_map_ops grower_ops = { .find = entries_find, .at = entries_at };
 
-struct cel_value cel_map_new(struct cel_run *run, bool grows)
+struct cel_value cel_map_new(struct cel_run *run, bool growing)
 {
     struct entry_map *map = cel_take(run, sizeof(*map));
     if (!map)
         return cel_stop(run);
-    *map = (struct entry_map){ .head = { grows ? &grower_ops : &entry_ops, 0 } };
+    *map = (struct entry_map){ .head = { growing ? &grower_ops : &entry_ops, 0 } };
     return (struct cel_value){ .kind = CEL_MAP, .map = &map->head };
 }
 
-bool cel_map_grows(const struct cel_value *value)
+static bool grows(const struct cel_value *value)
 {
     return value->kind == CEL_MAP && value->map->ops == &grower_ops;
 }
@@ -213,7 +213,7 @@ struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map
         return cel_fail(run, "insert failed: key " STR_FMT " already exists", STR_ARG(text));
     }
     struct cel_value copy = *map;
-    if (!cel_map_grows(map)) {
+    if (!grows(map)) {
         copy = cel_map_new(run, false);
         for (size_t i = 0; i < map->map->len && !cel_is_error(&copy); i++) {
             struct cel_value k, v;

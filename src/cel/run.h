@@ -1,4 +1,4 @@
-/* run.h: one evaluation under way, and what functions are made of.
+/* run.h: the state of one evaluation, and the functions that it calls.
  *
  * A failure is a value (CEL_ERROR), because && and || may swallow it. What ends an evaluation for good is
  * `stopped`: the cost limit, or the limits on work and memory that the reference's cost does not see. */
@@ -37,7 +37,7 @@ enum cel_cost {
 
 struct cel_slot {
     struct cel_value value;
-    const struct cel_fold *fold; /* whose accumulator it is; its value is computed when it is asked for */
+    const struct cel_fold *fold; /* whose accumulator it is; computed when it is first used */
     bool ready, grows;
 };
 
@@ -127,8 +127,7 @@ static inline struct cel_value cel_make_type(const char *name)
 
 /* eval.c */
 struct cel_value cel_eval_node(struct cel_run *run, const struct cel_node *node);
-/* attribute.c: a name, a selection, an index, or a choice between such. */
-bool cel_is_attribute(const struct cel_node *node);
+/* attribute.c: a name, a selection, an index, or a conditional with such branches. */
 struct cel_value cel_eval_attribute(struct cel_run *run, const struct cel_node *node);
 /* fold.c */
 struct cel_value cel_eval_fold(struct cel_run *run, const struct cel_node *node);

@@ -17,10 +17,10 @@ struct volume_claim {
 /* False for a volume that has no claim. */
 bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct arena *arena,
                      struct volume_claim *ret);
-/* A claim of an ephemeral volume must belong to the pod; *ret_why tells when it does not. */
+/* A claim of an ephemeral volume must belong to the pod; *ret_why says so if it does not. */
 bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
                              struct str *ret_why);
-/* Does a volume of the pod name the claim? Claims of ephemeral volumes are not asked for. */
+/* Does a volume of the pod name the claim? Ephemeral volumes do not count. */
 bool volume_claims_include(const struct pod *pod, struct str claim_name);
 /* Text in double quotes, with escapes as Go's %q has them. */
 struct str volume_quoted(struct str text, struct arena *arena);

@@ -62,7 +62,7 @@ static void put_before(struct strbuf *out, struct str text)
     }
 }
 
-/* What a clause says of a value that it does not take. */
+/* The message about a value that a clause does not take. */
 static const char *misfit(char verb)
 {
     switch (verb) {

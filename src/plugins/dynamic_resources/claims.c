@@ -70,7 +70,7 @@ bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct 
     return true;
 }
 
-/* Objects from files may have no uid: then the name tells. */
+/* Objects from files may have no uid: then the name decides. */
 bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod *pod)
 {
     list_for(&claim->status.reserved_for, consumer)

@@ -32,7 +32,7 @@ static bool is_made_for(const struct resource_claim *claim, const struct pod *po
     return false;
 }
 
-/* Nobody but this pod has it, so its uid may follow from the pod's. */
+/* The claim is this pod's alone, so its uid may be derived from the pod's. */
 static struct str temporary_uid(const struct pod *pod, struct arena *arena)
 {
     return arena_printf(arena, "extended-resources-" STR_FMT, STR_ARG(pod->meta.uid));
@@ -92,7 +92,7 @@ static bool is_short_lived(const struct containers *containers, uint32_t i)
     return i < containers->inits && !str_is(container_at(containers, i)->restart_policy, "Always");
 }
 
-/* Requests and mappings as they are collected; both have room for all. */
+/* Requests and mappings as they are collected. */
 struct collection {
     struct arena *arena;
     struct device_request *requests;

@@ -43,7 +43,7 @@ static enum grant_stage first_stage(const struct granted_claim *given, const str
         return GRANT_DONE;
     if (!given->extended || !extended_claim_is_new(&given->claim))
         return GRANT_FINALIZER;
-    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has what was asked for */
+    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has the resources */
 }
 
 static const struct allocation_result *copy_allocation(const struct allocation_result *from,
@@ -356,7 +356,7 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
     return STATUS_OK;
 }
 
-/* Somebody has changed the claim. When the newer one is here, all is tried again with it. */
+/* The claim was changed. When the newer version has arrived, all is tried again with it. */
 static struct status look_again(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     const struct resource_claim *newer = known_claim(given, cycle);

@@ -1,7 +1,7 @@
 /* grant.h: carries out what was decided about a pod's claims: what the pod holds between Reserve and its own binding.
  *
  *     Reserve    grant_take()   later pods see the devices as taken at once (cluster/devices.h)
- *     PreBind    grant_bind()   the API server is told, one claim after the other; then wait for devices that must be
+ *     PreBind    grant_bind()   claims are written, one after the other; then wait for devices that must be
  *                              prepared
  *     Unreserve  grant_drop()   what was not written is free again; what was written is released
  *

@@ -18,8 +18,8 @@ static struct str request_name(const struct wanted_request *request, const struc
 }
 
 /* ---- devices ---- */
-/* A name for a share of a device, of the form of a UUID. It follows from what it is a share of and for whom, so that
- * the same decision gives the same name; nobody else can get it. */
+/* A name for a share of a device, of the form of a UUID. It is derived from the device and the claim, so that the same
+ * decision gives the same name, and no other share has it. */
 static struct str share_id(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
                            struct arena *arena)
 {

@@ -177,7 +177,7 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     struct self *self = cycle_self(cycle);
     void **slot = cycle_state(cycle);
     struct str why;
-    if (*slot) /* asked once more */
+    if (*slot) /* PreFilter runs again */
         forget(*slot);
     struct state *state = *slot = arena_new(cycle->arena, struct state);
     struct state found = { 0 };
@@ -297,7 +297,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- PostFilter ---- */
-/* A claim that is in the way and that nobody else uses can be allocated anew. */
+/* A claim that keeps the pod off nodes can be allocated anew if no other pod uses it. */
 static bool may_deallocate(const struct slot *slot, const struct pod *pod)
 {
     const struct claim_status *status = &slot->claim->status;

@@ -16,7 +16,7 @@ bool search_fails(struct search *search, const char *format, ...)
 }
 
 /* ---- matching ---- */
-/* All selectors must match. `class`: whose they are; NULL: the request's. */
+/* All selectors must match. `class`: the class that has them; NULL: the request has them. */
 static int selectors_all_match(struct search *search, const struct wanted_claim *claim,
                                const struct device_class *class, const struct device_selector *selectors,
                                uint32_t len, struct candidate *candidate)
@@ -26,7 +26,7 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
     for (uint32_t i = 0; i < len; i++) {
         if (!search_spend(search, EVALUATION_NS))
             return -1;
-        /* A selector of a kind that nobody knows is no expression. */
+        /* A selector of an unknown kind has no expression. */
         struct str expression = selectors[i].cel ? selectors[i].cel->expression : STR("");
         int r = -1;
         if (!candidate->seen)
@@ -87,7 +87,7 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
 }
 
 /* ---- preparing ---- */
-/* Which devices are "all"? While a pool is being updated or is broken, nobody can say. */
+/* Which devices are "all"? While a pool is being updated or is invalid, that is unknown. */
 static bool find_all(struct search *search, const struct wanted_claim *claim, struct alternative *alternative)
 {
     struct pools *pools = &search->pools;

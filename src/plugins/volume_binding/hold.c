@@ -66,7 +66,7 @@ void hold_drop(struct hold *hold, struct cluster *cluster)
         const struct event_subject *patched = has_volume(held) ? &held->volume : &held->claim;
         bool done = held->answer && held->answer->kind == ANSWER_DONE && !held->answer->in_doubt;
         /* Where the version that came of a write is not known, nothing is restored: any newer object does that. Where
-         * it is in doubt, the stored object counts: if it is out of date, whoever relies on it meets a conflict. */
+         * it is in doubt, the stored object counts: if it is out of date, the next write meets a conflict. */
         struct str version = done ? held->answer->resource_version : patched->resource_version;
         if (has_volume(held))
             volumes_restore_pv(cluster, patched->name, version);
@@ -92,7 +92,7 @@ static struct effect effect_of(const struct hold *hold, const struct held_claim 
     };
 }
 
-/* What the API server said; where the host has no words, those of its usual answer. */
+/* The message of the API server; without one, that of its usual answer. */
 static struct status write_failed(const struct held_claim *held, struct arena *arena)
 {
     const struct answer *answer = held->answer;

@@ -1,8 +1,8 @@
-/* regex_functions.c: matches(), find() and findAll(). A constant pattern comes compiled with the call. */
+/* regex.c: matches(), find() and findAll(). A constant pattern comes compiled with the call. */
+#include "regex/regex.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cel/value.h"
-#include "regex/regex.h"
 
 /* The pattern of this call; NULL: *ret_error says why there is none. */
 static const struct regex *pattern_of(struct cel_run *run, const struct cel_value *args, const char *prefix,
