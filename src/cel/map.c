@@ -35,27 +35,12 @@ static uint64_t hash(const struct cel_value *key)
     }
 }
 
+/* Lists, maps and optionals are the same if they are one object. */
 static bool same_key(const struct cel_value *a, const struct cel_value *b)
 {
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case CEL_BOOL:
-        return a->boolean == b->boolean;
-    case CEL_INT:
-    case CEL_UINT:
-        return a->integer == b->integer;
-    case CEL_DOUBLE:
-        return a->number == b->number;
-    case CEL_STRING:
-    case CEL_TYPE:
-        return str_eq(a->text, b->text);
-    case CEL_DURATION:
-        return a->duration_ns == b->duration_ns;
-    case CEL_TIMESTAMP:
-        return a->timestamp.seconds == b->timestamp.seconds && a->timestamp.nanos == b->timestamp.nanos;
-    case CEL_NULL:
-        return true;
     case CEL_OPTIONAL:
         return a->optional == b->optional;
     case CEL_LIST:
@@ -63,7 +48,7 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
     case CEL_MAP:
         return a->map == b->map;
     default:
-        return false;
+        return cel_scalars_equal(a, b);
     }
 }
 

@@ -8,6 +8,13 @@
 #include "cel/ast.h"
 #include "regex/regex.h"
 
+/* A compiled expression. */
+struct cel_program {
+    const struct cel_node *root;
+    uint32_t slots_len; /* of the variables of folds */
+    uint64_t cost_max;
+};
+
 enum cel_cost {
     COST_ONE,
     /* by the name of the function */
@@ -60,15 +67,18 @@ typedef struct cel_value cel_function(struct cel_run *run, const struct cel_valu
 enum {
     CEL_MEMBER = 1,    /* written a.f(b) */
     CEL_UNGUARDED = 2, /* checks the kinds of its arguments itself */
+    CEL_CONSTANT = 4,  /* a call with a constant argument is computed once */
+    CEL_PATTERN = 8,   /* the second argument is a pattern; a constant one is compiled once */
 };
 
 /* Overloads of a function: the checker reads the signature, evaluation the function, and cost.c the cost. */
 struct cel_overload {
     const char *function;
     const char *signature; /* one alternative or several: "int -> string; string, string -> bool" */
-    cel_function *call;    /* NULL: eval.c evaluates it */
+    cel_function *call;    /* of OP_CALL; the others are evaluated in eval.c and attribute.c */
     uint8_t flags;
     uint8_t cost; /* enum cel_cost */
+    enum cel_op op;
 };
 
 /* Defines a function of a library, which need not use all of its parameters. */

@@ -10,6 +10,8 @@ const char *cel_kind_name(enum cel_kind kind);
 
 /* As ==, for values that are no errors. INCOMPARABLE: a quantity or the like with something else. */
 enum cel_equality cel_values_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);
+/* Of one kind of the language that is no container, as it is; false for other kinds. */
+bool cel_scalars_equal(const struct cel_value *a, const struct cel_value *b);
 /* An int of -1, 0 or 1, or an error. */
 struct cel_value cel_values_compare(const struct cel_value *a, const struct cel_value *b);
 bool cel_is_ordered(enum cel_kind kind);

@@ -76,10 +76,10 @@ CEL_FUNCTION(find_all)
 }
 
 const struct cel_overload cel_lib_regex[] = {
-    { "matches", "string, string -> bool", matches },
-    { "matches", "string, string -> bool", matches, CEL_MEMBER, COST_MATCHES },
-    { "find", "string, string -> string", find, CEL_MEMBER, COST_FIND },
-    { "findAll", "string, string -> list(string)", find_all, CEL_MEMBER, COST_FIND },
-    { "findAll", "string, string, int -> list(string)", find_all, CEL_MEMBER, COST_FIND },
+    { "matches", "string, string -> bool", matches, CEL_PATTERN },
+    { "matches", "string, string -> bool", matches, CEL_MEMBER | CEL_PATTERN, COST_MATCHES },
+    { "find", "string, string -> string", find, CEL_MEMBER | CEL_PATTERN, COST_FIND },
+    { "findAll", "string, string -> list(string); string, string, int -> list(string)", find_all,
+      CEL_MEMBER | CEL_PATTERN, COST_FIND },
     { 0 },
 };

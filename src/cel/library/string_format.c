@@ -3,8 +3,8 @@
  *
  * One scanner reads format strings for both evaluation and the check of constant ones. */
 #include "base/utf8.h"
+#include "cel/check.h"
 #include "cel/lib.h"
-#include "cel/plan.h"
 #include "cel/value.h"
 
 #include <math.h>
