@@ -11,6 +11,7 @@
 #define FRAMEWORK_EFFECTS_H
 
 #include "api/types.h"
+#include "base/arena.h"
 
 #define EFFECT_KINDS(X) \
     X(BIND, "bind")                 /* the pod goes to `node`; the uid must match */ \
@@ -100,6 +101,10 @@ static inline bool answer_is_fact(enum answer_kind kind)
 {
     return kind != ANSWER_PENDING && kind != ANSWER_UNKNOWN && kind != ANSWER_UNSENT;
 }
+
+/* Why a write of an object failed: the message of the API server, or the one that it usually gives. */
+struct str answer_text(const struct answer *answer, const char *resource, struct str name,
+                       struct arena *arena);
 
 /* Takes an effect. The answer comes later and from outside, never from within. */
 typedef void (*effect_emit)(void *host, const struct effect *effect);

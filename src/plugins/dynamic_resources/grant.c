@@ -150,31 +150,11 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
 }
 
 /* ---- writing ---- */
-static struct str failure_text(const struct granted_claim *given, struct arena *arena)
-{
-    const struct answer *answer = given->answer;
-    if (answer->message.len)
-        return answer->message;
-    switch (answer->kind) {
-    case ANSWER_GONE:
-        return arena_printf(arena, "resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
-                            STR_ARG(given->claim.meta.name));
-    case ANSWER_CONFLICT:
-        return arena_printf(
-            arena,
-            "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"" STR_FMT
-            "\": the object has been modified; please apply your changes to the latest version "
-            "and try again",
-            STR_ARG(given->claim.meta.name));
-    default:
-        return STR("the server rejected our request due to an error in our request");
-    }
-}
-
 static struct status stage_failed(const struct grant *grant, const struct granted_claim *given,
                                   struct arena *arena)
 {
-    struct str why = failure_text(given, arena);
+    struct str why =
+        answer_text(given->answer, "resourceclaims.resource.k8s.io", given->claim.meta.name, arena);
     switch (given->stage) {
     case GRANT_CREATE:
         return status_printf(arena, STATUS_ERROR,

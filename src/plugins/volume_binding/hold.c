@@ -92,26 +92,12 @@ static struct effect effect_of(const struct hold *hold, const struct held_claim 
     };
 }
 
-/* The message of the API server; without one, that of its usual answer. */
 static struct status write_failed(const struct held_claim *held, struct arena *arena)
 {
-    const struct answer *answer = held->answer;
-    if (answer->message.len)
-        return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(answer->message));
-    const char *resource = has_volume(held) ? "persistentvolumes" : "persistentvolumeclaims";
-    struct str name = volume_quoted(has_volume(held) ? held->volume.name : held->claim.name, arena);
-    switch (answer->kind) {
-    case ANSWER_GONE:
-        return status_printf(arena, STATUS_ERROR, "%s " STR_FMT " not found", resource, STR_ARG(name));
-    case ANSWER_CONFLICT:
-        return status_printf(arena, STATUS_ERROR,
-                             "Operation cannot be fulfilled on %s " STR_FMT
-                             ": the object has been modified; please apply your changes to the latest "
-                             "version and try again",
-                             resource, STR_ARG(name));
-    default:
-        return reject(STATUS_ERROR, "the server rejected our request due to an error in our request");
-    }
+    struct str text = has_volume(held)
+                          ? answer_text(held->answer, "persistentvolumes", held->volume.name, arena)
+                          : answer_text(held->answer, "persistentvolumeclaims", held->claim.name, arena);
+    return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(text));
 }
 
 /* One after the other: after a failure nothing more is written. */
