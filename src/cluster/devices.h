@@ -39,8 +39,8 @@ bool devices_claim_in_flight(const struct cluster *cluster, const struct resourc
 const struct device_use *devices_use(const struct cluster *cluster, struct str driver, struct str pool,
                                      struct str device);
 
-/* `claim` has an allocation that is on its way to the API server. Copied. A claim that does not exist in the API server yet has
- * a name of its own as well. */
+/* `claim` has an allocation that is on its way to the API server. Copied. A claim that does not exist in the API server
+ * yet has a name of its own as well. */
 void devices_take(struct cluster *cluster, const struct resource_claim *claim);
 /* The API server has stored the claim as it is in `claim`, which is copied. Its version is empty where it is not known.
  * The claim need not be one that was taken. */
