@@ -1,6 +1,6 @@
 /* plugin_args.h: the arguments of a built-in plugin, decoded, with their defaults.
  *
- * A plugin's descriptor names a struct plugin_args_kind, which lives beside the plugin and makes the plugin's own struct
+ * A plugin's descriptor names a struct plugin_args_kind, which is beside the plugin and makes the plugin's own struct
  * from what the configuration says. The catalog (config.h) carries it here. Arguments of a plugin without one stay a
  * subtree, as those of plugins from shared objects do. */
 #ifndef CONFIG_PLUGIN_ARGS_H

@@ -1,4 +1,4 @@
-/* A configuration is read strictly: every kind of field, what null and absence mean, and which problems are reported. */
+/* A configuration is read strictly: every kind of field, what null and absence mean, and which problems it has. */
 #include "support/test.h"
 
 #include "codec/record_rows.h"
