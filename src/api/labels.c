@@ -49,6 +49,14 @@ enum selector_op selector_op_from(struct str text)
     return OP_INVALID;
 }
 
+const struct owner_ref *controller_of(const struct meta *meta)
+{
+    list_for(&meta->owners, ref)
+        if (ref->controller.set && ref->controller.value)
+            return ref;
+    return NULL;
+}
+
 bool str_list_has(const struct str_list *values, struct str wanted)
 {
     list_for(values, value)

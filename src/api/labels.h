@@ -9,6 +9,8 @@
 #include "api/types.h"
 #include "base/error.h"
 
+/* The owner that controls the object; NULL: none. */
+const struct owner_ref *controller_of(const struct meta *meta);
 bool str_list_has(const struct str_list *values, struct str wanted);
 /* Each has all items of the other, in any order. */
 bool str_list_same_set(const struct str_list *a, const struct str_list *b);

@@ -2,7 +2,7 @@
  *
  * The parser builds it with macros expanded (all, exists, map, filter, cel.bind, ... are folds), the checker
  * fills in types, variables and overloads, and evaluation only reads it. A macro may use one node twice, so
- * this is a graph without cycles; whoever changes nodes does it once. Everything lives in the program's arena. */
+ * this is a graph without cycles; code that changes nodes must do it once. Everything lives in the program's arena. */
 #ifndef CEL_AST_H
 #define CEL_AST_H
 

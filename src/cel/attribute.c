@@ -1,19 +1,20 @@
-/* attribute.c: a.b[c].d: a variable (or any value) and what is picked out of it, one after the other.
+/* attribute.c: a.b[c].d: a variable (or any value), and the fields and items selected from it one after the other.
  *
- * Once an optional value or a pick with ? is on the way, a missing part is no error but ends the way with
- * optional.none(), and what is found is wrapped at the end. A choice (c ? a : b).d goes on with the branch.
+ * From an optional value or a selection with ? on, a missing part is no error: the path ends with optional.none(), and
+ * what is found is wrapped at the end. A conditional (c ? a : b).d continues with the branch.
  *
- * Costs: one for each pick, and one for the whole unless it begins with a choice; has() is free but for its picks. */
+ * Costs: one for each selection, and one for the whole unless it begins with a conditional; has() costs its selections
+ * only. */
 #include "cel/parse.h"
 #include "cel/value.h"
 
-struct way {
+struct path {
     struct cel_value at;
     bool optional;
     bool ended; /* `at` is the result */
 };
 
-bool cel_is_attribute(const struct cel_node *node)
+static bool is_attribute(const struct cel_node *node)
 {
     if (node->kind == NODE_CALL)
         return node->call.op == OP_INDEX || node->call.op == OP_OPT_INDEX || node->call.op == OP_OPT_SELECT ||
@@ -31,15 +32,15 @@ static struct cel_value variable(struct cel_run *run, const struct cel_node *nod
     return cel_fail(run, "no such attribute(s): " STR_FMT, STR_ARG(node->ident.name));
 }
 
-static bool go(struct cel_run *run, const struct cel_node *node, struct way *way);
+static bool follow(struct cel_run *run, const struct cel_node *node, struct path *path);
 
-static struct cel_value finish(struct cel_run *run, const struct way *way)
+static struct cel_value finish(struct cel_run *run, const struct path *path)
 {
-    return way->ended || !way->optional ? way->at : cel_optional(run, &way->at);
+    return path->ended || !path->optional ? path->at : cel_optional(run, &path->at);
 }
 
 /* What an optional holds, once it has been through the reference's own representation of values: an optional in it is
- * lost, a type becomes its name, and what that representation does not know becomes an error. */
+ * lost, a type becomes its name, and a kind that it does not have becomes an error. */
 static struct cel_value opened(const struct cel_value *held)
 {
     while (held->kind == CEL_OPTIONAL && held->optional)
@@ -52,20 +53,20 @@ static struct cel_value opened(const struct cel_value *held)
     return unknown ? cel_fail_static("unsupported conversion to ref.Val") : *held;
 }
 
-static bool end_with(struct way *way, struct cel_value value)
+static bool end_with(struct path *path, struct cel_value value)
 {
-    way->at = value;
-    way->ended = true;
+    path->at = value;
+    path->ended = true;
     return false;
 }
 
-/* The start of a way; an optional value is opened. */
-static bool begin(struct way *way, struct cel_value value)
+/* The start of a path; an optional value is opened. */
+static bool begin(struct path *path, struct cel_value value)
 {
     if (cel_is_error(&value) || (value.kind == CEL_OPTIONAL && !value.optional))
-        return end_with(way, value);
-    way->optional = value.kind == CEL_OPTIONAL;
-    way->at = way->optional ? opened(value.optional) : value;
+        return end_with(path, value);
+    path->optional = value.kind == CEL_OPTIONAL;
+    path->at = path->optional ? opened(value.optional) : value;
     return true;
 }
 
@@ -74,11 +75,11 @@ static struct cel_value key_of(struct cel_run *run, const struct cel_node *node)
     if (node->kind == NODE_SELECT)
         return cel_string(node->select.field);
     const struct cel_node *index = node->call.args[1];
-    if (!cel_is_attribute(index))
+    if (!is_attribute(index))
         return cel_eval_node(run, index);
-    struct way way = { 0 };
-    go(run, index, &way);
-    return finish(run, &way);
+    struct path path = { 0 };
+    follow(run, index, &path);
+    return finish(run, &path);
 }
 
 static bool is_key(enum cel_kind kind)
@@ -102,7 +103,7 @@ static struct cel_value index_of(struct cel_run *run, const struct cel_value *ke
     return cel_int(key->kind == CEL_DOUBLE ? index : key->integer);
 }
 
-/* Whether `object` has `key`; then *ret is the value. Otherwise *ret is an error if what was asked makes no sense. */
+/* Whether `object` has `key`; then *ret is the value. Otherwise *ret is an error if the key is none for this object. */
 static bool pick(struct cel_run *run, const struct cel_value *object, const struct cel_value *key,
                  struct cel_value *ret)
 {
@@ -137,45 +138,45 @@ static struct cel_value missing(struct cel_run *run, const struct cel_value *obj
 }
 
 /* One step on. */
-static bool qualify(struct cel_run *run, const struct cel_node *node, struct way *way)
+static bool qualify(struct cel_run *run, const struct cel_node *node, struct path *path)
 {
     if (node->kind == NODE_CALL && node->call.op != OP_INDEX)
-        way->optional = true;
-    struct cel_value key = key_of(run, node), object = way->at;
+        path->optional = true;
+    struct cel_value key = key_of(run, node), object = path->at;
     if (cel_is_error(&object))
-        return end_with(way, object);
-    bool found = pick(run, &object, &key, &way->at);
-    if (run->stopped || ((found || !way->optional) && !cel_charge(run, 1)))
-        return end_with(way, cel_stop(run));
+        return end_with(path, object);
+    bool found = pick(run, &object, &key, &path->at);
+    if (run->stopped || ((found || !path->optional) && !cel_charge(run, 1)))
+        return end_with(path, cel_stop(run));
     if (found)
         return true;
-    if (cel_is_error(&way->at))
-        return end_with(way, way->at);
-    return end_with(way,
-                    way->optional ? (struct cel_value){ .kind = CEL_OPTIONAL } : missing(run, &object, &key));
+    if (cel_is_error(&path->at))
+        return end_with(path, path->at);
+    return end_with(path, path->optional ? (struct cel_value){ .kind = CEL_OPTIONAL }
+                                         : missing(run, &object, &key));
 }
 
-/* False: the way has ended. */
-static bool go(struct cel_run *run, const struct cel_node *node, struct way *way)
+/* Follows the path of a node; false: it has ended. */
+static bool follow(struct cel_run *run, const struct cel_node *node, struct path *path)
 {
     if (node->kind == NODE_IDENT)
-        return begin(way, variable(run, node));
-    if (!cel_is_attribute(node))
-        return begin(way, cel_eval_node(run, node));
+        return begin(path, variable(run, node));
+    if (!is_attribute(node))
+        return begin(path, cel_eval_node(run, node));
     if (node->kind == NODE_SELECT)
-        return go(run, node->select.operand, way) && qualify(run, node, way);
+        return follow(run, node->select.operand, path) && qualify(run, node, path);
     if (node->call.op != OP_CONDITIONAL)
-        return go(run, node->call.args[0], way) && qualify(run, node, way);
+        return follow(run, node->call.args[0], path) && qualify(run, node, path);
     struct cel_value condition = cel_eval_node(run, node->call.args[0]);
     if (condition.kind != CEL_BOOL)
-        return end_with(way, cel_is_error(&condition) ? condition : cel_no_overload());
-    return go(run, node->call.args[condition.boolean ? 1 : 2], way);
+        return end_with(path, cel_is_error(&condition) ? condition : cel_no_overload());
+    return follow(run, node->call.args[condition.boolean ? 1 : 2], path);
 }
 
-/* Whether the way begins with a choice. */
-static bool begins_with_choice(const struct cel_node *node)
+/* Whether the path begins with a conditional. */
+static bool begins_with_conditional(const struct cel_node *node)
 {
-    while (cel_is_attribute(node) && node->kind != NODE_IDENT) {
+    while (is_attribute(node) && node->kind != NODE_IDENT) {
         if (node->kind == NODE_CALL && node->call.op == OP_CONDITIONAL)
             return true;
         node = node->kind == NODE_SELECT ? node->select.operand : node->call.args[0];
@@ -183,20 +184,20 @@ static bool begins_with_choice(const struct cel_node *node)
     return false;
 }
 
-/* The picks are paid, the whole is not; behind a choice, which is free, one is even given back. */
+/* Costs the selections, not the whole; behind a conditional, which is free, the cost is one less. */
 static struct cel_value eval_has(struct cel_run *run, const struct cel_node *node)
 {
-    struct way way = { 0 };
+    struct path path = { 0 };
     struct cel_value key = cel_string(node->select.field), ignored, result;
-    if (go(run, node->select.operand, &way)) {
-        bool found = pick(run, &way.at, &key, &ignored);
-        if ((found || !way.optional) && !cel_charge(run, 1))
+    if (follow(run, node->select.operand, &path)) {
+        bool found = pick(run, &path.at, &key, &ignored);
+        if ((found || !path.optional) && !cel_charge(run, 1))
             return cel_stop(run);
         result = !found && cel_is_error(&ignored) ? ignored : cel_bool(found);
     } else {
-        result = cel_is_error(&way.at) ? way.at : cel_bool(false);
+        result = cel_is_error(&path.at) ? path.at : cel_bool(false);
     }
-    if (begins_with_choice(node->select.operand) && !cel_charge(run, (uint64_t)-1))
+    if (begins_with_conditional(node->select.operand) && !cel_charge(run, (uint64_t)-1))
         return cel_stop(run);
     return result;
 }
@@ -205,10 +206,10 @@ struct cel_value cel_eval_attribute(struct cel_run *run, const struct cel_node *
 {
     if (node->kind == NODE_SELECT && node->select.test)
         return eval_has(run, node);
-    struct way way = { 0 };
-    go(run, node, &way);
-    struct cel_value value = finish(run, &way);
-    if (run->stopped || (!begins_with_choice(node) && !cel_charge(run, 1)))
+    struct path path = { 0 };
+    follow(run, node, &path);
+    struct cel_value value = finish(run, &path);
+    if (run->stopped || (!begins_with_conditional(node) && !cel_charge(run, 1)))
         return cel_stop(run);
     return value;
 }

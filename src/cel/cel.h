@@ -9,7 +9,7 @@
  * Neither runs away: text length, depth of nesting, regular expressions and evaluation (by the reference's own
  * measure of cost) have limits, and what goes beyond them is an error.
  *
- * Who only wants to know whether a device matches uses cel/device.h. */
+ * cel/library/device.h evaluates a selector for a device. */
 #ifndef CEL_CEL_H
 #define CEL_CEL_H
 
@@ -104,9 +104,8 @@ struct cel_value {
     };
 };
 
-/* Lists and maps answer questions instead of holding values, so that a caller's own data needs no conversion:
- * put one of these in front of the data and find the data again with container_of(). They outlive the
- * evaluation and its result. */
+/* Lists and maps are interfaces, so that a caller's own data needs no conversion: put one of these in front of the
+ * data, and find the data again with container_of(). They outlive the evaluation and its result. */
 struct cel_list_ops {
     /* Item i of `len`. */
     void (*at)(const struct cel_list *list, size_t i, struct arena *scratch, struct cel_value *ret);
@@ -121,7 +120,7 @@ struct cel_map_ops {
     /* The value of `key`, for m[key], m.key and has(). False: no such key. */
     bool (*find)(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
                  struct cel_value *ret);
-    /* For `key in m`; NULL: what find says. */
+    /* For `key in m`; NULL: as find. */
     bool (*contains)(const struct cel_map *map, const struct cel_value *key);
     /* Entry i of `len`, in an order that stays. Both may be NULL. */
     void (*at)(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,

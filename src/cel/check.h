@@ -34,4 +34,12 @@ bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const
 void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node,
                         const struct cel_type *expected, const struct cel_type *found);
 
+/* validate.c: looks for what the checker does not: lists of mixed types, literals that are no timestamps, format
+ * strings that do not fit. */
+void cel_validate(struct cel_checker *checker, struct cel_node *node);
+/* string_format.c: a constant format string and its arguments. */
+void cel_validate_format(struct cel_checker *checker, const struct cel_node *node);
+/* plan.c: computes what is constant, and compiles constant patterns. -EINVAL: `err` says what cannot be computed. */
+int cel_plan(struct cel_node *node, struct arena *arena, struct error *err);
+
 #endif

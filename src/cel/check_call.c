@@ -3,31 +3,6 @@
 #include "cel/parse.h"
 #include "cel/run.h"
 
-/* Calls that evaluation treats apart. */
-static enum cel_op op_of(struct str function)
-{
-    static const struct {
-        const char *function;
-        enum cel_op op;
-    } ops[] = {
-        { FN_AND, OP_AND },
-        { FN_OR, OP_OR },
-        { FN_CONDITIONAL, OP_CONDITIONAL },
-        { FN_EQUALS, OP_EQUALS },
-        { "_!=_", OP_NOT_EQUALS },
-        { FN_INDEX, OP_INDEX },
-        { FN_OPT_INDEX, OP_OPT_INDEX },
-        { FN_OPT_SELECT, OP_OPT_SELECT },
-        { FN_NOT_STRICTLY_FALSE, OP_NOT_STRICTLY_FALSE },
-        { "or", OP_OPTIONAL_OR },
-        { "orValue", OP_OPTIONAL_OR_VALUE },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
-        if (str_is(function, ops[i].function))
-            return ops[i].op;
-    return OP_CALL;
-}
-
 static void check_logic(struct cel_checker *checker, struct cel_node *node)
 {
     node->type = &cel_type_bool;
@@ -118,21 +93,20 @@ static void undeclared(struct cel_checker *checker, struct cel_node *node)
 }
 
 /* a.b.f(x) may be the function a.b.f. */
-static bool become_namespaced(struct cel_checker *checker, struct cel_node *node)
+static void become_namespaced(struct cel_checker *checker, struct cel_node *node)
 {
     struct cel_call *call = &node->call;
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
     if (!call->member || !cel_check_qualified(call->args[0], &name))
-        return false;
+        return;
     strbuf_putc(&name, '.');
     strbuf_str(&name, call->function);
     if (!cel_library_find(strbuf_slice(&name), 0))
-        return false;
+        return;
     call->function = arena_str(checker->types.arena, strbuf_slice(&name));
     call->args++;
     call->len--;
     call->member = false;
-    return true;
 }
 
 static void check_opt_select(struct cel_checker *checker, struct cel_node *node)
@@ -147,20 +121,21 @@ static void check_opt_select(struct cel_checker *checker, struct cel_node *node)
 void cel_check_call(struct cel_checker *checker, struct cel_node *node)
 {
     struct cel_call *call = &node->call;
-    call->op = op_of(call->function);
-    if (call->op == OP_OPT_SELECT) {
+    if (str_is(call->function, FN_OPT_SELECT)) {
+        call->op = OP_OPT_SELECT;
         check_opt_select(checker, node);
         return;
     }
     if (!call->member && call->function.len > 0 && call->function.ptr[0] == '.')
         call->function = str_slice(call->function, 1, call->function.len);
-    if (become_namespaced(checker, node))
-        call->op = OP_CALL;
+    become_namespaced(checker, node);
     for (size_t i = call->member ? 1 : 0; i < call->len; i++)
         cel_check(checker, call->args[i]);
     if (call->member)
         cel_check(checker, call->args[0]);
-    if (!cel_library_find(call->function, 0))
+    const struct cel_overload *first = cel_library_find(call->function, 0);
+    call->op = first ? first->op : OP_CALL;
+    if (!first)
         undeclared(checker, node);
     else if (call->op == OP_AND || call->op == OP_OR)
         check_logic(checker, node);

@@ -1,12 +1,12 @@
 /* eval.c: the value of a tree.
  *
  * A tree is evaluated as it stands. Costs are charged where the reference's observer charges them, so that an
- * evaluation that is too dear there is too dear here. */
+ * evaluation exceeds the limit here if and only if it does there. */
 #include "cel/value.h"
 
 #include <stdarg.h>
 
-/* About the time that the dearest evaluation within the cost limit takes. */
+/* About what the most expensive evaluation within the cost limit takes. */
 enum { WORK_MAX = 12000000 };
 /* What the values of an evaluation may take: far more than any within the cost limit should need. */
 static const size_t BYTES_MAX = (size_t)64 << 20;

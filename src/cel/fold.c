@@ -1,6 +1,6 @@
 /* fold.c: comprehensions: all, exists, map, filter, and cel.bind, which is a fold over nothing.
  *
- * The accumulator is computed when it is first asked for, so what cel.bind() names and nobody uses costs
+ * The accumulator is computed when it is first used, so a value of cel.bind() that is not used costs
  * nothing and cannot fail. One that begins empty grows in place until the fold is done. */
 #include "cel/value.h"
 
@@ -29,7 +29,7 @@ static void set(struct cel_slot *slot, struct cel_value value)
     *slot = (struct cel_slot){ .value = value, .ready = true };
 }
 
-/* False: the condition says that it is enough. */
+/* False: the condition ends the fold. */
 static bool take_step(struct cel_run *run, const struct cel_fold *fold)
 {
     struct cel_value more = cel_eval_node(run, fold->condition);

@@ -1,7 +1,7 @@
 /* list.c: the lists of an evaluation.
  *
  *     items    an array
- *     grower   an array with room, that + appends to in place: only the accumulator of a fold is one
+ *     grower   an array with spare capacity, that + appends to in place: only the accumulator of a fold is one
  *     concat   a + b, which is not copied: doubling a list again and again costs nothing, as in the reference */
 #include "cel/lib.h"
 #include "cel/value.h"
@@ -24,7 +24,7 @@ static void items_at(const struct cel_list *list, size_t i, struct arena *scratc
 }
 
 static const struct cel_list_ops item_ops = { .at = items_at };
-/* The same at another address: what it is, is told by that. */
+/* The same functions at another address, which marks a list that grows. */
 static const struct cel_list_ops grower_ops = { .at = items_at };
 
 /* The half that has item *i, and which of its items it is. */
@@ -54,7 +54,7 @@ bool cel_list_is_concat(const struct cel_list *list)
 struct cel_value cel_list_item(struct cel_run *run, const struct cel_list *list, size_t i)
 {
     struct cel_value value;
-    for (; list->ops == &concat_ops; run->work++) /* whoever asks often looks at the work done now and then */
+    for (; list->ops == &concat_ops; run->work++) /* callers with loops check the work done */
         list = step_into(list, &i);
     list->ops->at(list, i, run->scratch, &value);
     return value;

@@ -35,27 +35,12 @@ static uint64_t hash(const struct cel_value *key)
     }
 }
 
+/* Lists, maps and optionals are the same if they are one object. */
 static bool same_key(const struct cel_value *a, const struct cel_value *b)
 {
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case CEL_BOOL:
-        return a->boolean == b->boolean;
-    case CEL_INT:
-    case CEL_UINT:
-        return a->integer == b->integer;
-    case CEL_DOUBLE:
-        return a->number == b->number;
-    case CEL_STRING:
-    case CEL_TYPE:
-        return str_eq(a->text, b->text);
-    case CEL_DURATION:
-        return a->duration_ns == b->duration_ns;
-    case CEL_TIMESTAMP:
-        return a->timestamp.seconds == b->timestamp.seconds && a->timestamp.nanos == b->timestamp.nanos;
-    case CEL_NULL:
-        return true;
     case CEL_OPTIONAL:
         return a->optional == b->optional;
     case CEL_LIST:
@@ -63,7 +48,7 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
     case CEL_MAP:
         return a->map == b->map;
     default:
-        return false;
+        return cel_scalars_equal(a, b);
     }
 }
 
@@ -128,16 +113,16 @@ static void entries_at(const struct cel_map *map, size_t i, struct arena *scratc
 static const struct cel_map_ops entry_ops = { .find = entries_find, .at = entries_at };
 static const struct cel_map_ops grower_ops = { .find = entries_find, .at = entries_at };
 
-struct cel_value cel_map_new(struct cel_run *run, bool grows)
+struct cel_value cel_map_new(struct cel_run *run, bool growing)
 {
     struct entry_map *map = cel_take(run, sizeof(*map));
     if (!map)
         return cel_stop(run);
-    *map = (struct entry_map){ .head = { grows ? &grower_ops : &entry_ops, 0 } };
+    *map = (struct entry_map){ .head = { growing ? &grower_ops : &entry_ops, 0 } };
     return (struct cel_value){ .kind = CEL_MAP, .map = &map->head };
 }
 
-bool cel_map_grows(const struct cel_value *value)
+static bool grows(const struct cel_value *value)
 {
     return value->kind == CEL_MAP && value->map->ops == &grower_ops;
 }
@@ -213,7 +198,7 @@ struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map
         return cel_fail(run, "insert failed: key " STR_FMT " already exists", STR_ARG(text));
     }
     struct cel_value copy = *map;
-    if (!cel_map_grows(map)) {
+    if (!grows(map)) {
         copy = cel_map_new(run, false);
         for (size_t i = 0; i < map->map->len && !cel_is_error(&copy); i++) {
             struct cel_value k, v;

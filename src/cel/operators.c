@@ -157,13 +157,13 @@ CEL_FUNCTION(size)
     }
 
 const struct cel_overload cel_operators[] = {
-    { "_?_:_", "bool, A, A -> A", NULL },
-    { "_&&_", "bool, bool -> bool", NULL },
-    { "_||_", "bool, bool -> bool", NULL },
+    { "_?_:_", "bool, A, A -> A", .op = OP_CONDITIONAL },
+    { "_&&_", "bool, bool -> bool", .op = OP_AND },
+    { "_||_", "bool, bool -> bool", .op = OP_OR },
     { "!_", "bool -> bool", not, CEL_UNGUARDED },
-    { "@not_strictly_false", "bool -> bool", NULL },
-    { "_==_", "A, A -> bool", NULL },
-    { "_!=_", "A, A -> bool", NULL },
+    { "@not_strictly_false", "bool -> bool", .op = OP_NOT_STRICTLY_FALSE },
+    { "_==_", "A, A -> bool", .op = OP_EQUALS },
+    { "_!=_", "A, A -> bool", .op = OP_NOT_EQUALS },
     { "_+_", "bytes, bytes -> bytes", cel_add, CEL_UNGUARDED, COST_BOTH },
     { "_+_",
       "double, double -> double; duration, duration -> duration; duration, timestamp -> timestamp; "
@@ -187,11 +187,11 @@ const struct cel_overload cel_operators[] = {
     { "@in", "A, map(A, B) -> bool", in, CEL_UNGUARDED },
     { "_[_]",
       "list(A), int -> A; map(A, B), A -> B; opt(list(V)), int -> opt(V); opt(map(K, V)), K -> opt(V)",
-      NULL },
+      .op = OP_INDEX },
     { "_[?_]",
       "list(V), int -> opt(V); opt(list(V)), int -> opt(V); map(K, V), K -> opt(V); "
       "opt(map(K, V)), K -> opt(V)",
-      NULL },
+      .op = OP_OPT_INDEX },
     { "size", SIZES, size, CEL_UNGUARDED },
     { "size", SIZES, size, CEL_UNGUARDED | CEL_MEMBER },
     { 0 },

@@ -3,8 +3,7 @@
  * Lists and maps of constants become constants, conversions of constants are done, membership in a list of
  * constants becomes a set, patterns that are constant are compiled. As in the reference, what fails here is wrong
  * with the expression, whether it would ever be evaluated or not. */
-#include "cel/plan.h"
-
+#include "cel/check.h"
 #include "cel/parse.h"
 #include "cel/value.h"
 #include "regex/regex.h"
@@ -42,16 +41,6 @@ static int become_constant(struct plan *plan, struct cel_node *node)
     node->kind = NODE_LITERAL;
     node->literal = value;
     return 0;
-}
-
-static bool is_conversion(struct str function)
-{
-    static const char *const names[] = { "bool", "bytes",  "double",    "duration", "dyn",
-                                         "int",  "string", "timestamp", "type",     "uint" };
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (str_is(function, names[i]))
-            return true;
-    return false;
 }
 
 static void plan_in(struct plan *plan, struct cel_node *node)
@@ -98,12 +87,10 @@ static int plan_call(struct plan *plan, struct cel_node *node)
         plan_in(plan, node);
         return 0;
     }
-    if (call->len == 1 && is_conversion(call->function) && is_constant(call->args[0]))
+    uint8_t flags = call->candidates[0].overload->flags;
+    if ((flags & CEL_CONSTANT) && is_constant(call->args[0]))
         return become_constant(plan, node);
-    if (call->len >= 2 && (str_is(call->function, "matches") || str_is(call->function, "find") ||
-                           str_is(call->function, "findAll")))
-        return plan_pattern(plan, call);
-    return 0;
+    return flags & CEL_PATTERN ? plan_pattern(plan, call) : 0;
 }
 
 static int walk(struct plan *plan, struct cel_node *node)

@@ -1,8 +1,6 @@
 /* program.c: from a text to a program, and its evaluation. */
-#include "cel/program.h"
-
+#include "cel/check.h"
 #include "cel/parse.h"
-#include "cel/plan.h"
 #include "cel/run.h"
 
 /* The types that may come out, unless anything may. */

@@ -1,4 +1,4 @@
-/* run.h: one evaluation under way, and what functions are made of.
+/* run.h: the state of one evaluation, and the functions that it calls.
  *
  * A failure is a value (CEL_ERROR), because && and || may swallow it. What ends an evaluation for good is
  * `stopped`: the cost limit, or the limits on work and memory that the reference's cost does not see. */
@@ -7,6 +7,13 @@
 
 #include "cel/ast.h"
 #include "regex/regex.h"
+
+/* A compiled expression. */
+struct cel_program {
+    const struct cel_node *root;
+    uint32_t slots_len; /* of the variables of folds */
+    uint64_t cost_max;
+};
 
 enum cel_cost {
     COST_ONE,
@@ -37,7 +44,7 @@ enum cel_cost {
 
 struct cel_slot {
     struct cel_value value;
-    const struct cel_fold *fold; /* whose accumulator it is; its value is computed when it is asked for */
+    const struct cel_fold *fold; /* whose accumulator it is; computed when it is first used */
     bool ready, grows;
 };
 
@@ -60,15 +67,18 @@ typedef struct cel_value cel_function(struct cel_run *run, const struct cel_valu
 enum {
     CEL_MEMBER = 1,    /* written a.f(b) */
     CEL_UNGUARDED = 2, /* checks the kinds of its arguments itself */
+    CEL_CONSTANT = 4,  /* a call with a constant argument is computed once */
+    CEL_PATTERN = 8,   /* the second argument is a pattern; a constant one is compiled once */
 };
 
 /* Overloads of a function: the checker reads the signature, evaluation the function, and cost.c the cost. */
 struct cel_overload {
     const char *function;
     const char *signature; /* one alternative or several: "int -> string; string, string -> bool" */
-    cel_function *call;    /* NULL: eval.c evaluates it */
+    cel_function *call;    /* of OP_CALL; the others are evaluated in eval.c and attribute.c */
     uint8_t flags;
     uint8_t cost; /* enum cel_cost */
+    enum cel_op op;
 };
 
 /* Defines a function of a library, which need not use all of its parameters. */
@@ -127,8 +137,7 @@ static inline struct cel_value cel_make_type(const char *name)
 
 /* eval.c */
 struct cel_value cel_eval_node(struct cel_run *run, const struct cel_node *node);
-/* attribute.c: a name, a selection, an index, or a choice between such. */
-bool cel_is_attribute(const struct cel_node *node);
+/* attribute.c: a name, a selection, an index, or a conditional with such branches. */
 struct cel_value cel_eval_attribute(struct cel_run *run, const struct cel_node *node);
 /* fold.c */
 struct cel_value cel_eval_fold(struct cel_run *run, const struct cel_node *node);

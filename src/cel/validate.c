@@ -1,6 +1,5 @@
 /* validate.c: what is wrong with an expression though its types fit. */
-#include "cel/plan.h"
-
+#include "cel/check.h"
 #include "cel/lib.h"
 #include "regex/regex.h"
 

@@ -151,24 +151,39 @@ static enum cel_equality same(bool equal)
     return equal ? CEL_EQUAL : CEL_DIFFERENT;
 }
 
+bool cel_scalars_equal(const struct cel_value *a, const struct cel_value *b)
+{
+    switch (a->kind) {
+    case CEL_NULL:
+        return true;
+    case CEL_BOOL:
+        return a->boolean == b->boolean;
+    case CEL_INT:
+    case CEL_UINT:
+        return a->integer == b->integer;
+    case CEL_DOUBLE:
+        return a->number == b->number;
+    case CEL_STRING:
+    case CEL_BYTES:
+    case CEL_TYPE:
+        return str_eq(a->text, b->text);
+    case CEL_DURATION:
+        return a->duration_ns == b->duration_ns;
+    case CEL_TIMESTAMP:
+        return a->timestamp.seconds == b->timestamp.seconds && a->timestamp.nanos == b->timestamp.nanos;
+    default:
+        return false;
+    }
+}
+
 static enum cel_equality same_kind_equal(struct cel_run *run, const struct cel_value *a,
                                          const struct cel_value *b)
 {
     switch (a->kind) {
-    case CEL_BOOL:
-        return same(a->boolean == b->boolean);
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_TYPE:
-        return same(str_eq(a->text, b->text));
     case CEL_LIST:
         return lists_equal(run, a->list, b->list);
     case CEL_MAP:
         return maps_equal(run, a->map, b->map);
-    case CEL_DURATION:
-        return same(a->duration_ns == b->duration_ns);
-    case CEL_TIMESTAMP:
-        return same(a->timestamp.seconds == b->timestamp.seconds && a->timestamp.nanos == b->timestamp.nanos);
     case CEL_OPTIONAL:
         return optionals_equal(run, a, b);
     case CEL_QUANTITY:
@@ -183,7 +198,7 @@ static enum cel_equality same_kind_equal(struct cel_run *run, const struct cel_v
     case CEL_FORMAT:
         return same(a->format == b->format);
     default:
-        return CEL_EQUAL; /* null */
+        return same(cel_scalars_equal(a, b));
     }
 }
 

@@ -10,6 +10,8 @@ const char *cel_kind_name(enum cel_kind kind);
 
 /* As ==, for values that are no errors. INCOMPARABLE: a quantity or the like with something else. */
 enum cel_equality cel_values_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);
+/* Of one kind of the language that is no container, as it is; false for other kinds. */
+bool cel_scalars_equal(const struct cel_value *a, const struct cel_value *b);
 /* An int of -1, 0 or 1, or an error. */
 struct cel_value cel_values_compare(const struct cel_value *a, const struct cel_value *b);
 bool cel_is_ordered(enum cel_kind kind);
@@ -35,8 +37,7 @@ struct cel_value cel_list_push(struct cel_run *run, const struct cel_value *grow
 struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *value);
 
 /* A map of a number of entries to come, which cel_map_put() adds and replaces. */
-struct cel_value cel_map_new(struct cel_run *run, bool grows);
-bool cel_map_grows(const struct cel_value *value);
+struct cel_value cel_map_new(struct cel_run *run, bool growing);
 /* An error, or the map. */
 struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
                              const struct cel_value *value);

@@ -155,7 +155,7 @@ static void assumption_free(struct assumption *assumption)
     free(assumption);
 }
 
-/* Puts what it says into an assumption that is new or empty again. */
+/* Fills a new assumption. */
 static void assumption_fill(struct assumption *assumption, const struct resource_claim *claim,
                             const struct resource_claim *stored)
 {
@@ -293,7 +293,7 @@ static int slice_cmp(const void *x, const void *y)
     return order ? order : str_cmp(a->meta.name, b->meta.name);
 }
 
-/* A search on one node must look at a slice without a node, and at shared counters wherever they are. */
+/* A slice without a node name, and one with shared counters, concerns every node. */
 static bool is_everywhere(const struct resource_slice *slice)
 {
     return !slice->node_name.len || slice->shared_counters.len;

@@ -3,8 +3,8 @@
  * Between the moment a pod gets a node and the moment its claims are allocated in the API, the next pods must already
  * see the devices as taken. Such a claim is assumed: a copy of it with its allocation lies over the stored one.
  *
- *     in flight   the allocation was decided. Its devices are taken, but nobody else may use the claim yet: it might
- *                 still not come true
+ *     in flight   the allocation was decided. Its devices are taken, but no other pod may use the claim yet: the
+ *                 write may still fail
  *     written     the API server has it. From now on the copy is the claim, until a stored one that is as new comes
  *
  * What claims hold of each device is kept up to date as claims come and go; nothing is ever counted twice. */
@@ -39,11 +39,11 @@ bool devices_claim_in_flight(const struct cluster *cluster, const struct resourc
 const struct device_use *devices_use(const struct cluster *cluster, struct str driver, struct str pool,
                                      struct str device);
 
-/* `claim` has an allocation that is on its way to the API server. Copied. A claim that the API server does not know yet
- * has a name of its own as well. */
+/* `claim` has an allocation that is on its way to the API server. Copied. A claim that does not exist in the API server
+ * yet has a name of its own as well. */
 void devices_take(struct cluster *cluster, const struct resource_claim *claim);
-/* The claim that was taken is now as `claim` says, which is copied: the API server said so. Its version is empty where
- * that is not known. It need not be one that was taken. */
+/* The API server has stored the claim as it is in `claim`, which is copied. Its version is empty where it is not known.
+ * The claim need not be one that was taken. */
 void devices_written(struct cluster *cluster, const struct resource_claim *claim);
 /* What was taken is free again; nothing happens to a claim that is not in flight. */
 void devices_drop(struct cluster *cluster, struct str namespace, struct str name);

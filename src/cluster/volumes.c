@@ -5,7 +5,7 @@
 
 #include "api/labels.h"
 
-/* A patch over a stored volume or claim. All it says is its own copy: the stored object may go any time. */
+/* A patch over a stored volume or claim. All strings are its own: the stored object may go any time. */
 struct assumption {
     struct str key; /* of the patched object: "name" or "namespace/name" */
     struct str namespace, name;
@@ -45,6 +45,12 @@ static int indexed_cmp(const void *x, const void *y)
     if (!order)
         order = str_cmp(a->namespace, b->namespace);
     return order ? order : str_cmp(a->name, b->name);
+}
+
+static struct str pv_class_name(const struct pv *pv)
+{
+    const struct str *old = str_map_get(&pv->meta.annotations, STR(ANNOTATION_BETA_CLASS));
+    return old ? *old : pv->spec.storage_class_name;
 }
 
 typedef void (*describe_fn)(const void *object, struct indexed *ret);
@@ -246,7 +252,7 @@ static bool assumption_remove(struct strmap *map, struct str namespace, struct s
     return true;
 }
 
-/* Other caches see a change; the indexes show stored objects only and stay as they are. */
+/* Caches that follow storage_version see a change; the indexes list stored objects only and stay valid. */
 static void volumes_touched(struct cluster *cluster)
 {
     struct volumes *volumes = cluster->volumes;
@@ -308,12 +314,6 @@ void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct s
 }
 
 /* ---- the objects themselves ---- */
-struct str pv_class_name(const struct pv *pv)
-{
-    const struct str *old = str_map_get(&pv->meta.annotations, STR(ANNOTATION_BETA_CLASS));
-    return old ? *old : pv->spec.storage_class_name;
-}
-
 struct str pvc_class_name(const struct pvc *pvc)
 {
     const struct str *old = str_map_get(&pvc->meta.annotations, STR(ANNOTATION_BETA_CLASS));

@@ -56,15 +56,14 @@ const struct str *volumes_selected_node(const struct volumes *volumes, const str
 void volumes_assume_pv(struct cluster *cluster, const struct pv *pv, const struct pvc *pvc);
 /* The claim is to be provisioned for the node. */
 void volumes_assume_pvc(struct cluster *cluster, const struct pvc *pvc, struct str node_name);
-/* Back to what is stored, if the assumption was made for this resourceVersion. Who has changed the object in the API
- * since names the version that came of it: the assumption then stays until that object is here. */
+/* Back to what is stored, if the assumption was made for this resourceVersion. After a write, the caller passes the
+ * version that came of it: the assumption then stays until that object has arrived. */
 void volumes_restore_pv(struct cluster *cluster, struct str name, struct str resource_version);
 void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct str name,
                          struct str resource_version);
 
 /* ---- the objects themselves ---- */
 /* The name of the storage class; the old annotation goes first. "" is no class. */
-struct str pv_class_name(const struct pv *pv);
 struct str pvc_class_name(const struct pvc *pvc);
 /* The claim's storage class and volume; NULL: it names none, or one that does not exist. */
 const struct storage_class *pvc_class(const struct cluster *cluster, const struct pvc *pvc);

@@ -107,6 +107,9 @@ struct event_subject event_subject_of(const struct meta *meta);
 struct event_subject event_subject_copy(struct arena *arena, struct event_subject from);
 /* The same, of an effect that has an answer. */
 struct effect effect_copy(struct arena *arena, const struct effect *from);
+/* Why a write of an object failed: the message of the API server, or the one that it usually gives. */
+struct str answer_text(const struct answer *answer, const char *resource, struct str name,
+                       struct arena *arena);
 
 /* Takes an effect. The answer comes later and from outside, never from within. */
 typedef void (*effect_emit)(void *host, const struct effect *effect);

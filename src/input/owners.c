@@ -2,19 +2,12 @@
 #include "input/owners.h"
 
 #include "api/fields.h"
+#include "api/labels.h"
 
 /* The kinds that make pods or ReplicaSets. */
 static const enum api_kind controller_kinds[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET,
                                                   KIND_DAEMON_SET,  KIND_JOB,
                                                   KIND_DEPLOYMENT,  KIND_REPLICATION_CONTROLLER };
-
-const struct owner_ref *controller_of(const struct meta *meta)
-{
-    list_for(&meta->owners, ref)
-        if (ref->controller.set && ref->controller.value)
-            return ref;
-    return NULL;
-}
 
 /* Any version of a group will do: the part before the slash counts. */
 static struct str group_of(struct str version)

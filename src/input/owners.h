@@ -33,8 +33,6 @@ void owners_init(struct owners *owners, const struct load *load);
 void owners_release(struct owners *owners);
 /* Made at first use. */
 struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str namespace, struct str name);
-/* The reference with controller: true, or NULL. */
-const struct owner_ref *controller_of(const struct meta *meta);
 /* The owner of a pod, or NULL for a bare pod and for controllers of other kinds. */
 struct owner *owners_of(struct owners *owners, const struct pod *pod);
 

@@ -157,7 +157,7 @@ static const struct csi_kind kinds[KINDS] = {
     [AZURE_FILE] = { STR("kubernetes.io/azure-file"), STR("file.csi.azure.com"), NULL, false },
     [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
 };
-/* How a driver knows a volume; of the migrated kinds. */
+/* The volume handle of a driver, for the migrated kinds. */
 static const handle_fn handles[KINDS] = {
     [AWS_EBS] = ebs_handle,  [GCE_PD] = gce_handle,     [AZURE_DISK] = azure_disk_handle,
     [CINDER] = plain_handle, [PORTWORX] = plain_handle,
@@ -217,7 +217,7 @@ static bool uses_beta_labels(const struct pv *pv)
            str_map_get(&pv->meta.labels, STR(LABEL_ZONE_BETA));
 }
 
-/* A copy whose expressions may be changed, with room for one more in each term; at least one term if there is none. */
+/* A copy whose expressions may be changed, with space for one more in each term; at least one term if there is none. */
 static struct node_selector *affinity_copy(const struct node_selector *from, struct arena *arena)
 {
     struct node_selector *to = arena_new(arena, struct node_selector);

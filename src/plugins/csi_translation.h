@@ -1,7 +1,7 @@
 /* csi_translation.h: volumes of the old built-in kinds as the volumes of the CSI drivers that replaced them.
  *
- * An attach limit counts volumes of a CSI driver, and a node on which a kind is migrated is asked about the driver's
- * topology; both need the driver's name, the handle by which it knows the volume, and the translated node affinity. */
+ * An attach limit counts volumes of a CSI driver, and on a node where a kind is migrated the driver's topology
+ * counts; both need the driver's name, its handle of the volume, and the translated node affinity. */
 #ifndef PLUGINS_CSI_TRANSLATION_H
 #define PLUGINS_CSI_TRANSLATION_H
 
@@ -25,7 +25,7 @@ const struct csi_kind *csi_kind_of_pv(const struct pv *pv);
 const struct csi_kind *csi_kind_of_volume(const struct volume *volume);
 const struct csi_kind *csi_kind_find(struct str in_tree);
 
-/* Translates a volume of a migrated kind. On failure *ret_why tells why, in the arena. */
+/* Translates a volume of a migrated kind. On failure *ret_why says why, in the arena. */
 bool csi_translate_pv(const struct pv *pv, struct arena *arena, struct csi_translation *ret,
                       struct str *ret_why);
 /* The same for a volume written in a pod's spec; it has no affinity. */

@@ -1,4 +1,4 @@
-/* device_classes.c: which class stands for a resource? */
+/* device_classes.c: the device class that provides a resource. */
 #include "plugins/device_classes.h"
 
 bool resource_may_be_devices(struct str resource)

@@ -63,7 +63,7 @@ static bool attachables_add(struct attachables *set, struct attachable item, str
 }
 
 /* ---- which volume is it? ---- */
-/* A claim that has no volume: its class tells the driver. False: it does not count. */
+/* A claim that has no volume: its class names the driver. False: it does not count. */
 static bool identify_unbound(const struct cluster *cluster, const struct pvc *pvc, bool has_csi_node,
                              struct arena *arena, struct attachable *ret)
 {
@@ -123,7 +123,7 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
     return STATUS_OK;
 }
 
-/* Adds the volumes of a pod that a driver attaches. A new pod cannot do without its claims; others may. */
+/* Adds the volumes of a pod that a driver attaches. A new pod needs all of its claims to exist; others do not. */
 static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
                                  bool is_new, struct attachables *ret, struct arena *arena)
 {

@@ -1,6 +1,7 @@
 /* volume_claims.c: claims behind a pod's volumes. */
 #include "plugins/volume_claims.h"
 
+#include "api/labels.h"
 #include "base/utf8.h"
 
 bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct arena *arena,
@@ -18,18 +19,11 @@ bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct 
     return true;
 }
 
-bool is_controlled_by(const struct meta *meta, struct str uid)
-{
-    list_for(&meta->owners, owner)
-        if (owner->controller.value)
-            return str_eq(owner->uid, uid);
-    return false;
-}
-
 bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
                              struct str *ret_why)
 {
-    if (str_eq(pvc->meta.namespace, pod->meta.namespace) && is_controlled_by(&pvc->meta, pod->meta.uid))
+    const struct owner_ref *owner = controller_of(&pvc->meta);
+    if (owner && str_eq(owner->uid, pod->meta.uid) && str_eq(pvc->meta.namespace, pod->meta.namespace))
         return true;
     *ret_why = arena_printf(arena, "PVC " META_FMT " was not created for pod " META_FMT " (pod is not owner)",
                             META_ARG(&pvc->meta), META_ARG(&pod->meta));

@@ -17,13 +17,11 @@ struct volume_claim {
 /* False for a volume that has no claim. */
 bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct arena *arena,
                      struct volume_claim *ret);
-/* A claim of an ephemeral volume must belong to the pod; *ret_why tells when it does not. */
+/* A claim of an ephemeral volume must belong to the pod; *ret_why says so if it does not. */
 bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
                              struct str *ret_why);
-/* Does a volume of the pod name the claim? Claims of ephemeral volumes are not asked for. */
+/* Does a volume of the pod name the claim? Ephemeral volumes do not count. */
 bool volume_claims_include(const struct pod *pod, struct str claim_name);
-/* Is the controller of the object the one with this uid? */
-bool is_controlled_by(const struct meta *meta, struct str uid);
 /* Does the class bind when a pod is scheduled, rather than at once? */
 bool storage_class_waits(const struct storage_class *class);
 /* The parts of a zone label, "a__b"; there is at least one, and each may be empty. `trimmed`: without spaces around

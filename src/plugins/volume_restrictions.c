@@ -1,7 +1,7 @@
-/* VolumeRestrictions: volumes that can not be shared.
+/* VolumeRestrictions: volumes that cannot be shared.
  *
  * Disks of a few old kinds conflict with the same disk on the same node. A claim that is ReadWriteOncePod conflicts
- * with any pod in the cluster that uses it, so that verdict is the same for every node; preempting the other pod
+ * with any pod in the cluster that uses it, so the status is the same for every node; preempting the other pod
  * helps, hence Unschedulable. */
 #include "api/labels.h"
 #include "base/quote.h"
@@ -58,7 +58,7 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     return STATUS_OK;
 }
 
-/* Each use counts, and the other pod's namespace is not asked, as in the reference. */
+/* Each use counts, and the other pod's namespace does not count, as in the reference. */
 static int64_t count_uses(const struct state *state, const struct pod *pod)
 {
     int64_t uses = 0;
@@ -141,7 +141,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- what may help ---- */
-/* A pod that leaves with a disk or a claim that this one wants. How the claim may be used is not asked. */
+/* A pod that leaves with a disk or a claim that this one wants. Access modes do not count. */
 static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
                              const struct cluster_event *event)
 {
@@ -165,7 +165,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_volume_restrictions = {
     .name = "VolumeRestrictions",
-    .doc = "Keeps disks that can not be shared, and claims for a single pod, to one user.",
+    .doc = "Keeps disks that cannot be shared, and claims for a single pod, to one user.",
     .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .add_pod = add_pod,

@@ -6,7 +6,7 @@ enum { OVERLAP_MAX = 6 };
 
 static size_t folds_len(void)
 {
-    static size_t len; /* the same for whoever computes it */
+    static size_t len; /* every thread computes the same */
     size_t count = __atomic_load_n(&len, __ATOMIC_RELAXED);
     if (count == 0) {
         while (unicode_folds[count].step)

@@ -215,20 +215,20 @@ CEL_RETURNS(to_type, cel_make_type(cel_kind_name(args->kind)))
 
 const struct cel_overload cel_lib_convert[] = {
     { "int", "int -> int; double -> int; duration -> int; string -> int; timestamp -> int; uint -> int",
-      to_int },
-    { "uint", "uint -> uint; double -> uint; int -> uint; string -> uint", to_uint },
-    { "double", "double -> double; int -> double; string -> double; uint -> double", to_double },
-    { "string", "string -> string; bool -> string", to_string },
-    { "string", "bytes -> string", to_string, 0, COST_TEXT },
+      to_int, CEL_CONSTANT },
+    { "uint", "uint -> uint; double -> uint; int -> uint; string -> uint", to_uint, CEL_CONSTANT },
+    { "double", "double -> double; int -> double; string -> double; uint -> double", to_double,
+      CEL_CONSTANT },
+    { "string", "string -> string; bool -> string", to_string, CEL_CONSTANT },
+    { "string", "bytes -> string", to_string, CEL_CONSTANT, COST_TEXT },
     { "string",
-      "double -> string; duration -> string; int -> string; timestamp -> string; uint -> string; ip -> "
-      "string; "
-      "cidr -> string",
-      to_string },
-    { "bytes", "bytes -> bytes", to_bytes },
-    { "bytes", "string -> bytes", to_bytes, 0, COST_TEXT },
-    { "bool", "bool -> bool; string -> bool", to_bool },
-    { "dyn", "A -> dyn", to_dyn },
-    { "type", "A -> type(A)", to_type },
+      "double -> string; duration -> string; int -> string; timestamp -> string; uint -> string; "
+      "ip -> string; cidr -> string",
+      to_string, CEL_CONSTANT },
+    { "bytes", "bytes -> bytes", to_bytes, CEL_CONSTANT },
+    { "bytes", "string -> bytes", to_bytes, CEL_CONSTANT, COST_TEXT },
+    { "bool", "bool -> bool; string -> bool", to_bool, CEL_CONSTANT },
+    { "dyn", "A -> dyn", to_dyn, CEL_CONSTANT },
+    { "type", "A -> type(A)", to_type, CEL_CONSTANT },
     { 0 },
 };

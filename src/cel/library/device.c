@@ -1,7 +1,7 @@
 /* device.c: a device as the maps that an expression sees.
  *
  *     device              driver, allowMultipleAllocations, attributes, capacity
- *     device.attributes   by domain; a domain that is not there is an empty map when it is asked for, but not `in` it
+ *     device.attributes   by domain; a missing domain reads as an empty map, but is not `in` it
  *     ...["domain"]       by id */
 #include "cel/library/device.h"
 

@@ -204,7 +204,7 @@ CEL_FUNCTION(named)
     return cel_optional(run, format ? &value : NULL);
 }
 
-/* One function for all: the call knows its name. */
+/* One function for all constants: the name of the call selects the format. */
 CEL_RETURNS(constant, (struct cel_value){ .kind = CEL_FORMAT, .format = find(run->call->function) })
 
 const struct cel_overload cel_lib_format[] = {

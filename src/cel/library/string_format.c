@@ -4,8 +4,8 @@
  * One scanner reads format strings for both evaluation and the check of constant ones. */
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "cel/check.h"
 #include "cel/lib.h"
-#include "cel/plan.h"
 #include "cel/value.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void put_before(struct strbuf *out, struct str text)
     }
 }
 
-/* What a clause says of a value that it does not take. */
+/* The message about a value that a clause does not take. */
 static const char *misfit(char verb)
 {
     switch (verb) {

@@ -147,8 +147,9 @@ CEL_RETURNS(in_milliseconds, cel_int(args->duration_ns / (NANO / 1000)))
 #define PART "timestamp -> int; timestamp, string -> int"
 
 const struct cel_overload cel_lib_time[] = {
-    { "duration", "duration -> duration; int -> duration; string -> duration", to_duration },
-    { "timestamp", "timestamp -> timestamp; int -> timestamp; string -> timestamp", to_timestamp },
+    { "duration", "duration -> duration; int -> duration; string -> duration", to_duration, CEL_CONSTANT },
+    { "timestamp", "timestamp -> timestamp; int -> timestamp; string -> timestamp", to_timestamp,
+      CEL_CONSTANT },
     { "getFullYear", PART, get_year, CEL_MEMBER },
     { "getMonth", PART, get_month, CEL_MEMBER },
     { "getDayOfYear", PART, get_day_of_year, CEL_MEMBER },

@@ -87,27 +87,27 @@ static struct alternative *alternative_of(const struct search *search, const str
     return &search->claims[step->claim].requests[step->request].alternatives[step->alternative];
 }
 
-static struct picked_for picked_for(const struct search *search, const struct step *step)
+static struct requester requester_of(const struct search *search, const struct step *step)
 {
     const struct wanted_request *request = &search->claims[step->claim].requests[step->request];
     const struct alternative *alternative = &request->alternatives[step->alternative];
-    return (struct picked_for){ .request = step->request,
-                                .name = request->api->name,
-                                .subrequest = alternative->has_parent ? alternative->name : STR("") };
+    return (struct requester){ .request = step->request,
+                               .name = request->api->name,
+                               .subrequest = alternative->has_parent ? alternative->name : STR("") };
 }
 
 static void put_back(struct search *search, const struct step *step, struct candidate *candidate,
                      const struct traces *traces)
 {
     struct wanted_claim *claim = &search->claims[step->claim];
-    struct picked_for who = picked_for(search, step);
+    struct requester requester = requester_of(search, step);
     claim->picked_len -= traces->added;
     if (traces->shared)
         capacity_return(alternative_of(search, step)->api->capacity, candidate);
     if (traces->marked)
         unmark(candidate, step->claim);
     for (uint32_t i = traces->constraints; i-- > 0;)
-        constraint_remove(&claim->constraints[i], &who);
+        constraint_remove(&claim->constraints[i], &requester);
     if (traces->counters)
         candidate_return_counters(candidate);
 }
@@ -123,9 +123,9 @@ static bool meets_constraints(struct search *search, const struct step *step,
                               const struct candidate *candidate, struct traces *traces)
 {
     struct wanted_claim *claim = &search->claims[step->claim];
-    struct picked_for who = picked_for(search, step);
+    struct requester requester = requester_of(search, step);
     for (; traces->constraints < claim->api->spec.constraints.len; traces->constraints++)
-        if (!constraint_add(&claim->constraints[traces->constraints], &who, candidate))
+        if (!constraint_add(&claim->constraints[traces->constraints], &requester, candidate))
             return false;
     return true;
 }
@@ -147,7 +147,8 @@ static void note_picked(struct search *search, const struct step *step, struct c
     traces->added = true;
 }
 
-/* The device is in use already, by the search or by claims. Whoever has admin access may look at any device, once. */
+/* The device is in use already, by the search or by claims. A request with admin access may have any
+ * device, once. */
 static bool is_taken(const struct search *search, const struct step *step, struct candidate *candidate)
 {
     const struct device_subrequest *request = alternative_of(search, step)->api;
@@ -193,10 +194,11 @@ static enum found take_given(struct search *search, struct step step)
         if (!unsuitable)
             return FOUND_NOTHING;
         search_fails(search,
-                     "claim " CLAIM_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
+                     "claim " META_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
                      "/" STR_FMT " because a claim constraint would not be satisfied",
-                     CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(candidate->pool->driver),
-                     STR_ARG(candidate->pool->name), STR_ARG(candidate->device->name));
+                     META_ARG(&claim->api->meta), STR_ARG(alternative->name),
+                     STR_ARG(candidate->pool->driver), STR_ARG(candidate->pool->name),
+                     STR_ARG(candidate->device->name));
         return FOUND_FAILURE;
     }
     struct step next = step;

@@ -114,23 +114,27 @@ bool capacity_suffices(const struct capacity_requirements *wanted, struct candid
     return true;
 }
 
+/* Adds what the request takes of each capacity, or subtracts it. */
+static void count_share(const struct capacity_requirements *wanted, struct candidate *candidate, bool take)
+{
+    struct quantity *taken = candidate->taken;
+    list_for(&candidate->device->capacity, capacity) {
+        struct quantity amount = capacity_consumed(wanted, capacity);
+        *taken = take ? quantity_add(*taken, amount) : quantity_sub(*taken, amount);
+        taken++;
+    }
+    candidate->shares += take ? 1 : -1u;
+}
+
 void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate,
                    struct arena *arena)
 {
-    const struct device *device = candidate->device;
     if (!candidate->taken)
-        candidate->taken = arena_array(arena, struct quantity, device->capacity.len);
-    for (uint32_t i = 0; i < device->capacity.len; i++)
-        candidate->taken[i] =
-            quantity_add(candidate->taken[i], capacity_consumed(wanted, &device->capacity.items[i]));
-    candidate->shares++;
+        candidate->taken = arena_array(arena, struct quantity, candidate->device->capacity.len);
+    count_share(wanted, candidate, true);
 }
 
 void capacity_return(const struct capacity_requirements *wanted, struct candidate *candidate)
 {
-    const struct device *device = candidate->device;
-    for (uint32_t i = 0; i < device->capacity.len; i++)
-        candidate->taken[i] =
-            quantity_sub(candidate->taken[i], capacity_consumed(wanted, &device->capacity.items[i]));
-    candidate->shares--;
+    count_share(wanted, candidate, false);
 }

@@ -1,6 +1,8 @@
 /* claims.c: claims of pods; see claims.h. Sentences are the reference's. */
 #include "plugins/dynamic_resources/claims.h"
 
+#include "api/labels.h"
+
 enum { NS_PER_S = 1000000000 };
 
 /* The name of the claim behind an entry of the pod; ret_name->ptr NULL: none was needed. False: there is none yet. */
@@ -13,9 +15,9 @@ static bool claim_name(const struct pod *pod, const struct pod_claim *wanted, st
         return true;
     if (!wanted->resource_claim_template_name.ptr) {
         *ret_why = arena_printf(arena,
-                                "pod \"" STR_FMT "/" STR_FMT "\", spec.resourceClaim \"" STR_FMT
+                                "pod \"" META_FMT "\", spec.resourceClaim \"" STR_FMT
                                 "\": none of the supported fields are set",
-                                STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(wanted->name));
+                                META_ARG(&pod->meta), STR_ARG(wanted->name));
         return false;
     }
     list_for(&pod->status.claim_statuses, status) {
@@ -24,33 +26,24 @@ static bool claim_name(const struct pod *pod, const struct pod_claim *wanted, st
             return true;
         }
     }
-    *ret_why = arena_printf(arena, "pod \"" STR_FMT "/" STR_FMT "\": ResourceClaim not created yet",
-                            STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
-    return false;
-}
-
-static bool is_owned(const struct meta *claim, const struct pod *pod)
-{
-    list_for(&claim->owners, owner)
-        if (owner->controller.value)
-            return str_eq(owner->uid, pod->meta.uid);
+    *ret_why =
+        arena_printf(arena, "pod \"" META_FMT "\": ResourceClaim not created yet", META_ARG(&pod->meta));
     return false;
 }
 
 static bool check_claim(const struct resource_claim *claim, const struct pod *pod, struct str name, bool made,
                         struct arena *arena, struct str *ret_why)
 {
+    const struct owner_ref *owner = claim ? controller_of(&claim->meta) : NULL;
     if (!claim)
         *ret_why = arena_printf(arena, "could not find ResourceClaim \"" STR_FMT "/" STR_FMT "\"",
                                 STR_ARG(pod->meta.namespace), STR_ARG(name));
     else if (claim->meta.deletion_time.set)
         *ret_why = arena_printf(arena, "resourceclaim \"" STR_FMT "\" is being deleted", STR_ARG(name));
-    else if (made && !is_owned(&claim->meta, pod))
-        *ret_why = arena_printf(arena,
-                                "ResourceClaim " STR_FMT "/" STR_FMT " was not created for Pod " STR_FMT
-                                "/" STR_FMT " (Pod is not owner)",
-                                STR_ARG(claim->meta.namespace), STR_ARG(name), STR_ARG(pod->meta.namespace),
-                                STR_ARG(pod->meta.name));
+    else if (made && (!owner || !str_eq(owner->uid, pod->meta.uid)))
+        *ret_why = arena_printf(
+            arena, "ResourceClaim " META_FMT " was not created for Pod " META_FMT " (Pod is not owner)",
+            META_ARG(&claim->meta), META_ARG(&pod->meta));
     else
         return true;
     return false;
@@ -77,7 +70,7 @@ bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct 
     return true;
 }
 
-/* Objects from files may have no uid: then the name tells. */
+/* Objects from files may have no uid: then the name decides. */
 bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod *pod)
 {
     list_for(&claim->status.reserved_for, consumer)

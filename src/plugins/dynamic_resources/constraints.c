@@ -12,18 +12,18 @@ bool constraint_init(struct constraint *constraint, const struct device_constrai
 }
 
 /* Is it "request/subrequest"? */
-static bool names_subrequest(struct str text, const struct picked_for *who)
+static bool names_subrequest(struct str text, const struct requester *requester)
 {
-    return who->subrequest.len && text.len == who->name.len + 1 + who->subrequest.len &&
-           text.ptr[who->name.len] == '/' && str_starts_with(text, who->name) &&
-           str_ends_with(text, who->subrequest);
+    return requester->subrequest.len && text.len == requester->name.len + 1 + requester->subrequest.len &&
+           text.ptr[requester->name.len] == '/' && str_starts_with(text, requester->name) &&
+           str_ends_with(text, requester->subrequest);
 }
 
 /* Without a list of requests it is for all of them. */
-static bool concerns(const struct constraint *constraint, const struct picked_for *who)
+static bool concerns(const struct constraint *constraint, const struct requester *requester)
 {
     list_for(&constraint->api->requests, name)
-        if (str_eq(*name, who->name) || names_subrequest(*name, who))
+        if (str_eq(*name, requester->name) || names_subrequest(*name, requester))
             return true;
     return !constraint->api->requests.len;
 }
@@ -72,11 +72,11 @@ static bool is_distinct(const struct constraint *constraint, const struct device
     return true;
 }
 
-bool constraint_add(struct constraint *constraint, const struct picked_for *who,
+bool constraint_add(struct constraint *constraint, const struct requester *requester,
                     const struct candidate *candidate)
 {
     bool known, matching = !constraint->distinct;
-    if (!concerns(constraint, who))
+    if (!concerns(constraint, requester))
         return true;
     const struct device_attribute *attribute =
         look_up(candidate, matching ? constraint->api->match_attribute : constraint->api->distinct_attribute);
@@ -90,16 +90,16 @@ bool constraint_add(struct constraint *constraint, const struct picked_for *who,
         constraint->first = attribute;
     /* Of several devices of a request the reference remembers only the last one, and none after one was put back. */
     if (!matching)
-        constraint->distinct[who->request] = attribute;
+        constraint->distinct[requester->request] = attribute;
     constraint->devices++;
     return true;
 }
 
-void constraint_remove(struct constraint *constraint, const struct picked_for *who)
+void constraint_remove(struct constraint *constraint, const struct requester *requester)
 {
-    if (!concerns(constraint, who))
+    if (!concerns(constraint, requester))
         return;
     if (constraint->distinct)
-        constraint->distinct[who->request] = NULL;
+        constraint->distinct[requester->request] = NULL;
     constraint->devices--;
 }

@@ -14,8 +14,8 @@ struct constraint {
     uint32_t devices; /* how many were added */
 };
 
-/* Who is picked for. */
-struct picked_for {
+/* The request that a device is picked for. */
+struct requester {
     uint32_t request;            /* its number in the claim */
     struct str name, subrequest; /* subrequest: empty for an exact request */
 };
@@ -24,8 +24,8 @@ struct picked_for {
 bool constraint_init(struct constraint *constraint, const struct device_constraint *api, uint32_t requests,
                      struct arena *arena);
 /* False: the device is not acceptable, and nothing was changed. */
-bool constraint_add(struct constraint *constraint, const struct picked_for *who,
+bool constraint_add(struct constraint *constraint, const struct requester *requester,
                     const struct candidate *candidate);
-void constraint_remove(struct constraint *constraint, const struct picked_for *who);
+void constraint_remove(struct constraint *constraint, const struct requester *requester);
 
 #endif

@@ -32,7 +32,7 @@ static bool is_made_for(const struct resource_claim *claim, const struct pod *po
     return false;
 }
 
-/* Nobody but this pod has it, so its uid may follow from the pod's. */
+/* The claim is this pod's alone, so its uid may be derived from the pod's. */
 static struct str temporary_uid(const struct pod *pod, struct arena *arena)
 {
     return arena_printf(arena, "extended-resources-" STR_FMT, STR_ARG(pod->meta.uid));
@@ -92,7 +92,7 @@ static bool is_short_lived(const struct containers *containers, uint32_t i)
     return i < containers->inits && !str_is(container_at(containers, i)->restart_policy, "Always");
 }
 
-/* Requests and mappings as they are collected; both have room for all. */
+/* Requests and mappings as they are collected. */
 struct collection {
     struct arena *arena;
     struct device_request *requests;
@@ -106,12 +106,9 @@ static void add_mapping(struct collection *to, const struct container *container
                         struct str request)
 {
     if (to->mappings_len == to->mappings_cap) {
-        uint32_t cap = to->mappings_cap * 2 + 8;
-        struct request_mapping *more = arena_array(to->arena, struct request_mapping, cap);
-        if (to->mappings_len)
-            memcpy(more, to->mappings, to->mappings_len * sizeof(*more));
-        to->mappings = more;
-        to->mappings_cap = cap;
+        to->mappings_cap = to->mappings_cap * 2 + 8;
+        to->mappings =
+            arena_copy(to->arena, struct request_mapping, to->mappings, to->mappings_len, to->mappings_cap);
     }
     to->mappings[to->mappings_len++] =
         (struct request_mapping){ .container = container->name, .resource = resource, .request = request };

@@ -1,4 +1,4 @@
-/* extended.h: devices that a pod asks for as resources of its containers.
+/* extended.h: devices that a pod requests as extended resources of its containers.
  *
  * A node may offer such a resource itself (through a device plugin); where it does not, devices of the class that
  * stands for the resource are wanted, by a claim that the scheduler makes for the pod. What goes into that claim
@@ -31,7 +31,7 @@ static inline bool extended_claim_is_new(const struct resource_claim *claim)
 {
     return str_is(claim->meta.name, EXTENDED_CLAIM_NAME);
 }
-/* What the claim asks for on a node. Success with ret->claim NULL: the node itself has all. `alone`: the pod has no
+/* What the claim requests on a node. Success with ret->claim NULL: the node itself has all. `alone`: the pod has no
  * other claims. */
 struct status extended_for_node(struct cycle *cycle, const struct resource_claim *claim,
                                 struct node_view node, bool alone, struct extended_claim *ret);

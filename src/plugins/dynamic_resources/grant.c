@@ -2,6 +2,7 @@
 #include "plugins/dynamic_resources/grant.h"
 
 #include "api/fields.h"
+#include "api/labels.h"
 #include "framework/profile.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/patches.h"
@@ -9,9 +10,6 @@
 enum { NS_PER_S = 1000000000, TRIES_MAX = 5, REFRESH_S = 10, APPEAR_S = 120, LOOK_AGAIN_S = 5 };
 
 static const struct status wait_status = { .code = STATUS_WAIT };
-
-#define CLAIM_FMT STR_FMT "/" STR_FMT
-#define CLAIM_ARG(claim) STR_ARG((claim)->meta.namespace), STR_ARG((claim)->meta.name)
 
 /* ---- taking ---- */
 /* A claim that does not exist yet is kept apart from those of other pods. */
@@ -22,10 +20,7 @@ static struct str flight_name(const struct grant *grant, struct arena *arena)
 
 static bool has_finalizer(const struct resource_claim *claim)
 {
-    list_for(&claim->meta.finalizers, finalizer)
-        if (str_is(*finalizer, CLAIM_FINALIZER))
-            return true;
-    return false;
+    return str_list_has(&claim->meta.finalizers, STR(CLAIM_FINALIZER));
 }
 
 /* The claim as it will be. */
@@ -35,11 +30,9 @@ static struct resource_claim allocated(const struct granted_claim *given, struct
     if (given->allocation)
         claim.status.allocation = (struct allocation_result *)given->allocation;
     if (!has_finalizer(&claim)) {
-        struct str *finalizers = arena_array(arena, struct str, (size_t)claim.meta.finalizers.len + 1);
-        if (claim.meta.finalizers.len)
-            memcpy(finalizers, claim.meta.finalizers.items, claim.meta.finalizers.len * sizeof(*finalizers));
-        finalizers[claim.meta.finalizers.len] = STR(CLAIM_FINALIZER);
-        claim.meta.finalizers = (struct str_list){ finalizers, claim.meta.finalizers.len + 1 };
+        struct str_list *list = &claim.meta.finalizers;
+        list->items = arena_copy(arena, struct str, list->items, list->len, (size_t)list->len + 1);
+        list->items[list->len++] = STR(CLAIM_FINALIZER);
     }
     return claim;
 }
@@ -50,7 +43,7 @@ static enum grant_stage first_stage(const struct granted_claim *given, const str
         return GRANT_DONE;
     if (!given->extended || !extended_claim_is_new(&given->claim))
         return GRANT_FINALIZER;
-    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has what was asked for */
+    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has the resources */
 }
 
 static const struct allocation_result *copy_allocation(const struct allocation_result *from,
@@ -74,11 +67,12 @@ static struct extended_claim copy_mappings(const struct extended_claim *from, st
 {
     struct extended_claim copy = { .mappings = arena_array(arena, struct request_mapping, from->mappings_len),
                                    .mappings_len = from->mappings_len };
-    for (uint32_t i = 0; i < from->mappings_len; i++)
-        copy.mappings[i] =
-            (struct request_mapping){ .container = arena_str(arena, from->mappings[i].container),
-                                      .resource = arena_str(arena, from->mappings[i].resource),
-                                      .request = arena_str(arena, from->mappings[i].request) };
+    for (uint32_t i = 0; i < from->mappings_len; i++) {
+        const struct request_mapping *mapping = &from->mappings[i];
+        copy.mappings[i] = (struct request_mapping){ arena_str(arena, mapping->container),
+                                                     arena_str(arena, mapping->resource),
+                                                     arena_str(arena, mapping->request) };
+    }
     return copy;
 }
 
@@ -111,14 +105,22 @@ void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_inp
 }
 
 /* ---- dropping ---- */
-static void send(struct cycle *cycle, enum effect_kind kind, const struct meta *meta, struct str body)
+const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, const struct meta *object,
+                                struct str body)
 {
-    if (cycle->writer)
-        (void)cycle_write(cycle, &(struct effect){ .kind = kind,
-                                                   .namespace = meta->namespace,
-                                                   .name = meta->name,
-                                                   .uid = meta->uid,
-                                                   .body = body });
+    if (!cycle->writer)
+        return NULL;
+    return cycle_write(cycle, &(struct effect){ .kind = kind,
+                                                .namespace = object->namespace,
+                                                .name = object->name,
+                                                .uid = object->uid,
+                                                .body = body });
+}
+
+void grant_delete_claim(struct cycle *cycle, const struct resource_claim *claim)
+{
+    grant_send(cycle, EFFECT_CLAIM_PATCH, &claim->meta, patch_finalizer(claim, false, cycle->arena));
+    grant_send(cycle, EFFECT_CLAIM_DELETE, &claim->meta, (struct str){ 0 });
 }
 
 static bool is_created(const struct granted_claim *given)
@@ -137,58 +139,37 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
             devices_drop(cycle->cluster, meta->namespace, flight_name(grant, arena));
         bool reserved = given->claim.status.allocation && claim_is_reserved_for(&given->claim, cycle->pod);
         if (!given->extended && reserved) {
-            send(cycle, EFFECT_CLAIM_STATUS, meta, patch_release(&given->claim, grant->pod.uid, arena));
+            grant_send(cycle, EFFECT_CLAIM_STATUS, meta, patch_release(&given->claim, grant->pod.uid, arena));
         } else if (is_created(given)) {
             struct resource_claim any = given->claim;
             any.meta.resource_version = (struct str){ 0 };
-            send(cycle, EFFECT_CLAIM_PATCH, meta, patch_finalizer(&any, false, arena));
-            send(cycle, EFFECT_CLAIM_DELETE, meta, (struct str){ 0 });
+            grant_delete_claim(cycle, &any);
         }
     }
     *grant = (struct grant){ 0 };
 }
 
 /* ---- writing ---- */
-static struct str failure_text(const struct granted_claim *given, struct arena *arena)
-{
-    const struct answer *answer = given->answer;
-    if (answer->message.len)
-        return answer->message;
-    switch (answer->kind) {
-    case ANSWER_GONE:
-        return arena_printf(arena, "resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
-                            STR_ARG(given->claim.meta.name));
-    case ANSWER_CONFLICT:
-        return arena_printf(
-            arena,
-            "Operation cannot be fulfilled on resourceclaims.resource.k8s.io \"" STR_FMT
-            "\": the object has been modified; please apply your changes to the latest version "
-            "and try again",
-            STR_ARG(given->claim.meta.name));
-    default:
-        return STR("the server rejected our request due to an error in our request");
-    }
-}
-
 static struct status stage_failed(const struct grant *grant, const struct granted_claim *given,
                                   struct arena *arena)
 {
-    struct str why = failure_text(given, arena);
+    struct str why =
+        answer_text(given->answer, "resourceclaims.resource.k8s.io", given->claim.meta.name, arena);
     switch (given->stage) {
     case GRANT_CREATE:
         return status_printf(arena, STATUS_ERROR,
                              "create claim for extended resources " STR_FMT "/: " STR_FMT,
                              STR_ARG(grant->pod.namespace), STR_ARG(why));
     case GRANT_FINALIZER:
-        return status_printf(arena, STATUS_ERROR, "add finalizer to claim " CLAIM_FMT ": " STR_FMT,
-                             CLAIM_ARG(&given->claim), STR_ARG(why));
+        return status_printf(arena, STATUS_ERROR, "add finalizer to claim " META_FMT ": " STR_FMT,
+                             META_ARG(&given->claim.meta), STR_ARG(why));
     case GRANT_POD:
         return status_printf(arena, STATUS_ERROR,
-                             "update pod " STR_FMT "/" STR_FMT " ExtendedResourceClaimStatus: " STR_FMT,
-                             STR_ARG(grant->pod.namespace), STR_ARG(grant->pod.name), STR_ARG(why));
+                             "update pod " META_FMT " ExtendedResourceClaimStatus: " STR_FMT,
+                             META_ARG(&grant->pod), STR_ARG(why));
     default:
-        return status_printf(arena, STATUS_ERROR, "add %sreservation to claim " CLAIM_FMT ": " STR_FMT,
-                             given->allocation ? "allocation and " : "", CLAIM_ARG(&given->claim),
+        return status_printf(arena, STATUS_ERROR, "add %sreservation to claim " META_FMT ": " STR_FMT,
+                             given->allocation ? "allocation and " : "", META_ARG(&given->claim.meta),
                              STR_ARG(why));
     }
 }
@@ -198,11 +179,7 @@ static struct status write_stage(const struct grant *grant, struct granted_claim
                                  enum effect_kind kind, const struct meta *object, struct str body)
 {
     if (!given->answer)
-        given->answer = cycle_write(cycle, &(struct effect){ .kind = kind,
-                                                             .namespace = object->namespace,
-                                                             .name = object->name,
-                                                             .uid = object->uid,
-                                                             .body = body });
+        given->answer = grant_send(cycle, kind, object, body);
     if (given->answer->kind == ANSWER_PENDING)
         return wait_status;
     return given->answer->kind == ANSWER_DONE ? STATUS_OK : stage_failed(grant, given, cycle->arena);
@@ -279,15 +256,16 @@ static struct status check_claim(const struct granted_claim *given, struct arena
 {
     const struct resource_claim *claim = &given->claim;
     if (claim->meta.deletion_time.set)
-        return status_printf(arena, STATUS_ERROR, "claim " CLAIM_FMT " got deleted in the meantime",
-                             CLAIM_ARG(claim));
+        return status_printf(arena, STATUS_ERROR, "claim " META_FMT " got deleted in the meantime",
+                             META_ARG(&claim->meta));
     if (given->allocation && claim->status.allocation)
         return status_printf(arena, STATUS_ERROR,
-                             "claim " CLAIM_FMT " got allocated elsewhere in the meantime", CLAIM_ARG(claim));
+                             "claim " META_FMT " got allocated elsewhere in the meantime",
+                             META_ARG(&claim->meta));
     if (!given->allocation && !claim->status.allocation)
         return status_printf(arena, STATUS_ERROR,
-                             "claim " CLAIM_FMT " got deallocated elsewhere in the meantime",
-                             CLAIM_ARG(claim));
+                             "claim " META_FMT " got deallocated elsewhere in the meantime",
+                             META_ARG(&claim->meta));
     return STATUS_OK;
 }
 
@@ -328,14 +306,11 @@ static void note_written(struct grant *grant, struct granted_claim *given, struc
 {
     struct arena *arena = cycle->arena;
     struct resource_claim claim = allocated(given, arena);
-    uint32_t len = claim.status.reserved_for.len;
-    struct claim_consumer *consumers = arena_array(arena, struct claim_consumer, (size_t)len + 1);
-    if (len)
-        memcpy(consumers, claim.status.reserved_for.items, len * sizeof(*consumers));
-    consumers[len] =
+    uint32_t len = claim.status.reserved_for.len++;
+    claim.status.reserved_for.items =
+        arena_copy(arena, struct claim_consumer, claim.status.reserved_for.items, len, (size_t)len + 1);
+    claim.status.reserved_for.items[len] =
         (struct claim_consumer){ .resource = STR("pods"), .name = grant->pod.name, .uid = grant->pod.uid };
-    claim.status.reserved_for.items = consumers;
-    claim.status.reserved_for.len = len + 1;
     claim.meta.resource_version = version;
     struct allocation_result *allocation = arena_new(arena, struct allocation_result);
     *allocation = *claim.status.allocation;
@@ -361,15 +336,15 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
     return STATUS_OK;
 }
 
-/* Somebody has changed the claim. When the newer one is here, all is tried again with it. */
+/* The claim was changed. When the newer version has arrived, all is tried again with it. */
 static struct status look_again(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     const struct resource_claim *newer = known_claim(given, cycle);
     if (!newer || !str_eq(newer->meta.uid, given->claim.meta.uid))
         return status_printf(cycle->arena, STATUS_ERROR,
-                             "get updated claim " CLAIM_FMT
+                             "get updated claim " META_FMT
                              " after conflict: resourceclaims.resource.k8s.io \"" STR_FMT "\" not found",
-                             CLAIM_ARG(&given->claim), STR_ARG(given->claim.meta.name));
+                             META_ARG(&given->claim.meta), STR_ARG(given->claim.meta.name));
     if (str_eq(newer->meta.resource_version, given->claim.meta.resource_version)) {
         if (!is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S))
             return wait_status;
@@ -391,9 +366,9 @@ static struct status tell_pod(struct grant *grant, struct granted_claim *given, 
 {
     if (!grant->extended.mappings_len)
         return status_printf(cycle->arena, STATUS_ERROR,
-                             "nil or empty request mappings, no update of pod " STR_FMT "/" STR_FMT
+                             "nil or empty request mappings, no update of pod " META_FMT
                              " ExtendedResourceClaimStatus",
-                             STR_ARG(grant->pod.namespace), STR_ARG(grant->pod.name));
+                             META_ARG(&grant->pod));
     struct str body = STR("");
     if (!given->answer)
         body = patch_pod_claim(&grant->pod, given->claim.meta.name, grant->extended.mappings,
@@ -453,8 +428,8 @@ static struct status check_devices(const struct grant *grant, struct cycle *cycl
         const struct resource_claim *claim = known_claim(&grant->claims[i], cycle);
         struct str why = { 0 };
         if (!claim)
-            return status_printf(cycle->arena, STATUS_ERROR, "could not find ResourceClaim \"" CLAIM_FMT "\"",
-                                 CLAIM_ARG(&grant->claims[i].claim));
+            return status_printf(cycle->arena, STATUS_ERROR, "could not find ResourceClaim \"" META_FMT "\"",
+                                 META_ARG(&grant->claims[i].claim.meta));
         int r = claim_is_ready(claim, cycle->arena, &why);
         if (r < 0)
             return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG(why));

@@ -1,7 +1,7 @@
 /* grant.h: carries out what was decided about a pod's claims: what the pod holds between Reserve and its own binding.
  *
  *     Reserve    grant_take()   later pods see the devices as taken at once (cluster/devices.h)
- *     PreBind    grant_bind()   the API server is told, one claim after the other; then wait for devices that must be
+ *     PreBind    grant_bind()   claims are written, one after the other; then wait for devices that must be
  *                              prepared
  *     Unreserve  grant_drop()   what was not written is free again; what was written is released
  *
@@ -54,6 +54,11 @@ struct grant_input {
 void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
                 const struct extended_claim *extended, struct str node_name);
 void grant_drop(struct grant *grant, struct cycle *cycle);
+/* Sends a write about an object; NULL: there is no API server. */
+const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, const struct meta *object,
+                                struct str body);
+/* Deletes a claim that was made for a pod's extended resources. */
+void grant_delete_claim(struct cycle *cycle, const struct resource_claim *claim);
 /* Success: all is as it should be. Wait: call again. Error, in the reference's words: the pod needs another attempt. */
 struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeout_ns);
 

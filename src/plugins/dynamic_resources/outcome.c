@@ -2,6 +2,7 @@
  * they can be used from. */
 #include <stdio.h>
 
+#include "api/labels.h"
 #include "plugins/dynamic_resources/capacity.h"
 #include "plugins/dynamic_resources/search.h"
 
@@ -17,8 +18,8 @@ static struct str request_name(const struct wanted_request *request, const struc
 }
 
 /* ---- devices ---- */
-/* A name for a share of a device, of the form of a UUID. It follows from what it is a share of and for whom, so that
- * the same decision gives the same name; nobody else can get it. */
+/* A name for a share of a device, of the form of a UUID. It is derived from the device and the claim, so that the same
+ * decision gives the same name, and no other share has it. */
 static struct str share_id(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
                            struct arena *arena)
 {
@@ -114,14 +115,6 @@ static void add_class_configs(struct search *search, const struct wanted_claim *
     }
 }
 
-static bool str_list_has(const struct str_list *list, struct str text)
-{
-    list_for(list, item)
-        if (str_eq(*item, text))
-            return true;
-    return false;
-}
-
 /* A configuration that names several requests is listed for each of them. */
 static void add_claim_configs(struct search *search, const struct wanted_claim *claim,
                               struct allocation_result *ret)
@@ -150,17 +143,6 @@ static size_t configs_most(const struct wanted_claim *claim)
 }
 
 /* ---- nodes ---- */
-static bool has_same_values(const struct str_list *a, const struct str_list *b)
-{
-    list_for(a, value)
-        if (!str_list_has(b, *value))
-            return false;
-    list_for(b, value)
-        if (!str_list_has(a, *value))
-            return false;
-    return true;
-}
-
 struct requirements {
     struct selector_requirement *items;
     uint32_t len, cap;
@@ -174,16 +156,12 @@ static void add_requirements(struct requirements *to, const struct selector_requ
         for (uint32_t k = 0; k < to->len && !known; k++)
             known = str_eq(to->items[k].key, from[i].key) &&
                     str_eq(to->items[k].operator, from[i].operator) &&
-                    has_same_values(&to->items[k].values, &from[i].values);
+                    str_list_same_set(&to->items[k].values, &from[i].values);
         if (known)
             continue;
         if (to->len == to->cap) {
-            struct selector_requirement *more =
-                arena_array(arena, struct selector_requirement, (size_t)to->cap * 2 + 4);
-            if (to->len)
-                memcpy(more, to->items, to->len * sizeof(*more));
-            to->items = more;
             to->cap = to->cap * 2 + 4;
+            to->items = arena_copy(arena, struct selector_requirement, to->items, to->len, to->cap);
         }
         to->items[to->len++] = from[i];
     }

@@ -5,7 +5,7 @@
 #include "api/object.h"
 #include "plugins/dynamic_resources/claims.h"
 
-/* A text under way. */
+/* A body that is being written. */
 struct body {
     struct strbuf text;
     struct json_writer json;

@@ -105,10 +105,9 @@ static struct status check_request(struct cycle *cycle, const struct resource_cl
     if (request->exactly)
         return check_class(cycle, request->exactly->device_class_name, request->name);
     if (!request->first_available.len)
-        return status_printf(
-            cycle->arena, STATUS_UNRESOLVABLE,
-            "resource claim " STR_FMT "/" STR_FMT ", request " STR_FMT ": unknown request type",
-            STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name), STR_ARG(request->name));
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                             "resource claim " META_FMT ", request " STR_FMT ": unknown request type",
+                             META_ARG(&claim->meta), STR_ARG(request->name));
     for (uint32_t i = 0; i < request->first_available.len && status_ok(status); i++) {
         const struct device_subrequest *sub = &request->first_available.items[i];
         struct str name =
@@ -124,8 +123,8 @@ static struct status check_unallocated(struct cycle *cycle, const struct resourc
     struct status status = STATUS_OK;
     if (devices_claim_in_flight(cycle->cluster, claim))
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
-                             "resource claim " STR_FMT "/" STR_FMT " is in the process of being allocated",
-                             STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name));
+                             "resource claim " META_FMT " is in the process of being allocated",
+                             META_ARG(&claim->meta));
     for (uint32_t i = 0; i < claim->spec.requests.len && status_ok(status); i++)
         status = check_request(cycle, claim, &claim->spec.requests.items[i]);
     return status;
@@ -178,7 +177,7 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     struct self *self = cycle_self(cycle);
     void **slot = cycle_state(cycle);
     struct str why;
-    if (*slot) /* asked once more */
+    if (*slot) /* PreFilter runs again */
         forget(*slot);
     struct state *state = *slot = arena_new(cycle->arena, struct state);
     struct state found = { 0 };
@@ -208,12 +207,10 @@ static bool has_allocated(struct cycle *cycle, const struct state *state, const 
             continue;
         const struct node_selector *nodes = allocation->node_selector;
         bool here = !nodes || node_selector_matches(nodes, node->meta.name, &node->meta.labels);
-        int ready = here ? claim_is_ready(slot->claim, cycle->arena, &why) : 0;
-        if (!here || ready < 0 ||
-            (!ready && claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns)))
-            slot->unavailable = true;
-        else
+        int ready = here ? claim_is_ready(slot->claim, cycle->arena, &why) : -1;
+        if (ready > 0 || (!ready && !claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns)))
             continue;
+        slot->unavailable = true;
         all = false;
     }
     return all;
@@ -300,17 +297,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- PostFilter ---- */
-static void write_claim(struct cycle *cycle, enum effect_kind kind, const struct meta *claim, struct str body)
-{
-    if (cycle->writer)
-        (void)cycle_write(cycle, &(struct effect){ .kind = kind,
-                                                   .namespace = claim->namespace,
-                                                   .name = claim->name,
-                                                   .uid = claim->uid,
-                                                   .body = body });
-}
-
-/* A claim that is in the way and that nobody else uses can be allocated anew. */
+/* A claim that keeps the pod off nodes can be allocated anew if no other pod uses it. */
 static bool may_deallocate(const struct slot *slot, const struct pod *pod)
 {
     const struct claim_status *status = &slot->claim->status;
@@ -334,14 +321,12 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
         const struct resource_claim *claim = state->slots[i].claim;
         if (!may_deallocate(&state->slots[i], cycle->pod))
             continue;
-        write_claim(cycle, EFFECT_CLAIM_STATUS, &claim->meta, patch_deallocation(claim, cycle->arena));
+        grant_send(cycle, EFFECT_CLAIM_STATUS, &claim->meta, patch_deallocation(claim, cycle->arena));
         return reject(STATUS_UNSCHEDULABLE, "deallocation of ResourceClaim completed");
     }
     const struct slot *extended = extended_slot(state);
     if (extended && !extended_claim_is_new(extended->claim)) {
-        write_claim(cycle, EFFECT_CLAIM_PATCH, &extended->claim->meta,
-                    patch_finalizer(extended->claim, false, cycle->arena));
-        write_claim(cycle, EFFECT_CLAIM_DELETE, &extended->claim->meta, (struct str){ 0 });
+        grant_delete_claim(cycle, extended->claim);
         return reject(STATUS_UNSCHEDULABLE, "deletion of ResourceClaim completed");
     }
     return reject(STATUS_UNSCHEDULABLE, "still not schedulable");

@@ -31,8 +31,9 @@ static void put_selector(struct strbuf *out, const struct node_selector *selecto
     strbuf_puts(out, "},}");
 }
 
-int pools_node_matches(const struct node *node, struct str node_name, bool all_nodes,
-                       const struct node_selector *selector, struct arena *arena, struct str *ret_why)
+/* Is a thing with these on the node? 1, 0, or -1 for a selector that is none. */
+static int node_matches(const struct node *node, struct str node_name, bool all_nodes,
+                        const struct node_selector *selector, struct arena *arena, struct str *ret_why)
 {
     if (node_name.len)
         return str_eq(node->meta.name, node_name);
@@ -47,18 +48,18 @@ int pools_node_matches(const struct node *node, struct str node_name, bool all_n
     return -1;
 }
 
-static int device_matches(const struct node *node, const struct device *device, struct arena *arena,
-                          struct str *ret_why)
+int pools_device_matches(const struct node *node, const struct device *device, struct arena *arena,
+                         struct str *ret_why)
 {
-    return pools_node_matches(node, device->node_name, device->all_nodes.value, device->node_selector, arena,
-                              ret_why);
+    return node_matches(node, device->node_name, device->all_nodes.value, device->node_selector, arena,
+                        ret_why);
 }
 
 static int any_device_matches(const struct node *node, const struct resource_slice *slice,
                               struct arena *arena, struct str *ret_why)
 {
     list_for(&slice->devices, device) {
-        int r = device_matches(node, device, arena, ret_why);
+        int r = pools_device_matches(node, device, arena, ret_why);
         if (r < 0)
             *ret_why = arena_printf(arena,
                                     "failed to perform node selection for device " STR_FMT
@@ -77,8 +78,8 @@ static int is_relevant(const struct node *node, const struct resource_slice *sli
     if (slice->shared_counters.len)
         return 1;
     if (slice->node_name.len || slice->all_nodes.value || slice->node_selector) {
-        int r = pools_node_matches(node, slice->node_name, slice->all_nodes.value, slice->node_selector,
-                                   arena, ret_why);
+        int r = node_matches(node, slice->node_name, slice->all_nodes.value, slice->node_selector, arena,
+                             ret_why);
         if (r < 0)
             *ret_why = arena_printf(arena, "failed to perform node selection for slice " STR_FMT ": " STR_FMT,
                                     STR_ARG(slice->meta.name), STR_ARG(*ret_why));

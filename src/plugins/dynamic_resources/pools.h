@@ -58,9 +58,9 @@ struct pools {
 /* False: *ret_why says what is wrong with a slice. Everything is in the arena. */
 bool pools_gather(struct cluster *cluster, const struct node *node, struct arena *arena, struct pools *ret,
                   struct str *ret_why);
-/* Is a thing with these on the node? 1, 0, or -1 for a selector that is none. */
-int pools_node_matches(const struct node *node, struct str node_name, bool all_nodes,
-                       const struct node_selector *selector, struct arena *arena, struct str *ret_why);
+/* Is the device on the node, by its own fields? 1, 0, or -1: its selector is invalid, and *ret_why says how. */
+int pools_device_matches(const struct node *node, const struct device *device, struct arena *arena,
+                         struct str *ret_why);
 
 /* What claims hold of the device; NULL: nothing. */
 const struct device_use *candidate_use(struct candidate *candidate, const struct cluster *cluster);

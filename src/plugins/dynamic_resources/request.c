@@ -16,7 +16,7 @@ bool search_fails(struct search *search, const char *format, ...)
 }
 
 /* ---- matching ---- */
-/* All selectors must match. `class`: whose they are; NULL: the request's. */
+/* All selectors must match. `class`: the class that has them; NULL: the request has them. */
 static int selectors_all_match(struct search *search, const struct wanted_claim *claim,
                                const struct device_class *class, const struct device_selector *selectors,
                                uint32_t len, struct candidate *candidate)
@@ -26,7 +26,7 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
     for (uint32_t i = 0; i < len; i++) {
         if (!search_spend(search, EVALUATION_NS))
             return -1;
-        /* A selector of a kind that nobody knows is no expression. */
+        /* A selector of an unknown kind has no expression. */
         struct str expression = selectors[i].cel ? selectors[i].cel->expression : STR("");
         int r = -1;
         if (!candidate->seen)
@@ -39,7 +39,7 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
             search_fails(search, "class " STR_FMT ": selector #%u: " STR_FMT, STR_ARG(class->meta.name), i,
                          STR_ARG(why));
         else if (r < 0)
-            search_fails(search, "claim " CLAIM_FMT ": selector #%u: " STR_FMT, CLAIM_ARG(claim->api), i,
+            search_fails(search, "claim " META_FMT ": selector #%u: " STR_FMT, META_ARG(&claim->api->meta), i,
                          STR_ARG(why));
         if (r <= 0)
             return r;
@@ -50,12 +50,10 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
 /* Devices of a slice may be on nodes of their own. */
 static int is_on_node(struct search *search, const struct candidate *candidate)
 {
-    const struct device *device = candidate->device;
     if (!candidate->slice->per_device_node_selection.value)
         return 1;
     struct str why;
-    int r = pools_node_matches(search->input->node, device->node_name, device->all_nodes.value,
-                               device->node_selector, search->input->scratch, &why);
+    int r = pools_device_matches(search->input->node, candidate->device, search->input->scratch, &why);
     if (r < 0)
         search_fails(search, STR_FMT, STR_ARG(why));
     return r;
@@ -89,7 +87,7 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
 }
 
 /* ---- preparing ---- */
-/* Which devices are "all"? While a pool is being updated or is broken, nobody can say. */
+/* Which devices are "all"? While a pool is being updated or is invalid, that is unknown. */
 static bool find_all(struct search *search, const struct wanted_claim *claim, struct alternative *alternative)
 {
     struct pools *pools = &search->pools;
@@ -98,12 +96,12 @@ static bool find_all(struct search *search, const struct wanted_claim *claim, st
     for (uint32_t i = 0; i < pools->len; i++) {
         const struct pool *pool = pools->items[i];
         if (pool->incomplete || pool->invalid)
-            return search_fails(search,
-                                "claim " CLAIM_FMT ", request " STR_FMT
-                                ": asks for all devices, but resource pool " STR_FMT "/" STR_FMT
-                                " is currently %s",
-                                CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(pool->driver),
-                                STR_ARG(pool->name), pool->incomplete ? "being updated" : "invalid");
+            return search_fails(
+                search,
+                "claim " META_FMT ", request " STR_FMT ": asks for all devices, but resource pool " STR_FMT
+                "/" STR_FMT " is currently %s",
+                META_ARG(&claim->api->meta), STR_ARG(alternative->name), STR_ARG(pool->driver),
+                STR_ARG(pool->name), pool->incomplete ? "being updated" : "invalid");
         for (; next < pools->candidates_len && pools->candidates[next].pool == pool; next++) {
             struct candidate *candidate = &pools->candidates[next];
             int r = search_matches(search, claim, alternative, candidate);
@@ -122,9 +120,9 @@ static bool check_selectors(struct search *search, const struct wanted_claim *cl
     for (uint32_t i = 0; i < alternative->api->selectors.len; i++)
         if (!alternative->api->selectors.items[i].cel)
             return search_fails(search,
-                                "claim " CLAIM_FMT ", request " STR_FMT
+                                "claim " META_FMT ", request " STR_FMT
                                 ", selector #%u: CEL expression empty (unsupported selector type?)",
-                                CLAIM_ARG(claim->api), STR_ARG(alternative->name), i);
+                                META_ARG(&claim->api->meta), STR_ARG(alternative->name), i);
     return true;
 }
 
@@ -136,17 +134,17 @@ static bool prepare_alternative(struct search *search, const struct wanted_claim
         return false;
     if (!api->device_class_name.len)
         return search_fails(search,
-                            "claim " CLAIM_FMT ", request " STR_FMT
+                            "claim " META_FMT ", request " STR_FMT
                             ": missing device class name (unsupported request type?)",
-                            CLAIM_ARG(claim->api), STR_ARG(alternative->name));
+                            META_ARG(&claim->api->meta), STR_ARG(alternative->name));
     alternative->class =
         cluster_get(&search->input->cluster->device_classes, (struct str){ 0 }, api->device_class_name);
     if (!alternative->class)
         return search_fails(search,
-                            "claim " CLAIM_FMT ", request " STR_FMT
+                            "claim " META_FMT ", request " STR_FMT
                             ": could not retrieve device class " STR_FMT
                             ": deviceclass.resource.k8s.io \"" STR_FMT "\" not found",
-                            CLAIM_ARG(claim->api), STR_ARG(alternative->name),
+                            META_ARG(&claim->api->meta), STR_ARG(alternative->name),
                             STR_ARG(api->device_class_name), STR_ARG(api->device_class_name));
     if (str_is(api->allocation_mode, MODE_EXACT_COUNT)) {
         alternative->devices = api->count;
@@ -155,8 +153,9 @@ static bool prepare_alternative(struct search *search, const struct wanted_claim
     alternative->wants_all = str_is(api->allocation_mode, MODE_ALL);
     if (alternative->wants_all)
         return find_all(search, claim, alternative);
-    return search_fails(search, "claim " CLAIM_FMT ", request " STR_FMT ": unsupported count mode " STR_FMT,
-                        CLAIM_ARG(claim->api), STR_ARG(alternative->name), STR_ARG(api->allocation_mode));
+    return search_fails(search, "claim " META_FMT ", request " STR_FMT ": unsupported count mode " STR_FMT,
+                        META_ARG(&claim->api->meta), STR_ARG(alternative->name),
+                        STR_ARG(api->allocation_mode));
 }
 
 /* *ret_devices: it needs at least so many. */
@@ -189,10 +188,9 @@ static bool prepare_constraints(struct search *search, struct wanted_claim *clai
     for (uint32_t i = 0; i < api->spec.constraints.len; i++)
         if (!constraint_init(&claim->constraints[i], &api->spec.constraints.items[i], api->spec.requests.len,
                              search->input->scratch))
-            return search_fails(search,
-                                "claim " CLAIM_FMT
-                                ", constraint #%u: empty constraint (unsupported constraint type?)",
-                                CLAIM_ARG(api), i);
+            return search_fails(
+                search, "claim " META_FMT ", constraint #%u: empty constraint (unsupported constraint type?)",
+                META_ARG(&api->meta), i);
     return true;
 }
 
@@ -209,8 +207,8 @@ static bool prepare_claim(struct search *search, struct wanted_claim *claim)
     }
     if (total > RESULTS_MAX)
         return search_fails(
-            search, "claim " CLAIM_FMT ": number of requested devices %lld exceeds the claim limit of %d",
-            CLAIM_ARG(api), (long long)total, RESULTS_MAX);
+            search, "claim " META_FMT ": number of requested devices %lld exceeds the claim limit of %d",
+            META_ARG(&api->meta), (long long)total, RESULTS_MAX);
     return prepare_constraints(search, claim);
 }
 

@@ -1,4 +1,4 @@
-/* search.h: what the files of the allocator share: a search under way. */
+/* search.h: what the files of the allocator share: the state of a search. */
 #ifndef PLUGINS_DYNAMIC_RESOURCES_SEARCH_H
 #define PLUGINS_DYNAMIC_RESOURCES_SEARCH_H
 
@@ -16,7 +16,7 @@ struct alternative {
     int64_t devices; /* so many it needs */
     bool wants_all;
     struct candidate **all; /* then it is these */
-    uint8_t *matches;       /* per candidate: MATCH_*; NULL: none was asked about */
+    uint8_t *matches;       /* per candidate: MATCH_*; NULL: none was checked */
 };
 
 enum { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
@@ -50,10 +50,6 @@ struct search {
     enum allocate_outcome failure;
     struct str why;
 };
-
-/* "namespace/name", for printf. */
-#define CLAIM_FMT STR_FMT "/" STR_FMT
-#define CLAIM_ARG(claim) STR_ARG((claim)->meta.namespace), STR_ARG((claim)->meta.name)
 
 /* ---- request.c ---- */
 /* Notes why the search ends; returns false. */

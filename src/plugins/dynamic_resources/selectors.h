@@ -18,7 +18,7 @@ struct selectors {
 };
 
 void selectors_release(struct selectors *selectors);
-/* A good moment to forget: nobody is evaluating. */
+/* Drops programs if there are too many. No program may be in use. */
 void selectors_trim(struct selectors *selectors);
 
 /* The device as expressions see it, in the arena; NULL and *ret_why: it has an attribute that is none. */

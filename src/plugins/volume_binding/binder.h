@@ -3,8 +3,7 @@
  *     binder_claims()   once per pod: which claims are bound, which wait for a node, and what they could take
  *     binder_find()     per node: the volumes to bind and those to make, or why not
  *
- * Both speak of objects of the cluster as they are now, and are good until one of them is replaced. What hold.h
- * carries out afterwards is a copy. */
+ * Both results point to objects of the cluster and are valid until one of those is replaced. hold.h works on copies. */
 #ifndef PLUGINS_VOLUME_BINDING_BINDER_H
 #define PLUGINS_VOLUME_BINDING_BINDER_H
 
@@ -63,7 +62,7 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret);
 /* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. False:
- * it can not be translated, *ret_why tells why. NULL as affinity: none. */
+ * it cannot be translated, *ret_why says why. NULL as affinity: none. */
 bool binder_affinity(const struct pv *pv, const struct csi_node *csi_node, struct arena *arena,
                      const struct node_selector **ret, struct str *ret_why);
 

@@ -67,7 +67,7 @@ void hold_drop(struct hold *hold, struct cluster *cluster)
         const struct event_subject *patched = has_volume(held) ? &held->volume : &held->claim;
         bool done = held->answer && held->answer->kind == ANSWER_DONE && !held->answer->in_doubt;
         /* Where the version that came of a write is not known, nothing is restored: any newer object does that. Where
-         * it is in doubt, the stored object counts: if it is out of date, whoever relies on it meets a conflict. */
+         * it is in doubt, the stored object counts: if it is out of date, the next write meets a conflict. */
         struct str version = done ? held->answer->resource_version : patched->resource_version;
         if (has_volume(held))
             volumes_restore_pv(cluster, patched->name, version);
@@ -93,26 +93,12 @@ static struct effect effect_of(const struct hold *hold, const struct held_claim 
     };
 }
 
-/* What the API server said; where the host has no words, those of its usual answer. */
 static struct status write_failed(const struct held_claim *held, struct arena *arena)
 {
-    const struct answer *answer = held->answer;
-    if (answer->message.len)
-        return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(answer->message));
-    const char *resource = has_volume(held) ? "persistentvolumes" : "persistentvolumeclaims";
-    struct str name = quote_go_arena(arena, has_volume(held) ? held->volume.name : held->claim.name);
-    switch (answer->kind) {
-    case ANSWER_GONE:
-        return status_printf(arena, STATUS_ERROR, "%s " STR_FMT " not found", resource, STR_ARG(name));
-    case ANSWER_CONFLICT:
-        return status_printf(arena, STATUS_ERROR,
-                             "Operation cannot be fulfilled on %s " STR_FMT
-                             ": the object has been modified; please apply your changes to the latest "
-                             "version and try again",
-                             resource, STR_ARG(name));
-    default:
-        return reject(STATUS_ERROR, "the server rejected our request due to an error in our request");
-    }
+    struct str text = has_volume(held)
+                          ? answer_text(held->answer, "persistentvolumes", held->volume.name, arena)
+                          : answer_text(held->answer, "persistentvolumeclaims", held->claim.name, arena);
+    return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(text));
 }
 
 /* One after the other: after a failure nothing more is written. */

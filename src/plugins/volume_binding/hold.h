@@ -1,8 +1,8 @@
 /* hold.h: carries out what the binder decided for a pod: what the pod holds between Reserve and its own binding.
  *
  *     Reserve    hold_take()   later pods see the decision at once (cluster/volumes.h)
- *     PreBind    hold_bind()   the API server is told, one claim after the other; then wait for whoever makes volumes
- *                              and binds claims, until every claim is bound
+ *     PreBind    hold_bind()   claims and volumes are written, one after the other; then wait until the controllers
+ *                              have made the volumes and bound every claim
  *     Unreserve  hold_drop()   what was not written is free again; what was stays, and the next attempt finds it
  *
  * Between those, objects of the cluster are replaced and removed. So a hold has names and versions, all in the cycle's

@@ -209,7 +209,7 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
 }
 
 /* ---- Reserve, PreBind ---- */
-/* A pod without claims has no state; one whose verdicts came from elsewhere gets its state here. */
+/* A pod without claims has no state; one that was decided without this plugin's Filter gets its state here. */
 static struct state *state_get(struct cycle *cycle)
 {
     struct state *state = *cycle_state(cycle);
@@ -291,7 +291,7 @@ static bool topology_terms_eq(const struct topology_term *a, const struct topolo
     return true;
 }
 
-/* The mode of a class can not change; where its volumes may be can. */
+/* The binding mode of a class is immutable; its allowed topologies are not. */
 static enum hint class_changed(const struct hint_context *context, const struct pod *pod,
                                const struct cluster_event *event)
 {
@@ -316,7 +316,7 @@ static enum hint capacity_changed(const struct hint_context *context, const stru
     return is && (!was || quantity_value(*is) > quantity_value(*was)) ? HINT_QUEUE : HINT_SKIP;
 }
 
-/* A driver that no longer tracks how much room is left. */
+/* A driver that no longer tracks its capacity. */
 static enum hint driver_changed(const struct hint_context *context, const struct pod *pod,
                                 const struct cluster_event *event)
 {

@@ -1,4 +1,4 @@
-/* provision.c: dynamic provisioning, as far as a scheduler can tell. */
+/* provision.c: can a volume be provisioned? See provision.h. */
 #include "plugins/volume_binding/provision.h"
 
 #include "api/labels.h"

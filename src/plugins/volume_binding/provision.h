@@ -20,7 +20,7 @@ void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, 
                       struct arena *arena);
 /* The largest volume that the pool can hold; NULL: unknown, which counts as none. */
 const struct quantity *provision_pool_limit(const struct csi_storage_capacity *pool);
-/* *ret_pool is where the space is, if the driver tells. */
+/* *ret_pool has the space, if the driver reports capacity. */
 enum provision_result provisioner_check(const struct provisioner *provisioner,
                                         const struct str_map *node_labels,
                                         const struct csi_storage_capacity **ret_pool);

@@ -7,7 +7,7 @@
 
 bool pv_affinity_matches(const struct node_selector *affinity, const struct str_map *node_labels)
 {
-    /* Fields are not asked: the reference matches labels of a node without a name. */
+    /* matchFields never match: the reference matches the labels of a node without a name. */
     return !affinity || node_selector_matches(affinity, (struct str){ 0 }, node_labels);
 }
 
@@ -27,7 +27,7 @@ static bool is_suitable(const struct pv *pv, const struct pvc *pvc)
            !pv->meta.deletion_time.set;
 }
 
-/* What a volume needs that is nobody's yet. */
+/* What a volume needs that is not reserved for a claim. */
 static bool is_available(const struct pv *pv, const struct pvc *pvc)
 {
     if (!str_is(pv->phase, "Available"))

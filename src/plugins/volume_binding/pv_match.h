@@ -33,7 +33,7 @@ struct pv_match {
     uint32_t loose_len;
     struct str keys[PV_ANCHOR_KEYS]; /* of the anchors */
     uint32_t keys_len;
-    bool invalid; /* the claim's selector can not be parsed */
+    bool invalid; /* the claim's selector is invalid */
     struct str why;
 };
 

@@ -1,6 +1,7 @@
 /* Tests of input/expand.c: how many pods controllers lack, and what replaces a victim. */
 #include "unit/input/loaded.h"
 
+#include "api/labels.h"
 #include "input/expand.h"
 
 #define TEMPLATE "template: {metadata: {labels: {app: x}}, spec: {containers: [{name: c}]}}"

@@ -1,4 +1,4 @@
-/* list_functions.c: functions on lists: the extension's third version, sets, those of Kubernetes, and includes(). */
+/* lists.c: functions on lists: the extension's third version, sets, those of Kubernetes, and includes(). */
 #include "cel/lib.h"
 #include "cel/parse.h"
 #include "cel/value.h"

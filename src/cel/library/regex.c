@@ -1,8 +1,8 @@
-/* regex_functions.c: matches(), find() and findAll(). A constant pattern comes compiled with the call. */
+/* regex.c: matches(), find() and findAll(). A constant pattern comes compiled with the call. */
+#include "regex/regex.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cel/value.h"
-#include "regex/regex.h"
 
 /* The pattern of this call; NULL: *ret_error says why there is none. */
 static const struct regex *pattern_of(struct cel_run *run, const struct cel_value *args, const char *prefix,
@@ -76,10 +76,10 @@ CEL_FUNCTION(find_all)
 }
 
 const struct cel_overload cel_lib_regex[] = {
-    { "matches", "string, string -> bool", matches },
-    { "matches", "string, string -> bool", matches, CEL_MEMBER, COST_MATCHES },
-    { "find", "string, string -> string", find, CEL_MEMBER, COST_FIND },
-    { "findAll", "string, string -> list(string)", find_all, CEL_MEMBER, COST_FIND },
-    { "findAll", "string, string, int -> list(string)", find_all, CEL_MEMBER, COST_FIND },
+    { "matches", "string, string -> bool", matches, CEL_PATTERN },
+    { "matches", "string, string -> bool", matches, CEL_MEMBER | CEL_PATTERN, COST_MATCHES },
+    { "find", "string, string -> string", find, CEL_MEMBER | CEL_PATTERN, COST_FIND },
+    { "findAll", "string, string -> list(string); string, string, int -> list(string)", find_all,
+      CEL_MEMBER | CEL_PATTERN, COST_FIND },
     { 0 },
 };
