@@ -175,7 +175,7 @@ static void warn(const struct replay *replay)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
     if (replay->recording.cut.text[0])
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
-    if (replay->versus && replay->reloads)
+    if (replay->comparison && replay->reloads)
         fprintf(stderr,
                 "berth: warning: the configuration was changed %s while it was recorded; here the other one "
                 "stays\n",
@@ -257,12 +257,12 @@ static void json_same(const struct replay *replay, struct json_writer *json)
 
 /* ---- another configuration ---- */
 
-static bool differs(const struct versus_pod *pod)
+static bool differs(const struct compare_pod *pod)
 {
     return !pod->foreign && !str_eq(pod->recorded.node, pod->here.node);
 }
 
-static void add_side(struct grid *grid, const struct versus_side *side)
+static void add_side(struct grid *grid, const struct compare_side *side)
 {
     if (side->node.len)
         grid_str(grid, PAINT_NONE, side->node);
@@ -274,7 +274,7 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
 {
     struct grid grid = { 0 };
     size_t len, shown = 0, left = 0;
-    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     grid_columns(&grid, "POD|RECORDED|HERE");
     for (size_t i = 0; i < len; i++) {
         if (!differs(pods[i]))
@@ -306,9 +306,9 @@ static void add_row(struct grid *grid, const char *name, const uint64_t numbers[
     grid_count(grid, numbers[1]);
 }
 
-static void say_versus(const struct replay *replay, struct term *term, size_t top)
+static void say_comparison(const struct replay *replay, struct term *term, size_t top)
 {
-    struct versus_sum sum = versus_sum(replay->versus);
+    struct compare_sum sum = compare_sum(replay->comparison);
     _cleanup_(strbuf_release) struct strbuf where = { 0 };
     struct grid grid = { 0 };
     uint64_t both = sum.same + sum.moved;
@@ -339,7 +339,7 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     say_pods(replay, term, top);
 }
 
-static void json_side(struct json_writer *json, const char *key, const struct versus_side *side)
+static void json_side(struct json_writer *json, const char *key, const struct compare_side *side)
 {
     json_member_object(json, key);
     json_member_str(json, "node", side->node);
@@ -359,7 +359,7 @@ static void json_pair(struct json_writer *json, const char *key, const uint64_t 
     json_end_object(json);
 }
 
-static void json_sum(struct json_writer *json, const struct versus_sum *sum)
+static void json_sum(struct json_writer *json, const struct compare_sum *sum)
 {
     json_member_object(json, "summary");
     json_member_int(json, "pods", (int64_t)sum->pods);
@@ -375,11 +375,11 @@ static void json_sum(struct json_writer *json, const struct versus_sum *sum)
     json_end_object(json);
 }
 
-static void json_versus(const struct replay *replay, struct json_writer *json)
+static void json_comparison(const struct replay *replay, struct json_writer *json)
 {
-    struct versus_sum sum = versus_sum(replay->versus);
+    struct compare_sum sum = compare_sum(replay->comparison);
     size_t len;
-    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     json_sum(json, &sum);
     json_member_array(json, "pods");
     for (size_t i = 0; i < len; i++) {
@@ -495,7 +495,7 @@ static void end_json(struct telling *telling, const struct replay *replay)
     if (has_log(telling->settings))
         json_end_array(json);
     json_origin(replay, json);
-    replay->versus ? json_versus(replay, json) : json_same(replay, json);
+    replay->comparison ? json_comparison(replay, json) : json_same(replay, json);
     json_end_object(json);
     strbuf_putc(&telling->out, '\n');
 }
@@ -507,8 +507,8 @@ static int end_telling(struct telling *telling, const struct replay *replay)
         fprintf(stderr, "berth: note: no decision of %s is in it\n", telling->settings->explain);
     if (telling->settings->output == OUTPUT_JSON)
         end_json(telling, replay);
-    else if (replay->versus)
-        say_versus(replay, &telling->term, (size_t)telling->settings->top);
+    else if (replay->comparison)
+        say_comparison(replay, &telling->term, (size_t)telling->settings->top);
     else
         say_same(replay, &telling->term);
     int code = finish(&telling->term);
