@@ -622,7 +622,7 @@ const struct command command_replay = {
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
                 "  berth replay --explain default/web-1 --from 2026-11-15T10:30:00Z record/\n"
                 "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
-    .options = { { rows, 0 }, { plugin_options, offsetof(struct replay_settings, plugins) } },
+    .options = { { rows, 0 }, { plugin_rows, offsetof(struct replay_settings, plugins) } },
     .settings_size = sizeof(struct replay_settings),
     .defaults = &(const struct replay_settings){ .top = 20 },
     .words_min = 1,

@@ -253,7 +253,7 @@ static void print_now(const struct why_facts *facts, struct term *term)
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_BOLD, "Now");
     strbuf_printf(term->out, ", %severy plugin asked about %s:\n",
-                  facts->now->is_lifted ? "as if it had no node yet and with " : "with ",
+                  facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
                   facts->now->percentage.set ? "as many nodes as for a decision" : "every node");
     explain_table_answer(facts->now, term, facts->question->top);
     explain_table_cost(facts->now, term, facts->question->top);

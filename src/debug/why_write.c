@@ -291,7 +291,7 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
     json_end_array(&json);
     if (facts->now) {
         json_member_object(&json, "now");
-        if (facts->now->is_lifted)
+        if (facts->now->as_if_pending)
             json_member_bool(&json, "asIfPending", true);
         if (facts->now->percentage.set)
             json_member_bool(&json, "limited", true);

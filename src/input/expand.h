@@ -10,14 +10,14 @@
 #ifndef INPUT_EXPAND_H
 #define INPUT_EXPAND_H
 
-#include "input/maker.h"
+#include "input/pod_factory.h"
 
 /* More pods than this are refused: the input is a mistake or an attack. */
 enum { EXPANDED_PODS_MAX = 1000000 };
 
 struct expansion {
     struct load *load;
-    struct maker maker;
+    struct pod_factory factory;
     struct owners owners;
     VEC(struct pod *) pods; /* in the order in which they would be created */
     struct meta **nodes;    /* by name */

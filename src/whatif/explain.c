@@ -248,15 +248,15 @@ static void explain(struct explanation *ret)
 }
 
 /* The pod as it was before it had its node. */
-static struct pod_info *as_pending(struct explanation *ret, struct pod_info *pod)
+static struct pod_info *pending_copy(struct explanation *ret, struct pod_info *pod)
 {
-    ret->is_lifted = true;
-    ret->as_pending = *pod->api;
-    ret->as_pending.spec.node_name = (struct str){ 0 };
-    ret->as_pending_info = *pod;
-    ret->as_pending_info.api = &ret->as_pending;
-    ret->as_pending_info.row = ROW_NONE;
-    return &ret->as_pending_info;
+    ret->as_if_pending = true;
+    ret->pending_copy = *pod->api;
+    ret->pending_copy.spec.node_name = (struct str){ 0 };
+    ret->pending_info = *pod;
+    ret->pending_info.api = &ret->pending_copy;
+    ret->pending_info.row = ROW_NONE;
+    return &ret->pending_info;
 }
 
 /* A copy of the profile is what the cycle sees: its plugins are the same, whom it would tell or ask is left out. */
@@ -272,7 +272,7 @@ static void leave_alone(struct explanation *ret, const struct profile *profile, 
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options)
 {
-    struct lifted lifted = { 0 };
+    struct detached_pod detached = { 0 };
     *ret = (struct explanation){ .cluster = cluster,
                                  .live = options->live,
                                  .is_preempting = options->is_preempting,
@@ -281,15 +281,15 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     leave_alone(ret, profile, options->asks_extenders);
     name_extenders(ret, options);
     if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
-        lift(cluster, pod, &ret->arena, &lifted);
-    if (pod->row != ROW_NONE || lifted.pod)
-        pod = as_pending(ret, pod);
+        detach_pod(cluster, pod, &ret->arena, &detached);
+    if (pod->row != ROW_NONE || detached.pod)
+        pod = pending_copy(ret, pod);
     cycle_init(&ret->cycle, ret->profile, cluster, pod, &ret->arena);
     ret->cycle.now_ns = options->now_ns;
     begin_measuring(ret);
     explain(ret);
     ret->took_ns = now_ns(NULL) - ret->begun_ns;
-    lifted_put_back(&lifted);
+    reattach_pod(&detached);
     count_extenders(ret, options->extenders);
 }
 

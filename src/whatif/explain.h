@@ -9,7 +9,7 @@
 #include "framework/probe.h"
 #include "framework/run.h"
 #include "preempt/preempt.h"
-#include "whatif/lifted.h"
+#include "whatif/detach.h"
 
 /* What a plugin of the profile took. */
 struct explain_cost {
@@ -32,10 +32,10 @@ struct explain_extender {
 struct explanation {
     const struct profile *profile;
     struct cluster *cluster;
-    struct arena arena;    /* holds everything below */
-    struct pod as_pending; /* a pod that is on a node, as if it were not; and its place in the model */
-    struct pod_info as_pending_info;
-    bool is_lifted;
+    struct arena arena;      /* holds everything below */
+    struct pod pending_copy; /* a pod that is on a node, as if it were not; and its place in the model */
+    struct pod_info pending_info;
+    bool as_if_pending;
     struct profile lone; /* the profile without those whom explaining must not ask */
     struct cycle cycle;
     struct status pre_enqueue; /* not Success: a gate holds the pod back */
@@ -79,7 +79,7 @@ struct explain_options {
 };
 
 /* The profile's probe is told nothing. A pod that is on a node is asked about as if it
- * waited and the node had the room. The cluster is as before, and so is what will be decided: lifted.h. */
+ * waited and the node had the room. The cluster is as before, and so is what will be decided: detach.h. */
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options);
 void explanation_release(struct explanation *explanation);

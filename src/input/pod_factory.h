@@ -1,14 +1,14 @@
-/* maker.h: makes pods from templates as controllers do, and the claims that go with them.
+/* pod_factory.h: makes pods from templates as controllers do, and the claims that go with them.
  *
  * Names look like a controller's (web-5d8c6b7f9-x7k2p) but come from hashes of who asks and of a counter instead of
  * chance, so that the same input gives the same names. */
-#ifndef INPUT_MAKER_H
-#define INPUT_MAKER_H
+#ifndef INPUT_POD_FACTORY_H
+#define INPUT_POD_FACTORY_H
 
 #include "input/admission.h"
 #include "input/owners.h"
 
-struct maker {
+struct pod_factory {
     struct load *load;
     struct admission admission;
     struct arena arena;
@@ -18,21 +18,22 @@ struct maker {
     struct strbuf scratch;
 };
 
-void maker_init(struct maker *maker, struct load *load);
-void maker_release(struct maker *maker);
+void factory_init(struct pod_factory *factory, struct load *load);
+void factory_release(struct pod_factory *factory);
 
 /* A pod as the template says, owned by the controller; it has no name yet. */
-struct pod maker_pod(struct maker *maker, const struct pod_template *template, enum api_kind kind,
-                     const struct meta *controller);
+struct pod factory_pod(struct pod_factory *factory, const struct pod_template *template, enum api_kind kind,
+                       const struct meta *controller);
 /* Text in the letters of generated names; the same for the same hash. */
-struct str maker_letters(struct arena *arena, uint64_t hash, size_t len);
+struct str factory_letters(struct arena *arena, uint64_t hash, size_t len);
 /* A free name that begins with the prefix; `owner` counts what was tried. */
-struct str maker_name(struct maker *maker, struct str namespace, struct str prefix, struct owner *owner);
+struct str factory_name(struct pod_factory *factory, struct str namespace, struct str prefix,
+                        struct owner *owner);
 /* Gives the pod its name and uid, and makes the claims of its ephemeral volumes. */
-struct pod *maker_finish(struct maker *maker, const struct pod *pod, struct str name);
+struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, struct str name);
 /* A claim as the template says, unless one of that name is there. */
-void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace,
-                 struct str name, const struct str_map *labels, const struct pod *owner);
+void factory_claim(struct pod_factory *factory, const struct pvc_template *template, struct str namespace,
+                   struct str name, const struct str_map *labels, const struct pod *owner);
 
 /* The map with one pair more, or another value. */
 struct str_map str_map_with(const struct str_map *map, struct str key, struct str value, struct arena *arena);
