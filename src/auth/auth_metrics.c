@@ -15,7 +15,7 @@ static double seconds(int64_t ns)
     return (double)MAX(ns, 0) / 1e9;
 }
 
-/* Names of users are no business of whoever reads metrics, and too many. */
+/* Names of users are private, and too many for labels. */
 static const char *kind_of(struct str user)
 {
     static const char *const told[] = { "admin", "client", "kube_proxy", "kubelet",

@@ -1,4 +1,4 @@
-/* delegate.h: the API servers that are asked about callers, by their kubeconfigs. */
+/* delegate.h: the API servers that authenticate and authorize clients, by their kubeconfigs. */
 #ifndef AUTH_DELEGATE_H
 #define AUTH_DELEGATE_H
 
@@ -8,12 +8,12 @@
 struct delegate {
     struct arena arena;
     struct kube_access access;
-    struct api *api; /* NULL: there is nobody to ask */
+    struct api *api; /* NULL: there is none */
     const char *what;
     struct metrics *metrics; /* may be NULL */
 };
 
-/* By the file, or else as the service account of the pod that this runs in; outside of a pod there is nobody.
+/* By the file, or else as the service account of the pod that this runs in; outside of a pod there is none.
  * `what`: "authentication" or "authorization". The delegate stays where it is until it is closed. */
 int delegate_open(struct delegate *delegate, struct str kubeconfig, const char *what, struct metrics *metrics,
                   struct error *err);

@@ -4,7 +4,7 @@
 
 #include "cmd/common.h"
 #include "cmd/running.h"
-#include "debug/why.h"
+#include "debug/explain_view.h"
 #include "extender/extender.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
@@ -235,7 +235,7 @@ static int explain_live(struct explain_settings *settings, const char *name)
     return finish(&term);
 }
 
-/* What evaluates objects makes no sense where nobody does. */
+/* Options about objects and their evaluation do not go with --server, and the other way round. */
 static int check_server(const struct explain_settings *settings, struct error *err)
 {
     if (!settings->server)

@@ -1,4 +1,4 @@
-/* cmd_queue.c: `berth queue`: who waits in the running scheduler, where, for how long and why: for a decision, or
+/* cmd_queue.c: `berth queue`: which pods wait in the running scheduler, where, for how long and why: for a decision, or
  * after it for permission, for what must be prepared, or for the API server. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
     grid_cell(grid, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
 }
 
-/* Those who rejected it, or what holds it back before they are asked. */
+/* The plugins that rejected it, or the one that holds it back before filters run. */
 static void reason_cell(struct grid *grid, yyjson_val *pod)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };

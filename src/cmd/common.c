@@ -53,7 +53,7 @@ static void show_progress(size_t objects, double seconds)
     fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
 }
 
-/* Lines in the log are for those who run a scheduler: what goes wrong here is one sentence in the end. */
+/* The log is that of a scheduler; a command reports what goes wrong in one sentence. */
 static void silence_log(void)
 {
     static int nowhere = -1;

@@ -79,7 +79,7 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     json_end_line(json);
 }
 
-/* To a whole number of steps: nobody reads more digits of a time. */
+/* To a whole number of steps: more digits of a time say nothing. */
 static double rounded(double value, double steps)
 {
     return round(value * steps) / steps;

@@ -1,4 +1,4 @@
-/* simulate_table.c: a simulation for a person: what happened, how full the nodes are, who waits and why. */
+/* simulate_table.c: a simulation for a person: what happened, how full the nodes are, which pods wait and why. */
 #include "api/labels.h"
 #include "cmd/common.h"
 #include "cmd/simulate_print.h"
@@ -114,7 +114,7 @@ static void print_bar_row(struct term *term, const struct group *group, uint32_t
     strbuf_putc(term->out, '\n');
 }
 
-/* cpu, memory and pods; other resources where somebody asks for them. */
+/* cpu, memory and pods; other resources where pods request them. */
 static uint32_t choose_resources(const struct cluster *cluster, const group_vec *groups, uint32_t *ret)
 {
     uint32_t len = 0, scalars = 0;
@@ -178,7 +178,7 @@ static void print_usage(const struct simulation *simulation, const struct simula
     arena_release(&scratch);
 }
 
-/* ---- who waits ---- */
+/* ---- pending pods ---- */
 
 /* Pods whose messages differ only in numbers wait for the same reason. */
 struct reason {

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "debug/compare.h"
+#include "debug/cache_comparer.h"
 
 enum { PODS_PER_LOOK = 64 }; /* at the clock */
 
@@ -185,7 +185,7 @@ void queue_dump_read(struct queue_dump *all, const struct queue *queue)
     queue_each(queue, gather, all);
 }
 
-/* By queue, then who waits longest. */
+/* By queue, then the pod that waits longest. */
 static int by_wait(const void *a, const void *b)
 {
     const struct dumped_pod *x = a, *y = b;

@@ -1,7 +1,7 @@
-/* pod_factory.h: makes pods from templates as controllers do, and the claims that go with them.
+/* pod_factory.h: creates pods from templates as controllers do, and their claims.
  *
- * Names look like a controller's (web-5d8c6b7f9-x7k2p) but come from hashes of who asks and of a counter instead of
- * chance, so that the same input gives the same names. */
+ * Names look like a controller's (web-5d8c6b7f9-x7k2p) but come from hashes of the controller and of a counter, not
+ * from chance, so that the same input gives the same names. */
 #ifndef INPUT_POD_FACTORY_H
 #define INPUT_POD_FACTORY_H
 
@@ -12,8 +12,8 @@ struct pod_factory {
     struct load *load;
     struct admission admission;
     struct arena arena;
-    struct strmap taken;      /* "namespace/name" of pods that were made */
-    VEC(struct pvc *) claims; /* made for pods, in order; whoever applies them remembers how far */
+    struct strmap taken;                       /* "namespace/name" of pods that were made */
+    VEC(struct pvc *) claims;                  /* created for pods and not in the model yet, in order */
     const struct storage_class *default_class; /* for claims that name none, or NULL */
     struct strbuf scratch;
 };

@@ -1,4 +1,4 @@
-/* observer.h: what the core does, counted: from decisions, notices and the probe of the engine to kube-scheduler's
+/* observer.h: metrics of the core: from decisions, notices and the probe of the engine to kube-scheduler's
  * metrics.
  *
  * Everything here runs on the core thread and takes no lock, but when a combination of labels comes for the first time.

@@ -65,7 +65,7 @@ static int read_config(struct replay *replay, struct str recorded, struct schedu
     return r < 0 ? without_plugin(err, r) : 0;
 }
 
-/* Another configuration decides without its extenders: there is nobody to ask. */
+/* Another configuration decides without its extenders, which cannot be asked. */
 static int make_extenders(struct replay *replay, struct replay_setup *setup, struct error *err)
 {
     if (replay->options.config) {

@@ -1,4 +1,4 @@
-/* explain.c: one cycle, looked at from all sides; see explain.h. */
+/* explain.c: see explain.h. */
 #include "whatif/explain.h"
 
 #include <time.h>
@@ -77,7 +77,7 @@ static void name_extenders(struct explanation *ret, const struct explain_options
             (struct explain_extender){ .url = table->items[i]->name, .asked = options->asks_extenders };
 }
 
-/* Binding is left out: it is waited for by nobody. */
+/* Binding is left out: no decision waits for it. */
 static void count_extenders(struct explanation *ret, const struct http_extenders *extenders)
 {
     for (uint32_t i = 0; i < ret->extenders_len; i++)
@@ -176,7 +176,7 @@ static const struct plugin_instance *reach_preemption(struct explanation *ret)
         if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
             return order->items[i];
         if (must_not_ask(ret, plugin)) {
-            ret->unasked = plugin->name;
+            ret->skipped_plugin = plugin->name;
             continue;
         }
         ret->cycle.current = order->items[i];
@@ -215,7 +215,7 @@ static void take_nomination(struct explanation *ret)
     evaluation->feasible[evaluation->feasible_len++] = evaluation->own_nomination;
 }
 
-bool explain_is_unasked(const struct explanation *explanation, uint32_t row)
+bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 {
     return explanation->percentage.set && explanation->evaluation.feasible_len && !explanation->places[row] &&
            status_ok(explanation->score_error) &&
@@ -259,7 +259,7 @@ static struct pod_info *pending_copy(struct explanation *ret, struct pod_info *p
     return &ret->pending_info;
 }
 
-/* A copy of the profile is what the cycle sees: its plugins are the same, whom it would tell or ask is left out. */
+/* The cycle sees a copy of the profile with the same plugins, without its probe and extenders. */
 static void leave_alone(struct explanation *ret, const struct profile *profile, bool asks_extenders)
 {
     ret->lone = *profile;

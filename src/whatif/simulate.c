@@ -10,7 +10,7 @@
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
-    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits has no node */
+    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then a pod that waits has no node */
     STEPS_BETWEEN_PROGRESS = 256,
     GRACE_SECONDS = 30, /* where a pod does not say */
     GRACE_SECONDS_MAX = 3600,
@@ -163,7 +163,7 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
     return count > PREEMPTIONS_PER_POD_MAX;
 }
 
-/* What came of a decision: who got a node is announced, who takes another's place gets it. */
+/* Announces that a pod got a node, or evicts the victims of one that did not. */
 static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
                      struct error *err)
 {
@@ -195,7 +195,7 @@ static void on_notice(void *context, const struct notice *notice)
     simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
 }
 
-/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods
+/* No pod is to be tried now. Waiting takes no time here: permission that is not given runs out, and backoffs of pods
  * that failed by an error end. Those would be tried for ever, so that they get another try only if something changed
  * since the first of them failed. */
 static bool jump(struct simulation *simulation, struct error_round *round)
@@ -222,7 +222,7 @@ static void note_error(struct simulation *simulation, const struct decision *dec
     *round = (struct error_round){ true, simulation->scheduled + simulation->victims.len };
 }
 
-/* Who still waits for permission would not get it, however often it is tried. */
+/* A pod that still waits for permission would not get it, however often it is tried. */
 static void stop_waiting(struct simulation *simulation)
 {
     for (size_t left = simulation->engine.waiting.len; left > 0; left--) {
@@ -261,7 +261,7 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     return r;
 }
 
-/* Whoever has no node in the end waits, with the reason of its last decision. */
+/* A pod that has no node in the end waits, with the reason of its last decision. */
 static void collect_waiting(struct simulation *simulation)
 {
     for (size_t i = 0; i < simulation->records.len; i++)

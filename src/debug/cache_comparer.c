@@ -1,5 +1,5 @@
 /* compare.c: see compare.h. */
-#include "debug/compare.h"
+#include "debug/cache_comparer.h"
 
 #include <pthread.h>
 #include <stdio.h>
