@@ -240,7 +240,7 @@ static void add_request(struct entry *entry, review_done done, void *context, in
     auth_metrics_tokens_blocked(token_metrics(entry->reviews), 1);
 }
 
-static void tell(const struct entry *entry, const struct pending_request *request)
+static void answer_request(const struct entry *entry, const struct pending_request *request)
 {
     struct metrics *metrics = token_metrics(entry->reviews);
     auth_metrics_tokens_blocked(metrics, -1);
@@ -258,7 +258,7 @@ static void finish(struct entry *entry)
     entry->remember = false;
     strbuf_release(&entry->body);
     for (size_t i = 0; i < entry->requests.len; i++)
-        tell(entry, &entry->requests.items[i]);
+        answer_request(entry, &entry->requests.items[i]);
     vec_release(&entry->requests);
     entry->remember = kept;
     if (kept) {

@@ -38,7 +38,7 @@ struct reviews_options {
     struct metrics *metrics; /* may be NULL */
 };
 
-/* Called exactly once for each reviews_ask() that was not refused; the review lives until it returns. */
+/* Called exactly once for each reviews_ask(); the review lives until it returns. */
 typedef void (*review_done)(void *context, const struct review *review);
 
 struct reviews *reviews_new(const struct reviews_options *options);

@@ -5,7 +5,6 @@
  * Exit codes: 0 all decisions came out as recorded (or another configuration was tried), 1 one did not, 2 the command
  * line, the recording or the configuration is wrong. */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/timestamp.h"
@@ -13,6 +12,7 @@
 #include "codec/json_line.h"
 #include "replay/replay.h"
 #include "whatif/explain_print.h"
+#include "whatif/simulate.h"
 
 struct replay_settings {
     const char *config, *until, *from, *explain;
@@ -58,13 +58,13 @@ static void add_time(struct strbuf *out, int64_t now_ns)
 }
 
 /* What is printed on the way. */
-struct telling {
+struct report {
     struct strbuf out;
     struct term term;
     struct json_writer json;
     const struct replay_settings *settings;
     uint64_t explained;
-    double begun, progress_shown; /* seconds; the latter is 0: never */
+    double begun; /* seconds */
 };
 
 static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
@@ -110,23 +110,23 @@ static void json_decision(struct json_writer *json, struct str body)
 
 static void on_decision(void *user, struct str body)
 {
-    struct telling *telling = user;
-    if (telling->settings->output == OUTPUT_JSON) {
-        json_begin_line(&telling->json);
-        json_decision(&telling->json, body);
-        json_end_line(&telling->json);
+    struct report *report = user;
+    if (report->settings->output == OUTPUT_JSON) {
+        json_begin_line(&report->json);
+        json_decision(&report->json, body);
+        json_end_line(&report->json);
     } else {
-        say_decision(&telling->out, body);
+        say_decision(&report->out, body);
     }
-    write_some(&telling->out);
+    write_some(&report->out);
 }
 
 static void on_explanation(void *user, struct str body, const struct explanation *explanation)
 {
-    struct telling *telling = user;
-    struct json_writer *json = &telling->json;
-    telling->explained++;
-    if (telling->settings->output == OUTPUT_JSON) {
+    struct report *report = user;
+    struct json_writer *json = &report->json;
+    report->explained++;
+    if (report->settings->output == OUTPUT_JSON) {
         json_begin_object(json);
         json_decision(json, body);
         json_member_object(json, "explanation");
@@ -134,39 +134,21 @@ static void on_explanation(void *user, struct str body, const struct explanation
         json_end_object(json);
         json_end_object(json);
     } else {
-        say_decision(&telling->out, body);
-        explain_table_answer(explanation, &telling->term, (uint32_t)telling->settings->top);
-        strbuf_putc(&telling->out, '\n');
+        say_decision(&report->out, body);
+        explain_table_answer(explanation, &report->term, (uint32_t)report->settings->top);
+        strbuf_putc(&report->out, '\n');
     }
-    write_some(&telling->out);
+    write_some(&report->out);
 }
 
-/* ---- progress ---- */
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* A line that is written over, on a terminal that shows nothing else meanwhile. */
 static void show_progress(void *user, uint64_t decisions, int64_t now_ns)
 {
-    struct telling *telling = user;
-    double now = now_seconds();
-    if (now - telling->begun < 1 || now - telling->progress_shown < 0.2)
+    const struct report *report = user;
+    if (!progress_is_due(now_seconds() - report->begun))
         return;
     _cleanup_(strbuf_release) struct strbuf time = { 0 };
     add_time(&time, now_ns);
-    telling->progress_shown = now;
     fprintf(stderr, "\rberth: %s decisions so far, at %s \033[K", grouped((int64_t)decisions), time.text);
-}
-
-static void clear_progress(const struct telling *telling)
-{
-    if (telling->progress_shown > 0)
-        fputs("\r\033[K", stderr);
 }
 
 static void warn(const struct replay *replay)
@@ -477,41 +459,41 @@ static bool has_log(const struct replay_settings *settings)
     return settings->decisions || settings->explain;
 }
 
-static void begin_telling(struct telling *telling)
+static void report_begin(struct report *report)
 {
-    telling->term = term_stdout(&telling->out);
-    if (telling->settings->output != OUTPUT_JSON)
+    report->term = term_stdout(&report->out);
+    if (report->settings->output != OUTPUT_JSON)
         return;
-    telling->json = json_writer(&telling->out, JSON_PRETTY);
-    json_begin_object(&telling->json);
-    if (has_log(telling->settings)) {
-        json_member_array(&telling->json, "log");
+    report->json = json_writer(&report->out, JSON_PRETTY);
+    json_begin_object(&report->json);
+    if (has_log(report->settings)) {
+        json_member_array(&report->json, "log");
     }
 }
 
-static void end_json(struct telling *telling, const struct replay *replay)
+static void end_json(struct report *report, const struct replay *replay)
 {
-    struct json_writer *json = &telling->json;
-    if (has_log(telling->settings))
+    struct json_writer *json = &report->json;
+    if (has_log(report->settings))
         json_end_array(json);
     json_origin(replay, json);
     replay->comparison ? json_comparison(replay, json) : json_same(replay, json);
     json_end_object(json);
-    strbuf_putc(&telling->out, '\n');
+    strbuf_putc(&report->out, '\n');
 }
 
-static int end_telling(struct telling *telling, const struct replay *replay)
+static int report_end(struct report *report, const struct replay *replay)
 {
     warn(replay);
-    if (telling->settings->explain && !telling->explained)
-        fprintf(stderr, "berth: note: no decision of %s is in it\n", telling->settings->explain);
-    if (telling->settings->output == OUTPUT_JSON)
-        end_json(telling, replay);
+    if (report->settings->explain && !report->explained)
+        fprintf(stderr, "berth: note: no decision of %s is in it\n", report->settings->explain);
+    if (report->settings->output == OUTPUT_JSON)
+        end_json(report, replay);
     else if (replay->comparison)
-        say_comparison(replay, &telling->term, (size_t)telling->settings->top);
+        say_comparison(replay, &report->term, (size_t)report->settings->top);
     else
-        say_same(replay, &telling->term);
-    int code = finish(&telling->term);
+        say_same(replay, &report->term);
+    int code = finish(&report->term);
     return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
 }
 
@@ -574,8 +556,8 @@ static int read_options(const struct replay_settings *settings, struct replay_op
 static int replay(const struct replay_settings *settings, const char *path)
 {
     _cleanup_(replay_release) struct replay replay = { 0 };
-    struct telling telling = { .settings = settings, .begun = now_seconds() };
-    struct replay_options options = { .path = path, .config = settings->config, .user = &telling };
+    struct report report = { .settings = settings, .begun = now_seconds() };
+    struct replay_options options = { .path = path, .config = settings->config, .user = &report };
     struct error err = { "" };
     if (read_options(settings, &options, &err) < 0 ||
         plugins_load(&settings->plugins, settings->config, &err) < 0)
@@ -583,17 +565,17 @@ static int replay(const struct replay_settings *settings, const char *path)
     options.registry = plugins_registry();
     if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
         options.on_progress = show_progress;
-    begin_telling(&telling);
+    report_begin(&report);
     int r = replay_run(&replay, &options, &err);
-    clear_progress(&telling);
+    progress_clear();
     if (r == 0) {
-        r = end_telling(&telling, &replay);
+        r = report_end(&report, &replay);
     } else {
         if (!strstr(err.text, replay.recording.cut.text)) /* else it says so itself */
             warn(&replay);
         r = fail(EXIT_INPUT, &err);
     }
-    strbuf_release(&telling.out);
+    strbuf_release(&report.out);
     return r;
 }
 

@@ -36,24 +36,13 @@ static const struct option_row rows[] = {
 
 extern const struct command command_simulate;
 
-/* ---- progress ---- */
-
 static void show_progress(const struct simulation *simulation, double seconds)
 {
-    static double shown;
-    if (seconds < 1 || seconds - shown < 0.2)
-        return;
-    shown = seconds;
-    fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
-            grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
-            grouped((int64_t)simulation->pods),
-            grouped((int64_t)((double)simulation->records.len / seconds)));
-}
-
-static void clear_progress(const struct simulation *simulation)
-{
-    if (simulation->decide_seconds >= 1)
-        fputs("\r\033[K", stderr);
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
+                grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
+                grouped((int64_t)simulation->pods),
+                grouped((int64_t)((double)simulation->records.len / seconds)));
 }
 
 /* ---- the command ---- */
@@ -120,8 +109,7 @@ static int run(void *given, const struct texts *words _unused_)
     };
     r = simulate(&simulation, &input, &options, &err);
     double load_seconds = now_seconds() - start - simulation.decide_seconds;
-    if (options.progress)
-        clear_progress(&simulation);
+    progress_clear();
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn(&simulation);

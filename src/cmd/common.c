@@ -41,16 +41,30 @@ static void warn_about_plugins(const struct input *input)
     arena_release(&arena);
 }
 
-/* ---- the cluster ---- */
+/* ---- progress ---- */
 
 static double progress_shown; /* seconds after the beginning; 0: never */
 
+bool progress_is_due(double seconds)
+{
+    bool due = seconds >= 1 && seconds - progress_shown >= 0.2;
+    progress_shown = due ? seconds : progress_shown;
+    return due;
+}
+
+void progress_clear(void)
+{
+    if (progress_shown > 0)
+        fputs("\r\033[K", stderr);
+    progress_shown = 0;
+}
+
+/* ---- the cluster ---- */
+
 static void show_progress(size_t objects, double seconds)
 {
-    if (seconds < 1 || seconds - progress_shown < 0.2)
-        return;
-    progress_shown = seconds;
-    fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
 }
 
 /* The log is that of a scheduler; a command reports what goes wrong in one sentence. */
@@ -71,8 +85,7 @@ int list_cluster(const char *kubeconfig, const char *context, struct listing *re
                                                 .context = context,
                                                 .on_progress = isatty(STDERR_FILENO) ? show_progress : NULL },
                      ret, err);
-    if (progress_shown > 0)
-        fputs("\r\033[K", stderr);
+    progress_clear();
     return r;
 }
 

@@ -30,6 +30,11 @@ int fail(int code, const struct error *err);
 /* Writes out what was collected; returns the exit code. */
 int finish(struct term *term);
 
+/* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
+ * beginning. */
+bool progress_is_due(double seconds);
+void progress_clear(void);
+
 /* "1 pod", "2,000 pods"; the noun takes an s. */
 void add_count(struct strbuf *out, size_t count, const char *noun);
 

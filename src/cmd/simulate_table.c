@@ -37,7 +37,7 @@ static size_t count_values(const struct input *input, const char *label)
     return count;
 }
 
-/* The first label that tells a handful of groups apart; NULL: all nodes are one group. */
+/* The first label that makes a handful of groups; NULL: all nodes are one group. */
 static const char *choose_label(const struct input *input)
 {
     static const char *const labels[] = { "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",

@@ -105,27 +105,27 @@ static void put_status(struct strbuf *buf, struct status status, uint32_t nodes)
         put_text(buf, str_slice(status.reasons[i], 0, MIN(status.reasons[i].len, (uint32_t)WORDS_BYTES_MAX)));
 }
 
-static uint16_t kept_status(uint32_t verdict)
+static uint16_t kept_status(uint32_t status)
 {
-    return (uint16_t)MIN(verdict, (uint32_t)STATUSES_MAX - 1);
+    return (uint16_t)MIN(status, (uint32_t)STATUSES_MAX - 1);
 }
 
 /* How many of the first are equal. Short runs are looked at one by one, long ones in blocks. */
-static uint32_t run_len(const uint32_t *verdicts, uint32_t rows)
+static uint32_t run_len(const uint32_t *statuses, uint32_t rows)
 {
     enum { BLOCK = 16, FEW = 8 };
-    uint32_t first = verdicts[0], len = 1;
+    uint32_t first = statuses[0], len = 1;
     rows = MIN(rows, (uint32_t)RUN_MAX);
-    while (len < rows && len < FEW && verdicts[len] == first)
+    while (len < rows && len < FEW && statuses[len] == first)
         len++;
     for (; len >= FEW && len + BLOCK <= rows; len += BLOCK) {
         uint32_t differs = 0;
         for (int i = 0; i < BLOCK; i++)
-            differs |= verdicts[len + i] ^ first;
+            differs |= statuses[len + i] ^ first;
         if (differs)
             break;
     }
-    while (len >= FEW && len < rows && verdicts[len] == first)
+    while (len >= FEW && len < rows && statuses[len] == first)
         len++;
     return len;
 }
@@ -160,12 +160,12 @@ static void put_each(struct strbuf *buf, const uint32_t *verdict_of, uint32_t ro
 
 static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis, uint32_t live_nodes)
 {
-    uint32_t verdicts = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)STATUSES_MAX);
+    uint32_t statuses = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)STATUSES_MAX);
     put_number(buf, live_nodes);
     put_number(buf, diagnosis->rows);
-    put_number(buf, verdicts);
+    put_number(buf, statuses);
     put_status(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
-    for (uint32_t i = 1; i < verdicts; i++)
+    for (uint32_t i = 1; i < statuses; i++)
         put_status(buf, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
     size_t form_at = buf->len;
     uint32_t form = FORM_RUNS;

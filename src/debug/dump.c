@@ -18,8 +18,8 @@ struct dump {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopping, requested;
-    bool told; /* the core has done what it was asked for */
-    /* What it is asked for: the core's until it has told, the thread's otherwise. */
+    bool done; /* the core has run the step */
+    /* The step: the core's until it is done, the thread's otherwise. */
     bool (*step)(struct dump *dump);
     bool more;
     uint32_t row;
@@ -253,12 +253,12 @@ static bool step_held(struct dump *dump)
     return held_read(&dump->held, core_engine(dump->core), DUMP_STEP_NS);
 }
 
-static void tell(void *context)
+static void run_step(void *context)
 {
     struct dump *dump = context;
     dump->more = dump->step(dump);
     pthread_mutex_lock(&dump->lock);
-    dump->told = true;
+    dump->done = true;
     pthread_cond_broadcast(&dump->changed);
     pthread_mutex_unlock(&dump->lock);
 }
@@ -266,18 +266,18 @@ static void tell(void *context)
 /* False: the process ends, and the core will not answer. */
 static bool ask(struct dump *dump, bool (*step)(struct dump *dump))
 {
-    bool is_told;
+    bool is_done;
     dump->step = step;
     do {
-        dump->told = false;
-        core_call(dump->core, tell, dump);
+        dump->done = false;
+        core_call(dump->core, run_step, dump);
         pthread_mutex_lock(&dump->lock);
-        while (!dump->told && !dump->stopping)
+        while (!dump->done && !dump->stopping)
             pthread_cond_wait(&dump->changed, &dump->lock);
-        is_told = dump->told;
+        is_done = dump->done;
         pthread_mutex_unlock(&dump->lock);
-    } while (is_told && dump->more);
-    return is_told;
+    } while (is_done && dump->more);
+    return is_done;
 }
 
 /* ---- one dump ---- */

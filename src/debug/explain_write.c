@@ -176,21 +176,21 @@ static void put_statuses(struct json_writer *json, const struct attempt *attempt
 {
     json_member_array(json, "verdicts");
     for (uint32_t i = 0; i < attempt->statuses_len; i++) {
-        const struct attempt_status *verdict = &attempt->statuses[i];
+        const struct attempt_status *answer = &attempt->statuses[i];
         json_begin_line(json);
-        json_member_str(json, "status", str_from(status_code_name(verdict->code)));
-        if (verdict->plugin.len)
-            json_member_str(json, "plugin", verdict->plugin);
-        json_member_strs(json, "reasons", verdict->reasons, verdict->reasons_len);
-        json_member_int(json, "nodes", verdict->nodes);
-        if (verdict->is_cut)
+        json_member_str(json, "status", str_from(status_code_name(answer->code)));
+        if (answer->plugin.len)
+            json_member_str(json, "plugin", answer->plugin);
+        json_member_strs(json, "reasons", answer->reasons, answer->reasons_len);
+        json_member_int(json, "nodes", answer->nodes);
+        if (answer->is_cut)
             json_member_bool(json, "cut", true);
         json_end_line(json);
     }
     json_end_array(json);
 }
 
-/* Which verdict each node got. */
+/* Which status each node got. */
 static void put_nodes(struct json_writer *json, const struct explain_facts *facts,
                       const struct attempt *attempt)
 {

@@ -170,7 +170,7 @@ static void print_attempts(const struct explain_facts *facts, struct term *term)
     grid_release(&grid);
 }
 
-/* The verdicts on the nodes, in groups. */
+/* The statuses of the nodes, in groups. */
 static void print_rejections(const struct explain_facts *facts, const struct attempt *attempt,
                              struct term *term)
 {
@@ -178,14 +178,14 @@ static void print_rejections(const struct explain_facts *facts, const struct att
     struct arena scratch = { 0 };
     rejection_vec rejections = { 0 };
     for (uint32_t v = 0; v < attempt->statuses_len; v++) {
-        const struct attempt_status *verdict = &attempt->statuses[v];
-        const struct status status = { .len = verdict->reasons_len, .reasons = verdict->reasons };
-        if (!verdict->nodes || (!v && verdict->code == STATUS_SUCCESS))
+        const struct attempt_status *answer = &attempt->statuses[v];
+        const struct status status = { .len = answer->reasons_len, .reasons = answer->reasons };
+        if (!answer->nodes || (!v && answer->code == STATUS_SUCCESS))
             continue;
-        struct rejection rejection = { verdict->plugin,
-                                       verdict->is_cut ? STR("(words that were not kept)")
-                                                       : status_message(status, &scratch),
-                                       verdict->nodes, STR("") };
+        struct rejection rejection = { answer->plugin,
+                                       answer->is_cut ? STR("(words that were not kept)")
+                                                      : status_message(status, &scratch),
+                                       answer->nodes, STR("") };
         for (uint32_t i = 0; i < facts->rows_len && !rejection.example.len; i++) {
             uint32_t row = facts->rows[i];
             if (attempt_node_is_same(attempt, cluster, row) && row < attempt->rows &&

@@ -77,7 +77,7 @@ static uint64_t hash_template(const struct pod_template *template)
     return hash;
 }
 
-/* Pods of a dump without ReplicaSets tell which ones their Deployments have: NAME-HASH, HASH being a label of theirs.
+/* Pods of a dump without ReplicaSets show which ones their Deployments have: NAME-HASH, HASH being a label of theirs.
  * A Deployment takes over the one with most pods. */
 static void adopt_unseen_sets(struct expansion *expansion)
 {
@@ -360,8 +360,8 @@ static void make_index(struct expansion *expansion, struct owner *owner, struct 
     struct pod_factory *factory = &expansion->factory;
     struct str job = owner->object->name;
     struct str number = arena_printf(&factory->arena, "%lld", (long long)index);
-    int room = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
-    struct str prefix = arena_printf(&factory->arena, "%.*s-" STR_FMT "-", room, job.ptr, STR_ARG(number));
+    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
+    struct str prefix = arena_printf(&factory->arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
     pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &factory->arena);
     pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &factory->arena);
     admission_admit(&factory->admission, &pod, &factory->arena);

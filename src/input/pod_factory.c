@@ -110,13 +110,13 @@ static bool name_is_free(struct pod_factory *factory, struct str namespace, stru
 struct str factory_name(struct pod_factory *factory, struct str namespace, struct str prefix,
                         struct owner *owner)
 {
-    uint32_t room = MIN(prefix.len, (uint32_t)(NAME_LEN_MAX - SUFFIX_LEN));
+    uint32_t len = MIN(prefix.len, (uint32_t)(NAME_LEN_MAX - SUFFIX_LEN));
     for (;;) {
         uint64_t hash = hash_bytes(&owner->names, sizeof(owner->names), str_hash(owner->key));
         owner->names++;
         struct str suffix = factory_letters(&factory->arena, hash, SUFFIX_LEN);
         struct str name =
-            arena_printf(&factory->arena, "%.*s" STR_FMT, (int)room, prefix.ptr, STR_ARG(suffix));
+            arena_printf(&factory->arena, "%.*s" STR_FMT, (int)len, prefix.ptr, STR_ARG(suffix));
         if (name_is_free(factory, namespace, name))
             return name;
     }

@@ -88,7 +88,7 @@ struct observer {
     struct metric *permit_waits[STATUS_CODE_COUNT];
     struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
     VEC(struct metric *) rejected;   /* gauges of pods by rejecting plugin, of all profiles so far */
-    const struct profile *published; /* the profiles that were last told about */
+    const struct profile *published; /* the profiles of the last publication */
     int64_t published_ns;
 };
 

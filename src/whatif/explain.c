@@ -43,10 +43,9 @@ static void on_plugin(void *context, const struct profile *profile, const struct
     add_cost(context, instance->index, point, count, ns);
 }
 
-static void on_point(void *context, const struct profile *profile, enum probe_point point,
-                     enum status_code code, int64_t ns)
+static void on_point(void *context _unused_, const struct profile *profile _unused_,
+                     enum probe_point point _unused_, enum status_code code _unused_, int64_t ns _unused_)
 {
-    (void)context, (void)profile, (void)point, (void)code, (void)ns;
 }
 
 static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,

@@ -19,7 +19,7 @@
 struct sim_record {
     const struct pod *pod;
     uint32_t row;                      /* where it went, or ROW_NONE */
-    uint32_t nominated_row;            /* where victims made room for it, or ROW_NONE */
+    uint32_t nominated_row;            /* where victims were evicted for it, or ROW_NONE */
     struct str message;                /* why it waits */
     size_t victims_first, victims_len; /* in simulation->victims */
 };
