@@ -79,23 +79,6 @@ static void evaluate(struct explain_facts *facts, const struct explain_source *s
 }
 
 /* ---- nodes of attempts ---- */
-static void list_rows(struct explain_facts *facts)
-{
-    struct cluster *cluster = facts->engine->cluster;
-    uint32_t len;
-    if (facts->now) {
-        facts->rows = facts->now->rows;
-        facts->rows_len = facts->now->rows_len;
-        return;
-    }
-    const uint32_t *order = cluster_order(cluster, &len);
-    facts->rows = arena_array(facts->arena, uint32_t, len);
-    facts->rows_len = len;
-    if (len)
-        memcpy(facts->rows, order, len * sizeof(*order));
-    explain_sort_rows(cluster, facts->rows, len);
-}
-
 uint32_t facts_nodes_gone(const struct explain_facts *facts, const struct attempt *attempt)
 {
     uint32_t same = 0;
@@ -330,7 +313,9 @@ int explain_write(const struct explain_source *source, const struct explain_requ
     facts.not_now = why_not_now(&facts);
     if (!facts.not_now.len)
         evaluate(&facts, source);
-    list_rows(&facts);
+    facts.rows = facts.now ? facts.now->rows : explain_rows(source->engine->cluster, &arena, &facts.rows_len);
+    if (facts.now)
+        facts.rows_len = facts.now->rows_len;
     struct term term = { .out = out,
                          .width = question->width ? question->width : TERM_WIDTH_FILE,
                          .colours = question->colours,

@@ -93,7 +93,7 @@ static void count_extenders(struct explanation *ret, const struct http_extenders
 
 /* ---- nodes ---- */
 
-void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len)
+static void sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len)
 {
     struct named_row {
         struct str name;
@@ -107,16 +107,14 @@ void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t l
     free(named);
 }
 
-static void list_rows(struct explanation *ret)
+uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len)
 {
-    uint32_t len;
-    const uint32_t *order = cluster_order(ret->cluster, &len);
-    ret->rows = arena_array(&ret->arena, uint32_t, len);
-    ret->rows_len = len;
-    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
-    if (len)
-        memcpy(ret->rows, order, len * sizeof(*order));
-    explain_sort_rows(ret->cluster, ret->rows, len);
+    const uint32_t *order = cluster_order(cluster, ret_len);
+    uint32_t *rows = arena_array(arena, uint32_t, *ret_len);
+    if (*ret_len)
+        memcpy(rows, order, *ret_len * sizeof(*order));
+    sort_rows(cluster, rows, *ret_len);
+    return rows;
 }
 
 /* The feasible nodes of the highest total; a pod that has a nomination that fits takes that, whatever the totals. */
@@ -137,7 +135,7 @@ static void find_best(struct explanation *ret)
         if (scores->totals[i] == highest)
             ret->best[ret->best_len++] = scores->rows.items[i];
     }
-    explain_sort_rows(ret->cluster, ret->best, ret->best_len);
+    sort_rows(ret->cluster, ret->best, ret->best_len);
 }
 
 static void score(struct explanation *ret)
@@ -224,7 +222,8 @@ bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 static void explain(struct explanation *ret)
 {
     ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, &ret->arena);
-    list_rows(ret);
+    ret->rows = explain_rows(ret->cluster, &ret->arena, &ret->rows_len);
+    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
     if (!ret->rows_len) {
         ret->evaluation.pre_filter = STATUS_OK;
         ret->evaluation.names.all = true;

@@ -84,6 +84,6 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
 void explanation_release(struct explanation *explanation);
 /* The node was not examined: enough others can take the pod. */
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row);
-/* By the names of the nodes. */
-void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len);
+/* The rows of all nodes, by name, in the arena. */
+uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len);
 #endif
