@@ -28,13 +28,16 @@ enum {
 #define NS_PER_MS INT64_C(1000000)
 
 static const struct {
-    struct str path;
-    const char *what;
-    int64_t total_ms; /* for all tries together; 0: none */
+    struct str kind, api_version, path;
+    const char *yes, *reason; /* members of its status */
+    const char *failure;      /* what is logged */
+    int64_t total_ms;         /* for all tries together; 0: none */
 } kinds[] = {
-    [REVIEW_TOKEN] = { STR("/apis/authentication.k8s.io/v1/tokenreviews"),
+    [REVIEW_TOKEN] = { STR("TokenReview"), STR("authentication.k8s.io/v1"),
+                       STR("/apis/authentication.k8s.io/v1/tokenreviews"), "authenticated", "error",
                        "Failed to make webhook authenticator request", 10000 },
-    [REVIEW_ACCESS] = { STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+    [REVIEW_ACCESS] = { STR("SubjectAccessReview"), STR("authorization.k8s.io/v1"),
+                        STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"), "allowed", "reason",
                         "Failed to make webhook authorizer request", 0 },
 };
 
@@ -190,19 +193,15 @@ static bool decode(enum review_kind kind, struct str json, struct arena *arena, 
 {
     yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
     yyjson_val *status = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "status") : NULL;
-    bool ok = yyjson_is_obj(status);
-    *ret = (struct review){ .answered = ok };
-    if (ok && kind == REVIEW_TOKEN) {
-        ret->yes = yyjson_is_true(yyjson_obj_get(status, "authenticated"));
-        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, "error")));
-        decode_user(yyjson_obj_get(status, "user"), arena, &ret->user);
-    } else if (ok) {
-        ret->yes = yyjson_is_true(yyjson_obj_get(status, "allowed"));
+    *ret = (struct review){ .answered = yyjson_is_obj(status) };
+    if (ret->answered) {
+        ret->yes = yyjson_is_true(yyjson_obj_get(status, kinds[kind].yes));
         ret->denied = yyjson_is_true(yyjson_obj_get(status, "denied"));
-        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, "reason")));
+        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, kinds[kind].reason)));
+        decode_user(yyjson_obj_get(status, "user"), arena, &ret->user);
     }
     yyjson_doc_free(doc);
-    return ok;
+    return ret->answered;
 }
 
 /* A token that could not be checked is answered with an error. */
@@ -275,7 +274,7 @@ static void fail(struct entry *entry, struct str why)
     entry->review = (struct review){ .reason = arena_str(&entry->arena, why) };
     struct error err;
     error_set(&err, 0, STR_FMT, STR_ARG(why));
-    log_error(&err, kinds[entry->reviews->options.kind].what);
+    log_error(&err, kinds[entry->reviews->options.kind].failure);
     finish(entry);
 }
 
@@ -421,19 +420,11 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     send_review(entry, 0);
 }
 
-static void put_list(struct json_writer *json, const struct str_list *list)
-{
-    json_begin_array(json);
-    for (uint32_t i = 0; i < list->len; i++)
-        json_str(json, list->items[i]);
-    json_end_array(json);
-}
-
-static void begin_review(struct json_writer *json, const char *kind, const char *version)
+static void begin_review(struct json_writer *json, enum review_kind kind)
 {
     json_begin_object(json);
-    json_member_str(json, "kind", str_from(kind));
-    json_member_str(json, "apiVersion", str_from(version));
+    json_member_str(json, "kind", kinds[kind].kind);
+    json_member_str(json, "apiVersion", kinds[kind].api_version);
     json_member_object(json, "metadata");
     json_end_object(json);
     json_member_object(json, "spec");
@@ -442,7 +433,7 @@ static void begin_review(struct json_writer *json, const char *kind, const char 
 void review_token_body(struct strbuf *out, struct str token)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, "TokenReview", "authentication.k8s.io/v1");
+    begin_review(&json, REVIEW_TOKEN);
     json_member_str(&json, "token", token);
     json_end_object(&json);
     json_end_object(&json);
@@ -451,21 +442,23 @@ void review_token_body(struct strbuf *out, struct str token)
 void review_access_body(struct strbuf *out, const struct user *user, struct str verb, struct str path)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, "SubjectAccessReview", "authorization.k8s.io/v1");
+    begin_review(&json, REVIEW_ACCESS);
     json_member_object(&json, "nonResourceAttributes");
     json_member_str(&json, "path", path);
     json_member_str(&json, "verb", verb);
     json_end_object(&json);
     json_member_str(&json, "user", user->name);
-    if (user->groups.len) {
-        json_key(&json, STR("groups"));
-        put_list(&json, &user->groups);
-    }
+    if (user->groups.len)
+        json_member_strs(&json, "groups", user->groups.items, user->groups.len);
     if (user->extra.len) {
         json_member_object(&json, "extra");
         for (uint32_t i = 0; i < user->extra.len; i++) {
-            json_key(&json, user->extra.items[i].key);
-            put_list(&json, &user->extra.items[i].values);
+            const struct user_extra *extra = &user->extra.items[i];
+            json_key(&json, extra->key);
+            json_begin_array(&json);
+            for (uint32_t k = 0; k < extra->values.len; k++)
+                json_str(&json, extra->values.items[k]);
+            json_end_array(&json);
         }
         json_end_object(&json);
     }
