@@ -177,7 +177,7 @@ static double sum_of(yyjson_val *counts)
     return sum;
 }
 
-/* How many there are of what, in one list of both pages: pods that are being bound are in flight too, and counted once. */
+/* The counts of both pages in one list; pods that are being bound are in flight too, and counted once. */
 static void say_counts(struct strbuf *out, const struct shown *shown)
 {
     size_t i, len, listed = 0;
