@@ -1,8 +1,8 @@
 /* plugin_args.h: the arguments of a built-in plugin, decoded, with their defaults.
  *
- * A plugin's descriptor names a struct plugin_args_kind, which lives beside the plugin and makes a struct of the plugin's own
- * from what the configuration says. The catalog (config.h) carries it here. The arguments of a plugin without one stay a
- * subtree, as those of plugins from shared objects do. */
+ * A plugin's descriptor names a struct plugin_args_kind, which lives beside the plugin and makes a struct of the
+ * plugin's own from what the configuration says. The catalog (config.h) carries it here. The arguments of a plugin
+ * without one stay a subtree, as those of plugins from shared objects do. */
 #ifndef CONFIG_PLUGIN_ARGS_H
 #define CONFIG_PLUGIN_ARGS_H
 
@@ -22,7 +22,8 @@ struct plugin_args_kind {
     bool validated_at_setup;
     /* The resources that extenders manage are none of this plugin's. NULL: it has nothing to do with resources. */
     void (*ignore)(void *args, struct str_list resources);
-    /* Does the plugin, with these arguments (NULL: its defaults), do what that plugin of older releases did? NULL: always. */
+    /* Does the plugin, with these arguments (NULL: its defaults), do what that plugin of older releases did? NULL:
+     * always. */
     bool (*covers)(const void *args, struct str plugin);
 };
 

@@ -65,7 +65,8 @@ struct plugin {
      * do: a configuration may name it there. */
     uint32_t silent_points;
 
-    /* How its arguments are decoded, checked and written (config/plugin_args.h); NULL: it has none, or does it itself. */
+    /* How its arguments are decoded, checked and written (config/plugin_args.h); NULL: it has none, or does it
+     * itself. */
     const struct plugin_args_kind *args;
 
     /* Makes the plugin's own data from its arguments; 0 or negative errno. NULL: none needed. */

@@ -1,4 +1,5 @@
-/* A configuration is read strictly: every kind of field, what null and absence mean, and what is complained about and where. */
+/* A configuration is read strictly: every kind of field, what null and absence mean, and which mistakes are reported
+ * where. */
 #include "support/test.h"
 
 #include "codec/record_rows.h"
