@@ -8,9 +8,9 @@
 #include "api/defaults.h"
 #include "codec/doc.h"
 #include "config/config.h"
+#include "framework/profile.h"
 #include "plugins/inter_pod_affinity/args.h"
 #include "plugins/node_resources/args.h"
-#include "framework/profile.h"
 #include "plugins/registry.h"
 
 struct stage {
