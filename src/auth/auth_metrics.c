@@ -15,14 +15,14 @@ static double seconds(int64_t ns)
     return (double)MAX(ns, 0) / 1e9;
 }
 
-/* Names of users are no business of whoever reads metrics, and too many. */
+/* Names of users are private, and too many for labels. */
 static const char *kind_of(struct str user)
 {
-    static const char *const told[] = { "admin", "client", "kube_proxy", "kubelet",
-                                        "system:serviceaccount:kube-system:default" };
-    for (size_t i = 0; i < ARRAY_SIZE(told); i++)
-        if (str_is(user, told[i]))
-            return told[i];
+    static const char *const known[] = { "admin", "client", "kube_proxy", "kubelet",
+                                         "system:serviceaccount:kube-system:default" };
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (str_is(user, known[i]))
+            return known[i];
     return str_find(user, '@') >= 0 ? "email_id" : "other";
 }
 

@@ -1,5 +1,5 @@
-/* auth_metrics.h: what it takes to know callers, in numbers: kube-scheduler's families about authentication,
- * authorisation, the questions to the API server about both, and what is looked up for them.
+/* auth_metrics.h: kube-scheduler's metrics of authentication, authorization, the requests to the API server for both,
+ * and the work queues behind them.
  *
  * A registry that is NULL counts nothing. From any thread. */
 #ifndef AUTH_AUTH_METRICS_H

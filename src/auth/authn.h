@@ -1,9 +1,9 @@
-/* authn.h: who sends this request?
+/* authn.h: which user sends a request.
  *
  *     a proxy's certificate and its headers ─▶ the client's certificate ─▶ a bearer token ─▶ anonymous
  *
- * The first that says who it is decides. What is shown and not believed does not end the search, but in the end it is
- * an error and not anonymous. */
+ * The first one that identifies the user decides. Credentials that are rejected do not end the search, but if no other
+ * one succeeds the result is an error, not anonymous. */
 #ifndef AUTH_AUTHN_H
 #define AUTH_AUTHN_H
 
@@ -12,12 +12,12 @@
 #include "server/server.h"
 
 struct authn {
-    struct trust *trust;     /* NULL: certificates mean nothing */
-    struct reviews *reviews; /* NULL: tokens mean nothing */
+    struct trust *trust;     /* NULL: certificates are not looked at */
+    struct reviews *reviews; /* NULL: tokens are not looked at */
     struct metrics *metrics; /* may be NULL */
 };
 
-/* Exactly once. False: err says why the caller is not believed. */
+/* Exactly once. False: err says why the credentials are rejected. */
 typedef void (*authn_done)(void *context, bool known, const struct error *err);
 
 /* The request, the arena and *ret live until `done`, which may come before this returns. */

@@ -1,4 +1,4 @@
-/* authz.c: those who may anything, what anybody may, and whom the API server lets. */
+/* authz.c: the authorizers, one after another. */
 #include "auth/authz.h"
 
 /* Of verb and path together; an answer about more is not remembered. */

@@ -10,10 +10,10 @@
 struct authz {
     struct str_list
         allowed_paths;       /* without the slash at their beginning; "*" at the end: everything below */
-    struct reviews *reviews; /* NULL: nobody can be asked */
+    struct reviews *reviews; /* NULL: no API server is asked */
 };
 
-/* FORBIDDEN: nobody allows it; DENIED: somebody says so. */
+/* FORBIDDEN: no authorizer allows it; DENIED: one denies it. */
 enum authz_decision { AUTHZ_ALLOWED, AUTHZ_FORBIDDEN, AUTHZ_DENIED, AUTHZ_FAILED };
 
 /* Exactly once. `why`: the reason, or the failure; may be empty. */

@@ -1,4 +1,4 @@
-/* delegate.c: an api for questions, with limits far above what they need: it is the callers who wait. */
+/* delegate.c: an api for reviews, with rate limits far above what they need: clients wait for the answers. */
 #include "auth/delegate.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* delegate.h: the API servers that are asked about callers, by their kubeconfigs. */
+/* delegate.h: the API servers that authenticate and authorize clients, by their kubeconfigs. */
 #ifndef AUTH_DELEGATE_H
 #define AUTH_DELEGATE_H
 
@@ -8,7 +8,7 @@
 struct delegate {
     struct arena arena;
     struct kube_access access;
-    struct api *api; /* NULL: none is known */
+    struct api *api; /* NULL: there is none */
     const char *what;
     struct metrics *metrics; /* may be NULL */
 };

@@ -26,17 +26,20 @@ enum {
 };
 
 static const struct {
-    struct str path;
-    const char *what;
-    int64_t total_ms; /* for all tries together; 0: none */
+    struct str kind, api_version, path;
+    const char *yes, *reason; /* members of its status */
+    const char *failure;      /* what is logged */
+    int64_t total_ms;         /* for all tries together; 0: none */
 } kinds[] = {
-    [REVIEW_TOKEN] = { STR("/apis/authentication.k8s.io/v1/tokenreviews"),
+    [REVIEW_TOKEN] = { STR("TokenReview"), STR("authentication.k8s.io/v1"),
+                       STR("/apis/authentication.k8s.io/v1/tokenreviews"), "authenticated", "error",
                        "Failed to make webhook authenticator request", 10000 },
-    [REVIEW_ACCESS] = { STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+    [REVIEW_ACCESS] = { STR("SubjectAccessReview"), STR("authorization.k8s.io/v1"),
+                        STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"), "allowed", "reason",
                         "Failed to make webhook authorizer request", 0 },
 };
 
-struct waiter {
+struct pending_request {
     review_done done;
     void *context;
     int64_t since_ns;
@@ -52,7 +55,7 @@ struct entry {
     struct review review;
     int64_t until_ns;
     struct entry *newer, *older; /* among the remembered, by use */
-    VEC(struct waiter) waiters;
+    VEC(struct pending_request) requests;
     struct strbuf body;
     int tries;
     int64_t deadline_ns, pause_ms;
@@ -60,13 +63,12 @@ struct entry {
 };
 
 /* An answer on its way from the I/O thread to the server's. */
-struct letter {
+struct answer {
     struct entry *entry;
     int status;
     enum http_failure failure;
     int64_t patience_ms;
     struct strbuf body;
-    struct error error;
     struct str sentence;
     struct arena arena;
 };
@@ -101,7 +103,7 @@ void reviews_stop(struct reviews *reviews)
 static void entry_free(struct entry *entry)
 {
     arena_release(&entry->arena);
-    vec_release(&entry->waiters);
+    vec_release(&entry->requests);
     if (entry->body.text)
         OPENSSL_cleanse(entry->body.text, entry->body.cap);
     strbuf_release(&entry->body);
@@ -189,19 +191,15 @@ static bool decode(enum review_kind kind, struct str json, struct arena *arena, 
 {
     yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
     yyjson_val *status = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "status") : NULL;
-    bool ok = yyjson_is_obj(status);
-    *ret = (struct review){ .answered = ok };
-    if (ok && kind == REVIEW_TOKEN) {
-        ret->yes = yyjson_is_true(yyjson_obj_get(status, "authenticated"));
-        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, "error")));
-        decode_user(yyjson_obj_get(status, "user"), arena, &ret->user);
-    } else if (ok) {
-        ret->yes = yyjson_is_true(yyjson_obj_get(status, "allowed"));
+    *ret = (struct review){ .answered = yyjson_is_obj(status) };
+    if (ret->answered) {
+        ret->yes = yyjson_is_true(yyjson_obj_get(status, kinds[kind].yes));
         ret->denied = yyjson_is_true(yyjson_obj_get(status, "denied"));
-        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, "reason")));
+        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, kinds[kind].reason)));
+        decode_user(yyjson_obj_get(status, "user"), arena, &ret->user);
     }
     yyjson_doc_free(doc);
-    return ok;
+    return ret->answered;
 }
 
 /* A token that could not be checked is answered with an error. */
@@ -212,7 +210,7 @@ static bool is_error(const struct entry *entry)
            (entry->reviews->options.kind == REVIEW_TOKEN && !review->yes && review->reason.len);
 }
 
-/* Keeps the answer if it is worth it; an error is not. */
+/* Keeps the answer, unless it is an error. */
 static void remember(struct entry *entry)
 {
     struct reviews *reviews = entry->reviews;
@@ -233,36 +231,36 @@ static struct metrics *token_metrics(const struct reviews *reviews)
     return reviews->options.kind == REVIEW_TOKEN ? reviews->options.metrics : NULL;
 }
 
-static void add_waiter(struct entry *entry, review_done done, void *context, int64_t since_ns)
+static void add_request(struct entry *entry, review_done done, void *context, int64_t since_ns)
 {
-    *vec_push(&entry->waiters) = (struct waiter){ done, context, since_ns };
+    *vec_push(&entry->requests) = (struct pending_request){ done, context, since_ns };
     auth_metrics_tokens_blocked(token_metrics(entry->reviews), 1);
 }
 
-static void tell(const struct entry *entry, const struct waiter *waiter)
+static void answer_request(const struct entry *entry, const struct pending_request *request)
 {
     struct metrics *metrics = token_metrics(entry->reviews);
     auth_metrics_tokens_blocked(metrics, -1);
-    auth_metrics_token(metrics, false, monotonic_ns() - waiter->since_ns);
-    waiter->done(waiter->context, &entry->review);
+    auth_metrics_token(metrics, false, monotonic_ns() - request->since_ns);
+    request->done(request->context, &entry->review);
 }
 
 static void finish(struct entry *entry)
 {
     auth_metrics_token_answered(token_metrics(entry->reviews), !is_error(entry));
-    /* While it is not pending any more and not among the remembered yet, nobody who asks may find it half done. */
+    /* Callbacks may ask again: they must not find the entry while it is neither pending nor remembered. */
     if (entry->remember)
         strmap_remove(&entry->reviews->entries, key_of(entry));
     bool kept = entry->remember;
     entry->remember = false;
     strbuf_release(&entry->body);
-    for (size_t i = 0; i < entry->waiters.len; i++)
-        tell(entry, &entry->waiters.items[i]);
-    vec_release(&entry->waiters);
+    for (size_t i = 0; i < entry->requests.len; i++)
+        answer_request(entry, &entry->requests.items[i]);
+    vec_release(&entry->requests);
     entry->remember = kept;
     if (kept) {
         struct entry *other = strmap_get(&entry->reviews->entries, key_of(entry));
-        entry->remember = !other; /* somebody asked the same again meanwhile */
+        entry->remember = !other; /* a callback has asked the same again */
         if (!other)
             strmap_put(&entry->reviews->entries, key_of(entry), entry);
     }
@@ -274,75 +272,75 @@ static void fail(struct entry *entry, struct str why)
     entry->review = (struct review){ .reason = arena_str(&entry->arena, why) };
     struct error err;
     error_set(&err, 0, STR_FMT, STR_ARG(why));
-    log_error(&err, kinds[entry->reviews->options.kind].what);
+    log_error(&err, kinds[entry->reviews->options.kind].failure);
     finish(entry);
 }
 
-static void send_question(struct entry *entry, int64_t delay_ms);
+static void send_review(struct entry *entry, int64_t delay_ms);
 
 /* As client-go's webhooks: what may pass by itself is tried again. */
-static bool is_worth_another_try(const struct letter *letter)
+static bool is_worth_another_try(const struct answer *answer)
 {
-    if (letter->failure == HTTP_FAILURE_BROKEN)
+    if (answer->failure == HTTP_FAILURE_BROKEN)
         return true;
-    return letter->status == 500 || letter->status == 504 || letter->status == 429 || letter->patience_ms > 0;
+    return answer->status == 500 || answer->status == 504 || answer->status == 429 || answer->patience_ms > 0;
 }
 
-static bool try_again(struct entry *entry, const struct letter *letter)
+static bool try_again(struct entry *entry, const struct answer *answer)
 {
-    if (entry->reviews->stopped || entry->tries >= TRIES_MAX || !is_worth_another_try(letter))
+    if (entry->reviews->stopped || entry->tries >= TRIES_MAX || !is_worth_another_try(answer))
         return false;
     double jitter = 1.0 + 0.2 * (double)(rng_next(&entry->reviews->rng) >> 11) / (double)(UINT64_C(1) << 53);
     int64_t pause = (int64_t)((double)entry->pause_ms * jitter);
     if (entry->deadline_ns && monotonic_ns() + pause * NS_PER_MS >= entry->deadline_ns)
         return false;
     entry->pause_ms = entry->pause_ms * 3 / 2;
-    send_question(entry, pause);
+    send_review(entry, pause);
     return true;
 }
 
 /* On the server's thread. */
-static void on_letter(void *context)
+static void on_answer(void *context)
 {
-    struct letter *letter = context;
-    struct entry *entry = letter->entry;
-    bool yes = letter->failure == HTTP_FAILURE_NONE && letter->status >= 200 && letter->status < 300;
-    auth_metrics_review(entry->reviews->options.metrics, entry->reviews->options.kind, letter->status,
+    struct answer *answer = context;
+    struct entry *entry = answer->entry;
+    bool yes = answer->failure == HTTP_FAILURE_NONE && answer->status >= 200 && answer->status < 300;
+    auth_metrics_review(entry->reviews->options.metrics, entry->reviews->options.kind, answer->status,
                         monotonic_ns() - entry->sent_ns);
     if (yes &&
-        decode(entry->reviews->options.kind, strbuf_slice(&letter->body), &entry->arena, &entry->review))
+        decode(entry->reviews->options.kind, strbuf_slice(&answer->body), &entry->arena, &entry->review))
         finish(entry);
     else if (yes)
         fail(entry, STR("the answer is not a review"));
-    else if (!try_again(entry, letter))
-        fail(entry, letter->sentence);
-    strbuf_release(&letter->body);
-    arena_release(&letter->arena);
-    free(letter);
+    else if (!try_again(entry, answer))
+        fail(entry, answer->sentence);
+    strbuf_release(&answer->body);
+    arena_release(&answer->arena);
+    free(answer);
 }
 
 static void on_done(void *user, struct http_response *response)
 {
     struct entry *entry = user;
-    struct letter *letter = xcalloc(1, sizeof(*letter));
-    letter->entry = entry;
-    letter->status = response->status;
-    letter->failure = response->failure;
+    struct answer *answer = xcalloc(1, sizeof(*answer));
+    answer->entry = entry;
+    answer->status = response->status;
+    answer->failure = response->failure;
     if (!rest_is_yes(response)) {
         struct api_status status = { 0 };
-        rest_status(response, &letter->arena, &status);
-        letter->sentence = rest_sentence(response, &status, &letter->arena);
-        letter->sentence = arena_str(&letter->arena, letter->sentence);
-        letter->patience_ms = rest_patience_ms(response, &status);
+        rest_status(response, &answer->arena, &status);
+        answer->sentence = rest_sentence(response, &status, &answer->arena);
+        answer->sentence = arena_str(&answer->arena, answer->sentence);
+        answer->patience_ms = rest_patience_ms(response, &status);
     }
-    letter->body = *response->body;
+    answer->body = *response->body;
     *response->body = (struct strbuf){ 0 };
-    loop_run(server_loop(entry->reviews->options.server), on_letter, letter);
+    loop_run(server_loop(entry->reviews->options.server), on_answer, answer);
 }
 
 static const struct http_callbacks callbacks = { .on_done = on_done };
 
-static void send_question(struct entry *entry, int64_t delay_ms)
+static void send_review(struct entry *entry, int64_t delay_ms)
 {
     const struct reviews_options *options = &entry->reviews->options;
     int64_t left_ms =
@@ -400,7 +398,7 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
         return;
     }
     if (known) {
-        add_waiter(known, done, context, now_ns);
+        add_request(known, done, context, now_ns);
         return;
     }
     int64_t total_ms = kinds[reviews->options.kind].total_ms;
@@ -413,26 +411,18 @@ void reviews_ask(struct reviews *reviews, struct str question, struct str body, 
     entry->pause_ms = FIRST_PAUSE_MS;
     entry->deadline_ns = total_ms ? now_ns + total_ms * NS_PER_MS : 0;
     strbuf_str(&entry->body, body);
-    add_waiter(entry, done, context, now_ns);
+    add_request(entry, done, context, now_ns);
     auth_metrics_token_asked(token_metrics(reviews));
     if (remember_it)
         strmap_put(&reviews->entries, key_of(entry), entry);
-    send_question(entry, 0);
+    send_review(entry, 0);
 }
 
-static void put_list(struct json_writer *json, const struct str_list *list)
-{
-    json_begin_array(json);
-    for (uint32_t i = 0; i < list->len; i++)
-        json_str(json, list->items[i]);
-    json_end_array(json);
-}
-
-static void begin_review(struct json_writer *json, const char *kind, const char *version)
+static void begin_review(struct json_writer *json, enum review_kind kind)
 {
     json_begin_object(json);
-    json_member_str(json, "kind", str_from(kind));
-    json_member_str(json, "apiVersion", str_from(version));
+    json_member_str(json, "kind", kinds[kind].kind);
+    json_member_str(json, "apiVersion", kinds[kind].api_version);
     json_member_object(json, "metadata");
     json_end_object(json);
     json_member_object(json, "spec");
@@ -441,7 +431,7 @@ static void begin_review(struct json_writer *json, const char *kind, const char 
 void review_token_body(struct strbuf *out, struct str token)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, "TokenReview", "authentication.k8s.io/v1");
+    begin_review(&json, REVIEW_TOKEN);
     json_member_str(&json, "token", token);
     json_end_object(&json);
     json_end_object(&json);
@@ -450,21 +440,23 @@ void review_token_body(struct strbuf *out, struct str token)
 void review_access_body(struct strbuf *out, const struct user *user, struct str verb, struct str path)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, "SubjectAccessReview", "authorization.k8s.io/v1");
+    begin_review(&json, REVIEW_ACCESS);
     json_member_object(&json, "nonResourceAttributes");
     json_member_str(&json, "path", path);
     json_member_str(&json, "verb", verb);
     json_end_object(&json);
     json_member_str(&json, "user", user->name);
-    if (user->groups.len) {
-        json_key(&json, STR("groups"));
-        put_list(&json, &user->groups);
-    }
+    if (user->groups.len)
+        json_member_strs(&json, "groups", user->groups.items, user->groups.len);
     if (user->extra.len) {
         json_member_object(&json, "extra");
         for (uint32_t i = 0; i < user->extra.len; i++) {
-            json_key(&json, user->extra.items[i].key);
-            put_list(&json, &user->extra.items[i].values);
+            const struct user_extra *extra = &user->extra.items[i];
+            json_key(&json, extra->key);
+            json_begin_array(&json);
+            for (uint32_t k = 0; k < extra->values.len; k++)
+                json_str(&json, extra->values.items[k]);
+            json_end_array(&json);
         }
         json_end_object(&json);
     }

@@ -1,16 +1,16 @@
-/* reviews.h: questions to the API server about callers, asked once and remembered for a while.
+/* reviews.h: TokenReviews and SubjectAccessReviews: requests to the API server, with a cache of the answers.
  *
  *     reviews_ask() ──▶ remembered? ──▶ done(review)
  *                          │ no
  *                          ▼
- *                 asked already? wait with the others : api_send() ──▶ done(review), to all who wait
+ *                 asked already? wait with the others : api_send() ──▶ done(review), for all that wait
  *
- * A question whose answer was yes goes before the others when it is asked again: strangers who ask about tokens that
- * nobody has given out wait for each other, and not those who may for them.
+ * A review whose last answer was yes is sent before the others: unknown clients that send invalid tokens wait for each
+ * other, and known clients do not wait for them.
  *
- * All of it on the server's thread. What is remembered is bounded in number (the one that was not used for the longest
- * time goes) and in time; keys are kept as a keyed hash, so that no token stays in memory and nobody can choose keys
- * that collide. A failure is not remembered. */
+ * All of it on the server's thread. The cache is bounded in number (the least recently used entry goes) and in time.
+ * Keys are kept as a keyed hash, so that no token stays in memory and a client cannot choose keys that collide. A
+ * failure is not remembered. */
 #ifndef AUTH_REVIEWS_H
 #define AUTH_REVIEWS_H
 
@@ -25,7 +25,7 @@ struct review {
     bool answered; /* false: `reason` says why there is no answer */
     bool yes, denied;
     struct str reason;
-    struct user user; /* of a token that is believed */
+    struct user user; /* of a valid token */
 };
 
 enum review_kind { REVIEW_TOKEN, REVIEW_ACCESS };
@@ -38,7 +38,7 @@ struct reviews_options {
     struct metrics *metrics; /* may be NULL */
 };
 
-/* Called exactly once for each reviews_ask() that was not refused; the review lives until it returns. */
+/* Called exactly once for each reviews_ask(); the review lives until it returns. */
 typedef void (*review_done)(void *context, const struct review *review);
 
 struct reviews *reviews_new(const struct reviews_options *options);

@@ -17,8 +17,8 @@ struct metrics;
 struct trust;
 
 enum authority {
-    AUTHORITY_CLIENTS, /* whose certificates say who they are */
-    AUTHORITY_PROXIES, /* which say for whom they speak */
+    AUTHORITY_CLIENTS, /* of clients that authenticate with a certificate */
+    AUTHORITY_PROXIES, /* of proxies that name the user in headers */
     AUTHORITY_COUNT
 };
 

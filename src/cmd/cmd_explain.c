@@ -4,7 +4,7 @@
 
 #include "cmd/common.h"
 #include "cmd/running.h"
-#include "debug/why.h"
+#include "debug/explain_view.h"
 #include "extender/extender.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
@@ -51,15 +51,15 @@ static struct wanted parse_wanted(const char *text)
 }
 
 /* "no pod default/wbe; did you mean default/web?" */
-static int no_such_pod(const struct world *world, struct wanted wanted, struct error *err)
+static int no_such_pod(const struct input *input, struct wanted wanted, struct error *err)
 {
     struct arena scratch = { 0 };
-    const object_vec *plain = &world->load.objects[KIND_POD];
-    size_t made = world->expansion.pods.len, len = 0;
+    const object_vec *plain = &input->load.objects[KIND_POD];
+    size_t made = input->expansion.pods.len, len = 0;
     const char **names = xcalloc(plain->len + made + 1, sizeof(*names));
     vec_for(plain, item)
         names[len++] = pod_full_name((const struct pod *)*item, &scratch).ptr;
-    vec_for(&world->expansion.pods, pod)
+    vec_for(&input->expansion.pods, pod)
         names[len++] = pod_full_name(*pod, &scratch).ptr;
     struct str full =
         arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name));
@@ -71,9 +71,9 @@ static int no_such_pod(const struct world *world, struct wanted wanted, struct e
     return r;
 }
 
-static const struct pod *find_made(struct world *world, struct wanted wanted)
+static const struct pod *find_made(struct input *input, struct wanted wanted)
 {
-    vec_for(&world->expansion.pods, pod)
+    vec_for(&input->expansion.pods, pod)
         if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
             return *pod;
     return NULL;
@@ -81,50 +81,50 @@ static const struct pod *find_made(struct world *world, struct wanted wanted)
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct world *world, struct wanted wanted, struct error *err)
+static const struct pod *find_pod(struct input *input, struct wanted wanted, struct error *err)
 {
-    const struct pod *pod = load_find(&world->load, KIND_POD, wanted.namespace, wanted.name);
+    const struct pod *pod = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (pod)
         return pod;
-    if (expansion_run(&world->expansion, err) < 0)
+    if (expansion_run(&input->expansion, err) < 0)
         return NULL;
-    world_apply_claims(world);
-    pod = find_made(world, wanted);
+    input_apply_claims(input);
+    pod = find_made(input, wanted);
     if (!pod)
-        no_such_pod(world, wanted, err);
+        no_such_pod(input, wanted, err);
     return pod;
 }
 
 /* A copy that is not on its node. */
-static const struct pod *take_off(struct world *world, const struct pod *pod, struct arena *arena)
+static const struct pod *take_off(struct input *input, const struct pod *pod, struct arena *arena)
 {
     struct pod *copy = arena_new(arena, struct pod);
     *copy = *pod;
     copy->spec.node_name = (struct str){ 0 };
-    struct pod_info *info = cluster_find_pod(&world->cluster, pod->meta.namespace, pod->meta.name);
+    struct pod_info *info = cluster_find_pod(&input->cluster, pod->meta.namespace, pod->meta.name);
     if (info)
-        cluster_remove_pod(&world->cluster, info);
+        cluster_remove_pod(&input->cluster, info);
     return copy;
 }
 
 /* Every pod that waits for this scheduler is known to the model: nominations count. */
-static struct pod_info *add_pending(struct world *world, const struct pod *wanted)
+static struct pod_info *add_pending(struct input *input, const struct pod *wanted)
 {
     size_t len;
-    struct pod **pending = world_pending(world, &len);
+    struct pod **pending = input_pending(input, &len);
     for (size_t i = 0; i < len; i++)
-        if (pending[i] != wanted && config_profile(&world->config, pending[i]->spec.scheduler_name))
-            cluster_add_pod(&world->cluster, pending[i]);
+        if (pending[i] != wanted && config_profile(&input->config, pending[i]->spec.scheduler_name))
+            cluster_add_pod(&input->cluster, pending[i]);
     free(pending);
-    return cluster_add_pod(&world->cluster, wanted);
+    return cluster_add_pod(&input->cluster, wanted);
 }
 
 /* ---- of objects ---- */
 
-static const struct profile_config *find_profile(const struct world *world, const struct pod *pod,
+static const struct profile_config *find_profile(const struct input *input, const struct pod *pod,
                                                  struct error *err)
 {
-    const struct profile_config *config = config_profile(&world->config, pod->spec.scheduler_name);
+    const struct profile_config *config = config_profile(&input->config, pod->spec.scheduler_name);
     if (!config)
         error_set(err, -ENOENT,
                   "pod " STR_FMT "/" STR_FMT " belongs to the scheduler \"" STR_FMT
@@ -139,14 +139,14 @@ struct deciders {
     struct http_extenders *extenders; /* those of the configuration, asked or not */
 };
 
-static int deciders_init(struct deciders *deciders, struct world *world, const struct pod *pod,
+static int deciders_init(struct deciders *deciders, struct input *input, const struct pod *pod,
                          struct error *err)
 {
-    const struct profile_config *config = find_profile(world, pod, err);
-    const struct http_extenders_options options = { .config = &world->config, .binds_nothing = true };
+    const struct profile_config *config = find_profile(input, pod, err);
+    const struct http_extenders_options options = { .config = &input->config, .binds_nothing = true };
     int r = config ? http_extenders_new(&options, &deciders->extenders, err) : -ENOENT;
     if (r == 0)
-        r = profile_init(&deciders->profile, world->registry, config, &world->cluster, err);
+        r = profile_init(&deciders->profile, input->registry, config, &input->cluster, err);
     if (r == 0)
         profile_extend(&deciders->profile, http_extenders_table(deciders->extenders));
     return r;
@@ -158,17 +158,17 @@ static void deciders_release(struct deciders *deciders)
     http_extenders_free(deciders->extenders);
 }
 
-static int explain(struct world *world, const struct explain_settings *settings, const struct pod *pod,
+static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     _cleanup_(deciders_release) struct deciders deciders = { 0 };
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
-    struct pod_info *info = add_pending(world, pod);
-    if (deciders_init(&deciders, world, pod, err) < 0)
+    struct pod_info *info = add_pending(input, pod);
+    if (deciders_init(&deciders, input, pod, err) < 0)
         return fail(EXIT_INPUT, err);
-    explain_pod(&explanation, &deciders.profile, &world->cluster, info,
+    explain_pod(&explanation, &deciders.profile, &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
                                            .extenders = deciders.extenders,
                                            .asks_extenders = !settings->no_extenders });
@@ -182,16 +182,16 @@ static int explain(struct world *world, const struct explain_settings *settings,
 
 static int explain_objects(struct explain_settings *settings, const char *name)
 {
-    _cleanup_(world_release) struct world world = { 0 };
+    _cleanup_(input_release) struct input input = { 0 };
     struct error err = { "" };
     settings->input.asks_extenders = !settings->no_extenders;
-    int r = open_world(&world, &command_explain, &settings->input);
+    int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&world, parse_wanted(name), &err);
+    const struct pod *pod = find_pod(&input, parse_wanted(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&world.expansion);
+    expansion_warn(&input.expansion);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
         error_set(&err, -EEXIST,
                   "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT
@@ -200,8 +200,8 @@ static int explain_objects(struct explain_settings *settings, const char *name)
         return fail(EXIT_INPUT, &err);
     }
     if (!str_empty(pod->spec.node_name))
-        pod = take_off(&world, pod, &world.load.arena);
-    return explain(&world, settings, pod, &err);
+        pod = take_off(&input, pod, &input.load.arena);
+    return explain(&input, settings, pod, &err);
 }
 
 /* ---- of the running scheduler ---- */
@@ -235,7 +235,7 @@ static int explain_live(struct explain_settings *settings, const char *name)
     return finish(&term);
 }
 
-/* What evaluates objects makes no sense where nobody does. */
+/* Options about objects and their evaluation do not go with --server, and the other way round. */
 static int check_server(const struct explain_settings *settings, struct error *err)
 {
     if (!settings->server)
@@ -288,8 +288,8 @@ const struct command command_explain = {
                 "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
                 "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
                 "  berth explain --server shop/cart-0\n",
-    .options = { { input_options, offsetof(struct explain_settings, input) },
-                 { plugin_options, offsetof(struct explain_settings, input.plugins) },
+    .options = { { input_rows, offsetof(struct explain_settings, input) },
+                 { plugin_rows, offsetof(struct explain_settings, input.plugins) },
                  { rows, 0 } },
     .settings_size = sizeof(struct explain_settings),
     .defaults = &(const struct explain_settings){ .top = 20 },

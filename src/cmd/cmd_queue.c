@@ -1,4 +1,4 @@
-/* cmd_queue.c: `berth queue`: who waits in the running scheduler, where, for how long and why: for a decision, or
+/* cmd_queue.c: `berth queue`: which pods wait in the running scheduler, where, for how long and why: for a decision, or
  * after it for permission, for what must be prepared, or for the API server. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
     grid_cell(grid, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
 }
 
-/* Those who rejected it, or what holds it back before they are asked. */
+/* The plugins that rejected it, or the one that holds it back before filters run. */
 static void reason_cell(struct grid *grid, yyjson_val *pod)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
@@ -177,10 +177,10 @@ static double sum_of(yyjson_val *counts)
     return sum;
 }
 
-/* How many there are of what, in one list of both pages: those on their way are in flight too, and told once. */
+/* The counts of both pages in one list; pods that are being bound are in flight too, and counted once. */
 static void say_counts(struct strbuf *out, const struct shown *shown)
 {
-    size_t i, len, told = 0;
+    size_t i, len, listed = 0;
     yyjson_val *key, *count;
     yyjson_val *waiting = yyjson_obj_get(yyjson_doc_get_root(shown->waiting), "counts");
     yyjson_val *const pages[] = { yyjson_obj_get(yyjson_doc_get_root(shown->queue), "counts"), waiting };
@@ -190,10 +190,10 @@ static void say_counts(struct strbuf *out, const struct shown *shown)
             if (k == 0 && yyjson_equals_str(key, IN_FLIGHT))
                 number -= sum_of(waiting);
             if (number > 0)
-                strbuf_printf(out, "%s%s %s", told++ ? ", " : "", grouped((int64_t)number),
+                strbuf_printf(out, "%s%s %s", listed++ ? ", " : "", grouped((int64_t)number),
                               yyjson_get_str(key));
         }
-    strbuf_puts(out, told ? "\n" : "Nobody waits.\n");
+    strbuf_puts(out, listed ? "\n" : "Nobody waits.\n");
 }
 
 /* A page as a table. */
@@ -296,7 +296,7 @@ static yyjson_val *first_pod(yyjson_doc *doc)
     return yyjson_arr_get_first(yyjson_obj_get(yyjson_doc_get_root(doc), "pods"));
 }
 
-/* One pod: with what it was told, and what would wake it. */
+/* One pod: with the message of its last attempt, and what would wake it. */
 static void show_pod(const struct shown *shown, struct term *term)
 {
     yyjson_val *queued = first_pod(shown->queue), *waiting = first_pod(shown->waiting);

@@ -5,7 +5,6 @@
  * Exit codes: 0 all decisions came out as recorded (or another configuration was tried), 1 one did not, 2 the command
  * line, the recording or the configuration is wrong. */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/timestamp.h"
@@ -13,6 +12,7 @@
 #include "codec/json_line.h"
 #include "replay/replay.h"
 #include "whatif/explain_print.h"
+#include "whatif/simulate.h"
 
 struct replay_settings {
     const char *config, *until, *from, *explain;
@@ -56,13 +56,13 @@ static void add_time(struct strbuf *out, int64_t now_ns)
 }
 
 /* What is printed on the way. */
-struct telling {
+struct report {
     struct strbuf out;
     struct term term;
     struct json_writer json;
     const struct replay_settings *settings;
     uint64_t explained;
-    double begun, progress_shown; /* seconds; the latter is 0: never */
+    double begun; /* seconds */
 };
 
 static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
@@ -108,23 +108,23 @@ static void json_decision(struct json_writer *json, struct str body)
 
 static void on_decision(void *user, struct str body)
 {
-    struct telling *telling = user;
-    if (telling->settings->output == OUTPUT_JSON) {
-        json_begin_line(&telling->json);
-        json_decision(&telling->json, body);
-        json_end_line(&telling->json);
+    struct report *report = user;
+    if (report->settings->output == OUTPUT_JSON) {
+        json_begin_line(&report->json);
+        json_decision(&report->json, body);
+        json_end_line(&report->json);
     } else {
-        say_decision(&telling->out, body);
+        say_decision(&report->out, body);
     }
-    write_some(&telling->out);
+    write_some(&report->out);
 }
 
 static void on_explanation(void *user, struct str body, const struct explanation *explanation)
 {
-    struct telling *telling = user;
-    struct json_writer *json = &telling->json;
-    telling->explained++;
-    if (telling->settings->output == OUTPUT_JSON) {
+    struct report *report = user;
+    struct json_writer *json = &report->json;
+    report->explained++;
+    if (report->settings->output == OUTPUT_JSON) {
         json_begin_object(json);
         json_decision(json, body);
         json_member_object(json, "explanation");
@@ -132,39 +132,21 @@ static void on_explanation(void *user, struct str body, const struct explanation
         json_end_object(json);
         json_end_object(json);
     } else {
-        say_decision(&telling->out, body);
-        explain_table_answer(explanation, &telling->term, (uint32_t)telling->settings->top);
-        strbuf_putc(&telling->out, '\n');
+        say_decision(&report->out, body);
+        explain_table_answer(explanation, &report->term, (uint32_t)report->settings->top);
+        strbuf_putc(&report->out, '\n');
     }
-    write_some(&telling->out);
+    write_some(&report->out);
 }
 
-/* ---- progress ---- */
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* A line that is written over, on a terminal that shows nothing else meanwhile. */
 static void show_progress(void *user, uint64_t decisions, int64_t now_ns)
 {
-    struct telling *telling = user;
-    double now = now_seconds();
-    if (now - telling->begun < 1 || now - telling->progress_shown < 0.2)
+    const struct report *report = user;
+    if (!progress_is_due(now_seconds() - report->begun))
         return;
     _cleanup_(strbuf_release) struct strbuf time = { 0 };
     add_time(&time, now_ns);
-    telling->progress_shown = now;
     fprintf(stderr, "\rberth: %s decisions so far, at %s \033[K", grouped((int64_t)decisions), time.text);
-}
-
-static void clear_progress(const struct telling *telling)
-{
-    if (telling->progress_shown > 0)
-        fputs("\r\033[K", stderr);
 }
 
 static void warn(const struct replay *replay)
@@ -173,7 +155,7 @@ static void warn(const struct replay *replay)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
     if (replay->recording.cut.text[0])
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
-    if (replay->versus && replay->reloads)
+    if (replay->comparison && replay->reloads)
         fprintf(stderr,
                 "berth: warning: the configuration was changed %s while it was recorded; here the other one "
                 "stays\n",
@@ -255,12 +237,12 @@ static void json_same(const struct replay *replay, struct json_writer *json)
 
 /* ---- another configuration ---- */
 
-static bool differs(const struct versus_pod *pod)
+static bool differs(const struct compare_pod *pod)
 {
     return !pod->foreign && !str_eq(pod->recorded.node, pod->here.node);
 }
 
-static void add_side(struct grid *grid, const struct versus_side *side)
+static void add_side(struct grid *grid, const struct compare_side *side)
 {
     if (side->node.len)
         grid_str(grid, PAINT_NONE, side->node);
@@ -272,7 +254,7 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
 {
     struct grid grid = { 0 };
     size_t len, shown = 0, left = 0;
-    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     grid_columns(&grid, "POD|RECORDED|HERE");
     for (size_t i = 0; i < len; i++) {
         if (!differs(pods[i]))
@@ -304,9 +286,9 @@ static void add_row(struct grid *grid, const char *name, const uint64_t numbers[
     grid_count(grid, numbers[1]);
 }
 
-static void say_versus(const struct replay *replay, struct term *term, size_t top)
+static void say_comparison(const struct replay *replay, struct term *term, size_t top)
 {
-    struct versus_sum sum = versus_sum(replay->versus);
+    struct compare_sum sum = compare_sum(replay->comparison);
     _cleanup_(strbuf_release) struct strbuf where = { 0 };
     struct grid grid = { 0 };
     uint64_t both = sum.same + sum.moved;
@@ -337,7 +319,7 @@ static void say_versus(const struct replay *replay, struct term *term, size_t to
     say_pods(replay, term, top);
 }
 
-static void json_side(struct json_writer *json, const char *key, const struct versus_side *side)
+static void json_side(struct json_writer *json, const char *key, const struct compare_side *side)
 {
     json_member_object(json, key);
     json_member_str(json, "node", side->node);
@@ -357,7 +339,7 @@ static void json_pair(struct json_writer *json, const char *key, const uint64_t 
     json_end_object(json);
 }
 
-static void json_sum(struct json_writer *json, const struct versus_sum *sum)
+static void json_sum(struct json_writer *json, const struct compare_sum *sum)
 {
     json_member_object(json, "summary");
     json_member_int(json, "pods", (int64_t)sum->pods);
@@ -373,11 +355,11 @@ static void json_sum(struct json_writer *json, const struct versus_sum *sum)
     json_end_object(json);
 }
 
-static void json_versus(const struct replay *replay, struct json_writer *json)
+static void json_comparison(const struct replay *replay, struct json_writer *json)
 {
-    struct versus_sum sum = versus_sum(replay->versus);
+    struct compare_sum sum = compare_sum(replay->comparison);
     size_t len;
-    const struct versus_pod *const *pods = versus_pods(replay->versus, &len);
+    const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     json_sum(json, &sum);
     json_member_array(json, "pods");
     for (size_t i = 0; i < len; i++) {
@@ -475,41 +457,41 @@ static bool has_log(const struct replay_settings *settings)
     return settings->decisions || settings->explain;
 }
 
-static void begin_telling(struct telling *telling)
+static void report_begin(struct report *report)
 {
-    telling->term = term_stdout(&telling->out);
-    if (telling->settings->output != OUTPUT_JSON)
+    report->term = term_stdout(&report->out);
+    if (report->settings->output != OUTPUT_JSON)
         return;
-    telling->json = json_writer(&telling->out, JSON_PRETTY);
-    json_begin_object(&telling->json);
-    if (has_log(telling->settings)) {
-        json_member_array(&telling->json, "log");
+    report->json = json_writer(&report->out, JSON_PRETTY);
+    json_begin_object(&report->json);
+    if (has_log(report->settings)) {
+        json_member_array(&report->json, "log");
     }
 }
 
-static void end_json(struct telling *telling, const struct replay *replay)
+static void end_json(struct report *report, const struct replay *replay)
 {
-    struct json_writer *json = &telling->json;
-    if (has_log(telling->settings))
+    struct json_writer *json = &report->json;
+    if (has_log(report->settings))
         json_end_array(json);
     json_origin(replay, json);
-    replay->versus ? json_versus(replay, json) : json_same(replay, json);
+    replay->comparison ? json_comparison(replay, json) : json_same(replay, json);
     json_end_object(json);
-    strbuf_putc(&telling->out, '\n');
+    strbuf_putc(&report->out, '\n');
 }
 
-static int end_telling(struct telling *telling, const struct replay *replay)
+static int report_end(struct report *report, const struct replay *replay)
 {
     warn(replay);
-    if (telling->settings->explain && !telling->explained)
-        fprintf(stderr, "berth: note: no decision of %s is in it\n", telling->settings->explain);
-    if (telling->settings->output == OUTPUT_JSON)
-        end_json(telling, replay);
-    else if (replay->versus)
-        say_versus(replay, &telling->term, (size_t)telling->settings->top);
+    if (report->settings->explain && !report->explained)
+        fprintf(stderr, "berth: note: no decision of %s is in it\n", report->settings->explain);
+    if (report->settings->output == OUTPUT_JSON)
+        end_json(report, replay);
+    else if (replay->comparison)
+        say_comparison(replay, &report->term, (size_t)report->settings->top);
     else
-        say_same(replay, &telling->term);
-    int code = finish(&telling->term);
+        say_same(replay, &report->term);
+    int code = finish(&report->term);
     return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
 }
 
@@ -572,8 +554,8 @@ static int read_options(const struct replay_settings *settings, struct replay_op
 static int replay(const struct replay_settings *settings, const char *path)
 {
     _cleanup_(replay_release) struct replay replay = { 0 };
-    struct telling telling = { .settings = settings, .begun = now_seconds() };
-    struct replay_options options = { .path = path, .config = settings->config, .user = &telling };
+    struct report report = { .settings = settings, .begun = now_seconds() };
+    struct replay_options options = { .path = path, .config = settings->config, .user = &report };
     struct error err = { "" };
     if (read_options(settings, &options, &err) < 0 ||
         plugins_load(&settings->plugins, settings->config, &err) < 0)
@@ -581,17 +563,17 @@ static int replay(const struct replay_settings *settings, const char *path)
     options.registry = plugins_registry();
     if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
         options.on_progress = show_progress;
-    begin_telling(&telling);
+    report_begin(&report);
     int r = replay_run(&replay, &options, &err);
-    clear_progress(&telling);
+    progress_clear();
     if (r == 0) {
-        r = end_telling(&telling, &replay);
+        r = report_end(&report, &replay);
     } else {
         if (!strstr(err.text, replay.recording.cut.text)) /* else it says so itself */
             warn(&replay);
         r = fail(EXIT_INPUT, &err);
     }
-    strbuf_release(&telling.out);
+    strbuf_release(&report.out);
     return r;
 }
 
@@ -620,7 +602,7 @@ const struct command command_replay = {
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
                 "  berth replay --explain default/web-1 --from 2026-11-15T10:30:00Z record/\n"
                 "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
-    .options = { { rows, 0 }, { plugin_options, offsetof(struct replay_settings, plugins) } },
+    .options = { { rows, 0 }, { plugin_rows, offsetof(struct replay_settings, plugins) } },
     .settings_size = sizeof(struct replay_settings),
     .defaults = &(const struct replay_settings){ .top = 20 },
     .words_min = 1,

@@ -36,24 +36,13 @@ static const struct option_row rows[] = {
 
 extern const struct command command_simulate;
 
-/* ---- progress ---- */
-
 static void show_progress(const struct simulation *simulation, double seconds)
 {
-    static double shown;
-    if (seconds < 1 || seconds - shown < 0.2)
-        return;
-    shown = seconds;
-    fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
-            grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
-            grouped((int64_t)simulation->pods),
-            grouped((int64_t)((double)simulation->records.len / seconds)));
-}
-
-static void clear_progress(const struct simulation *simulation)
-{
-    if (simulation->decide_seconds >= 1)
-        fputs("\r\033[K", stderr);
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
+                grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
+                grouped((int64_t)simulation->pods),
+                grouped((int64_t)((double)simulation->records.len / seconds)));
 }
 
 /* ---- the command ---- */
@@ -73,7 +62,7 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 
 static void warn(const struct simulation *simulation)
 {
-    expansion_warn(&simulation->world->expansion);
+    expansion_warn(&simulation->input->expansion);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
                 simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
@@ -104,12 +93,12 @@ static int print(const struct simulation *simulation, const struct simulate_sett
 static int run(void *given, const struct texts *words _unused_)
 {
     struct simulate_settings *settings = given;
-    _cleanup_(world_release) struct world world = { 0 };
+    _cleanup_(input_release) struct input input = { 0 };
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     settings->input.asks_extenders = !settings->no_extenders;
-    int r = open_world(&world, &command_simulate, &settings->input);
+    int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
     const struct sim_options options = {
@@ -118,10 +107,9 @@ static int run(void *given, const struct texts *words _unused_)
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .asks_extenders = settings->input.asks_extenders,
     };
-    r = simulate(&simulation, &world, &options, &err);
+    r = simulate(&simulation, &input, &options, &err);
     double load_seconds = now_seconds() - start - simulation.decide_seconds;
-    if (options.progress)
-        clear_progress(&simulation);
+    progress_clear();
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn(&simulation);
@@ -143,8 +131,8 @@ const struct command command_simulate = {
                 "  berth simulate -f cluster.json\n"
                 "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
                 "  berth simulate -f cluster.json -o json --no-timing | jq .summary\n",
-    .options = { { input_options, offsetof(struct simulate_settings, input) },
-                 { plugin_options, offsetof(struct simulate_settings, input.plugins) },
+    .options = { { input_rows, offsetof(struct simulate_settings, input) },
+                 { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
                  { rows, 0 } },
     .settings_size = sizeof(struct simulate_settings),
     .defaults = &(const struct simulate_settings){ .seed = 1, .top = 20, .percentage = -1 },

@@ -72,7 +72,7 @@ static int read_cluster(struct objects *objects, const struct snapshot_settings 
     return r;
 }
 
-/* ---- what is told of it ---- */
+/* ---- writing it ---- */
 
 /* A List with an object on each line: JSON, which is YAML too. */
 static int write_list(const struct objects *objects, const struct record_redactor *redactor)

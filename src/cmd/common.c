@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "sync/listing.h"
 
-const struct option_row input_options[] = {
+const struct option_row input_rows[] = {
     { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct input_settings, files),
       "Objects: a file (JSON, YAML, several documents, Lists, JSON lines), a folder with such files, or - "
       "for "
@@ -30,30 +30,44 @@ int fail(int code, const struct error *err)
     return code;
 }
 
-static void warn_about_plugins(const struct world *world)
+static void warn_about_plugins(const struct input *input)
 {
     struct arena arena = { 0 };
     struct warnings warnings = { 0 };
-    plugins_warn(&world->config, &arena, &warnings);
+    plugins_warn(&input->config, &arena, &warnings);
     vec_for(&warnings.list, sentence)
         fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
     warnings_release(&warnings);
     arena_release(&arena);
 }
 
-/* ---- the cluster ---- */
+/* ---- progress ---- */
 
 static double progress_shown; /* seconds after the beginning; 0: never */
 
-static void show_progress(size_t objects, double seconds)
+bool progress_is_due(double seconds)
 {
-    if (seconds < 1 || seconds - progress_shown < 0.2)
-        return;
-    progress_shown = seconds;
-    fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
+    bool due = seconds >= 1 && seconds - progress_shown >= 0.2;
+    progress_shown = due ? seconds : progress_shown;
+    return due;
 }
 
-/* Lines in the log are for those who run a scheduler: what goes wrong here is one sentence in the end. */
+void progress_clear(void)
+{
+    if (progress_shown > 0)
+        fputs("\r\033[K", stderr);
+    progress_shown = 0;
+}
+
+/* ---- the cluster ---- */
+
+static void show_progress(size_t objects, double seconds)
+{
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
+}
+
+/* The log is that of a scheduler; a command reports what goes wrong in one sentence. */
 static void silence_log(void)
 {
     static int nowhere = -1;
@@ -71,52 +85,51 @@ int list_cluster(const char *kubeconfig, const char *context, struct listing *re
                                                 .context = context,
                                                 .on_progress = isatty(STDERR_FILENO) ? show_progress : NULL },
                      ret, err);
-    if (progress_shown > 0)
-        fputs("\r\033[K", stderr);
+    progress_clear();
     return r;
 }
 
 /* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
-static int list_if_meant(const struct command *command, const struct input_settings *input,
+static int list_if_meant(const struct command *command, const struct input_settings *settings,
                          struct listing *ret, struct error *err)
 {
-    bool named = input->kubeconfig || input->context;
-    if (input->files.list.len && !named)
+    bool named = settings->kubeconfig || settings->context;
+    if (settings->files.list.len && !named)
         return 0;
-    int r = list_cluster(input->kubeconfig, input->context, ret, err);
+    int r = list_cluster(settings->kubeconfig, settings->context, ret, err);
     if (r < 0 && !named)
         error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
                      command->name);
     return r;
 }
 
-static int open_with(struct world *world, const struct input_settings *input, const struct listing *listing,
-                     struct error *err)
+static int open_with(struct input *input, const struct input_settings *settings,
+                     const struct listing *listing, struct error *err)
 {
-    const struct world_options options = {
-        .paths = input->files.list.items,
-        .paths_len = input->files.list.len,
+    const struct input_options options = {
+        .paths = settings->files.list.items,
+        .paths_len = settings->files.list.len,
         .listing = listing,
-        .config = input->config,
-        .asks_extenders = input->asks_extenders,
+        .config = settings->config,
+        .asks_extenders = settings->asks_extenders,
         .registry = plugins_registry(),
     };
-    return world_open(world, &options, err);
+    return input_open(input, &options, err);
 }
 
-int open_world(struct world *world, const struct command *command, const struct input_settings *input)
+int open_input(struct input *input, const struct command *command, const struct input_settings *settings)
 {
     struct error err = { "" };
     struct listing listing = { 0 };
-    if (plugins_load(&input->plugins, input->config, &err) < 0)
+    if (plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    if (list_if_meant(command, input, &listing, &err) < 0)
+    if (list_if_meant(command, settings, &listing, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    int r = open_with(world, input, &listing, &err);
+    int r = open_with(input, settings, &listing, &err);
     listing_release(&listing);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
-    warn_about_plugins(world);
+    warn_about_plugins(input);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "base/term.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
-#include "input/world.h"
+#include "input/input.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON };
 
@@ -18,17 +18,22 @@ struct input_settings {
 };
 
 /* The rows of input_settings, without those of its plugins. */
-extern const struct option_row input_options[];
+extern const struct option_row input_rows[];
 
 struct listing;
 /* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. */
 int list_cluster(const char *kubeconfig, const char *context, struct listing *ret, struct error *err);
-/* Opens the world that the settings name; complains on standard error. Returns 0 or the exit code. */
-int open_world(struct world *world, const struct command *command, const struct input_settings *input);
+/* Opens the input that the settings name; complains on standard error. Returns 0 or the exit code. */
+int open_input(struct input *input, const struct command *command, const struct input_settings *settings);
 /* Prints the sentence and returns the exit code. */
 int fail(int code, const struct error *err);
 /* Writes out what was collected; returns the exit code. */
 int finish(struct term *term);
+
+/* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
+ * beginning. */
+bool progress_is_due(double seconds);
+void progress_clear(void);
 
 /* "1 pod", "2,000 pods"; the noun takes an s. */
 void add_count(struct strbuf *out, size_t count, const char *noun);

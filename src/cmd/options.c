@@ -11,7 +11,7 @@
 #include "base/term.h"
 
 enum { VALUE_FIRST = 1000 }; /* what getopt_long() returns for the first row, beyond all letters */
-/* Where the texts of options begin; how wide a page is where nobody says, and at most. */
+/* Where the texts of options begin; how wide a page is without a terminal, and at most. */
 enum { HELP_COLUMN = 28, PAGE_WIDTH = 80, PAGE_WIDTH_MAX = 100 };
 
 const struct command *command_find(const char *name)

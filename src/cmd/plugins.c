@@ -12,7 +12,7 @@
 #include "observe/families.h"
 #include "plugins/registry.h"
 
-const struct option_row plugin_options[] = {
+const struct option_row plugin_rows[] = {
     { 0, "plugin", "FILE.so", OPTION_TEXTS, offsetof(struct plugin_settings, files),
       "Load the plugins of a shared object; the configuration enables them. May be given again." },
     { 0, "plugin-dir", "DIR", OPTION_TEXTS, offsetof(struct plugin_settings, dirs),

@@ -18,7 +18,7 @@ struct plugin_settings {
     struct texts files, dirs;
 };
 
-extern const struct option_row plugin_options[];
+extern const struct option_row plugin_rows[];
 
 /* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);

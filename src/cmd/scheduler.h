@@ -10,10 +10,10 @@
 #include "config/flags.h"
 #include "debug/attempts.h"
 #include "debug/dump.h"
+#include "debug/explain_view.h"
 #include "debug/resources.h"
 #include "debug/views.h"
 #include "debug/waiting.h"
-#include "debug/why.h"
 #include "live/core.h"
 #include "live/lease.h"
 #include "observe/observer.h"
@@ -44,7 +44,7 @@ struct daemon {
     struct observer *observer;
     struct views *views;
     struct attempts *attempts; /* of pods, lately */
-    struct why *why;
+    struct explain_view *explain_view;
     struct serve *serve; /* NULL: --secure-port=0 */
     struct dump *dump;
     struct str name; /* that we go by in events that are about no pod */

@@ -28,7 +28,7 @@ static void put_row(struct json_writer *json, const struct cluster *cluster, con
 static void put_placement(struct json_writer *json, const struct simulation *simulation,
                           const struct sim_record *record, struct strbuf *scratch)
 {
-    const struct cluster *cluster = &simulation->world->cluster;
+    const struct cluster *cluster = &simulation->input->cluster;
     json_begin_line(json);
     put_pod(json, "pod", record->pod, scratch);
     put_row(json, cluster, "node", record->row);
@@ -63,7 +63,7 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
 
 static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
 {
-    const struct cluster *cluster = &simulation->world->cluster;
+    const struct cluster *cluster = &simulation->input->cluster;
     const struct sim_usage *before = &simulation->before, *after = &simulation->after;
     json_begin_line(json);
     json_member_str(json, "name", cluster_node_name(cluster, row));
@@ -79,7 +79,7 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     json_end_line(json);
 }
 
-/* To a whole number of steps: nobody reads more digits of a time. */
+/* To a whole number of steps: more digits of a time say nothing. */
 static double rounded(double value, double steps)
 {
     return round(value * steps) / steps;
@@ -92,9 +92,9 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
         const char *key;
         size_t value;
     } rows[] = {
-        { "nodes", simulation->world->cluster.live_nodes },
-        { "running", simulation->world->running },
-        { "expanded", simulation->world->expansion.pods.len },
+        { "nodes", simulation->input->cluster.live_nodes },
+        { "running", simulation->input->running },
+        { "expanded", simulation->input->expansion.pods.len },
         { "decisions", simulation->records.len },
         { "scheduled", simulation->scheduled },
         { "pending", simulation->waiting.len },
@@ -139,10 +139,10 @@ void simulate_json(const struct simulation *simulation, const struct simulate_vi
         put_placement(&json, simulation, record, &scratch);
     json_end_array(&json);
     put_waiting(&json, simulation, &scratch);
-    struct meta **nodes = load_sorted(&simulation->world->load, KIND_NODE);
+    struct meta **nodes = load_sorted(&simulation->input->load, KIND_NODE);
     json_member_array(&json, "nodes");
-    for (size_t i = 0; i < simulation->world->load.objects[KIND_NODE].len; i++)
-        put_node(&json, simulation, cluster_row(&simulation->world->cluster, nodes[i]->name));
+    for (size_t i = 0; i < simulation->input->load.objects[KIND_NODE].len; i++)
+        put_node(&json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
     json_end_array(&json);
     free(nodes);
     put_summary(&json, simulation, view);
@@ -159,7 +159,7 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out)
     vec_for(&simulation->records, record) {
         json_begin_line(&json);
         put_pod(&json, "pod", record->pod, &scratch);
-        put_row(&json, &simulation->world->cluster, "node", record->row);
+        put_row(&json, &simulation->input->cluster, "node", record->row);
         json_end_line(&json);
     }
     json_end_array(&json);

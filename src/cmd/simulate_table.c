@@ -1,4 +1,4 @@
-/* simulate_table.c: a simulation for a person: what happened, how full the nodes are, who waits and why. */
+/* simulate_table.c: a simulation for a person: what happened, how full the nodes are, which pods wait and why. */
 #include "api/labels.h"
 #include "cmd/common.h"
 #include "cmd/simulate_print.h"
@@ -22,11 +22,11 @@ static struct str label_of(const struct meta *node, const char *label)
 }
 
 /* How many different values the label has over the nodes, counted up to GROUPS_MAX + 1; 0 when no node has it. */
-static size_t count_values(const struct world *world, const char *label)
+static size_t count_values(const struct input *input, const char *label)
 {
     struct strmap seen = { 0 };
     bool any = false;
-    vec_for(&world->load.objects[KIND_NODE], node) {
+    vec_for(&input->load.objects[KIND_NODE], node) {
         any |= str_map_get(&(*node)->labels, str_from(label)) != NULL;
         strmap_put(&seen, label_of(*node, label), *node);
         if (seen.len > GROUPS_MAX)
@@ -37,13 +37,13 @@ static size_t count_values(const struct world *world, const char *label)
     return count;
 }
 
-/* The first label that tells a handful of groups apart; NULL: all nodes are one group. */
-static const char *choose_label(const struct world *world)
+/* The first label that makes a handful of groups; NULL: all nodes are one group. */
+static const char *choose_label(const struct input *input)
 {
     static const char *const labels[] = { "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",
                                           "topology.kubernetes.io/region", "kubernetes.io/arch" };
     for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
-        size_t count = count_values(world, labels[i]);
+        size_t count = count_values(input, labels[i]);
         if (count >= 2 && count <= GROUPS_MAX)
             return labels[i];
     }
@@ -57,7 +57,7 @@ static int by_name(const void *a, const void *b)
 
 static void add_node(const struct simulation *simulation, struct group *group, uint32_t row)
 {
-    const struct cluster *cluster = &simulation->world->cluster;
+    const struct cluster *cluster = &simulation->input->cluster;
     const struct sim_usage *before = &simulation->before, *after = &simulation->after;
     group->nodes++;
     for (uint32_t r = 0; r < cluster->col.resources; r++) {
@@ -70,10 +70,10 @@ static void add_node(const struct simulation *simulation, struct group *group, u
 static void collect_groups(const struct simulation *simulation, const char *label, struct arena *arena,
                            group_vec *ret)
 {
-    const struct world *world = simulation->world;
-    uint32_t resources = world->cluster.col.resources;
+    const struct input *input = simulation->input;
+    uint32_t resources = input->cluster.col.resources;
     struct strmap places = { 0 };
-    vec_for(&world->load.objects[KIND_NODE], node) {
+    vec_for(&input->load.objects[KIND_NODE], node) {
         struct str name = label ? label_of(*node, label) : STR("all nodes");
         size_t place = (size_t)strmap_get(&places, name);
         if (!place) {
@@ -84,7 +84,7 @@ static void collect_groups(const struct simulation *simulation, const char *labe
             place = ret->len;
             strmap_put(&places, name, (void *)place);
         }
-        add_node(simulation, &ret->items[place - 1], cluster_row(&world->cluster, (*node)->name));
+        add_node(simulation, &ret->items[place - 1], cluster_row(&input->cluster, (*node)->name));
     }
     strmap_release(&places);
     if (ret->len)
@@ -114,7 +114,7 @@ static void print_bar_row(struct term *term, const struct group *group, uint32_t
     strbuf_putc(term->out, '\n');
 }
 
-/* cpu, memory and pods; other resources where somebody asks for them. */
+/* cpu, memory and pods; other resources where pods request them. */
 static uint32_t choose_resources(const struct cluster *cluster, const group_vec *groups, uint32_t *ret)
 {
     uint32_t len = 0, scalars = 0;
@@ -151,11 +151,11 @@ static void print_usage_heading(struct term *term, const char *label, size_t gro
 static void print_usage(const struct simulation *simulation, const struct simulate_view *view,
                         struct term *term)
 {
-    const struct cluster *cluster = &simulation->world->cluster;
+    const struct cluster *cluster = &simulation->input->cluster;
     uint32_t resources[3 + SCALARS_SHOWN];
     struct arena scratch = { 0 };
     group_vec groups = { 0 };
-    const char *label = view->group_by ? view->group_by : choose_label(simulation->world);
+    const char *label = view->group_by ? view->group_by : choose_label(simulation->input);
     collect_groups(simulation, label, &scratch, &groups);
     uint32_t len = choose_resources(cluster, &groups, resources);
     size_t group_width = sizeof("NODES") - 1, name_width = sizeof("IN USE") - 1;
@@ -178,7 +178,7 @@ static void print_usage(const struct simulation *simulation, const struct simula
     arena_release(&scratch);
 }
 
-/* ---- who waits ---- */
+/* ---- pending pods ---- */
 
 /* Pods whose messages differ only in numbers wait for the same reason. */
 struct reason {
@@ -306,7 +306,7 @@ static void print_preemptions(const struct simulation *simulation, const struct 
             continue;
         }
         shown++;
-        struct str node = cluster_node_name(&simulation->world->cluster, record->nominated_row);
+        struct str node = cluster_node_name(&simulation->input->cluster, record->nominated_row);
         term_paint(term, PAINT_NONE, "  " STR_FMT "/" STR_FMT " on " STR_FMT " in place of",
                    STR_ARG(record->pod->meta.namespace), STR_ARG(record->pod->meta.name), STR_ARG(node));
         for (size_t i = 0; i < record->victims_len && i < EXAMPLES_SHOWN; i++) {
@@ -327,16 +327,16 @@ static void print_preemptions(const struct simulation *simulation, const struct 
 static void print_summary(const struct simulation *simulation, const struct simulate_view *view,
                           struct term *term)
 {
-    const struct world *world = simulation->world;
+    const struct input *input = simulation->input;
     struct strbuf *out = term->out;
-    add_count(out, world->cluster.live_nodes, "node");
+    add_count(out, input->cluster.live_nodes, "node");
     strbuf_puts(out, ", ");
-    add_count(out, world->running, "running pod");
-    if (world->expansion.pods.len) {
+    add_count(out, input->running, "running pod");
+    if (input->expansion.pods.len) {
         strbuf_puts(out, ", ");
-        add_count(out, world->expansion.pods.len, "pod");
+        add_count(out, input->expansion.pods.len, "pod");
         strbuf_puts(out, " that ");
-        add_count(out, world->expansion.controllers, "controller");
+        add_count(out, input->expansion.controllers, "controller");
         strbuf_puts(out, " would still create");
     }
     strbuf_putc(out, '\n');
@@ -358,7 +358,7 @@ static void print_summary(const struct simulation *simulation, const struct simu
 void simulate_table(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
 {
     print_summary(simulation, view, term);
-    if (simulation->world->cluster.live_nodes)
+    if (simulation->input->cluster.live_nodes)
         print_usage(simulation, view, term);
     print_preemptions(simulation, view, term);
     print_waiting(simulation, view, term);

@@ -1,20 +1,20 @@
 /* attempts.c: see attempts.h.
  *
- * The body of a note, numbers as they are in memory:
- *     message, names of who rejected         each a length and its bytes
- *     live nodes, rows, verdicts             and of each verdict from 0: code, nodes, cut, reasons, plugin, the reasons
- *     form, and the verdict of each row      FORM_EACH: two bytes; FORM_RUNS: verdict and length, two bytes each
- * Of one who found a node, it is the number of scorers and their names; nobody else has the same
+ * The body of an item of a rejected pod, numbers as they are in memory:
+ *     message, names of rejecting plugins    each a length and its bytes
+ *     live nodes, rows, statuses             and of each status from 0: code, nodes, cut, reasons, plugin, the reasons
+ *     form, and the status of each row       FORM_EACH: two bytes; FORM_RUNS: status and length, two bytes each
+ * Of a pod that found a node, the body is the number of scorers and their names, and its own bytes are
  *     nodes, and of each                     row, total and scores, seven bits of a number in each byte */
 #include "debug/attempts.h"
 
 #include <stdlib.h>
 
-#include "observe/notes.h"
+#include "debug/ring.h"
 
-/* For who found no node, who found one, and who is bound. */
+/* For pods that found no node, pods that found one, and pods that are bound. */
 enum { NOTE_BYTES = 9 << 20, PLACED_BYTES = 5 << 20, RECORDS = 24 << 10 };
-enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, VERDICTS_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
+enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, STATUSES_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
 enum form { FORM_EACH, FORM_RUNS };
 
 const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
@@ -29,7 +29,7 @@ struct record {
     int64_t time_ns, took_ns, total;
     uint32_t uid; /* hash */
     uint32_t examined, feasible, ties, row;
-    uint16_t restart; /* whose rows it means */
+    uint16_t restart; /* how often the engine had been filled anew when it was made */
     uint8_t outcome, path;
 };
 static_assert(RECORDS * sizeof(struct record) + NOTE_BYTES + PLACED_BYTES <= 16 << 20,
@@ -41,8 +41,8 @@ struct attempts {
     uint16_t restart;
     struct record *records;
     uint32_t next; /* record to be written */
-    struct notes *notes, *placed;
-    struct strbuf own, body; /* of the note that is being written */
+    struct ring *rejected, *placed;
+    struct strbuf own, body; /* of the item that is being written */
 };
 
 struct attempts *attempts_new(const struct cluster *cluster)
@@ -50,8 +50,8 @@ struct attempts *attempts_new(const struct cluster *cluster)
     struct attempts *attempts = xcalloc(1, sizeof(*attempts));
     attempts->cluster = cluster;
     attempts->records = xcalloc(RECORDS, sizeof(*attempts->records));
-    attempts->notes = notes_new(NOTE_BYTES, sizeof(struct record));
-    attempts->placed = notes_new(PLACED_BYTES, sizeof(struct record));
+    attempts->rejected = ring_new(NOTE_BYTES, sizeof(struct record));
+    attempts->placed = ring_new(PLACED_BYTES, sizeof(struct record));
     return attempts;
 }
 
@@ -60,8 +60,8 @@ void attempts_free(struct attempts *attempts)
     if (!attempts)
         return;
     free(attempts->records);
-    notes_free(attempts->notes);
-    notes_free(attempts->placed);
+    ring_free(attempts->rejected);
+    ring_free(attempts->placed);
     strbuf_release(&attempts->own);
     strbuf_release(&attempts->body);
     free(attempts);
@@ -91,8 +91,8 @@ static void put_text(struct strbuf *buf, struct str text)
     strbuf_add(buf, text.ptr, text.len);
 }
 
-/* Words have a limit per note: where every node has reasons of its own, the later ones are left out. */
-static void put_verdict(struct strbuf *buf, struct status status, uint32_t nodes)
+/* Reasons have a limit per item: where every node has reasons of its own, the later ones are left out. */
+static void put_status(struct strbuf *buf, struct status status, uint32_t nodes)
 {
     bool cut = buf->len > WORDS_BYTES_MAX;
     uint32_t reasons = cut ? 0 : status.len;
@@ -105,27 +105,27 @@ static void put_verdict(struct strbuf *buf, struct status status, uint32_t nodes
         put_text(buf, str_slice(status.reasons[i], 0, MIN(status.reasons[i].len, (uint32_t)WORDS_BYTES_MAX)));
 }
 
-static uint16_t kept_verdict(uint32_t verdict)
+static uint16_t kept_status(uint32_t status)
 {
-    return (uint16_t)MIN(verdict, (uint32_t)VERDICTS_MAX - 1);
+    return (uint16_t)MIN(status, (uint32_t)STATUSES_MAX - 1);
 }
 
 /* How many of the first are equal. Short runs are looked at one by one, long ones in blocks. */
-static uint32_t run_len(const uint32_t *verdicts, uint32_t rows)
+static uint32_t run_len(const uint32_t *statuses, uint32_t rows)
 {
     enum { BLOCK = 16, FEW = 8 };
-    uint32_t first = verdicts[0], len = 1;
+    uint32_t first = statuses[0], len = 1;
     rows = MIN(rows, (uint32_t)RUN_MAX);
-    while (len < rows && len < FEW && verdicts[len] == first)
+    while (len < rows && len < FEW && statuses[len] == first)
         len++;
     for (; len >= FEW && len + BLOCK <= rows; len += BLOCK) {
         uint32_t differs = 0;
         for (int i = 0; i < BLOCK; i++)
-            differs |= verdicts[len + i] ^ first;
+            differs |= statuses[len + i] ^ first;
         if (differs)
             break;
     }
-    while (len >= FEW && len < rows && verdicts[len] == first)
+    while (len >= FEW && len < rows && statuses[len] == first)
         len++;
     return len;
 }
@@ -136,7 +136,7 @@ static bool put_runs(struct strbuf *buf, const uint32_t *verdict_of, uint32_t ro
     size_t before = buf->len, most = (size_t)rows * sizeof(uint16_t);
     for (uint32_t i = 0, len; i < rows; i += len) {
         len = run_len(verdict_of + i, rows - i);
-        const uint16_t run[] = { kept_verdict(verdict_of[i]), (uint16_t)len };
+        const uint16_t run[] = { kept_status(verdict_of[i]), (uint16_t)len };
         if (buf->len - before + sizeof(run) > most) {
             buf->len = before;
             return false;
@@ -153,20 +153,20 @@ static void put_each(struct strbuf *buf, const uint32_t *verdict_of, uint32_t ro
     for (uint32_t i = 0, len; i < rows; i += len) {
         len = MIN(rows - i, (uint32_t)AT_ONCE);
         for (uint32_t k = 0; k < len; k++)
-            part[k] = kept_verdict(verdict_of[i + k]);
+            part[k] = kept_status(verdict_of[i + k]);
         strbuf_add(buf, (const char *)part, len * sizeof(*part));
     }
 }
 
 static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis, uint32_t live_nodes)
 {
-    uint32_t verdicts = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)VERDICTS_MAX);
+    uint32_t statuses = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)STATUSES_MAX);
     put_number(buf, live_nodes);
     put_number(buf, diagnosis->rows);
-    put_number(buf, verdicts);
-    put_verdict(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
-    for (uint32_t i = 1; i < verdicts; i++)
-        put_verdict(buf, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
+    put_number(buf, statuses);
+    put_status(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
+    for (uint32_t i = 1; i < statuses; i++)
+        put_status(buf, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
     size_t form_at = buf->len;
     uint32_t form = FORM_RUNS;
     put_number(buf, form);
@@ -184,7 +184,7 @@ static void put_names(struct strbuf *buf, const struct profile *profile, uint64_
     arena_release(&arena);
 }
 
-/* Whom the pod would displace: no other says the same, so it is not in the body. */
+/* The victims of the pod: other pods have other ones, so they are not in the shared body. */
 static void put_preemption(struct attempts *attempts, const struct decision *decision)
 {
     struct strbuf names = { 0 };
@@ -253,10 +253,10 @@ static void keep_record(struct attempts *attempts, const struct record *record)
     attempts->next = attempts->next + 1 == RECORDS ? 0 : attempts->next + 1;
 }
 
-static void keep_note(struct attempts *attempts, struct notes *notes, const struct record *record)
+static void keep_item(struct attempts *attempts, struct ring *ring, const struct record *record)
 {
-    if (!notes_add(notes, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
-        notes_add(notes, record, STR(""), STR("")); /* that there was an attempt, at least */
+    if (!ring_add(ring, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
+        ring_add(ring, record, STR(""), STR("")); /* that there was an attempt, at least */
     strbuf_clear(&attempts->own);
     strbuf_clear(&attempts->body);
 }
@@ -273,7 +273,7 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
     record.took_ns = took_ns;
     if (outcome == ATTEMPT_PLACED) {
         put_ranking(attempts, decision);
-        keep_note(attempts, attempts->placed, &record);
+        keep_item(attempts, attempts->placed, &record);
         return;
     }
     put_text(&attempts->body, decision->message);
@@ -282,7 +282,7 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
     if (decision->diagnosis)
         put_diagnosis(&attempts->body, decision->diagnosis, attempts->cluster->live_nodes);
     put_preemption(attempts, decision);
-    keep_note(attempts, attempts->notes, &record);
+    keep_item(attempts, attempts->rejected, &record);
 }
 
 void attempts_notice(struct attempts *attempts, const struct notice *notice)
@@ -299,7 +299,7 @@ void attempts_notice(struct attempts *attempts, const struct notice *notice)
     }
     put_text(&attempts->body, notice->message);
     put_text(&attempts->body, STR(""));
-    keep_note(attempts, attempts->notes, &record);
+    keep_item(attempts, attempts->rejected, &record);
 }
 
 /* ---- reading ---- */
@@ -358,14 +358,14 @@ static void get_ranking(struct reader *body, struct reader *own, struct attempt 
 
 static void get_rows(struct reader *reader, enum form form, struct attempt *ret, struct arena *arena)
 {
-    ret->verdict_of = arena_array(arena, uint16_t, ret->rows);
+    ret->status_of = arena_array(arena, uint16_t, ret->rows);
     for (uint32_t row = 0; row < ret->rows && reader->at < reader->end;) {
         uint16_t run[2] = { 0, 1 };
         size_t len = form == FORM_RUNS ? sizeof(run) : sizeof(*run);
         memcpy(run, reader->at, len);
         reader->at += len;
         for (uint32_t i = 0; i < run[1] && row < ret->rows; i++)
-            ret->verdict_of[row++] = run[0] < ret->verdicts_len ? run[0] : 0;
+            ret->status_of[row++] = run[0] < ret->statuses_len ? run[0] : 0;
     }
 }
 
@@ -373,18 +373,18 @@ static void get_diagnosis(struct reader *reader, struct attempt *ret, struct are
 {
     ret->live_nodes = get_number(reader);
     ret->rows = get_number(reader);
-    ret->verdicts_len = get_number(reader);
-    ret->verdicts = arena_array(arena, struct attempt_verdict, ret->verdicts_len);
-    for (uint32_t i = 0; i < ret->verdicts_len; i++) {
-        struct attempt_verdict *verdict = &ret->verdicts[i];
-        verdict->code = (enum status_code)get_number(reader);
-        verdict->nodes = get_number(reader);
-        verdict->is_cut = get_number(reader);
-        verdict->reasons_len = get_number(reader);
-        verdict->plugin = get_text(reader, arena);
-        verdict->reasons = arena_array(arena, struct str, verdict->reasons_len);
-        for (uint32_t k = 0; k < verdict->reasons_len; k++)
-            verdict->reasons[k] = get_text(reader, arena);
+    ret->statuses_len = get_number(reader);
+    ret->statuses = arena_array(arena, struct attempt_status, ret->statuses_len);
+    for (uint32_t i = 0; i < ret->statuses_len; i++) {
+        struct attempt_status *status = &ret->statuses[i];
+        status->code = (enum status_code)get_number(reader);
+        status->nodes = get_number(reader);
+        status->is_cut = get_number(reader);
+        status->reasons_len = get_number(reader);
+        status->plugin = get_text(reader, arena);
+        status->reasons = arena_array(arena, struct str, status->reasons_len);
+        for (uint32_t k = 0; k < status->reasons_len; k++)
+            status->reasons[k] = get_text(reader, arena);
     }
     get_rows(reader, (enum form)get_number(reader), ret, arena);
 }
@@ -392,7 +392,7 @@ static void get_diagnosis(struct reader *reader, struct attempt *ret, struct are
 /* Attempts of one pod while they are collected. */
 struct found_record {
     struct record record;
-    struct note_text note; /* none: empty */
+    struct ring_item item; /* none: empty */
 };
 
 struct search {
@@ -400,13 +400,13 @@ struct search {
     VEC(struct found_record) found;
 };
 
-static void look_at_note(void *context, const struct note_text *note)
+static void look_at_item(void *context, const struct ring_item *item)
 {
     struct search *search = context;
     struct record record;
-    memcpy(&record, note->head, sizeof(record));
+    memcpy(&record, item->head, sizeof(record));
     if (record.pod == search->pod)
-        *vec_push(&search->found) = (struct found_record){ record, *note };
+        *vec_push(&search->found) = (struct found_record){ record, *item };
 }
 
 static int newest_first(const void *a, const void *b)
@@ -419,8 +419,8 @@ static void read_found(const struct attempts *attempts, const struct found_recor
                        struct attempt *ret)
 {
     const struct record *record = &found->record;
-    struct reader body = { found->note.body.ptr, found->note.body.ptr + found->note.body.len };
-    struct reader own = { found->note.own.ptr, found->note.own.ptr + found->note.own.len };
+    struct reader body = { found->item.body.ptr, found->item.body.ptr + found->item.body.len };
+    struct reader own = { found->item.own.ptr, found->item.own.ptr + found->item.own.len };
     *ret = (struct attempt){ .time_ns = record->time_ns,
                              .took_ns = record->took_ns,
                              .outcome = (enum attempt_outcome)record->outcome,
@@ -431,21 +431,21 @@ static void read_found(const struct attempts *attempts, const struct found_recor
                              .total = record->total,
                              .row = record->row,
                              .arrivals = record->restart == attempts->restart ? record->arrivals : 0 };
-    if (!found->note.head)
+    if (!found->item.head)
         return;
     if (ret->outcome == ATTEMPT_PLACED) {
-        if (found->note.body.len)
+        if (found->item.body.len)
             get_ranking(&body, &own, ret, arena);
         return;
     }
-    ret->words_gone = found->note.body_gone || !found->note.body.len;
-    if (found->note.body.len) {
+    ret->words_gone = found->item.body_gone || !found->item.body.len;
+    if (found->item.body.len) {
         ret->message = get_text(&body, arena);
         ret->rejected_by = get_text(&body, arena);
     }
-    if (found->note.body.len && body.at < body.end)
+    if (found->item.body.len && body.at < body.end)
         get_diagnosis(&body, ret, arena);
-    if (found->note.own.len) {
+    if (found->item.own.len) {
         ret->nominated = get_text(&own, arena);
         ret->victims = get_text(&own, arena);
     }
@@ -457,7 +457,7 @@ static bool is_ending(enum attempt_outcome outcome)
 }
 
 /* How a binding ended, and the decision that it was for, are one attempt. A binding that fails at once, in no time by
- * the engine's clock, is heard of before its decision. */
+ * the engine's clock, is reported before its decision. */
 static bool belong_together(const struct attempt *newer, const struct attempt *older)
 {
     const struct attempt *ending = is_ending(newer->outcome) ? newer : older,
@@ -497,8 +497,8 @@ size_t attempts_of(const struct attempts *attempts, struct str namespace, struct
 {
     struct search search = { .pod = name_hash(namespace, name) };
     size_t len = 0;
-    notes_each(attempts->notes, look_at_note, &search);
-    notes_each(attempts->placed, look_at_note, &search);
+    ring_each(attempts->rejected, look_at_item, &search);
+    ring_each(attempts->placed, look_at_item, &search);
     for (uint32_t i = 0; i < RECORDS; i++)
         if (attempts->records[i].pod == search.pod)
             *vec_push(&search.found) = (struct found_record){ .record = attempts->records[i] };

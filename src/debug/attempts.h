@@ -1,12 +1,12 @@
-/* attempts.h: what became of pods lately: the last attempts to schedule each, with the verdict on every node.
+/* attempts.h: the last attempts to schedule each pod, with the status of every node.
  *
  *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ three rings ──▶ attempts_of(): of one pod
  *
- * Who found a node takes a note (notes.h) with the scores of the best nodes when it is decided, and one record in a
- * ring of fixed records when it is bound. Who found none takes a note with the words, and two bytes per node at most;
- * pods that are refused for the same reasons share them. In all rings the oldest go, so memory has a limit: 16 MiB. No
- * pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by name.
- * Everything on the core thread. */
+ * A pod that found a node gets an item of a ring (ring.h) with the scores of the best nodes when it is decided, and a
+ * record of fixed size when it is bound. A pod that found none gets an item with the messages, and two bytes per node
+ * at most; pods that are rejected for the same reasons share them. In all rings the oldest go, so memory has a limit:
+ * 16 MiB. No pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by
+ * name. Everything on the core thread. */
 #ifndef DEBUG_ATTEMPTS_H
 #define DEBUG_ATTEMPTS_H
 
@@ -30,14 +30,14 @@ enum attempt_outcome {
 };
 extern const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT];
 
-/* A reason and on how many nodes it was said. */
-struct attempt_verdict {
+/* What a filter answered, and for how many nodes. */
+struct attempt_status {
     struct str plugin; /* empty: no single one */
     enum status_code code;
     struct str *reasons;
     uint32_t reasons_len;
     uint32_t nodes;
-    bool is_cut; /* there were more words than are kept */
+    bool is_cut; /* there were more reasons than are kept */
 };
 
 /* One of the best nodes, and what each scorer gave it. */
@@ -61,14 +61,14 @@ struct attempt {
     uint32_t best_len;
     struct str *scorers; /* names of plugins */
     uint32_t scorers_len;
-    uint64_t arrivals;                /* of nodes, at that time: attempt_node_is_same() */
-    struct str message, rejected_by;  /* names with spaces between */
-    struct str nominated, victims;    /* victims with ", " between */
-    bool words_gone;                  /* the message and the verdicts were pushed out */
-    uint32_t live_nodes;              /* at that time */
-    struct attempt_verdict *verdicts; /* [0] is that of nodes that nobody asked about */
-    uint32_t verdicts_len;            /* 0: none are kept */
-    uint16_t *verdict_of;             /* by row */
+    uint64_t arrivals;               /* of nodes, at that time: attempt_node_is_same() */
+    struct str message, rejected_by; /* names with spaces between */
+    struct str nominated, victims;   /* victims with ", " between */
+    bool words_gone;                 /* the message and the statuses were overwritten */
+    uint32_t live_nodes;             /* at that time */
+    struct attempt_status *statuses; /* [0] is that of nodes that were not examined */
+    uint32_t statuses_len;           /* 0: none are kept */
+    uint16_t *status_of;             /* by row */
     uint32_t rows;
 };
 
@@ -82,8 +82,7 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
                        int64_t took_ns);
 void attempts_notice(struct attempts *attempts, const struct notice *notice);
 
-/* The rows and profiles of before are void: the engine is filled anew. What was said stays, about nodes that nobody
- * knows. */
+/* The engine is filled anew, with other rows and profiles. Messages stay; nodes of before count as gone. */
 void attempts_restart(struct attempts *attempts, const struct cluster *cluster);
 
 /* The last of a pod, newest first, in the arena. An empty uid: of the newest pod that had the name. */

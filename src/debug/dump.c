@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "debug/compare.h"
+#include "debug/cache_comparer.h"
 
 enum { PODS_PER_LOOK = 64 }; /* at the clock */
 
@@ -18,8 +18,8 @@ struct dump {
     struct monitor monitor;
     bool stopping, requested;
     bool busy; /* a dump is under way */
-    bool told; /* the core has done what it was asked for */
-    /* What it is asked for: the core's until it has told, the thread's otherwise. */
+    bool done; /* the core has run the step */
+    /* The step: the core's until it is done, the thread's otherwise. */
     bool (*step)(struct dump *dump);
     bool more;
     uint32_t row;
@@ -178,7 +178,7 @@ void queue_dump_read(struct queue_dump *all, const struct queue *queue)
     queue_each(queue, gather, all);
 }
 
-/* By queue, then who waits longest. */
+/* By queue, then the pod that waits longest. */
 static int by_wait(const void *a, const void *b)
 {
     const struct dumped_pod *x = a, *y = b;
@@ -246,12 +246,12 @@ static bool step_held(struct dump *dump)
     return held_read(&dump->held, core_engine(dump->core), DUMP_STEP_NS);
 }
 
-static void tell(void *context)
+static void run_step(void *context)
 {
     struct dump *dump = context;
     dump->more = dump->step(dump);
     monitor_lock(&dump->monitor);
-    dump->told = true;
+    dump->done = true;
     monitor_wake(&dump->monitor);
     monitor_unlock(&dump->monitor);
 }
@@ -259,18 +259,18 @@ static void tell(void *context)
 /* False: the process ends, and the core will not answer. */
 static bool ask(struct dump *dump, bool (*step)(struct dump *dump))
 {
-    bool is_told;
+    bool is_done;
     dump->step = step;
     do {
-        dump->told = false;
-        core_call(dump->core, tell, dump);
+        dump->done = false;
+        core_call(dump->core, run_step, dump);
         monitor_lock(&dump->monitor);
-        while (!dump->told && !dump->stopping)
+        while (!dump->done && !dump->stopping)
             monitor_wait(&dump->monitor, INT64_MAX);
-        is_told = dump->told;
+        is_done = dump->done;
         monitor_unlock(&dump->monitor);
-    } while (is_told && dump->more);
-    return is_told;
+    } while (is_done && dump->more);
+    return is_done;
 }
 
 /* ---- one dump ---- */

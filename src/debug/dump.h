@@ -1,4 +1,4 @@
-/* dump.h: what the scheduler knows, written to its log on SIGUSR2, as kube-scheduler does.
+/* dump.h: the model and the queue, written to the log on SIGUSR2, as kube-scheduler does.
  *
  *     signal ──dump_request()──▶ worker pool ──core_call()──▶ core thread, between two decisions: texts
  *                                      │ ◀────────────────────────────────────────────┘
@@ -41,7 +41,7 @@ struct queue_dump {
     size_t shown;
 };
 
-/* Who waits, all of one moment. */
+/* The pods that wait, all at one moment. */
 void queue_dump_read(struct queue_dump *all, const struct queue *queue);
 /* In order, and how many there are in which queue; on any thread, once. */
 void queue_dump_sort(struct queue_dump *all, struct strbuf *summary);

@@ -1,5 +1,5 @@
-/* resources.c: rows of what pods ask for, and a registry of metrics for one page: pods come and go, and nobody counts
- * between two pages. The rows are copies, so that the core may go on while a page of many megabytes is written.
+/* resources.c: rows of what pods request, and a registry of metrics for one page: between two pages nothing is counted.
+ * The rows are copies, so that the core may go on while a page of many megabytes is written.
  *
  * Numbers are those that Kubernetes' own helpers give (api/pod_resources.h), in the unit of the resource. Labels
  * stand in the order of their names, as Prometheus' library writes them. */

@@ -10,7 +10,7 @@ struct resource_rows *resources_gather(const struct cluster *cluster);
 /* Adds the page, and frees the rows; on any thread. */
 void resources_write(struct resource_rows *rows, struct strbuf *out);
 
-/* For serve_options.metrics_resources of who leads. */
+/* For serve_options.metrics_resources of the leader. */
 int resources_view(struct views *views, const struct serve_request *request, struct serve_reply *reply);
 
 #endif

@@ -1,4 +1,4 @@
-/* views.c: see views.h. A question that is not answered when all ends is freed with the views. */
+/* views.c: see views.h. Requests that are not answered at the end are freed with the views. */
 #include "debug/views.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };
 #define NS_PER_S INT64_C(1000000000)
 
-struct question {
+struct view_request {
     struct views *views;
     view_writer write;
     uint64_t id;
@@ -21,7 +21,6 @@ struct question {
     void *gathered;
     bool gzips;
     struct worker_job writing;
-    struct question *next, **back;
 };
 
 struct views {
@@ -29,8 +28,8 @@ struct views {
     struct serve *serve;
     pthread_mutex_t lock;
     pthread_cond_t less_busy;
-    size_t busy; /* jobs of the worker pool that write */
-    struct question *open;
+    size_t busy;       /* jobs of the worker pool that write */
+    struct idmap open; /* requests by id, under the lock */
 };
 
 /* ---- what is shown ---- */
@@ -205,29 +204,27 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
     vec_release(&all.entries);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static void question_free(struct question *question)
+static void request_free(struct view_request *pending)
 {
-    pthread_mutex_lock(&question->views->lock);
-    *question->back = question->next;
-    if (question->next)
-        question->next->back = question->back;
-    pthread_mutex_unlock(&question->views->lock);
-    arena_release(&question->arena);
-    free(question);
+    pthread_mutex_lock(&pending->views->lock);
+    idmap_remove(&pending->views->open, pending->id);
+    pthread_mutex_unlock(&pending->views->lock);
+    arena_release(&pending->arena);
+    free(pending);
 }
 
 static void write_job(struct worker_job *writing)
 {
-    struct question *question = container_of(writing, struct question, writing);
-    struct views *views = question->views;
+    struct view_request *pending = container_of(writing, struct view_request, writing);
+    struct views *views = pending->views;
     struct serve_reply reply = { 0 };
-    question->job->write(question->gathered, &reply.body);
-    if (question->gzips)
+    pending->job->write(pending->gathered, &reply.body);
+    if (pending->gzips)
         serve_reply_gzip(&reply);
-    serve_answer(views->serve, question->id, &reply);
-    question_free(question);
+    serve_answer(views->serve, pending->id, &reply);
+    request_free(pending);
     pthread_mutex_lock(&views->lock);
     views->busy--;
     pthread_cond_broadcast(&views->less_busy);
@@ -235,9 +232,9 @@ static void write_job(struct worker_job *writing)
 }
 
 /* On the core thread: as little as possible of it. */
-static void start_job(struct question *question)
+static void start_job(struct view_request *pending)
 {
-    struct views *views = question->views;
+    struct views *views = pending->views;
     pthread_mutex_lock(&views->lock);
     bool many = views->busy >= JOBS_MAX;
     views->busy += !many;
@@ -245,54 +242,50 @@ static void start_job(struct question *question)
     if (many) {
         struct serve_reply reply = { 0 };
         serve_reply_error(&reply, 503, "others are being shown this page; try again");
-        serve_answer(views->serve, question->id, &reply);
-        question_free(question);
+        serve_answer(views->serve, pending->id, &reply);
+        request_free(pending);
         return;
     }
-    question->gathered = question->job->gather(core_engine(views->core));
-    question->writing = (struct worker_job){ .urgent = true, .run = write_job };
-    workers_submit(&question->writing);
+    pending->gathered = pending->job->gather(core_engine(views->core));
+    pending->writing = (struct worker_job){ .urgent = true, .run = write_job };
+    workers_submit(&pending->writing);
 }
 
 /* On the core thread. */
 static void answer(void *context)
 {
-    struct question *question = context;
-    struct views *views = question->views;
+    struct view_request *pending = context;
+    struct views *views = pending->views;
     struct serve_reply reply = { 0 };
     struct timespec now;
-    if (question->job) {
-        start_job(question);
+    if (pending->job) {
+        start_job(pending);
         return;
     }
     clock_gettime(CLOCK_REALTIME, &now);
     serve_reply_header(&reply, "Content-Type", STR("application/json"));
-    question->write(core_engine(views->core), &question->filter, (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec,
-                    &reply.body);
-    serve_answer(views->serve, question->id, &reply);
-    question_free(question);
+    pending->write(core_engine(views->core), &pending->filter, (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec,
+                   &reply.body);
+    serve_answer(views->serve, pending->id, &reply);
+    request_free(pending);
 }
 
-static int ask(struct question settled)
+static int ask(struct view_request request)
 {
-    struct question *question = xcalloc(1, sizeof(*question));
-    struct views *views = settled.views;
-    *question = settled;
+    struct view_request *pending = xcalloc(1, sizeof(*pending));
+    struct views *views = request.views;
+    *pending = request;
     pthread_mutex_lock(&views->lock);
-    question->next = views->open;
-    question->back = &views->open;
-    if (views->open)
-        views->open->back = &question->next;
-    views->open = question;
+    idmap_put(&views->open, pending->id, pending);
     pthread_mutex_unlock(&views->lock);
-    core_call(views->core, answer, question);
+    core_call(views->core, answer, pending);
     return -EINPROGRESS;
 }
 
 int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job)
 {
     return ask(
-        (struct question){ .views = views, .job = job, .id = request->id, .gzips = request->takes_gzip });
+        (struct view_request){ .views = views, .job = job, .id = request->id, .gzips = request->takes_gzip });
 }
 
 void views_settle(struct views *views)
@@ -336,13 +329,13 @@ static bool read_filter(struct str query, struct arena *arena, struct view_filte
 int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
               view_writer write)
 {
-    struct question question = { .views = views, .write = write, .id = request->id };
-    bool wrong = !read_filter(request->query, &question.arena, &question.filter);
+    struct view_request pending = { .views = views, .write = write, .id = request->id };
+    bool wrong = !read_filter(request->query, &pending.arena, &pending.filter);
     if (str_is(request->method, "GET") && !wrong)
-        return ask(question);
+        return ask(pending);
     serve_reply_error(reply, wrong ? 400 : 405,
                       wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
-    arena_release(&question.arena);
+    arena_release(&pending.arena);
     return 0;
 }
 
@@ -371,8 +364,11 @@ void views_free(struct views *views)
 {
     if (!views)
         return;
-    while (views->open)
-        question_free(views->open);
+    map_for(&views->open, slot) {
+        arena_release(&((struct view_request *)slot->value)->arena);
+        free(slot->value);
+    }
+    idmap_release(&views->open);
     pthread_cond_destroy(&views->less_busy);
     pthread_mutex_destroy(&views->lock);
     free(views);

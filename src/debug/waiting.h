@@ -1,4 +1,4 @@
-/* waiting.h: the pods that are decided and not bound yet, for who may look: GET /debug/berth/waiting.
+/* waiting.h: the pods that are decided and not bound yet, for authorized clients: GET /debug/berth/waiting.
  *
  * {"time":..., "counts":{"waiting for permission":1,...}, "pods":[{"namespace","name","scheduler","node","stage",
  * "since","seconds","waitsFor":[{"plugin","secondsLeft"},...]}, ...], "left":0}. `waitsFor` are the Permit plugins that

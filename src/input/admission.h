@@ -5,7 +5,7 @@
  *   - not-ready and unreachable nodes are tolerated for a while (DefaultTolerationSeconds),
  *   - matchLabelKeys and mismatchLabelKeys become part of their selectors.
  *
- * A dump often lacks PriorityClasses: then other pods that name the class tell its value. */
+ * A dump often lacks PriorityClasses: then the value of a class is taken from pods that name it. */
 #ifndef INPUT_ADMISSION_H
 #define INPUT_ADMISSION_H
 
@@ -20,7 +20,7 @@ struct class_value {
 struct admission {
     VEC(struct class_value) classes;    /* sorted by name */
     const struct class_value *fallback; /* the global default, or NULL */
-    size_t unknown;                     /* pods that name a class that nothing tells the value of */
+    size_t unknown;                     /* pods that name a class of unknown value */
     struct str unknown_name;
 };
 
@@ -30,7 +30,7 @@ void admission_release(struct admission *admission);
 void admission_prioritize(struct admission *admission, struct pod *pod);
 /* All of it, for a pod that is new. Lists that it shares with a template are copied before they change. */
 void admission_admit(struct admission *admission, struct pod *pod, struct arena *arena);
-/* A list that replaces the toleration of the same key and effect, or has one more. */
+/* Replaces the toleration of the same key, operator, value and effect, or adds it; in a copy of the list. */
 void tolerations_set(struct pod_spec *spec, const struct toleration *toleration, struct arena *arena);
 
 #endif

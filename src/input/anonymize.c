@@ -1,6 +1,6 @@
 /* anonymize.c: two passes over all objects: what there is to replace, then the encoding; see anonymize.h.
  *
- * Both passes go through text_of(), so that the second finds what the first has noted. */
+ * Both passes go through text_of(), so that the second finds what the first has seen. */
 #include "input/anonymize.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { ORDINALS_MAX = 1000 };
 
 /* ---- aliases ---- */
 
-/* What stands for a text; before all is known, a note that something will. NULL: it stays. */
+/* What replaces a text; in the first pass it is only registered. NULL: the text stays. */
 static struct alias *alias_of(struct anonymizer *anonymizer, struct str text)
 {
     struct alias *alias = strmap_get(&anonymizer->aliases, text);
@@ -72,8 +72,8 @@ static void seal(struct anonymizer *anonymizer)
 }
 
 /* A name that a controller makes from two others, or from one and a number. */
-static void note_made(struct anonymizer *anonymizer, struct str text, struct str head, struct str tail,
-                      struct str ordinal)
+static void register_made(struct anonymizer *anonymizer, struct str text, struct str head, struct str tail,
+                          struct str ordinal)
 {
     struct alias *made = alias_of(anonymizer, text), *first = alias_of(anonymizer, head);
     struct alias *second = tail.len ? alias_of(anonymizer, tail) : NULL;
@@ -152,7 +152,7 @@ static struct str driver(struct anonymizer *anonymizer, struct str text)
     return shown(anonymizer, text);
 }
 
-/* "domain/name": expressions name both, and domains can be told from other words in them. */
+/* "domain/name": expressions name both, and domains are distinguishable from other words in them. */
 static struct str attribute(struct anonymizer *anonymizer, struct str text)
 {
     ptrdiff_t slash = str_find(text, '/');
@@ -259,11 +259,11 @@ static void look_at_pod(struct anonymizer *anonymizer, const struct pod *pod)
     if (set && name.len > set->name.len + 1 && str_starts_with(name, set->name)) {
         struct str ordinal = str_slice(name, set->name.len + 1, name.len);
         if (is_number(ordinal))
-            note_made(anonymizer, name, set->name, none, ordinal);
+            register_made(anonymizer, name, set->name, none, ordinal);
     }
     list_for(&pod->spec.volumes, volume) {
         if (volume->ephemeral)
-            note_made(anonymizer, joined(anonymizer, name, volume->name), name, volume->name, none);
+            register_made(anonymizer, joined(anonymizer, name, volume->name), name, volume->name, none);
     }
 }
 
@@ -274,10 +274,10 @@ static void look_at_set(struct anonymizer *anonymizer, const struct workload *se
     for (int32_t i = 0; i < MIN(replicas, ORDINALS_MAX); i++) {
         struct str ordinal = arena_printf(&anonymizer->arena, "%lld", (long long)start + i);
         struct str pod = joined(anonymizer, set->meta.name, ordinal), none = { 0 };
-        note_made(anonymizer, pod, set->meta.name, none, ordinal);
+        register_made(anonymizer, pod, set->meta.name, none, ordinal);
         list_for(&set->spec.volume_claim_templates, template)
-            note_made(anonymizer, joined(anonymizer, template->meta.name, pod), template->meta.name, pod,
-                      none);
+            register_made(anonymizer, joined(anonymizer, template->meta.name, pod), template->meta.name, pod,
+                          none);
     }
 }
 

@@ -1,4 +1,4 @@
-/* anonymize.h: hides names: a snapshot that can be given away, and decides as the original does.
+/* anonymize.h: names are replaced: a snapshot that can be given away, and decides as the original does.
  *
  * Every text becomes x1, x2, ... unless it is known to say nothing: words of Kubernetes' own (enumerations, well-known
  * keys of labels and taints, in-tree volume plugins), numbers that a selector compares, names of schedulers, which

@@ -1,4 +1,4 @@
-/* anonymize_words.h: which texts of objects are names of somebody's, and which are Kubernetes' own. */
+/* anonymize_words.h: which texts of objects are names that users chose, and which are Kubernetes' own. */
 #ifndef INPUT_ANONYMIZE_WORDS_H
 #define INPUT_ANONYMIZE_WORDS_H
 

@@ -77,7 +77,7 @@ static uint64_t hash_template(const struct pod_template *template)
     return hash;
 }
 
-/* Pods of a dump without ReplicaSets tell which ones their Deployments have: NAME-HASH, HASH being a label of theirs.
+/* Pods of a dump without ReplicaSets show which ones their Deployments have: NAME-HASH, HASH being a label of theirs.
  * A Deployment takes over the one with most pods. */
 static void adopt_unseen_sets(struct expansion *expansion)
 {
@@ -110,10 +110,10 @@ static void add_replica_set(struct expansion *expansion, const struct workload *
                             const struct owner *owner)
 {
     enum { HASH_LEN = 9 };
-    struct arena *arena = &expansion->maker.arena;
+    struct arena *arena = &expansion->factory.arena;
     struct str uid = owner->unseen_uid, hash = owner->unseen_hash;
     if (str_empty(hash))
-        hash = maker_letters(arena, hash_template(&deployment->spec.template), HASH_LEN);
+        hash = factory_letters(arena, hash_template(&deployment->spec.template), HASH_LEN);
     struct workload *set = arena_new(arena, struct workload);
     *set = *deployment;
     set->meta = (struct meta){ .namespace = deployment->meta.namespace, .uid = uid };
@@ -168,23 +168,23 @@ static int check_count(struct expansion *expansion, const struct owner *owner, i
 
 static void add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod, struct str name)
 {
-    *vec_push(&expansion->pods) = maker_finish(&expansion->maker, pod, name);
+    *vec_push(&expansion->pods) = factory_finish(&expansion->factory, pod, name);
     owner->active++;
 }
 
-static struct str name_prefix(struct maker *maker, const struct meta *controller)
+static struct str name_prefix(struct pod_factory *factory, const struct meta *controller)
 {
-    return arena_printf(&maker->arena, STR_FMT "-", STR_ARG(controller->name));
+    return arena_printf(&factory->arena, STR_FMT "-", STR_ARG(controller->name));
 }
 
 /* Pods that differ in nothing but their names. */
 static void make_equal(struct expansion *expansion, struct owner *owner, struct pod *pod, int64_t count)
 {
-    struct maker *maker = &expansion->maker;
-    struct str prefix = name_prefix(maker, owner->object);
-    admission_admit(&maker->admission, pod, &maker->arena);
+    struct pod_factory *factory = &expansion->factory;
+    struct str prefix = name_prefix(factory, owner->object);
+    admission_admit(&factory->admission, pod, &factory->arena);
     for (int64_t i = 0; i < count; i++)
-        add_pod(expansion, owner, pod, maker_name(maker, pod->meta.namespace, prefix, owner));
+        add_pod(expansion, owner, pod, factory_name(factory, pod->meta.namespace, prefix, owner));
 }
 
 /* How many of the desired pods the controller lacks. Negative errno: too many. */
@@ -204,7 +204,7 @@ static int make_replicas(struct expansion *expansion, struct owner *owner,
     int64_t lacking = count_lacking(expansion, owner, err);
     if (lacking <= 0)
         return (int)lacking;
-    struct pod pod = maker_pod(&expansion->maker, template, owner->kind, owner->object);
+    struct pod pod = factory_pod(&expansion->factory, template, owner->kind, owner->object);
     make_equal(expansion, owner, &pod, lacking);
     return 0;
 }
@@ -227,23 +227,24 @@ static int expand_replication_controller(struct expansion *expansion, struct own
 /* ---- StatefulSets ---- */
 
 /* Each claim template becomes a volume with a claim of its own, in place of a volume of that name. */
-static void add_claims(struct maker *maker, const struct workload *set, struct pod *pod, int64_t ordinal)
+static void add_claims(struct pod_factory *factory, const struct workload *set, struct pod *pod,
+                       int64_t ordinal)
 {
     uint32_t claims = set->spec.volume_claim_templates.len, len = 0;
     if (!claims)
         return;
     struct volume *volumes =
-        arena_array(&maker->arena, struct volume, (size_t)claims + pod->spec.volumes.len);
+        arena_array(&factory->arena, struct volume, (size_t)claims + pod->spec.volumes.len);
     const struct str_map *labels = set->spec.selector ? &set->spec.selector->match_labels : NULL;
     list_for(&set->spec.volume_claim_templates, template) {
         struct str claim =
-            arena_printf(&maker->arena, STR_FMT "-" STR_FMT "-%lld", STR_ARG(template->meta.name),
+            arena_printf(&factory->arena, STR_FMT "-" STR_FMT "-%lld", STR_ARG(template->meta.name),
                          STR_ARG(set->meta.name), (long long)ordinal);
         struct volume *volume = &volumes[len++];
         volume->name = template->meta.name;
-        volume->pvc = arena_zalloc(&maker->arena, sizeof(*volume->pvc));
+        volume->pvc = arena_zalloc(&factory->arena, sizeof(*volume->pvc));
         volume->pvc->claim_name = claim;
-        maker_claim(maker, template, set->meta.namespace, claim, labels, NULL);
+        factory_claim(factory, template, set->meta.namespace, claim, labels, NULL);
     }
     list_for(&pod->spec.volumes, volume) {
         bool replaced = false;
@@ -256,23 +257,23 @@ static void add_claims(struct maker *maker, const struct workload *set, struct p
     pod->spec.volumes.len = len;
 }
 
-static struct pod stateful_pod(struct maker *maker, const struct workload *set, struct str name,
+static struct pod stateful_pod(struct pod_factory *factory, const struct workload *set, struct str name,
                                int64_t ordinal)
 {
-    struct pod pod = maker_pod(maker, &set->spec.template, KIND_STATEFUL_SET, &set->meta);
-    struct str index = arena_printf(&maker->arena, "%lld", (long long)ordinal);
+    struct pod pod = factory_pod(factory, &set->spec.template, KIND_STATEFUL_SET, &set->meta);
+    struct str index = arena_printf(&factory->arena, "%lld", (long long)ordinal);
     pod.meta.labels =
-        str_map_with(&pod.meta.labels, STR("statefulset.kubernetes.io/pod-name"), name, &maker->arena);
+        str_map_with(&pod.meta.labels, STR("statefulset.kubernetes.io/pod-name"), name, &factory->arena);
     pod.meta.labels =
-        str_map_with(&pod.meta.labels, STR("apps.kubernetes.io/pod-index"), index, &maker->arena);
-    add_claims(maker, set, &pod, ordinal);
-    admission_admit(&maker->admission, &pod, &maker->arena);
+        str_map_with(&pod.meta.labels, STR("apps.kubernetes.io/pod-index"), index, &factory->arena);
+    add_claims(factory, set, &pod, ordinal);
+    admission_admit(&factory->admission, &pod, &factory->arena);
     return pod;
 }
 
 static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
 {
-    struct maker *maker = &expansion->maker;
+    struct pod_factory *factory = &expansion->factory;
     const struct workload *set = (const struct workload *)owner->object;
     int64_t first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
     owner->desired = count_or(set->spec.replicas, 1);
@@ -284,10 +285,10 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
     size_t before = expansion->pods.len;
     for (int64_t ordinal = first; ordinal < first + owner->desired; ordinal++) {
         struct str name =
-            arena_printf(&maker->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
         if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
             continue;
-        struct pod pod = stateful_pod(maker, set, name, ordinal);
+        struct pod pod = stateful_pod(factory, set, name, ordinal);
         add_pod(expansion, owner, &pod, name);
     }
     expansion->controllers += expansion->pods.len > before;
@@ -356,15 +357,15 @@ static void mark_indexes(const struct owner *owner, struct idmap *used)
 
 static void make_index(struct expansion *expansion, struct owner *owner, struct pod pod, int64_t index)
 {
-    struct maker *maker = &expansion->maker;
+    struct pod_factory *factory = &expansion->factory;
     struct str job = owner->object->name;
-    struct str number = arena_printf(&maker->arena, "%lld", (long long)index);
-    int room = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
-    struct str prefix = arena_printf(&maker->arena, "%.*s-" STR_FMT "-", room, job.ptr, STR_ARG(number));
-    pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &maker->arena);
-    pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &maker->arena);
-    admission_admit(&maker->admission, &pod, &maker->arena);
-    add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+    struct str number = arena_printf(&factory->arena, "%lld", (long long)index);
+    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
+    struct str prefix = arena_printf(&factory->arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
+    pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &factory->arena);
+    pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &factory->arena);
+    admission_admit(&factory->admission, &pod, &factory->arena);
+    add_pod(expansion, owner, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }
 
 /* The lowest indexes that are neither there nor done. Both lists go upwards, so one walk is enough. */
@@ -395,13 +396,13 @@ static void make_indexed(struct expansion *expansion, struct owner *owner, const
 }
 
 /* The API server labels a Job's template; a Job that was written by hand has not been there. */
-static void label_with_job(struct maker *maker, const struct workload *job, struct pod *pod)
+static void label_with_job(struct pod_factory *factory, const struct workload *job, struct pod *pod)
 {
     static const char *const keys[] = { "batch.kubernetes.io/job-name", "job-name" };
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         if (!str_map_get(&pod->meta.labels, str_from(keys[i])))
             pod->meta.labels =
-                str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &maker->arena);
+                str_map_with(&pod->meta.labels, str_from(keys[i]), job->meta.name, &factory->arena);
 }
 
 static bool job_is_over(const struct workload *job)
@@ -415,7 +416,7 @@ static bool job_is_over(const struct workload *job)
 
 static int expand_job(struct expansion *expansion, struct owner *owner, struct error *err)
 {
-    struct maker *maker = &expansion->maker;
+    struct pod_factory *factory = &expansion->factory;
     const struct workload *job = (const struct workload *)owner->object;
     owner->desired = 0;
     if (job_is_over(job) || (job->spec.suspend.set && job->spec.suspend.value))
@@ -424,8 +425,8 @@ static int expand_job(struct expansion *expansion, struct owner *owner, struct e
     int64_t lacking = count_lacking(expansion, owner, err);
     if (lacking <= 0)
         return (int)lacking;
-    struct pod pod = maker_pod(maker, &job->spec.template, KIND_JOB, &job->meta);
-    label_with_job(maker, job, &pod);
+    struct pod pod = factory_pod(factory, &job->spec.template, KIND_JOB, &job->meta);
+    label_with_job(factory, job, &pod);
     if (str_is(job->spec.completion_mode, "Indexed"))
         make_indexed(expansion, owner, &pod, lacking);
     else
@@ -437,17 +438,17 @@ static int expand_job(struct expansion *expansion, struct owner *owner, struct e
 
 static int expand_daemon_set(struct expansion *expansion, struct owner *owner, struct error *err)
 {
-    struct maker *maker = &expansion->maker;
+    struct pod_factory *factory = &expansion->factory;
     const struct workload *set = (const struct workload *)owner->object;
     struct strmap covered = { 0 };
     vec_for(&owner->pods, pod)
         strmap_put(&covered, daemon_node(*pod), *pod);
     vec_for(&owner->leaving, pod)
         strmap_put(&covered, daemon_node(*pod), *pod);
-    struct pod prototype = maker_pod(maker, &set->spec.template, KIND_DAEMON_SET, &set->meta);
-    daemon_tolerations(&prototype.spec, &maker->arena);
-    admission_admit(&maker->admission, &prototype, &maker->arena);
-    struct str prefix = name_prefix(maker, &set->meta);
+    struct pod prototype = factory_pod(factory, &set->spec.template, KIND_DAEMON_SET, &set->meta);
+    daemon_tolerations(&prototype.spec, &factory->arena);
+    admission_admit(&factory->admission, &prototype, &factory->arena);
+    struct str prefix = name_prefix(factory, &set->meta);
     size_t before = expansion->pods.len;
     int r = 0;
     for (size_t i = 0; i < expansion->load->objects[KIND_NODE].len && r == 0; i++) {
@@ -458,8 +459,8 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
         if (r < 0)
             break;
         struct pod pod = prototype;
-        daemon_pin(&pod.spec, node->meta.name, &maker->arena);
-        add_pod(expansion, owner, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+        daemon_pin(&pod.spec, node->meta.name, &factory->arena);
+        add_pod(expansion, owner, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
     }
     expansion->controllers += expansion->pods.len > before;
     strmap_release(&covered);
@@ -471,10 +472,10 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
 void expansion_init(struct expansion *expansion, struct load *load)
 {
     *expansion = (struct expansion){ .load = load };
-    maker_init(&expansion->maker, load);
+    factory_init(&expansion->factory, load);
     owners_init(&expansion->owners, load);
     vec_for(&load->objects[KIND_POD], item)
-        admission_prioritize(&expansion->maker.admission, (struct pod *)*item);
+        admission_prioritize(&expansion->factory.admission, (struct pod *)*item);
     settle_deployments(expansion);
 }
 
@@ -510,7 +511,7 @@ int expansion_run(struct expansion *expansion, struct error *err)
 
 void expansion_release(struct expansion *expansion)
 {
-    maker_release(&expansion->maker);
+    factory_release(&expansion->factory);
     owners_release(&expansion->owners);
     vec_release(&expansion->pods);
     free(expansion->nodes);
@@ -520,7 +521,7 @@ void expansion_release(struct expansion *expansion)
 
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim)
 {
-    struct maker *maker = &expansion->maker;
+    struct pod_factory *factory = &expansion->factory;
     struct owner *owner = owners_of(&expansion->owners, victim);
     if (!owner || owner->kind == KIND_DEPLOYMENT)
         return NULL;
@@ -534,21 +535,21 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
     pod.spec.node_name = (struct str){ 0 };
     pod.status = (struct pod_status){ .phase = STR("Pending") };
     if (owner->kind == KIND_DAEMON_SET)
-        daemon_pin(&pod.spec, daemon_node(victim), &maker->arena);
+        daemon_pin(&pod.spec, daemon_node(victim), &factory->arena);
     owner->active++;
     if (owner->kind == KIND_STATEFUL_SET)
-        return maker_finish(maker, &pod, victim->meta.name);
+        return factory_finish(factory, &pod, victim->meta.name);
     int64_t index;
     struct str stem = controller_of(&victim->meta)->name;
-    struct str prefix = arena_printf(&maker->arena, STR_FMT "-", STR_ARG(stem));
+    struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(stem));
     if (owner->kind == KIND_JOB && parse_index(victim, &index))
-        prefix = arena_printf(&maker->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
-    return maker_finish(maker, &pod, maker_name(maker, pod.meta.namespace, prefix, owner));
+        prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
+    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }
 
 void expansion_warn(const struct expansion *expansion)
 {
-    const struct admission *admission = &expansion->maker.admission;
+    const struct admission *admission = &expansion->factory.admission;
     if (admission->unknown)
         fprintf(stderr,
                 "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT

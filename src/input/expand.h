@@ -10,21 +10,22 @@
 #ifndef INPUT_EXPAND_H
 #define INPUT_EXPAND_H
 
-#include "input/maker.h"
+#include "input/pod_factory.h"
 
 /* More pods than this are refused: the input is a mistake or an attack. */
 enum { EXPANDED_PODS_MAX = 1000000 };
 
 struct expansion {
     struct load *load;
-    struct maker maker;
+    struct pod_factory factory;
     struct owners owners;
     VEC(struct pod *) pods; /* in the order in which they would be created */
     struct meta **nodes;    /* by name */
     size_t controllers;     /* that lacked pods */
 };
 
-/* Looks at who owns what, resolves priorities of pods in the input, and gives Deployments without one a ReplicaSet. */
+/* Finds the owners of pods, resolves priorities of pods in the input, and gives Deployments without one a
+ * ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);

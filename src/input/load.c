@@ -176,7 +176,7 @@ static enum api_kind kind_named(struct str kind)
     return KIND_UNKNOWN;
 }
 
-/* Of another group or version than those that are known, most likely: then it is told as well. */
+/* Of another group or version than those that are known, most likely: then that is reported as well. */
 static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                   struct str version, struct error *err)
 {

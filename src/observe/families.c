@@ -37,7 +37,7 @@ static const double buckets_CERTIFICATE_LEFT[] = { 0,       1800,    3600,     7
                                                    43200,   86400,   172800,   345600,  604800,
                                                    2592000, 7776000, 15552000, 31104000 };
 static const double buckets_REVIEW_SECONDS[] = { 0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10 };
-/* What a histogram has where nobody chose. */
+/* The default of histograms. */
 static const double buckets_STANDARD[] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10 };
 static const double buckets_NONE[1];
 

@@ -1,4 +1,4 @@
-/* observer.c: handles are looked up once; counting is a few additions. */
+/* observer.c: series are looked up once; counting is a few additions. */
 #include "observe/observer.h"
 
 #include <stdlib.h>
@@ -87,8 +87,8 @@ struct observer {
     struct metric *events[LABEL_COUNT];
     struct metric *permit_waits[STATUS_CODE_COUNT];
     struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
-    VEC(struct metric *) rejected;   /* gauges of who rejected how many, of all profiles there ever were */
-    const struct profile *published; /* the profiles that were last told about */
+    VEC(struct metric *) rejected;   /* gauges of pods by rejecting plugin, of all profiles so far */
+    const struct profile *published; /* the profiles of the last publication */
     int64_t published_ns;
 };
 
@@ -258,7 +258,7 @@ static void publish_evaluations(struct plugin_metrics *own)
     }
 }
 
-/* Nobody waits in its name any more; who waits on is counted by the profile that follows. */
+/* Pods that still wait are counted by the profile that replaces it. */
 static void on_forget(void *context, struct profile *profile)
 {
     struct profile_metrics *own = of_profile(profile);
@@ -446,7 +446,7 @@ static void publish_rejected(struct observer *observer, const struct profile *pr
 
 static void publish_plugins(struct observer *observer, const struct engine *engine)
 {
-    if (observer->published != engine->profiles) /* of those before nobody speaks any more */
+    if (observer->published != engine->profiles) /* gauges of replaced profiles */
         vec_for(&observer->rejected, gauge)
             gauge_set(*gauge, 0);
     observer->published = engine->profiles;

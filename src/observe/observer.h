@@ -1,4 +1,4 @@
-/* observer.h: what the core does, counted: from decisions, notices and the probe of the engine to kube-scheduler's
+/* observer.h: metrics of the core: from decisions, notices and the probe of the engine to kube-scheduler's
  * metrics.
  *
  * Everything here runs on the core thread and takes no lock, but when a combination of labels comes for the first time.
@@ -27,8 +27,8 @@ void observer_notice(struct observer *observer, const struct notice *notice);
 /* What was sampled of the calls of a plugin, by index in the profile; without PreBind and Bind, whose times are those
  * of waiting. A profile that is not observed: nothing. */
 void observer_sampled(const struct profile *profile, uint32_t plugin, uint64_t *ret_calls, int64_t *ret_ns);
-/* At most every 100 ms something happens. Returns when to call again although nothing else happens: what changed since
- * the last time is not told yet. INT64_MAX: all is told. */
+/* Publishes at most every 100 ms. Returns when to call again though nothing else happens, because of changes since the
+ * last publication; INT64_MAX: all is published. */
 int64_t observer_publish(struct observer *observer, const struct engine *engine, int64_t wall_ns);
 
 #endif

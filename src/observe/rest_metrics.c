@@ -11,7 +11,7 @@ static void observe(struct metrics *metrics, enum family family, const struct ap
 }
 
 /* The code of a request without an answer is "<error>". Streams are counted when they begin; how long they last and how
- * much they bring is not told. */
+ * much they bring is not counted. */
 void rest_metrics_count(struct metrics *metrics, const struct api_sample *sample)
 {
     char code[16] = "<error>";

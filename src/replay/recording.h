@@ -51,7 +51,7 @@ struct recording_summary {
     size_t files;
     uint64_t bytes, entries, decisions;
     int64_t first_ns, last_ns;
-    bool headless;  /* its beginning is not there: it can not be repeated */
+    bool headless;  /* its beginning is not there: it cannot be repeated */
     struct str cut; /* as in struct recording */
 };
 /* All recordings of a folder, oldest first, read to their ends; in the arena. */

@@ -65,7 +65,7 @@ static int read_config(struct replay *replay, struct str recorded, struct schedu
     return r < 0 ? without_plugin(err, r) : 0;
 }
 
-/* Another configuration decides without its extenders: there is nobody to ask. */
+/* Another configuration decides without its extenders, which cannot be asked. */
 static int make_extenders(struct replay *replay, struct replay_setup *setup, struct error *err)
 {
     if (replay->options.config) {
@@ -113,10 +113,10 @@ static struct replay_setup *present(const struct replay *replay)
 static void emit_nothing(void *context, const struct effect *effect)
 {
     (void)context;
-    (void)effect; /* what came of it is in the recording */
+    (void)effect; /* its answer is in the recording */
 }
 
-/* What came of it as well. */
+/* Its end is in the recording, too. */
 static void keep_work(void *context, struct cycle_work *work)
 {
     idmap_put(&((struct replay *)context)->works, work_number(work), work);
@@ -141,10 +141,10 @@ static int make_engine(struct replay *replay, const struct entry_fields *head, i
     if (numbers[HEAD_PERCENTAGE])
         options.percentage =
             (struct opt_int32){ .set = true, .value = (int32_t)MIN(numbers[HEAD_PERCENTAGE] - 1, 100) };
-    if (replay->versus)
-        options.host = (struct engine_host){ .emit = versus_emit,
-                                             .takes_work = versus_take_work,
-                                             .context = replay->versus };
+    if (replay->comparison)
+        options.host = (struct engine_host){ .emit = compare_emit,
+                                             .takes_work = compare_take_work,
+                                             .context = replay->comparison };
     options.host.bindings_max = (uint32_t)MIN(numbers[HEAD_BINDINGS_MAX], UINT32_MAX);
     cluster_init(&replay->cluster);
     int r = engine_init(&replay->engine, &replay->cluster, &options, err);
@@ -173,7 +173,7 @@ static int begin(struct replay *replay, const struct recording_entry *head, stru
     if (!setup_new(replay, fields.texts[HEAD_CONFIG], err))
         return -EINVAL;
     if (replay->options.config)
-        replay->versus = versus_new(replay);
+        replay->comparison = compare_new(replay);
     return make_engine(replay, &fields, head->now_ns, err);
 }
 
@@ -195,14 +195,9 @@ static int repeat_config(struct replay *replay, const struct recording_entry *en
         entry->now_ns, err);
 }
 
-/* ---- mail of plugins ---- */
+/* ---- messages of plugins ---- */
 
-static int unreadable_mail(struct error *err)
-{
-    return error_set(err, -EBADMSG, "what a plugin said can not be read");
-}
-
-/* Work is over as it was when it was recorded. */
+/* Work ends as it did when it was recorded. */
 static int apply_outcome(struct replay *replay, const struct recording_entry *entry,
                          const struct entry_fields *fields, struct error *err)
 {
@@ -242,10 +237,10 @@ static int repeat_message(struct replay *replay, const struct recording_entry *e
                                            fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
             return 0;
         }
-    return unreadable_mail(err);
+    return error_set(err, -EBADMSG, "what a plugin said can not be read");
 }
 
-/* What never came to an end: nobody waits for it any more. */
+/* Work that has not ended in the recording. */
 static void end_works(struct replay *replay)
 {
     map_for(&replay->works, slot)
@@ -334,12 +329,19 @@ int replay_answer(struct replay *replay, const struct recording_entry *entry, st
 
 /* ---- decisions ---- */
 
-/* The body of the one entry in a buffer. */
-static struct str body_of(const struct strbuf *line)
+struct str replay_decision(struct replay *replay, const struct decision *decision, int64_t now_ns)
 {
-    struct protobuf_reader reader = protobuf_reader(strbuf_slice(line));
     struct protobuf_field field;
-    return line->len && protobuf_next(&reader, &field) > 0 ? field.bytes : (struct str){ 0 };
+    strbuf_clear(&replay->line);
+    journal_put_decision(&replay->line, &replay->cluster, decision, now_ns);
+    struct protobuf_reader reader = protobuf_reader(strbuf_slice(&replay->line));
+    struct str body = protobuf_next(&reader, &field) > 0 ? field.bytes : (struct str){ 0 };
+    replay->decisions++;
+    replay->placements += decision->row != ROW_NONE;
+    replay->digest = hash_bytes(body.ptr, body.len, replay->digest);
+    if (replay->options.on_decision && now_ns >= replay->options.from_ns)
+        replay->options.on_decision(replay->options.user, body);
+    return body;
 }
 
 /* Looks at the model as it is. */
@@ -365,26 +367,16 @@ static void explain(struct replay *replay, const struct recording_entry *entry)
     explanation_release(&explanation);
 }
 
-/* Decides, and holds it against what was recorded. */
+/* Decides, and compares that with what was recorded. */
 static int repeat_decision(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     (void)err;
     struct decision decision;
+    struct str here = { 0 }, recorded = entry->kind == JOURNAL_DECISION ? entry->body : (struct str){ 0 };
     if (replay->options.on_explanation)
         explain(replay, entry);
-    strbuf_clear(&replay->line);
-    if (engine_step(&replay->engine, entry->now_ns, &decision)) {
-        journal_put_decision(&replay->line, &replay->cluster, &decision, entry->now_ns);
-        replay->decisions++;
-        replay->placements += decision.row != ROW_NONE;
-    }
-    struct str here = body_of(&replay->line);
-    struct str recorded = entry->kind == JOURNAL_DECISION ? entry->body : (struct str){ 0 };
-    if (here.len) {
-        replay->digest = hash_bytes(here.ptr, here.len, replay->digest);
-        if (replay->options.on_decision && entry->now_ns >= replay->options.from_ns)
-            replay->options.on_decision(replay->options.user, here);
-    }
+    if (engine_step(&replay->engine, entry->now_ns, &decision))
+        here = replay_decision(replay, &decision, entry->now_ns);
     if (!str_eq(here, recorded))
         replay->difference = (struct replay_difference){
             .there = true,
@@ -453,13 +445,13 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
             replay->last_ns = entry.now_ns;
         if (options->on_progress && replay->recording.entries % ENTRIES_BETWEEN_PROGRESS == 0)
             options->on_progress(options->user, replay->decisions, replay->last_ns);
-        if (replay->versus)
-            r = versus_entry(replay->versus, &entry, err);
+        if (replay->comparison)
+            r = compare_entry(replay->comparison, &entry, err);
         else if (repeat[entry.kind])
             r = repeat[entry.kind](replay, &entry, err);
     }
-    if (r == 0 && replay->versus)
-        versus_end(replay->versus, MAX(replay->last_ns, replay->first_ns));
+    if (r == 0 && replay->comparison)
+        compare_end(replay->comparison, MAX(replay->last_ns, replay->first_ns));
     if (r < 0)
         error_prefix(err, "recording " STR_FMT, STR_ARG(replay->recording.name));
     return r;
@@ -473,7 +465,7 @@ void replay_release(struct replay *replay)
         mirror_release(&replay->mirror);
         cluster_release(&replay->cluster);
     }
-    versus_free(replay->versus);
+    compare_free(replay->comparison);
     vec_for(&replay->setups, setup)
         setup_free(*setup);
     vec_release(&replay->setups);

@@ -3,7 +3,7 @@
  *     recording ──entries──▶ mirror ──▶ ENGINE ──▶ decisions ──▶ the same as the recorded ones, byte for byte?
  *
  * With the recorded configuration every decision must come out as it was; the first one that does not ends the replay.
- * With another configuration (versus.h) pods and nodes come and go as they did, and where the pods go is decided anew.
+ * With another configuration (compare.h) pods and nodes come and go as they did, and where the pods go is decided anew.
  *
  * Nothing outside is touched: extenders say what they said, and PreBind and Bind of plugins from shared objects, which
  * may do anything, are not called; what came of them was recorded, and so was what threads of plugins said by
@@ -13,8 +13,8 @@
 
 #include "config/features.h"
 #include "extender/extender.h"
+#include "replay/compare.h"
 #include "replay/recording.h"
-#include "replay/versus.h"
 #include "sync/mirror.h"
 #include "whatif/explain.h"
 
@@ -24,7 +24,7 @@ struct replay_options {
     const struct registry *registry; /* NULL: the built-in plugins */
     /* Times of a folder with several recordings choose the one that went on then; INT64_MAX, INT64_MIN: no matter. */
     int64_t until_ns; /* what is after that is left out */
-    int64_t from_ns;  /* on_decision and on_explanation hear nothing of what was before */
+    int64_t from_ns;  /* on_decision and on_explanation are called from then on */
     /* Each decision as it comes out here, as the body of a JOURNAL_DECISION. May be NULL. */
     void (*on_decision)(void *user, struct str body);
     /* Just before each recorded decision of a pod (without a name: of every pod), which goes with it: what speaks for
@@ -67,7 +67,7 @@ struct replay {
     struct idmap works; /* of plugins, by number: struct cycle_work that waits for its end */
     bool engine_ready;
     struct strbuf line;
-    struct versus *versus; /* NULL: the same configuration */
+    struct comparison *comparison; /* NULL: the same configuration */
     /* what came of it */
     uint64_t decisions, placements;
     uint64_t reloads;          /* of the configuration, while it was recorded */
@@ -76,7 +76,7 @@ struct replay {
     struct replay_difference difference;
 };
 
-/* 0, also where decisions differ; negative: the recording or the configuration can not be used. */
+/* 0, also where decisions differ; negative: the recording or the configuration cannot be used. */
 int replay_run(struct replay *replay, const struct replay_options *options, struct error *err);
 /* In any case. */
 void replay_release(struct replay *replay);
@@ -84,10 +84,12 @@ void replay_release(struct replay *replay);
 /* A decision's body in a few words: "default/web-1 goes to node-7 (...)"; for an empty one: "nothing is decided". */
 void replay_say(struct str body, struct strbuf *out);
 
-/* ---- for versus.c ---- */
-/* A letter about objects, from an entry; the caller frees it. NULL: err says why it can not be read. */
+/* ---- for compare.c ---- */
+/* A letter about objects, from an entry; the caller frees it. NULL: err says why it cannot be read. */
 struct letter *replay_letter(const struct recording_entry *entry, struct error *err);
-/* The engine hears the answer of an entry. */
+/* A decision that was made here: counts it, reports it, and returns it as it would be recorded; until the next one. */
+struct str replay_decision(struct replay *replay, const struct decision *decision, int64_t now_ns);
+/* Gives the engine the answer of an entry. */
 int replay_answer(struct replay *replay, const struct recording_entry *entry, struct error *err);
 
 #endif

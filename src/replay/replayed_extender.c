@@ -57,6 +57,16 @@ static bool read_numbers(struct str message, uint64_t numbers[static 8], struct 
     return r == 0;
 }
 
+/* How many fields of a tag follow. */
+static uint32_t count_fields(struct protobuf_reader reader, uint32_t tag)
+{
+    struct protobuf_field field;
+    uint32_t count = 0;
+    while (protobuf_next(&reader, &field) > 0)
+        count += field.tag == tag;
+    return count;
+}
+
 static bool is_live(const struct cycle *cycle, uint64_t row)
 {
     return row < cycle->cluster->nodes.len && cluster_node(cycle->cluster, (uint32_t)row)->api;
@@ -93,26 +103,20 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
     return r < 0 ? unreadable(err) : 0;
 }
 
-static void begin_score(struct extender *extender, struct cycle *cycle, struct row_list nodes)
+static void begin_score(struct extender *extender _unused_, struct cycle *cycle _unused_,
+                        struct row_list nodes _unused_)
 {
-    (void)extender;
-    (void)cycle;
-    (void)nodes;
 }
 
-static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes,
+static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes _unused_,
                      struct extender_scores *ret, struct error *err)
 {
-    struct protobuf_reader reader, ahead;
+    struct protobuf_reader reader;
     struct protobuf_field field;
-    uint32_t count = 0;
     int r = next_opinion(extender, &reader, err);
-    (void)nodes;
     if (r < 0)
         return r;
-    ahead = reader;
-    while (protobuf_next(&ahead, &field) > 0)
-        count += field.tag == OPINION_SCORE;
+    uint32_t count = count_fields(reader, OPINION_SCORE);
     *ret = (struct extender_scores){ .items = arena_array(cycle->arena, struct extender_score, count + 1) };
     while ((r = protobuf_next(&reader, &field)) > 0) {
         uint64_t numbers[8] = { 0 };
@@ -131,13 +135,11 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
 static int read_candidate(struct cycle *cycle, struct str message, struct preempt_candidate *ret,
                           struct error *err)
 {
-    struct protobuf_reader reader = protobuf_reader(message), ahead = reader;
+    struct protobuf_reader reader = protobuf_reader(message);
     struct protobuf_field field;
     struct str namespace = { 0 };
-    uint32_t count = 0;
+    uint32_t count = count_fields(reader, CANDIDATE_VICTIM_NAME);
     int r;
-    while (protobuf_next(&ahead, &field) > 0)
-        count += field.tag == CANDIDATE_VICTIM_NAME;
     *ret = (struct preempt_candidate){ .row = ROW_NONE,
                                        .victims = arena_array(cycle->arena, struct pod_info *, count + 1) };
     while ((r = protobuf_next(&reader, &field)) > 0) {
@@ -158,20 +160,16 @@ static int read_candidate(struct cycle *cycle, struct str message, struct preemp
     return r < 0 || ret->row == ROW_NONE ? unreadable(err) : 0;
 }
 
-static int preempt(struct extender *extender, struct cycle *cycle, const struct preempt_candidate *candidates,
-                   uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
+static int preempt(struct extender *extender, struct cycle *cycle,
+                   const struct preempt_candidate *candidates _unused_, uint32_t len _unused_,
+                   struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
-    struct protobuf_reader reader, ahead;
+    struct protobuf_reader reader;
     struct protobuf_field field;
-    uint32_t count = 0;
     int r = next_opinion(extender, &reader, err);
-    (void)candidates;
-    (void)len;
     if (r < 0)
         return r;
-    ahead = reader;
-    while (protobuf_next(&ahead, &field) > 0)
-        count += field.tag == OPINION_CANDIDATE;
+    uint32_t count = count_fields(reader, OPINION_CANDIDATE);
     *ret = arena_array(cycle->arena, struct preempt_candidate, count + 1);
     *ret_len = 0;
     while ((r = protobuf_next(&reader, &field)) > 0) {
@@ -186,11 +184,9 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
     return r < 0 ? unreadable(err) : 0;
 }
 
-/* Its answer is a letter of the recording. */
-static void bind_pod(struct extender *extender, const struct effect *effect)
+/* Its answer is an entry of the recording. */
+static void bind_pod(struct extender *extender _unused_, const struct effect *effect _unused_)
 {
-    (void)extender;
-    (void)effect;
 }
 
 static const struct extender_calls calls = {

@@ -1,4 +1,4 @@
-/* explain.c: one cycle, looked at from all sides; see explain.h. */
+/* explain.c: see explain.h. */
 #include "whatif/explain.h"
 
 #include <time.h>
@@ -43,10 +43,9 @@ static void on_plugin(void *context, const struct profile *profile, const struct
     add_cost(context, instance->index, point, count, ns);
 }
 
-static void on_point(void *context, const struct profile *profile, enum probe_point point,
-                     enum status_code code, int64_t ns)
+static void on_point(void *context _unused_, const struct profile *profile _unused_,
+                     enum probe_point point _unused_, enum status_code code _unused_, int64_t ns _unused_)
 {
-    (void)context, (void)profile, (void)point, (void)code, (void)ns;
 }
 
 static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
@@ -77,7 +76,7 @@ static void name_extenders(struct explanation *ret, const struct explain_options
             (struct explain_extender){ .url = table->items[i]->name, .asked = options->asks_extenders };
 }
 
-/* Binding is left out: it is waited for by nobody. */
+/* Binding is left out: no decision waits for it. */
 static void count_extenders(struct explanation *ret, const struct http_extenders *extenders)
 {
     for (uint32_t i = 0; i < ret->extenders_len; i++)
@@ -94,7 +93,7 @@ static void count_extenders(struct explanation *ret, const struct http_extenders
 
 /* ---- nodes ---- */
 
-void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len)
+static void sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len)
 {
     struct named_row {
         struct str name;
@@ -108,16 +107,14 @@ void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t l
     free(named);
 }
 
-static void list_rows(struct explanation *ret)
+uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len)
 {
-    uint32_t len;
-    const uint32_t *order = cluster_order(ret->cluster, &len);
-    ret->rows = arena_array(&ret->arena, uint32_t, len);
-    ret->rows_len = len;
-    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
-    if (len)
-        memcpy(ret->rows, order, len * sizeof(*order));
-    explain_sort_rows(ret->cluster, ret->rows, len);
+    const uint32_t *order = cluster_order(cluster, ret_len);
+    uint32_t *rows = arena_array(arena, uint32_t, *ret_len);
+    if (*ret_len)
+        memcpy(rows, order, *ret_len * sizeof(*order));
+    sort_rows(cluster, rows, *ret_len);
+    return rows;
 }
 
 /* The feasible nodes of the highest total; a pod that has a nomination that fits takes that, whatever the totals. */
@@ -138,7 +135,7 @@ static void find_best(struct explanation *ret)
         if (scores->totals[i] == highest)
             ret->best[ret->best_len++] = scores->rows.items[i];
     }
-    explain_sort_rows(ret->cluster, ret->best, ret->best_len);
+    sort_rows(ret->cluster, ret->best, ret->best_len);
 }
 
 static void score(struct explanation *ret)
@@ -176,7 +173,7 @@ static const struct plugin_instance *reach_preemption(struct explanation *ret)
         if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
             return order->items[i];
         if (must_not_ask(ret, plugin)) {
-            ret->unasked = plugin->name;
+            ret->skipped_plugin = plugin->name;
             continue;
         }
         ret->cycle.current = order->items[i];
@@ -215,7 +212,7 @@ static void take_nomination(struct explanation *ret)
     evaluation->feasible[evaluation->feasible_len++] = evaluation->own_nomination;
 }
 
-bool explain_is_unasked(const struct explanation *explanation, uint32_t row)
+bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 {
     return explanation->percentage.set && explanation->evaluation.feasible_len && !explanation->places[row] &&
            status_ok(explanation->score_error) &&
@@ -225,7 +222,8 @@ bool explain_is_unasked(const struct explanation *explanation, uint32_t row)
 static void explain(struct explanation *ret)
 {
     ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, &ret->arena);
-    list_rows(ret);
+    ret->rows = explain_rows(ret->cluster, &ret->arena, &ret->rows_len);
+    ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
     if (!ret->rows_len) {
         ret->evaluation.pre_filter = STATUS_OK;
         ret->evaluation.names.all = true;
@@ -248,18 +246,18 @@ static void explain(struct explanation *ret)
 }
 
 /* The pod as it was before it had its node. */
-static struct pod_info *as_pending(struct explanation *ret, struct pod_info *pod)
+static struct pod_info *pending_copy(struct explanation *ret, struct pod_info *pod)
 {
-    ret->is_lifted = true;
-    ret->as_pending = *pod->api;
-    ret->as_pending.spec.node_name = (struct str){ 0 };
-    ret->as_pending_info = *pod;
-    ret->as_pending_info.api = &ret->as_pending;
-    ret->as_pending_info.row = ROW_NONE;
-    return &ret->as_pending_info;
+    ret->as_if_pending = true;
+    ret->pending_copy = *pod->api;
+    ret->pending_copy.spec.node_name = (struct str){ 0 };
+    ret->pending_info = *pod;
+    ret->pending_info.api = &ret->pending_copy;
+    ret->pending_info.row = ROW_NONE;
+    return &ret->pending_info;
 }
 
-/* A copy of the profile is what the cycle sees: its plugins are the same, whom it would tell or ask is left out. */
+/* The cycle sees a copy of the profile with the same plugins, without its probe and extenders. */
 static void leave_alone(struct explanation *ret, const struct profile *profile, bool asks_extenders)
 {
     ret->lone = *profile;
@@ -272,7 +270,7 @@ static void leave_alone(struct explanation *ret, const struct profile *profile, 
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options)
 {
-    struct lifted lifted = { 0 };
+    struct detached_pod detached = { 0 };
     *ret = (struct explanation){ .cluster = cluster,
                                  .live = options->live,
                                  .is_preempting = options->is_preempting,
@@ -281,15 +279,15 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     leave_alone(ret, profile, options->asks_extenders);
     name_extenders(ret, options);
     if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
-        lift(cluster, pod, &ret->arena, &lifted);
-    if (pod->row != ROW_NONE || lifted.pod)
-        pod = as_pending(ret, pod);
+        detach_pod(cluster, pod, &ret->arena, &detached);
+    if (pod->row != ROW_NONE || detached.pod)
+        pod = pending_copy(ret, pod);
     cycle_init(&ret->cycle, ret->profile, cluster, pod, &ret->arena);
     ret->cycle.now_ns = options->now_ns;
     begin_measuring(ret);
     explain(ret);
     ret->took_ns = now_ns(NULL) - ret->begun_ns;
-    lifted_put_back(&lifted);
+    reattach_pod(&detached);
     count_extenders(ret, options->extenders);
 }
 

@@ -1,7 +1,7 @@
-/* explain.h: everything that the scheduler would think about one pod, on every node.
+/* explain.h: how the scheduler would evaluate one pod, on every node.
  *
- * Evaluated on the plain path with all nodes, so it judges the fast ones. Nothing is placed and nobody leaves. What
- * each plugin costs is measured on the way. */
+ * It is evaluated on the plain path with all nodes, independently of the fast paths. No pod is placed or evicted. The
+ * time of each plugin is measured. */
 #ifndef WHATIF_EXPLAIN_H
 #define WHATIF_EXPLAIN_H
 
@@ -9,7 +9,7 @@
 #include "framework/probe.h"
 #include "framework/run.h"
 #include "preempt/preempt.h"
-#include "whatif/lifted.h"
+#include "whatif/detach.h"
 
 /* What a plugin of the profile took. */
 struct explain_cost {
@@ -24,19 +24,18 @@ struct explain_cost {
 /* An extender of the configuration. */
 struct explain_extender {
     struct str url;
-    bool asked; /* by this evaluation, where it wanted to be */
-    struct extender_share
-        since; /* all it was asked since it is there: by this evaluation, or by a running scheduler */
+    bool asked;                  /* by this evaluation, where it is interested in the pod */
+    struct extender_share since; /* all its requests: of this evaluation, or of a running scheduler */
 };
 
 struct explanation {
     const struct profile *profile;
     struct cluster *cluster;
-    struct arena arena;    /* holds everything below */
-    struct pod as_pending; /* a pod that is on a node, as if it were not; and its place in the model */
-    struct pod_info as_pending_info;
-    bool is_lifted;
-    struct profile lone; /* the profile without those whom explaining must not ask */
+    struct arena arena;      /* holds everything below */
+    struct pod pending_copy; /* a pod that is on a node, as if it were not; and its place in the model */
+    struct pod_info pending_info;
+    bool as_if_pending;
+    struct profile lone; /* the profile without probe, and without extenders that are not asked */
     struct cycle cycle;
     struct status pre_enqueue; /* not Success: a gate holds the pod back */
     struct evaluation evaluation;
@@ -48,9 +47,9 @@ struct explanation {
     uint32_t *best; /* feasible rows of the highest total, by name */
     uint32_t best_len;
     struct str message; /* why no node will do; empty when one will */
-    bool preempts;      /* did preemption get its turn? */
+    bool preempts;      /* preemption was tried */
     struct preemption preemption;
-    const char *unasked; /* a PostFilter plugin that was not asked; NULL: none */
+    const char *skipped_plugin; /* a PostFilter plugin that was not called; NULL: none */
 
     struct probe probe;
     struct explain_cost costs[PLUGINS_MAX]; /* by index in the profile */
@@ -66,7 +65,7 @@ struct explanation {
 
 struct explain_options {
     int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
-    /* Others use the plugins: those of files are not asked at PostFilter, where they may do things. */
+    /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
     bool live;
     bool is_preempting; /* the pod's victims are being asked to leave */
     /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
@@ -78,13 +77,13 @@ struct explain_options {
     bool asks_extenders; /* else they are only named */
 };
 
-/* The profile's probe is told nothing. A pod that is on a node is asked about as if it
- * waited and the node had the room. The cluster is as before, and so is what will be decided: lifted.h. */
+/* The profile's probe is not called. A pod that is on a node is evaluated as if it were pending and its node had its
+ * resources free. The cluster is as before, and so is what will be decided: detach.h. */
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options);
 void explanation_release(struct explanation *explanation);
-/* Enough others can take the pod: nobody looked at this node. */
-bool explain_is_unasked(const struct explanation *explanation, uint32_t row);
-/* By the names of the nodes. */
-void explain_sort_rows(const struct cluster *cluster, uint32_t *rows, uint32_t len);
+/* The node was not examined: enough others can take the pod. */
+bool explain_is_unexamined(const struct explanation *explanation, uint32_t row);
+/* The rows of all nodes, by name, in the arena. */
+uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len);
 #endif

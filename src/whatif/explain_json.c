@@ -42,7 +42,7 @@ static void put_node(struct json_writer *json, const struct explanation *explana
     uint32_t place = explanation->places[row];
     json_key(json, cluster_node_name(explanation->cluster, row));
     json_begin_line(json);
-    if (explain_is_unasked(explanation, row)) {
+    if (explain_is_unexamined(explanation, row)) {
         json_member_bool(json, "asked", false);
         json_end_line(json);
         return;
@@ -113,8 +113,8 @@ void explain_members(const struct explanation *explanation, struct json_writer *
         json_member_str(json, "message", explanation->message);
     if (explanation->preempts)
         put_preemption(json, explanation);
-    if (explanation->unasked)
-        json_member_str(json, "notAsked", str_from(explanation->unasked));
+    if (explanation->skipped_plugin)
+        json_member_str(json, "notAsked", str_from(explanation->skipped_plugin));
     explain_cost_member(explanation, json);
     arena_release(&scratch);
 }

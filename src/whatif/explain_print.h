@@ -4,7 +4,7 @@
 
 #include "base/term.h"
 #include "codec/json_writer.h"
-#include "input/world.h"
+#include "input/input.h"
 #include "whatif/explain.h"
 
 /* The members of an object that the caller begins and ends; the writer is pretty. */
@@ -46,14 +46,14 @@ void scored_node_members(const struct score_view *view, const struct scored_node
 struct score_view explain_scores(const struct explanation *explanation, struct arena *arena);
 
 /* Nodes that the same plugin rejects with the same reasons; also of an attempt that is over. */
-struct refusal {
+struct rejection {
     struct str plugin, text;
     uint32_t nodes;
     struct str example; /* the first by name */
 };
-typedef VEC(struct refusal) refusal_vec;
+typedef VEC(struct rejection) rejection_vec;
 
-void refusals_sort(refusal_vec *refusals);
-void refusals_print(const refusal_vec *refusals, struct term *term, uint32_t top);
+void rejections_sort(rejection_vec *rejections);
+void rejections_print(const rejection_vec *rejections, struct term *term, uint32_t top);
 
 #endif

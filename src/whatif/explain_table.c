@@ -1,7 +1,7 @@
 /* explain_table.c: an explanation for a person.
  *
- * First the answer in a sentence, then the nodes that could take the pod by total, then why the others can not, most
- * frequent reason first, then who could make room. */
+ * First the answer in a sentence, then the nodes that could take the pod by total, then why the others cannot, most
+ * frequent reason first, then which pods could be evicted for it. */
 #include "base/term.h"
 #include "whatif/explain_print.h"
 
@@ -130,7 +130,7 @@ struct score_view explain_scores(const struct explanation *explanation, struct a
     return view;
 }
 
-/* A plugin's score times its weight is what the columns show: say so where it is not plain. */
+/* A plugin's score times its weight is what the columns show: say so where it is not 1. */
 static void print_weights(const struct explanation *explanation, struct term *term)
 {
     const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
@@ -163,11 +163,11 @@ static void print_feasible(const struct explanation *explanation, struct term *t
     print_weights(explanation, term);
 }
 
-/* ---- nodes that can not ---- */
+/* ---- nodes that cannot ---- */
 
 static int by_nodes(const void *a, const void *b)
 {
-    const struct refusal *x = a, *y = b;
+    const struct rejection *x = a, *y = b;
     if (x->nodes != y->nodes)
         return x->nodes > y->nodes ? -1 : 1;
     int by_plugin = str_cmp(x->plugin, y->plugin);
@@ -175,12 +175,12 @@ static int by_nodes(const void *a, const void *b)
 }
 
 /* Groups of nodes that the same plugin rejects with the same reasons. */
-static void collect_refusals(const struct explanation *explanation, struct arena *arena, refusal_vec *ret)
+static void collect_rejections(const struct explanation *explanation, struct arena *arena, rejection_vec *ret)
 {
     struct strmap places = { 0 };
     for (uint32_t i = 0; i < explanation->rows_len; i++) {
         uint32_t row = explanation->rows[i];
-        if (explanation->places[row] || explain_is_unasked(explanation, row))
+        if (explanation->places[row] || explain_is_unexamined(explanation, row))
             continue;
         struct status status = diagnosis_get(&explanation->evaluation.diagnosis, row);
         struct str plugin = str_from(status.plugin ? status.plugin->name : "");
@@ -189,51 +189,51 @@ static void collect_refusals(const struct explanation *explanation, struct arena
         size_t place = (size_t)strmap_get(&places, key);
         if (!place) {
             *vec_push(ret) =
-                (struct refusal){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
+                (struct rejection){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
             place = ret->len;
             strmap_put(&places, key, (void *)place);
         }
         ret->items[place - 1].nodes++;
     }
     strmap_release(&places);
-    refusals_sort(ret);
+    rejections_sort(ret);
 }
 
-void refusals_sort(refusal_vec *refusals)
+void rejections_sort(rejection_vec *rejections)
 {
-    if (refusals->len)
-        qsort(refusals->items, refusals->len, sizeof(*refusals->items), by_nodes);
+    if (rejections->len)
+        qsort(rejections->items, rejections->len, sizeof(*rejections->items), by_nodes);
 }
 
-void refusals_print(const refusal_vec *refusals, struct term *term, uint32_t top)
+void rejections_print(const rejection_vec *rejections, struct term *term, uint32_t top)
 {
     struct grid grid = { 0 };
-    if (!refusals->len)
+    if (!rejections->len)
         return;
     grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
-    for (size_t i = 0; i < refusals->len && i < top; i++) {
-        const struct refusal *refusal = &refusals->items[i];
-        grid_count(&grid, refusal->nodes);
-        grid_str(&grid, PAINT_NONE, refusal->plugin);
-        grid_str(&grid, PAINT_NONE, refusal->text);
-        grid_str(&grid, PAINT_DIM, refusal->example);
+    for (size_t i = 0; i < rejections->len && i < top; i++) {
+        const struct rejection *rejection = &rejections->items[i];
+        grid_count(&grid, rejection->nodes);
+        grid_str(&grid, PAINT_NONE, rejection->plugin);
+        grid_str(&grid, PAINT_NONE, rejection->text);
+        grid_str(&grid, PAINT_DIM, rejection->example);
     }
     strbuf_putc(term->out, '\n');
     grid_print(&grid, term, 2);
-    if (refusals->len > top)
-        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(refusals->len - top)));
+    if (rejections->len > top)
+        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(rejections->len - top)));
     grid_release(&grid);
 }
 
-static void print_refusals(const struct explanation *explanation, struct term *term, uint32_t top)
+static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     struct arena scratch = { 0 };
-    refusal_vec refusals = { 0 };
+    rejection_vec rejections = { 0 };
     if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
         return;
-    collect_refusals(explanation, &scratch, &refusals);
-    refusals_print(&refusals, term, top);
-    vec_release(&refusals);
+    collect_rejections(explanation, &scratch, &rejections);
+    rejections_print(&rejections, term, top);
+    vec_release(&rejections);
     arena_release(&scratch);
 }
 
@@ -302,27 +302,27 @@ static void print_preemption(const struct explanation *explanation, struct term 
     arena_release(&scratch);
 }
 
-static void print_unasked(const struct explanation *explanation, struct term *term)
+static void print_unexamined(const struct explanation *explanation, struct term *term)
 {
     uint32_t nodes = 0;
     for (uint32_t i = 0; i < explanation->rows_len; i++)
-        nodes += explain_is_unasked(explanation, explanation->rows[i]);
+        nodes += explain_is_unexamined(explanation, explanation->rows[i]);
     if (nodes)
         strbuf_printf(term->out, "\nNobody was asked about %s other node%s: enough can take it.\n",
                       grouped(nodes), nodes == 1 ? "" : "s");
-    if (explanation->unasked)
+    if (explanation->skipped_plugin)
         strbuf_printf(term->out,
                       "\n%s has a say in that too; what it does about a real pod is not tried here.\n",
-                      explanation->unasked);
+                      explanation->skipped_plugin);
 }
 
 void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     print_answer(explanation, term);
     print_feasible(explanation, term, top);
-    print_refusals(explanation, term, top);
+    print_rejections(explanation, term, top);
     print_preemption(explanation, term, top);
-    print_unasked(explanation, term);
+    print_unexamined(explanation, term);
 }
 
 void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)

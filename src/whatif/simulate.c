@@ -10,7 +10,7 @@
 enum {
     PREEMPTIONS_PER_POD_MAX = 16, /* then a pod is set aside */
     EVICTIONS_PER_POD_MAX = 8,    /* of all pods, on average: then the run ends */
-    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then who waits has no node */
+    TIMEOUTS_PER_POD_MAX = 4,     /* at Permit, likewise: then a pod that waits has no node */
     STEPS_BETWEEN_PROGRESS = 256,
     GRACE_SECONDS = 30, /* where a pod does not say */
     GRACE_SECONDS_MAX = 3600,
@@ -39,7 +39,7 @@ static struct str keep_text(struct simulation *simulation, struct str text)
 
 static void take_usage(struct simulation *simulation, struct sim_usage *ret)
 {
-    const struct cluster *cluster = &simulation->world->cluster;
+    const struct cluster *cluster = &simulation->input->cluster;
     uint32_t rows = (uint32_t)cluster->nodes.len;
     *ret = (struct sim_usage){ .resources = cluster->col.resources, .rows = rows };
     ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources *rows);
@@ -58,7 +58,7 @@ static int add_pod(struct simulation *simulation, const struct pod *pod, struct 
         return 0;
     }
     struct status gate;
-    struct pod_info *info = cluster_add_pod(&simulation->world->cluster, pod);
+    struct pod_info *info = cluster_add_pod(&simulation->input->cluster, pod);
     /* A template that names a node needs no scheduler; a pod that is being deleted gets none. */
     if (info->row != ROW_NONE || pod->meta.deletion_time.set)
         return 0;
@@ -75,18 +75,18 @@ static int add_pod(struct simulation *simulation, const struct pod *pod, struct 
 
 static int add_all(struct simulation *simulation, struct error *err)
 {
-    struct world *world = simulation->world;
+    struct input *input = simulation->input;
     size_t len;
-    int r = expansion_run(&world->expansion, err);
+    int r = expansion_run(&input->expansion, err);
     if (r < 0)
         return r;
-    world_apply_claims(world);
-    struct pod **pending = world_pending(world, &len);
+    input_apply_claims(input);
+    struct pod **pending = input_pending(input, &len);
     for (size_t i = 0; i < len && r == 0; i++)
         r = add_pod(simulation, pending[i], err);
     free(pending);
-    for (size_t i = 0; i < world->expansion.pods.len && r == 0; i++)
-        r = add_pod(simulation, world->expansion.pods.items[i], err);
+    for (size_t i = 0; i < input->expansion.pods.len && r == 0; i++)
+        r = add_pod(simulation, input->expansion.pods.items[i], err);
     return r;
 }
 
@@ -108,7 +108,7 @@ static int64_t grace_ns(const struct decision *decision)
 static int evict(struct simulation *simulation, const struct decision *decision, struct sim_record *row,
                  struct error *err)
 {
-    struct world *world = simulation->world;
+    struct input *input = simulation->input;
     size_t first = simulation->victims.len;
     row->nominated_row = decision->nominated_row;
     row->victims_first = first;
@@ -122,10 +122,10 @@ static int evict(struct simulation *simulation, const struct decision *decision,
     for (uint32_t i = 0; i < decision->victims_len; i++)
         engine_remove_pod(&simulation->engine, decision->victims[i], simulation->now_ns);
     for (size_t i = first; i < simulation->victims.len; i++) {
-        const struct pod *replacement = expansion_replace(&world->expansion, simulation->victims.items[i]);
+        const struct pod *replacement = expansion_replace(&input->expansion, simulation->victims.items[i]);
         if (!replacement)
             continue;
-        world_apply_claims(world);
+        input_apply_claims(input);
         simulation->replaced++;
         int r = add_pod(simulation, replacement, err);
         if (r < 0)
@@ -163,7 +163,7 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
     return count > PREEMPTIONS_PER_POD_MAX;
 }
 
-/* What came of a decision: who got a node is announced, who takes another's place gets it. */
+/* Announces that a pod got a node, or evicts the victims of one that did not. */
 static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
                      struct error *err)
 {
@@ -195,7 +195,7 @@ static void on_notice(void *context, const struct notice *notice)
     simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
 }
 
-/* Nobody is to be tried now. Waiting takes no time here: permission that nobody gives runs out, and backoffs of pods
+/* No pod is to be tried now. Waiting takes no time here: permission that is not given runs out, and backoffs of pods
  * that failed by an error end. Those would be tried for ever, so that they get another try only if something changed
  * since the first of them failed. */
 static bool jump(struct simulation *simulation, struct error_round *round)
@@ -222,7 +222,7 @@ static void note_error(struct simulation *simulation, const struct decision *dec
     *round = (struct error_round){ true, simulation->scheduled + simulation->victims.len };
 }
 
-/* Who still waits for permission would not get it, however often it is tried. */
+/* A pod that still waits for permission would not get it, however often it is tried. */
 static void stop_waiting(struct simulation *simulation)
 {
     for (size_t left = simulation->engine.waiting.len; left > 0; left--) {
@@ -240,7 +240,7 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     struct decision decision;
     struct error_round round = { 0 };
     struct idmap tries = { 0 };
-    size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->world->running) + 1024;
+    size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->input->running) + 1024;
     double start = now_seconds();
     int r = 0;
     while (r == 0 && !simulation->cut_short) {
@@ -261,7 +261,7 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     return r;
 }
 
-/* Whoever has no node in the end waits, with the reason of its last decision. */
+/* A pod that has no node in the end waits, with the reason of its last decision. */
 static void collect_waiting(struct simulation *simulation)
 {
     for (size_t i = 0; i < simulation->records.len; i++)
@@ -276,24 +276,24 @@ static void collect_waiting(struct simulation *simulation)
         *vec_push(&simulation->waiting) = *gated;
 }
 
-int simulate(struct simulation *simulation, struct world *world, const struct sim_options *options,
+int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err)
 {
-    *simulation = (struct simulation){ .world = world };
-    const struct http_extenders_options extenders = { .config = &world->config, .binds_nothing = true };
+    *simulation = (struct simulation){ .input = input };
+    const struct http_extenders_options extenders = { .config = &input->config, .binds_nothing = true };
     int r = options->asks_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
     if (r < 0)
         return r;
     const struct engine_options engine_options = {
-        .config = &world->config,
-        .registry = world->registry,
+        .config = &input->config,
+        .registry = input->registry,
         .seed = options->seed,
         .percentage = options->percentage,
         .slowest = PATH_INDEX,
         .extenders = http_extenders_table(simulation->extenders),
         .host = { .notice = on_notice, .context = simulation },
     };
-    r = engine_init(&simulation->engine, &world->cluster, &engine_options, err);
+    r = engine_init(&simulation->engine, &input->cluster, &engine_options, err);
     simulation->engine_ready = true;
     if (r < 0)
         return r;

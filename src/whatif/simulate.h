@@ -13,13 +13,13 @@
 #define WHATIF_SIMULATE_H
 
 #include "engine/engine.h"
-#include "input/world.h"
+#include "input/input.h"
 
 /* One decision. */
 struct sim_record {
     const struct pod *pod;
     uint32_t row;                      /* where it went, or ROW_NONE */
-    uint32_t nominated_row;            /* where victims made room for it, or ROW_NONE */
+    uint32_t nominated_row;            /* where victims were evicted for it, or ROW_NONE */
     struct str message;                /* why it waits */
     size_t victims_first, victims_len; /* in simulation->victims */
 };
@@ -38,7 +38,7 @@ struct sim_usage {
 };
 
 struct simulation {
-    struct world *world;
+    struct input *input;
     struct engine engine;
     bool engine_ready;
     struct http_extenders *extenders; /* NULL: none are asked */
@@ -68,7 +68,7 @@ struct sim_options {
     void (*progress)(const struct simulation *simulation, double seconds);
 };
 
-int simulate(struct simulation *simulation, struct world *world, const struct sim_options *options,
+int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err);
 void simulation_release(struct simulation *simulation);
 /* Seconds of a clock that only goes forward. */

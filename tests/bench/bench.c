@@ -20,7 +20,7 @@
 #include "bench/plugin_bench.h"
 #include "bench/recording_bench.h"
 #include "bench/setting.h"
-#include "input/world.h"
+#include "input/input.h"
 #include "plugins/registry.h"
 
 enum { ROUND_PODS = 1000, DECISIONS_MIN = 20, SIZES_MAX = 8, RECORDING_ROWS = 15 };
@@ -114,12 +114,12 @@ static void run_round(struct measure *measure, struct engine *engine, double dea
 
 /* Some pods of each kind come first and stay: with them their classes stay, as with running replicas. They find caches
  * cold and tables to be built, and do not count. */
-static void warm_up(struct bench_world *world, struct engine *engine, bool different)
+static void warm_up(struct bench_world *input, struct engine *engine, bool different)
 {
     struct measure measure;
     info_vec stay = { 0 };
-    for (uint32_t i = 0; i < 2 * world->kinds; i++)
-        enqueue(engine, bench_pod(world, &world->arena, i, different), &stay);
+    for (uint32_t i = 0; i < 2 * input->kinds; i++)
+        enqueue(engine, bench_pod(input, &input->arena, i, different), &stay);
     measure_begin(&measure, engine);
     run_round(&measure, engine, seconds_now() + 60);
     vec_release(&measure.nanos);
@@ -128,28 +128,28 @@ static void warm_up(struct bench_world *world, struct engine *engine, bool diffe
 
 static void run_row(const struct setting *setting, uint32_t nodes, bool different, struct figures *ret)
 {
-    struct bench_world world;
+    struct bench_world input;
     struct bench_engine bench;
     struct measure measure;
     info_vec round = { 0 };
-    bench_world_init(&world, setting, nodes);
-    engine_open(&bench, &world.cluster);
+    bench_world_init(&input, setting, nodes);
+    engine_open(&bench, &input.cluster);
     uint32_t pods = setting->pods_max ? MIN((uint32_t)ROUND_PODS, nodes / setting->pods_max) : ROUND_PODS;
-    warm_up(&world, &bench.engine, different);
+    warm_up(&input, &bench.engine, different);
     measure_begin(&measure, &bench.engine);
     for (double deadline = seconds_now() + options.seconds; seconds_now() < deadline;) {
         for (uint32_t i = 0; i < pods; i++)
-            enqueue(&bench.engine, bench_pod(&world, &world.pods_arena, i, different), &round);
+            enqueue(&bench.engine, bench_pod(&input, &input.pods_arena, i, different), &round);
         run_round(&measure, &bench.engine, deadline);
         vec_for(&round, pod)
             engine_remove_pod(&bench.engine, *pod, 0);
         vec_clear(&round);
-        arena_reset(&world.pods_arena);
+        arena_reset(&input.pods_arena);
     }
     measure_end(&measure, &bench.engine, ret);
     engine_close(&bench);
     vec_release(&round);
-    bench_world_release(&world);
+    bench_world_release(&input);
 }
 
 /* ---- a file ---- */
@@ -157,18 +157,18 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
  * nodes there are. */
 static uint32_t run_file(const char *path, struct figures *ret)
 {
-    struct world world;
+    struct input input;
     struct bench_engine bench;
     struct measure measure;
     struct decision decision;
     struct error err;
     info_vec pods = { 0 };
     size_t len;
-    const struct world_options world_options = { .paths = &path, .paths_len = 1 };
-    if (world_open(&world, &world_options, &err) < 0)
+    const struct input_options input_options = { .paths = &path, .paths_len = 1 };
+    if (input_open(&input, &input_options, &err) < 0)
         die(err.text);
-    engine_open(&bench, &world.cluster);
-    struct pod **pending = world_pending(&world, &len);
+    engine_open(&bench, &input.cluster);
+    struct pod **pending = input_pending(&input, &len);
     for (size_t i = 0; i < len; i++)
         enqueue(&bench.engine, pending[i], &pods);
     free(pending);
@@ -180,10 +180,10 @@ static uint32_t run_file(const char *path, struct figures *ret)
             engine_remove_pod(&bench.engine, decision.victims[i], 0);
     }
     measure_end(&measure, &bench.engine, ret);
-    uint32_t nodes = world.cluster.live_nodes;
+    uint32_t nodes = input.cluster.live_nodes;
     engine_close(&bench);
     vec_release(&pods);
-    world_release(&world);
+    input_release(&input);
     return nodes;
 }
 

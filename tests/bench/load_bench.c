@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "bench/measure.h"
-#include "input/world.h"
+#include "input/input.h"
 
 enum { PODS_PER_NODE = 30, RUNS = 3 };
 
@@ -226,12 +226,12 @@ static int load_objects(const char *path, struct speed *speed, struct error *err
 /* All that a command does before it decides: the model with every node and running pod, too. */
 static int load_world(const char *path, struct speed *speed, struct error *err)
 {
-    struct world world;
-    const struct world_options options = { .paths = &path, .paths_len = 1 };
+    struct input input;
+    const struct input_options options = { .paths = &path, .paths_len = 1 };
     double start = seconds_now();
-    int r = world_open(&world, &options, err);
-    note(speed, &world.load, seconds_now() - start);
-    world_release(&world);
+    int r = input_open(&input, &options, err);
+    note(speed, &input.load, seconds_now() - start);
+    input_release(&input);
     return r;
 }
 
@@ -245,13 +245,13 @@ int load_bench(unsigned megabytes)
         return 1;
     }
     fclose(file);
-    struct speed objects = { 0 }, world = { 0 };
+    struct speed objects = { 0 }, input = { 0 };
     struct error err;
     int r = 0;
     for (int i = 0; i < RUNS && r == 0; i++)
         r = load_objects(path, &objects, &err);
     for (int i = 0; i < RUNS && r == 0; i++)
-        r = load_world(path, &world, &err);
+        r = load_world(path, &input, &err);
     unlink(path);
     if (r < 0)
         fprintf(stderr, "bench: %s\n", err.text);
@@ -260,6 +260,6 @@ int load_bench(unsigned megabytes)
                "with the model "
                "built (best of %d), peak %.0f MB\n",
                (double)objects.bytes / 1e6, objects.objects, objects.megabytes_per_second,
-               world.megabytes_per_second, RUNS, peak_megabytes());
+               input.megabytes_per_second, RUNS, peak_megabytes());
     return r < 0;
 }

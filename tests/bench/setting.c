@@ -123,23 +123,23 @@ static struct pod *pod_template(struct arena *arena, const struct pod_kind *kind
     return decode(arena, text);
 }
 
-static void make_templates(struct bench_world *world)
+static void make_templates(struct bench_world *input)
 {
-    const char *const *kinds = world->setting->kinds;
-    while (kinds[world->kinds])
-        world->kinds++;
-    world->templates = arena_array(&world->arena, struct pod *, world->kinds);
-    world->running_templates = arena_array(&world->arena, struct pod *, world->kinds);
-    for (uint32_t i = 0; i < world->kinds; i++) {
+    const char *const *kinds = input->setting->kinds;
+    while (kinds[input->kinds])
+        input->kinds++;
+    input->templates = arena_array(&input->arena, struct pod *, input->kinds);
+    input->running_templates = arena_array(&input->arena, struct pod *, input->kinds);
+    for (uint32_t i = 0; i < input->kinds; i++) {
         const struct pod_kind *kind = find_kind(kinds[i]);
-        world->templates[i] = pod_template(&world->arena, kind, "sched-1");
-        world->running_templates[i] =
-            pod_template(&world->arena, kind->runs ? kind : &pod_kinds[0], "sched-0");
+        input->templates[i] = pod_template(&input->arena, kind, "sched-1");
+        input->running_templates[i] =
+            pod_template(&input->arena, kind->runs ? kind : &pod_kinds[0], "sched-0");
     }
 }
 
 /* ---- nodes and running pods ---- */
-static struct node *node_template(struct bench_world *world, const char *taint)
+static struct node *node_template(struct bench_world *input, const char *taint)
 {
     char text[512];
     snprintf(text, sizeof(text),
@@ -149,7 +149,7 @@ static struct node *node_template(struct bench_world *world, const char *taint)
              "Ready, "
              "status: 'True'}]}}",
              taint);
-    return decode(&world->arena, text);
+    return decode(&input->arena, text);
 }
 
 /* The taints of node i, by i % 4. */
@@ -160,46 +160,46 @@ static const char *const taints[] = {
     "",
 };
 
-static void add_nodes(struct bench_world *world)
+static void add_nodes(struct bench_world *input)
 {
-    const struct setting *setting = world->setting;
+    const struct setting *setting = input->setting;
     struct node *templates[ARRAY_SIZE(taints)];
     for (size_t i = 0; i < ARRAY_SIZE(taints); i++) {
-        bool has = setting->tainted && !(i == 1 && world->kinds > 1);
-        templates[i] = node_template(world, has ? taints[i] : "");
+        bool has = setting->tainted && !(i == 1 && input->kinds > 1);
+        templates[i] = node_template(input, has ? taints[i] : "");
     }
-    for (uint32_t i = 0; i < world->nodes; i++) {
-        struct node *node = arena_new(&world->arena, struct node);
+    for (uint32_t i = 0; i < input->nodes; i++) {
+        struct node *node = arena_new(&input->arena, struct node);
         *node = *templates[i % ARRAY_SIZE(taints)];
-        node->meta.name = arena_printf(&world->arena, "scheduler-perf-%05u", i);
-        struct pair *labels = arena_array(&world->arena, struct pair, 2);
+        node->meta.name = arena_printf(&input->arena, "scheduler-perf-%05u", i);
+        struct pair *labels = arena_array(&input->arena, struct pair, 2);
         labels[0] = (struct pair){ STR(HOST), node->meta.name };
         node->meta.labels = (struct str_map){ labels, 1 };
         if (setting->zones) {
-            labels[1] = (struct pair){ STR(ZONE), arena_printf(&world->arena, "%s%u", setting->zone_prefix,
+            labels[1] = (struct pair){ STR(ZONE), arena_printf(&input->arena, "%s%u", setting->zone_prefix,
                                                                i % setting->zones + 1) };
             node->meta.labels.len = 2;
         }
-        cluster_set_node(&world->cluster, node);
+        cluster_set_node(&input->cluster, node);
     }
 }
 
 /* Evenly over the nodes, a different node for each while there are enough. */
-static void add_running(struct bench_world *world)
+static void add_running(struct bench_world *input)
 {
-    uint32_t count = world->setting->fully_running ? world->nodes : world->nodes / 5;
+    uint32_t count = input->setting->fully_running ? input->nodes : input->nodes / 5;
     for (uint32_t i = 0; i < count; i++) {
-        struct pod *pod = arena_new(&world->arena, struct pod);
-        *pod = *world->running_templates[i % world->kinds];
-        pod->meta.name = arena_printf(&world->arena, "init-%05u", i);
+        struct pod *pod = arena_new(&input->arena, struct pod);
+        *pod = *input->running_templates[i % input->kinds];
+        pod->meta.name = arena_printf(&input->arena, "init-%05u", i);
         pod->meta.uid = pod->meta.name;
-        uint32_t node = (uint32_t)(((uint64_t)i * 7919 + 13) % world->nodes);
-        pod->spec.node_name = arena_printf(&world->arena, "scheduler-perf-%05u", node);
-        cluster_add_pod(&world->cluster, pod);
+        uint32_t node = (uint32_t)(((uint64_t)i * 7919 + 13) % input->nodes);
+        pod->spec.node_name = arena_printf(&input->arena, "scheduler-perf-%05u", node);
+        cluster_add_pod(&input->cluster, pod);
     }
 }
 
-static void add_namespaces(struct bench_world *world)
+static void add_namespaces(struct bench_world *input)
 {
     static const char *const texts[] = {
         "{apiVersion: v1, kind: Namespace, metadata: {name: sched-0, labels: {kubernetes.io/metadata.name: "
@@ -208,19 +208,19 @@ static void add_namespaces(struct bench_world *world)
         "sched-1}}}",
     };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        struct namespace *namespace = decode(&world->arena, texts[i]);
-        cluster_set_object(&world->cluster, KIND_NAMESPACE, namespace, &namespace->meta);
+        struct namespace *namespace = decode(&input->arena, texts[i]);
+        cluster_set_object(&input->cluster, KIND_NAMESPACE, namespace, &namespace->meta);
     }
 }
 
 /* ---- volumes: as many claims as there are pods in a round, and a limit on each node ---- */
-static void add_object(struct bench_world *world, const char *text)
+static void add_object(struct bench_world *input, const char *text)
 {
-    struct object object = decode_object(&world->arena, text);
-    cluster_set_object(&world->cluster, object.kind, object.ptr, object.meta);
+    struct object object = decode_object(&input->arena, text);
+    cluster_set_object(&input->cluster, object.kind, object.ptr, object.meta);
 }
 
-static void add_claims(struct bench_world *world)
+static void add_claims(struct bench_world *input)
 {
     char text[1024];
     for (uint32_t i = 0; i < CLAIMS; i++) {
@@ -229,22 +229,22 @@ static void add_claims(struct bench_world *world)
                  "{storage: 1Gi}, accessModes: [ReadWriteOnce], claimRef: {namespace: sched-1, name: "
                  "claim-%u}, csi: {driver: ebs.csi.aws.com, volumeHandle: vol-%u}}}",
                  i, i, i);
-        add_object(world, text);
+        add_object(input, text);
         snprintf(text, sizeof(text),
                  "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: claim-%u, namespace: "
                  "sched-1, annotations: {pv.kubernetes.io/bind-completed: 'true'}}, spec: {accessModes: "
                  "[ReadWriteOnce], volumeName: pv-%u, resources: {requests: {storage: 1Gi}}}, status: "
                  "{phase: Bound}}",
                  i, i);
-        add_object(world, text);
+        add_object(input, text);
     }
-    for (uint32_t i = 0; i < world->nodes; i++) {
+    for (uint32_t i = 0; i < input->nodes; i++) {
         snprintf(
             text, sizeof(text),
             "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: scheduler-perf-%05u}, spec: "
             "{drivers: [{name: ebs.csi.aws.com, nodeID: id, allocatable: {count: 39}}]}}",
             i);
-        add_object(world, text);
+        add_object(input, text);
     }
 }
 
@@ -258,23 +258,23 @@ static void claim_volume(struct arena *arena, struct pod *pod, uint32_t number)
     pod->spec.volumes.len = 1;
 }
 
-void bench_world_init(struct bench_world *world, const struct setting *setting, uint32_t nodes)
+void bench_world_init(struct bench_world *input, const struct setting *setting, uint32_t nodes)
 {
-    *world = (struct bench_world){ .setting = setting, .nodes = nodes };
-    cluster_init(&world->cluster);
-    make_templates(world);
-    add_namespaces(world);
-    add_nodes(world);
-    add_running(world);
+    *input = (struct bench_world){ .setting = setting, .nodes = nodes };
+    cluster_init(&input->cluster);
+    make_templates(input);
+    add_namespaces(input);
+    add_nodes(input);
+    add_running(input);
     if (setting->claims)
-        add_claims(world);
+        add_claims(input);
 }
 
-void bench_world_release(struct bench_world *world)
+void bench_world_release(struct bench_world *input)
 {
-    cluster_release(&world->cluster);
-    arena_release(&world->arena);
-    arena_release(&world->pods_arena);
+    cluster_release(&input->cluster);
+    arena_release(&input->arena);
+    arena_release(&input->pods_arena);
 }
 
 /* ---- pending pods ---- */
@@ -295,15 +295,15 @@ static void make_different(struct arena *arena, struct pod *pod, uint64_t number
     pod->meta.labels = (struct str_map){ labels, pod->meta.labels.len + 1 };
 }
 
-struct pod *bench_pod(struct bench_world *world, struct arena *arena, uint32_t number, bool different)
+struct pod *bench_pod(struct bench_world *input, struct arena *arena, uint32_t number, bool different)
 {
     struct pod *pod = arena_new(arena, struct pod);
-    *pod = *world->templates[number % world->kinds];
-    pod->meta.name = arena_printf(arena, "measure-%llu", (unsigned long long)world->pods++);
+    *pod = *input->templates[number % input->kinds];
+    pod->meta.name = arena_printf(arena, "measure-%llu", (unsigned long long)input->pods++);
     pod->meta.uid = pod->meta.name;
-    if (world->setting->claims)
+    if (input->setting->claims)
         claim_volume(arena, pod, number);
     if (different)
-        make_different(arena, pod, world->pods % 20000);
+        make_different(arena, pod, input->pods % 20000);
     return pod;
 }

@@ -37,9 +37,9 @@ struct bench_world {
     uint64_t pods; /* made so far */
 };
 
-void bench_world_init(struct bench_world *world, const struct setting *setting, uint32_t nodes);
-void bench_world_release(struct bench_world *world);
+void bench_world_init(struct bench_world *input, const struct setting *setting, uint32_t nodes);
+void bench_world_release(struct bench_world *input);
 /* A pending pod, in the arena. `different`: it has requests and a label of its own, and a class of its own by that. */
-struct pod *bench_pod(struct bench_world *world, struct arena *arena, uint32_t number, bool different);
+struct pod *bench_pod(struct bench_world *input, struct arena *arena, uint32_t number, bool different);
 
 #endif

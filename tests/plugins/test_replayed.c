@@ -134,7 +134,7 @@ static void another_configuration_calls_nothing_that_blocks(void **state)
     close(fd);
     live(&life, *state, 200);
     struct replay *other = life_replay(&life, NULL, &(struct replay_options){ .config = config }, 0);
-    struct versus_sum sum = versus_sum(other->versus);
+    struct compare_sum sum = compare_sum(other->comparison);
     assert_true(sum.pods > 100 && sum.same + sum.moved > sum.pods / 2);
     life_drop(other);
     unlink(config);

@@ -72,9 +72,9 @@ static void a_refusal_keeps_every_verdict(void **state)
         str_starts_with(attempt->message, STR("0/3 nodes are available: 1 node(s) were unschedulable")));
     assert_true(str_is(attempt->rejected_by, "NodeResourcesFit NodeUnschedulable"));
     assert_int_equal(attempt->live_nodes, 3);
-    const struct attempt_verdict *a = &attempt->verdicts[attempt->verdict_of[row_of(&h, "a")]],
-                                 *b = &attempt->verdicts[attempt->verdict_of[row_of(&h, "b")]],
-                                 *c = &attempt->verdicts[attempt->verdict_of[row_of(&h, "c")]];
+    const struct attempt_status *a = &attempt->statuses[attempt->status_of[row_of(&h, "a")]],
+                                *b = &attempt->statuses[attempt->status_of[row_of(&h, "b")]],
+                                *c = &attempt->statuses[attempt->status_of[row_of(&h, "c")]];
     assert_ptr_equal(a, c);
     assert_int_equal(a->nodes, 2);
     assert_true(str_is(a->plugin, "NodeResourcesFit"));
@@ -245,9 +245,9 @@ static void memory_has_a_limit(void **state)
     const struct attempt *attempt = look(&h, "p");
     assert_int_equal(h.len, ATTEMPTS_SHOWN);
     assert_true(str_is(attempt->message, "message 2999"));
-    assert_int_equal(attempt->verdicts_len, ROWS + 1);
-    assert_true(str_is(attempt->verdicts[attempt->verdict_of[7]].reasons[0], "reason 7"));
-    assert_true(attempt->verdicts[attempt->verdict_of[ROWS - 1]].is_cut);
+    assert_int_equal(attempt->statuses_len, ROWS + 1);
+    assert_true(str_is(attempt->statuses[attempt->status_of[7]].reasons[0], "reason 7"));
+    assert_true(attempt->statuses[attempt->status_of[ROWS - 1]].is_cut);
     decision.diagnosis = NULL;
     decision.row = 0;
     for (int i = 0; i < 200000; i++) /* others found a place; that p did not is remembered all the same */
@@ -285,7 +285,7 @@ static void alternating_rows_come_back_as_they_were(void **state)
         const struct attempt *attempt = look(&h, "p");
         assert_int_equal(attempt->rows, ROWS);
         for (uint32_t i = 0; i < ROWS; i++)
-            assert_int_equal(attempt->verdict_of[i], rows.verdict_of[i]);
+            assert_int_equal(attempt->status_of[i], rows.verdict_of[i]);
         diagnosis_release(&rows);
         arena_release(&arena);
     }

@@ -1,7 +1,7 @@
 /* What SIGUSR2 writes: texts as the cache debugger of kube-scheduler has them, and differences that stay. */
 #include "support/engine_fixture.h"
 
-#include "debug/compare.h"
+#include "debug/cache_comparer.h"
 #include "debug/dump.h"
 
 #define SECOND INT64_C(1000000000)

@@ -227,14 +227,14 @@ static void hostile_entries_do_no_harm(void **state _unused_)
 }
 
 /* The recording of a life under another configuration. */
-static struct versus_sum versus_of(const struct life *life, const char *text)
+static struct compare_sum compare_of(const struct life *life, const char *text)
 {
     char config[] = "/tmp/berth-config-XXXXXX";
     int fd = mkstemp(config);
     assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
     struct replay *other = life_replay(life, NULL, &(struct replay_options){ .config = config }, 0);
-    struct versus_sum sum = versus_sum(other->versus);
+    struct compare_sum sum = compare_sum(other->comparison);
     assert_int_equal(sum.pods, sum.same + sum.moved + sum.only_recorded + sum.only_here + sum.neither);
     assert_true(sum.tries[0] >= sum.same + sum.moved && sum.tries[1] >= sum.same + sum.moved);
     life_drop(other);
@@ -248,15 +248,15 @@ static void another_configuration_decides_otherwise(void **state _unused_)
 {
     struct life life;
     live(&life, 600, &(struct journal_options){ 0 });
-    struct versus_sum sum =
-        versus_of(&life, CONFIG_HEAD "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
-                                     "  - name: NodeResourcesFit\n    args:\n      scoringStrategy: {type: "
-                                     "MostAllocated, resources: [{name: cpu, weight: 1}]}\n");
+    struct compare_sum sum =
+        compare_of(&life, CONFIG_HEAD "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
+                                      "  - name: NodeResourcesFit\n    args:\n      scoringStrategy: {type: "
+                                      "MostAllocated, resources: [{name: cpu, weight: 1}]}\n");
     assert_true(sum.pods > 500);
     assert_true(sum.moved > 100 && sum.same > 0);
     assert_int_equal(sum.left_out, 0);
 
-    sum = versus_of(&life, CONFIG_HEAD "profiles: [{schedulerName: somebody-else}]\n");
+    sum = compare_of(&life, CONFIG_HEAD "profiles: [{schedulerName: somebody-else}]\n");
     assert_int_equal(sum.pods, 0);
     assert_true(sum.left_out > 500);
     assert_int_equal(sum.evictions[0], 0);
@@ -268,7 +268,7 @@ static void the_same_configuration_decides_the_same(void **state _unused_)
 {
     struct life life;
     live(&life, 600, &(struct journal_options){ 0 });
-    struct versus_sum sum = versus_of(&life, CONFIG_HEAD);
+    struct compare_sum sum = compare_of(&life, CONFIG_HEAD);
     assert_true(sum.same > 500);
     assert_int_equal(sum.moved + sum.only_recorded + sum.only_here, 0);
     assert_int_equal(sum.tries[0], sum.tries[1]);

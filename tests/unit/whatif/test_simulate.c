@@ -55,10 +55,10 @@ static void make_cluster(struct rng *rng, struct strbuf *text, size_t *ret_pods)
     *ret_pods = pods;
 }
 
-static void check_nodes(const struct world *world)
+static void check_nodes(const struct input *input)
 {
-    const struct columns *col = &world->cluster.col;
-    for (uint32_t row = 0; row < world->cluster.nodes.len; row++)
+    const struct columns *col = &input->cluster.col;
+    for (uint32_t row = 0; row < input->cluster.nodes.len; row++)
         for (uint32_t r = 0; r < col->resources; r++)
             assert_true(col->used[r][row] >= 0 && col->used[r][row] <= col->alloc[r][row]);
 }
@@ -68,7 +68,7 @@ static void check_pods(const struct simulation *simulation, size_t pods)
 {
     assert_int_equal(simulation->pods, pods + simulation->replaced);
     assert_int_equal(simulation->scheduled + simulation->waiting.len, simulation->pods);
-    assert_true(simulation->victims.len <= simulation->scheduled + simulation->world->running);
+    assert_true(simulation->victims.len <= simulation->scheduled + simulation->input->running);
     assert_true(simulation->replaced <= simulation->victims.len);
     assert_false(simulation->cut_short);
 }
@@ -80,7 +80,7 @@ static void test_random_clusters(void **state)
     struct rng rng = test_rng();
     size_t evictions = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        struct world world;
+        struct input input;
         struct simulation simulation;
         struct strbuf text = { 0 };
         struct error err = { "" };
@@ -91,16 +91,16 @@ static void test_random_clusters(void **state)
         assert_true(fd >= 0 && write(fd, text.text, text.len) == (ssize_t)text.len);
         close(fd);
         const char *const paths[] = { path };
-        if (world_open(&world, &(struct world_options){ .paths = paths, .paths_len = 1 }, &err) < 0)
+        if (input_open(&input, &(struct input_options){ .paths = paths, .paths_len = 1 }, &err) < 0)
             fail_msg("%s", err.text);
         unlink(path);
-        if (simulate(&simulation, &world, &(struct sim_options){ .seed = (uint64_t)round }, &err) < 0)
+        if (simulate(&simulation, &input, &(struct sim_options){ .seed = (uint64_t)round }, &err) < 0)
             fail_msg("%s", err.text);
-        check_nodes(&world);
+        check_nodes(&input);
         check_pods(&simulation, pods);
         evictions += simulation.victims.len;
         simulation_release(&simulation);
-        world_release(&world);
+        input_release(&input);
         strbuf_release(&text);
     }
     assert_true(evictions > 0); /* the generator would be too tame otherwise */

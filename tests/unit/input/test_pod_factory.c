@@ -1,7 +1,7 @@
-/* Tests of input/maker.c: names, labels and claims of pods that are made up. */
+/* Tests of input/pod_factory.c: names, labels and claims of pods that are made up. */
 #include "unit/input/loaded.h"
 
-#include "input/maker.h"
+#include "input/pod_factory.h"
 
 static void test_map_with(void **state)
 {
@@ -29,25 +29,25 @@ static void test_names(void **state)
     struct arena kept = { 0 };
     load_good(&load, "{kind: Namespace, apiVersion: v1, metadata: {name: x}}");
     for (int run = 0; run < 2; run++) {
-        struct maker maker;
+        struct pod_factory factory;
         struct owner owner = { .key = STR("7/default/web") };
         struct pod pod = { .meta = { .namespace = STR("default") } };
-        maker_init(&maker, &load);
+        factory_init(&factory, &load);
         for (int i = 0; i < NAMES; i++) {
-            struct str name = maker_name(&maker, STR("default"), STR("web-"), &owner);
+            struct str name = factory_name(&factory, STR("default"), STR("web-"), &owner);
             assert_true(name.len == 9 && str_starts_with(name, STR("web-")));
             if (run == 0)
                 first[i] = arena_str(&kept, name);
             else
                 assert_true(str_eq(name, first[i]));
-            maker_finish(&maker, &pod, name);
+            factory_finish(&factory, &pod, name);
         }
-        assert_int_equal(maker.taken.len, NAMES);
+        assert_int_equal(factory.taken.len, NAMES);
         char prefix[100];
         memset(prefix, 'x', sizeof(prefix));
         assert_int_equal(
-            maker_name(&maker, STR("default"), (struct str){ prefix, sizeof(prefix) }, &owner).len, 63);
-        maker_release(&maker);
+            factory_name(&factory, STR("default"), (struct str){ prefix, sizeof(prefix) }, &owner).len, 63);
+        factory_release(&factory);
     }
     arena_release(&kept);
     load_release(&load);
@@ -57,7 +57,7 @@ static void test_ephemeral_claims(void **state)
 {
     (void)state;
     struct load load;
-    struct maker maker;
+    struct pod_factory factory;
     load_good(
         &load,
         "{kind: StorageClass, apiVersion: storage.k8s.io/v1, metadata: {name: old, annotations: "
@@ -68,16 +68,16 @@ static void test_ephemeral_claims(void **state)
         "---\n"
         "{kind: Pod, apiVersion: v1, metadata: {name: p}, spec: {volumes: [{name: v, ephemeral: "
         "{volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}}]}}");
-    maker_init(&maker, &load);
+    factory_init(&factory, &load);
     const struct pod *made =
-        maker_finish(&maker, (const struct pod *)load.objects[KIND_POD].items[0], STR("q"));
-    assert_int_equal(maker.claims.len, 1);
-    const struct pvc *claim = maker.claims.items[0];
+        factory_finish(&factory, (const struct pod *)load.objects[KIND_POD].items[0], STR("q"));
+    assert_int_equal(factory.claims.len, 1);
+    const struct pvc *claim = factory.claims.items[0];
     assert_str(claim->meta.name, "q-v");
     assert_str(claim->spec.storage_class_name, "new");
     assert_true(str_eq(claim->meta.owners.items[0].uid, made->meta.uid));
     assert_ptr_equal(load_find(&load, KIND_PVC, STR("default"), STR("q-v")), claim);
-    maker_release(&maker);
+    factory_release(&factory);
     load_release(&load);
 }
 

@@ -1,12 +1,12 @@
-/* world.h: the input, put together: objects, configuration and the model that both commands work on. */
-#ifndef INPUT_WORLD_H
-#define INPUT_WORLD_H
+/* input.h: the input, put together: objects, configuration and the model that both commands work on. */
+#ifndef INPUT_INPUT_H
+#define INPUT_INPUT_H
 
 #include "config/config.h"
 #include "framework/profile.h"
 #include "input/expand.h"
 
-struct world {
+struct input {
     struct load load;
     struct expansion expansion;
     struct arena config_arena;
@@ -19,7 +19,7 @@ struct world {
 
 struct listing;
 
-struct world_options {
+struct input_options {
     const char *const *paths;
     size_t paths_len;
     const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
@@ -30,12 +30,12 @@ struct world_options {
 
 /* Reads everything and builds the model with nodes, running pods, claims and all else but pending pods. Warnings go to
  * standard error. */
-int world_open(struct world *world, const struct world_options *options, struct error *err);
-void world_release(struct world *world);
+int input_open(struct input *input, const struct input_options *options, struct error *err);
+void input_release(struct input *input);
 /* Puts claims that were made since the last call into the model. */
-void world_apply_claims(struct world *world);
+void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
-struct pod **world_pending(const struct world *world, size_t *ret_len);
+struct pod **input_pending(const struct input *input, size_t *ret_len);
 /* "namespace/name" of a pod, in the arena. */
 struct str pod_full_name(const struct pod *pod, struct arena *arena);
 

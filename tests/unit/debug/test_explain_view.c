@@ -2,7 +2,7 @@
  * back, and one that nobody knows. */
 #include "support/engine_fixture.h"
 
-#include "debug/why.h"
+#include "debug/explain_view.h"
 #include "engine/account.h"
 #include "observe/observer.h"
 
@@ -11,7 +11,7 @@
 struct asked {
     struct engine_fixture e;
     struct attempts *attempts;
-    struct why_source source;
+    struct explain_source source;
     struct strbuf out;
     yyjson_doc *doc;
 };
@@ -22,7 +22,7 @@ static void begin(struct asked *a, const char *nodes)
     engine_fixture_init(&a->e, NULL,
                         &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .ranks = true });
     a->attempts = attempts_new(&a->e.f.cluster);
-    a->source = (struct why_source){ &a->e.engine, a->attempts, NULL, NULL };
+    a->source = (struct explain_source){ &a->e.engine, a->attempts, NULL, NULL };
     fixture_load(&a->e.f, nodes);
 }
 
@@ -45,9 +45,9 @@ static int ask(struct asked *a, const char *name, bool table)
     strbuf_clear(&a->out);
     yyjson_doc_free(a->doc);
     a->doc = NULL;
-    int r = why_write(
+    int r = explain_write(
         &a->source,
-        &(struct why_question){ STR("default"), str_from(name), .table = table, .top = 20, .width = 100 },
+        &(struct explain_request){ STR("default"), str_from(name), .table = table, .top = 20, .width = 100 },
         1060 * SECOND, &a->out);
     if (r == 0 && !table) {
         a->doc = yyjson_read(a->out.text, a->out.len, 0);
@@ -279,7 +279,7 @@ static void loaded_plugins_are_named_and_left_alone(void **state)
         "profiles: [{plugins: {filter: {enabled: [{name: Stranger}]}, postFilter: {enabled: [{name: "
         "Stranger}], disabled: [{name: '*'}]}}}]\n",
         &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .registry = &registry });
-    a.source = (struct why_source){ &a.e.engine, NULL, file_of, NULL };
+    a.source = (struct explain_source){ &a.e.engine, NULL, file_of, NULL };
     fixture_load(&a.e.f, TWO_NODES);
     engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: p}}");
     engine_fixture_step(&a.e);
@@ -326,7 +326,7 @@ static void slow_plugins_are_asked_as_for_a_decision(void **state)
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
         "profiles: [{plugins: {filter: {enabled: [{name: Slow}]}}}]\n",
         &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .registry = &registry });
-    a.source = (struct why_source){ &a.e.engine, NULL, file_of_slow, NULL };
+    a.source = (struct explain_source){ &a.e.engine, NULL, file_of_slow, NULL };
     for (int i = 0; i < NODES; i++) {
         snprintf(text, sizeof(text),
                  "{kind: Node, metadata: {name: n%03d}, status: {allocatable: {cpu: 2, pods: 9}}}", i);

@@ -7,8 +7,8 @@
  *     missed      the API server has it, the model does not. Pods without a node that are for other schedulers are
  *                 none of the model's business
  *     redundant   the other way round */
-#ifndef DEBUG_COMPARE_H
-#define DEBUG_COMPARE_H
+#ifndef DEBUG_CACHE_COMPARER_H
+#define DEBUG_CACHE_COMPARER_H
 
 #include "base/arena.h"
 #include "client/api.h"

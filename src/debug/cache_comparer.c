@@ -1,5 +1,5 @@
 /* compare.c: see compare.h. */
-#include "debug/compare.h"
+#include "debug/cache_comparer.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -171,7 +171,7 @@ static int take_page(struct lister *lister, enum api_kind kind, struct listed *l
     int more = r == 0;
     while (more && (more = wire_page_next(&page, &scratch, &live, err)) != 0) {
         if (more < 0)
-            continue; /* an object that cannot be decoded is not in the model either, and was logged */
+            continue; /* an object that cannot be decoded counts as not listed */
         take(listed, &live->object);
         live_object_free(live);
     }

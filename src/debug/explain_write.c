@@ -1,9 +1,9 @@
-/* why_write.c: gathers what is known about a pod, and writes it as JSON; see why.h. */
+/* explain_write.c: gathers what is known about a pod, and writes it as JSON; see explain_view.h. */
 #include <stdlib.h>
 
 #include "codec/json_line.h"
+#include "debug/explain_facts.h"
 #include "debug/views.h"
-#include "debug/why_facts.h"
 #include "engine/binding.h"
 #include "engine/decide.h"
 #include "observe/observer.h"
@@ -15,7 +15,7 @@ const char *const pod_state_names[POD_STATE_COUNT] = {
 };
 
 /* ---- where it is ---- */
-static void find_state(struct why_facts *facts)
+static void find_state(struct explain_facts *facts)
 {
     struct pod_info *pod = facts->pod;
     facts->state = POD_GONE;
@@ -36,7 +36,7 @@ static void find_state(struct why_facts *facts)
 
 /* ---- what would be decided now ---- */
 /* Empty: nothing speaks against it. */
-static struct str why_not_now(const struct why_facts *facts)
+static struct str why_not_now(const struct explain_facts *facts)
 {
     const struct pod_info *pod = facts->pod;
     if (!pod)
@@ -51,7 +51,7 @@ static struct str why_not_now(const struct why_facts *facts)
 }
 
 /* Where a look at a node may take long, no more nodes are looked at than for a decision. */
-static struct opt_int32 how_many(const struct why_facts *facts, const struct why_source *source)
+static struct opt_int32 how_many(const struct explain_facts *facts, const struct explain_source *source)
 {
     bool slow = facts->pod->class->has_devices;
     for (uint32_t i = 0; i < facts->profile->plugins_len && source->file_of; i++)
@@ -59,7 +59,7 @@ static struct opt_int32 how_many(const struct why_facts *facts, const struct why
     return (struct opt_int32){ .set = slow, .value = engine_percentage(facts->engine, facts->profile) };
 }
 
-static void evaluate(struct why_facts *facts, const struct why_source *source)
+static void evaluate(struct explain_facts *facts, const struct explain_source *source)
 {
     const struct http_extenders *extenders = NULL;
     if (source->extenders_of && facts->profile->extenders && facts->engine->now.owner)
@@ -79,24 +79,7 @@ static void evaluate(struct why_facts *facts, const struct why_source *source)
 }
 
 /* ---- nodes of attempts ---- */
-static void list_rows(struct why_facts *facts)
-{
-    struct cluster *cluster = facts->engine->cluster;
-    uint32_t len;
-    if (facts->now) {
-        facts->rows = facts->now->rows;
-        facts->rows_len = facts->now->rows_len;
-        return;
-    }
-    const uint32_t *order = cluster_order(cluster, &len);
-    facts->rows = arena_array(facts->arena, uint32_t, len);
-    facts->rows_len = len;
-    if (len)
-        memcpy(facts->rows, order, len * sizeof(*order));
-    explain_sort_rows(cluster, facts->rows, len);
-}
-
-uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt)
+uint32_t facts_nodes_gone(const struct explain_facts *facts, const struct attempt *attempt)
 {
     uint32_t same = 0;
     for (uint32_t i = 0; i < facts->rows_len; i++)
@@ -104,14 +87,14 @@ uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *att
     return attempt->live_nodes - MIN(same, attempt->live_nodes);
 }
 
-struct str why_node(const struct why_facts *facts, const struct attempt *attempt, uint32_t row)
+struct str facts_node(const struct explain_facts *facts, const struct attempt *attempt, uint32_t row)
 {
     const struct cluster *cluster = facts->engine->cluster;
     bool same = row != ROW_NONE && attempt_node_is_same(attempt, cluster, row);
     return same ? cluster_node_name(cluster, row) : (struct str){ 0 };
 }
 
-struct score_view why_best(const struct why_facts *facts, const struct attempt *attempt)
+struct score_view facts_best(const struct explain_facts *facts, const struct attempt *attempt)
 {
     struct score_view view = { .plugins = arena_array(facts->arena, const char *, attempt->scorers_len),
                                .plugins_len = attempt->scorers_len,
@@ -124,14 +107,14 @@ struct score_view why_best(const struct why_facts *facts, const struct attempt *
         int64_t rest = node->total; /* what the plugins' scores lack of the total is from extenders */
         for (uint32_t i = 0; i < attempt->scorers_len; i++)
             rest -= node->scores[i];
-        view.nodes[k] = (struct scored_node){ why_node(facts, attempt, node->row), k == 0, node->scores, rest,
-                                              node->total };
+        view.nodes[k] = (struct scored_node){ facts_node(facts, attempt, node->row), k == 0, node->scores,
+                                              rest, node->total };
     }
     return view;
 }
 
 /* ---- JSON ---- */
-static void put_binding(struct json_writer *json, const struct why_facts *facts)
+static void put_binding(struct json_writer *json, const struct explain_facts *facts)
 {
     const struct pod_binding *binding = facts->binding;
     struct arena scratch = { 0 };
@@ -147,7 +130,7 @@ static void put_binding(struct json_writer *json, const struct why_facts *facts)
     arena_release(&scratch);
 }
 
-static void put_place(struct json_writer *json, const struct why_facts *facts)
+static void put_place(struct json_writer *json, const struct explain_facts *facts)
 {
     json_member_str(json, "state", str_from(pod_state_names[facts->state]));
     if (facts->state == POD_BINDING)
@@ -172,30 +155,31 @@ static void put_words(struct json_writer *json, const char *key, struct str word
     json_end_array(json);
 }
 
-static void put_verdicts(struct json_writer *json, const struct attempt *attempt)
+static void put_statuses(struct json_writer *json, const struct attempt *attempt)
 {
     json_member_array(json, "verdicts");
-    for (uint32_t i = 0; i < attempt->verdicts_len; i++) {
-        const struct attempt_verdict *verdict = &attempt->verdicts[i];
+    for (uint32_t i = 0; i < attempt->statuses_len; i++) {
+        const struct attempt_status *answer = &attempt->statuses[i];
         json_begin_line(json);
-        json_member_str(json, "status", str_from(status_code_name(verdict->code)));
-        if (verdict->plugin.len)
-            json_member_str(json, "plugin", verdict->plugin);
-        json_member_strs(json, "reasons", verdict->reasons, verdict->reasons_len);
-        json_member_int(json, "nodes", verdict->nodes);
-        if (verdict->is_cut)
+        json_member_str(json, "status", str_from(status_code_name(answer->code)));
+        if (answer->plugin.len)
+            json_member_str(json, "plugin", answer->plugin);
+        json_member_strs(json, "reasons", answer->reasons, answer->reasons_len);
+        json_member_int(json, "nodes", answer->nodes);
+        if (answer->is_cut)
             json_member_bool(json, "cut", true);
         json_end_line(json);
     }
     json_end_array(json);
 }
 
-/* Which verdict each node got. */
-static void put_nodes(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
+/* Which status each node got. */
+static void put_nodes(struct json_writer *json, const struct explain_facts *facts,
+                      const struct attempt *attempt)
 {
     const struct cluster *cluster = facts->engine->cluster;
-    uint32_t gone = why_nodes_gone(facts, attempt);
-    put_verdicts(json, attempt);
+    uint32_t gone = facts_nodes_gone(facts, attempt);
+    put_statuses(json, attempt);
     json_key(json, STR("nodes"));
     json_begin_line(json);
     for (uint32_t i = 0; i < facts->rows_len; i++) {
@@ -203,7 +187,7 @@ static void put_nodes(struct json_writer *json, const struct why_facts *facts, c
         if (!attempt_node_is_same(attempt, cluster, row))
             continue;
         json_key(json, cluster_node_name(cluster, row));
-        json_int(json, row < attempt->rows ? attempt->verdict_of[row] : 0);
+        json_int(json, row < attempt->rows ? attempt->status_of[row] : 0);
     }
     json_end_line(json);
     if (gone)
@@ -219,9 +203,10 @@ static void put_node_or_gone(struct json_writer *json, struct str node)
 }
 
 /* The chosen node and the best others, as they were scored then. */
-static void put_best(struct json_writer *json, const struct why_facts *facts, const struct attempt *attempt)
+static void put_best(struct json_writer *json, const struct explain_facts *facts,
+                     const struct attempt *attempt)
 {
-    struct score_view view = why_best(facts, attempt);
+    struct score_view view = facts_best(facts, attempt);
     json_member_array(json, "best");
     for (uint32_t k = 0; k < view.len; k++) {
         json_begin_line(json);
@@ -233,10 +218,10 @@ static void put_best(struct json_writer *json, const struct why_facts *facts, co
     json_end_array(json);
 }
 
-static void put_placement(struct json_writer *json, const struct why_facts *facts,
+static void put_placement(struct json_writer *json, const struct explain_facts *facts,
                           const struct attempt *attempt)
 {
-    put_node_or_gone(json, why_node(facts, attempt, attempt->row));
+    put_node_or_gone(json, facts_node(facts, attempt, attempt->row));
     json_member_int(json, "total", attempt->total);
     json_member_int(json, "ties", attempt->ties);
     if (attempt->bound_ns)
@@ -245,7 +230,7 @@ static void put_placement(struct json_writer *json, const struct why_facts *fact
         put_best(json, facts, attempt);
 }
 
-static void put_attempt(struct json_writer *json, const struct why_facts *facts,
+static void put_attempt(struct json_writer *json, const struct explain_facts *facts,
                         const struct attempt *attempt)
 {
     json_begin_object(json);
@@ -269,15 +254,15 @@ static void put_attempt(struct json_writer *json, const struct why_facts *facts,
         json_member_str(json, "nominated", attempt->nominated);
         json_member_str(json, "victims", attempt->victims);
     }
-    if (attempt->verdicts_len)
+    if (attempt->statuses_len)
         put_nodes(json, facts, attempt);
     json_end_object(json);
 }
 
-static void write_json(const struct why_facts *facts, struct strbuf *out)
+static void write_json(const struct explain_facts *facts, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    const struct why_question *question = facts->question;
+    const struct explain_request *question = facts->question;
     json_begin_object(&json);
     view_put_time(&json, "time", facts->now_ns);
     json_member_str(&json, "namespace", question->namespace);
@@ -291,7 +276,7 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
     json_end_array(&json);
     if (facts->now) {
         json_member_object(&json, "now");
-        if (facts->now->is_lifted)
+        if (facts->now->as_if_pending)
             json_member_bool(&json, "asIfPending", true);
         if (facts->now->percentage.set)
             json_member_bool(&json, "limited", true);
@@ -305,11 +290,11 @@ static void write_json(const struct why_facts *facts, struct strbuf *out)
 }
 
 /* ---- all of it ---- */
-int why_write(const struct why_source *source, const struct why_question *question, int64_t now_ns,
-              struct strbuf *out)
+int explain_write(const struct explain_source *source, const struct explain_request *question, int64_t now_ns,
+                  struct strbuf *out)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
-    struct why_facts facts = {
+    struct explain_facts facts = {
         .question = question, .engine = source->engine, .arena = &arena, .now_ns = now_ns
     };
     facts.pod = cluster_find_pod(source->engine->cluster, question->namespace, question->name);
@@ -328,13 +313,15 @@ int why_write(const struct why_source *source, const struct why_question *questi
     facts.not_now = why_not_now(&facts);
     if (!facts.not_now.len)
         evaluate(&facts, source);
-    list_rows(&facts);
+    facts.rows = facts.now ? facts.now->rows : explain_rows(source->engine->cluster, &arena, &facts.rows_len);
+    if (facts.now)
+        facts.rows_len = facts.now->rows_len;
     struct term term = { .out = out,
                          .width = question->width ? question->width : TERM_WIDTH_FILE,
                          .colours = question->colours,
                          .folds = question->width > 0 };
     if (question->table)
-        why_write_table(&facts, &term);
+        explain_write_table(&facts, &term);
     else
         write_json(&facts, out);
     if (facts.now)

@@ -1,5 +1,5 @@
-/* maker.c: pods, names and claims as controllers make them; see maker.h. */
-#include "input/maker.h"
+/* pod_factory.c: pods, names and claims as controllers make them; see pod_factory.h. */
+#include "input/pod_factory.h"
 
 #include "api/fields.h"
 #include "api/labels.h"
@@ -28,20 +28,20 @@ static const struct storage_class *find_default_class(const struct load *load)
     return best;
 }
 
-void maker_init(struct maker *maker, struct load *load)
+void factory_init(struct pod_factory *factory, struct load *load)
 {
-    *maker = (struct maker){ .load = load };
-    admission_init(&maker->admission, load);
-    maker->default_class = find_default_class(load);
+    *factory = (struct pod_factory){ .load = load };
+    admission_init(&factory->admission, load);
+    factory->default_class = find_default_class(load);
 }
 
-void maker_release(struct maker *maker)
+void factory_release(struct pod_factory *factory)
 {
-    admission_release(&maker->admission);
-    strmap_release(&maker->taken);
-    vec_release(&maker->claims);
-    strbuf_release(&maker->scratch);
-    arena_release(&maker->arena);
+    admission_release(&factory->admission);
+    strmap_release(&factory->taken);
+    vec_release(&factory->claims);
+    strbuf_release(&factory->scratch);
+    arena_release(&factory->arena);
 }
 
 struct str_map str_map_with(const struct str_map *map, struct str key, struct str value, struct arena *arena)
@@ -58,10 +58,10 @@ struct str_map str_map_with(const struct str_map *map, struct str key, struct st
     return (struct str_map){ items, len };
 }
 
-struct pod maker_pod(struct maker *maker, const struct pod_template *template, enum api_kind kind,
-                     const struct meta *controller)
+struct pod factory_pod(struct pod_factory *factory, const struct pod_template *template, enum api_kind kind,
+                       const struct meta *controller)
 {
-    struct owner_ref *ref = arena_new(&maker->arena, struct owner_ref);
+    struct owner_ref *ref = arena_new(&factory->arena, struct owner_ref);
     *ref = (struct owner_ref){
         .api_version = api_kinds[kind].api_version,
         .kind = api_kinds[kind].kind,
@@ -80,7 +80,7 @@ struct pod maker_pod(struct maker *maker, const struct pod_template *template, e
 
 /* ---- names ---- */
 
-struct str maker_letters(struct arena *arena, uint64_t hash, size_t len)
+struct str factory_letters(struct arena *arena, uint64_t hash, size_t len)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     char *text = arena_alloc(arena, len + 1);
@@ -92,30 +92,32 @@ struct str maker_letters(struct arena *arena, uint64_t hash, size_t len)
     return (struct str){ text, (uint32_t)len };
 }
 
-static struct str full_name(struct maker *maker, struct str namespace, struct str name)
+static struct str full_name(struct pod_factory *factory, struct str namespace, struct str name)
 {
-    strbuf_clear(&maker->scratch);
-    strbuf_str(&maker->scratch, namespace);
-    strbuf_putc(&maker->scratch, '/');
-    strbuf_str(&maker->scratch, name);
-    return strbuf_slice(&maker->scratch);
+    strbuf_clear(&factory->scratch);
+    strbuf_str(&factory->scratch, namespace);
+    strbuf_putc(&factory->scratch, '/');
+    strbuf_str(&factory->scratch, name);
+    return strbuf_slice(&factory->scratch);
 }
 
-static bool name_is_free(struct maker *maker, struct str namespace, struct str name)
+static bool name_is_free(struct pod_factory *factory, struct str namespace, struct str name)
 {
-    struct str full = full_name(maker, namespace, name);
-    return !strmap_get(&maker->taken, full) && !strmap_get(&maker->load->by_name[KIND_POD], full);
+    struct str full = full_name(factory, namespace, name);
+    return !strmap_get(&factory->taken, full) && !strmap_get(&factory->load->by_name[KIND_POD], full);
 }
 
-struct str maker_name(struct maker *maker, struct str namespace, struct str prefix, struct owner *owner)
+struct str factory_name(struct pod_factory *factory, struct str namespace, struct str prefix,
+                        struct owner *owner)
 {
-    uint32_t room = MIN(prefix.len, (uint32_t)(NAME_LEN_MAX - SUFFIX_LEN));
+    uint32_t len = MIN(prefix.len, (uint32_t)(NAME_LEN_MAX - SUFFIX_LEN));
     for (;;) {
         uint64_t hash = hash_bytes(&owner->names, sizeof(owner->names), str_hash(owner->key));
         owner->names++;
-        struct str suffix = maker_letters(&maker->arena, hash, SUFFIX_LEN);
-        struct str name = arena_printf(&maker->arena, "%.*s" STR_FMT, (int)room, prefix.ptr, STR_ARG(suffix));
-        if (name_is_free(maker, namespace, name))
+        struct str suffix = factory_letters(&factory->arena, hash, SUFFIX_LEN);
+        struct str name =
+            arena_printf(&factory->arena, "%.*s" STR_FMT, (int)len, prefix.ptr, STR_ARG(suffix));
+        if (name_is_free(factory, namespace, name))
             return name;
     }
 }
@@ -130,49 +132,49 @@ static struct str make_uid(struct arena *arena, struct str full)
 
 /* ---- finished pods and their claims ---- */
 
-void maker_claim(struct maker *maker, const struct pvc_template *template, struct str namespace,
-                 struct str name, const struct str_map *labels, const struct pod *owner)
+void factory_claim(struct pod_factory *factory, const struct pvc_template *template, struct str namespace,
+                   struct str name, const struct str_map *labels, const struct pod *owner)
 {
-    if (load_find(maker->load, KIND_PVC, namespace, name))
+    if (load_find(factory->load, KIND_PVC, namespace, name))
         return;
-    struct pvc *claim = arena_new(&maker->arena, struct pvc);
+    struct pvc *claim = arena_new(&factory->arena, struct pvc);
     claim->meta.name = name;
     claim->meta.namespace = namespace;
-    claim->meta.uid = make_uid(&maker->arena, full_name(maker, namespace, name));
+    claim->meta.uid = make_uid(&factory->arena, full_name(factory, namespace, name));
     claim->meta.labels = template->meta.labels;
     claim->meta.annotations = template->meta.annotations;
     for (uint32_t i = 0; labels && i < labels->len; i++)
         claim->meta.labels =
-            str_map_with(&claim->meta.labels, labels->items[i].key, labels->items[i].value, &maker->arena);
+            str_map_with(&claim->meta.labels, labels->items[i].key, labels->items[i].value, &factory->arena);
     if (template->spec)
         claim->spec = *template->spec;
-    if (!claim->spec.storage_class_name.ptr && maker->default_class)
-        claim->spec.storage_class_name = maker->default_class->meta.name;
+    if (!claim->spec.storage_class_name.ptr && factory->default_class)
+        claim->spec.storage_class_name = factory->default_class->meta.name;
     claim->status.phase = STR("Pending");
     if (owner) {
-        struct owner_ref *ref = arena_new(&maker->arena, struct owner_ref);
+        struct owner_ref *ref = arena_new(&factory->arena, struct owner_ref);
         *ref = (struct owner_ref){ STR("v1"), STR("Pod"), owner->meta.name, owner->meta.uid, { true, true } };
         claim->meta.owners.items = ref;
         claim->meta.owners.len = 1;
     }
-    load_add(maker->load, KIND_PVC, &claim->meta);
-    *vec_push(&maker->claims) = claim;
+    load_add(factory->load, KIND_PVC, &claim->meta);
+    *vec_push(&factory->claims) = claim;
 }
 
-struct pod *maker_finish(struct maker *maker, const struct pod *pod, struct str name)
+struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, struct str name)
 {
-    struct pod *made = arena_new(&maker->arena, struct pod);
+    struct pod *made = arena_new(&factory->arena, struct pod);
     *made = *pod;
     made->meta.name = name;
-    struct str full = arena_str(&maker->arena, full_name(maker, pod->meta.namespace, name));
-    made->meta.uid = make_uid(&maker->arena, full);
-    strmap_put(&maker->taken, full, made);
+    struct str full = arena_str(&factory->arena, full_name(factory, pod->meta.namespace, name));
+    made->meta.uid = make_uid(&factory->arena, full);
+    strmap_put(&factory->taken, full, made);
     list_for(&made->spec.volumes, volume) {
         if (!volume->ephemeral || !volume->ephemeral->template)
             continue;
         struct str claim =
-            arena_printf(&maker->arena, STR_FMT "-" STR_FMT, STR_ARG(name), STR_ARG(volume->name));
-        maker_claim(maker, volume->ephemeral->template, made->meta.namespace, claim, NULL, made);
+            arena_printf(&factory->arena, STR_FMT "-" STR_FMT, STR_ARG(name), STR_ARG(volume->name));
+        factory_claim(factory, volume->ephemeral->template, made->meta.namespace, claim, NULL, made);
     }
     return made;
 }

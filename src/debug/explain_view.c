@@ -1,5 +1,5 @@
-/* why.c: questions wait in a list; see why.h. What is answered is in why_write.c. */
-#include "debug/why.h"
+/* explain_view.c: questions wait in a list; see explain_view.h. What is answered is in explain_write.c. */
+#include "debug/explain_view.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@ enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
 struct waiting {
     uint64_t id;
-    struct why_question question; /* its texts in the arena */
+    struct explain_request question; /* its texts in the arena */
     struct arena arena;
 };
 
-struct why {
-    struct why_source source;
+struct explain_view {
+    struct explain_source source;
     struct core *core;
     struct serve *serve;
     int64_t free_ns; /* no answer before that */
@@ -32,29 +32,29 @@ static void waiting_free(struct waiting *waiting)
     free(waiting);
 }
 
-struct why *why_new(struct core *core, const struct why_source *source)
+struct explain_view *explain_view_new(struct core *core, const struct explain_source *source)
 {
-    struct why *why = xcalloc(1, sizeof(*why));
-    why->source = *source;
-    why->source.engine = core_engine(core);
-    why->core = core;
-    pthread_mutex_init(&why->lock, NULL);
-    return why;
+    struct explain_view *view = xcalloc(1, sizeof(*view));
+    view->source = *source;
+    view->source.engine = core_engine(core);
+    view->core = core;
+    pthread_mutex_init(&view->lock, NULL);
+    return view;
 }
 
-void why_serve(struct why *why, struct serve *serve)
+void explain_view_serve(struct explain_view *view, struct serve *serve)
 {
-    why->serve = serve;
+    view->serve = serve;
 }
 
-void why_free(struct why *why)
+void explain_view_free(struct explain_view *view)
 {
-    if (!why)
+    if (!view)
         return;
-    for (size_t i = 0; i < why->len; i++)
-        waiting_free(why->waiting[i]);
-    pthread_mutex_destroy(&why->lock);
-    free(why);
+    for (size_t i = 0; i < view->len; i++)
+        waiting_free(view->waiting[i]);
+    pthread_mutex_destroy(&view->lock);
+    free(view);
 }
 
 /* ---- questions: the server's thread ---- */
@@ -71,11 +71,11 @@ static bool number_of(struct str query, const char *key, int64_t min, int64_t ma
 }
 
 /* NULL, or what is wrong with the question. */
-static const char *read_question(struct str query, struct arena *arena, struct why_question *ret)
+static const char *read_question(struct str query, struct arena *arena, struct explain_request *ret)
 {
     struct str output = STR("json");
     uint32_t colours = 0;
-    *ret = (struct why_question){ .top = TOP_DEFAULT };
+    *ret = (struct explain_request){ .top = TOP_DEFAULT };
     if (view_query_pod(query, arena, &ret->namespace, &ret->name) < 0)
         return "pod is NAMESPACE/NAME";
     serve_query(query, "output", arena, &output);
@@ -90,13 +90,13 @@ static const char *read_question(struct str query, struct arena *arena, struct w
     return NULL;
 }
 
-static bool enqueue(struct why *why, struct waiting *waiting)
+static bool enqueue(struct explain_view *view, struct waiting *waiting)
 {
-    pthread_mutex_lock(&why->lock);
-    bool fits = why->len < WAITING_MAX;
+    pthread_mutex_lock(&view->lock);
+    bool fits = view->len < WAITING_MAX;
     if (fits)
-        why->waiting[why->len++] = waiting;
-    pthread_mutex_unlock(&why->lock);
+        view->waiting[view->len++] = waiting;
+    pthread_mutex_unlock(&view->lock);
     return fits;
 }
 
@@ -105,15 +105,15 @@ static void nothing(void *context)
     (void)context;
 }
 
-int why_view(void *user, const struct serve_request *request, struct serve_reply *reply)
+int explain_view_request(void *user, const struct serve_request *request, struct serve_reply *reply)
 {
-    struct why *why = user;
+    struct explain_view *view = user;
     struct waiting *waiting = xcalloc(1, sizeof(*waiting));
     waiting->id = request->id;
     const char *wrong = read_question(request->query, &waiting->arena, &waiting->question);
     bool get = str_is(request->method, "GET");
-    if (get && !wrong && enqueue(why, waiting)) {
-        core_call(why->core, nothing, NULL); /* wakes it, so that its round ends */
+    if (get && !wrong && enqueue(view, waiting)) {
+        core_call(view->core, nothing, NULL); /* wakes it, so that its round ends */
         return -EINPROGRESS;
     }
     waiting_free(waiting);
@@ -127,45 +127,45 @@ int why_view(void *user, const struct serve_request *request, struct serve_reply
 
 /* ---- answers: the core thread ---- */
 /* The oldest question, or NULL, and how many are left. */
-static struct waiting *take(struct why *why, size_t *ret_left)
+static struct waiting *take(struct explain_view *view, size_t *ret_left)
 {
     struct waiting *first = NULL;
-    pthread_mutex_lock(&why->lock);
-    if (why->len) {
-        first = why->waiting[0];
-        memmove(why->waiting, why->waiting + 1, --why->len * sizeof(first));
+    pthread_mutex_lock(&view->lock);
+    if (view->len) {
+        first = view->waiting[0];
+        memmove(view->waiting, view->waiting + 1, --view->len * sizeof(first));
     }
-    *ret_left = why->len;
-    pthread_mutex_unlock(&why->lock);
+    *ret_left = view->len;
+    pthread_mutex_unlock(&view->lock);
     return first;
 }
 
-static void answer(struct why *why, const struct waiting *waiting, int64_t now_ns)
+static void answer(struct explain_view *view, const struct waiting *waiting, int64_t now_ns)
 {
     struct serve_reply reply = { 0 };
-    bool text = why_write(&why->source, &waiting->question, now_ns, &reply.body) < 0;
+    bool text = explain_write(&view->source, &waiting->question, now_ns, &reply.body) < 0;
     reply.status = text ? 404 : 200;
     text |= waiting->question.table;
     serve_reply_header(&reply, "Content-Type",
                        text ? STR("text/plain; charset=utf-8") : STR("application/json"));
-    serve_answer(why->serve, waiting->id, &reply);
+    serve_answer(view->serve, waiting->id, &reply);
 }
 
-int64_t why_round(struct why *why, int64_t now_ns)
+int64_t explain_view_round(struct explain_view *view, int64_t now_ns)
 {
     size_t left;
-    if (now_ns < why->free_ns) {
-        pthread_mutex_lock(&why->lock);
-        left = why->len;
-        pthread_mutex_unlock(&why->lock);
-        return left ? why->free_ns : INT64_MAX;
+    if (now_ns < view->free_ns) {
+        pthread_mutex_lock(&view->lock);
+        left = view->len;
+        pthread_mutex_unlock(&view->lock);
+        return left ? view->free_ns : INT64_MAX;
     }
-    struct waiting *waiting = take(why, &left);
+    struct waiting *waiting = take(view, &left);
     if (!waiting)
         return INT64_MAX;
     int64_t begun_ns = monotonic_ns();
-    answer(why, waiting, now_ns);
+    answer(view, waiting, now_ns);
     waiting_free(waiting);
-    why->free_ns = now_ns + (monotonic_ns() - begun_ns) * (REST + 1);
-    return left ? why->free_ns : INT64_MAX;
+    view->free_ns = now_ns + (monotonic_ns() - begun_ns) * (REST + 1);
+    return left ? view->free_ns : INT64_MAX;
 }

@@ -1,6 +1,6 @@
-/* why_table.c: what is known about a pod, for a person: where it is, what was tried, what would be decided now. */
+/* explain_write_table.c: what is known about a pod as text: where it is, what was tried, what would be decided now. */
+#include "debug/explain_facts.h"
 #include "debug/views.h"
-#include "debug/why_facts.h"
 #include "engine/binding.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -46,7 +46,7 @@ static void add_wake(void *context, const char *plugin, struct str event)
     wakes->plugin = plugin;
 }
 
-static void print_wakes(const struct why_facts *facts, struct term *term)
+static void print_wakes(const struct explain_facts *facts, struct term *term)
 {
     const struct queued_pod *entry = facts->entry;
     const struct profile *profile = &facts->engine->profiles[entry->profile];
@@ -59,7 +59,7 @@ static void print_wakes(const struct why_facts *facts, struct term *term)
     strbuf_release(&wakes.line);
 }
 
-static void print_queue(const struct why_facts *facts, struct term *term)
+static void print_queue(const struct explain_facts *facts, struct term *term)
 {
     const struct queued_pod *entry = facts->entry;
     const struct profile *profile = &facts->engine->profiles[entry->profile];
@@ -84,7 +84,7 @@ static void print_queue(const struct why_facts *facts, struct term *term)
     arena_release(&scratch);
 }
 
-static void print_binding(const struct why_facts *facts, struct term *term)
+static void print_binding(const struct explain_facts *facts, struct term *term)
 {
     const struct pod_binding *binding = facts->binding;
     struct arena scratch = { 0 };
@@ -98,7 +98,7 @@ static void print_binding(const struct why_facts *facts, struct term *term)
     arena_release(&scratch);
 }
 
-static void print_place(const struct why_facts *facts, struct term *term)
+static void print_place(const struct explain_facts *facts, struct term *term)
 {
     switch (facts->state) {
     case POD_QUEUED:
@@ -128,7 +128,7 @@ static void print_place(const struct why_facts *facts, struct term *term)
 }
 
 /* ---- what was tried ---- */
-static void outcome_cells(const struct why_facts *facts, const struct attempt *attempt, struct grid *grid)
+static void outcome_cells(const struct explain_facts *facts, const struct attempt *attempt, struct grid *grid)
 {
     bool good = attempt->outcome <= ATTEMPT_BOUND;
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
@@ -141,7 +141,7 @@ static void outcome_cells(const struct why_facts *facts, const struct attempt *a
             strbuf_printf(&text, "%snominated to " STR_FMT ", to leave: " STR_FMT, text.len ? "; " : "",
                           STR_ARG(attempt->nominated), STR_ARG(attempt->victims));
     } else {
-        struct str name = why_node(facts, attempt, attempt->row);
+        struct str name = facts_node(facts, attempt, attempt->row);
         strbuf_str(&text, name.len ? name : STR("a node that is gone"));
         if (attempt->feasible > 1)
             strbuf_printf(&text, ", total %lld, one of %u", (long long)attempt->total, attempt->ties);
@@ -151,7 +151,7 @@ static void outcome_cells(const struct why_facts *facts, const struct attempt *a
     grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");
 }
 
-static void print_attempts(const struct why_facts *facts, struct term *term)
+static void print_attempts(const struct explain_facts *facts, struct term *term)
 {
     struct grid grid = { 0 };
     if (!facts->attempts_len) {
@@ -170,41 +170,42 @@ static void print_attempts(const struct why_facts *facts, struct term *term)
     grid_release(&grid);
 }
 
-/* The verdicts on the nodes, in groups. */
-static void print_verdicts(const struct why_facts *facts, const struct attempt *attempt, struct term *term)
+/* The statuses of the nodes, in groups. */
+static void print_rejections(const struct explain_facts *facts, const struct attempt *attempt,
+                             struct term *term)
 {
     const struct cluster *cluster = facts->engine->cluster;
     struct arena scratch = { 0 };
-    refusal_vec refusals = { 0 };
-    for (uint32_t v = 0; v < attempt->verdicts_len; v++) {
-        const struct attempt_verdict *verdict = &attempt->verdicts[v];
-        const struct status status = { .len = verdict->reasons_len, .reasons = verdict->reasons };
-        if (!verdict->nodes || (!v && verdict->code == STATUS_SUCCESS))
+    rejection_vec rejections = { 0 };
+    for (uint32_t v = 0; v < attempt->statuses_len; v++) {
+        const struct attempt_status *answer = &attempt->statuses[v];
+        const struct status status = { .len = answer->reasons_len, .reasons = answer->reasons };
+        if (!answer->nodes || (!v && answer->code == STATUS_SUCCESS))
             continue;
-        struct refusal refusal = { verdict->plugin,
-                                   verdict->is_cut ? STR("(words that were not kept)")
-                                                   : status_message(status, &scratch),
-                                   verdict->nodes, STR("") };
-        for (uint32_t i = 0; i < facts->rows_len && !refusal.example.len; i++) {
+        struct rejection rejection = { answer->plugin,
+                                       answer->is_cut ? STR("(words that were not kept)")
+                                                      : status_message(status, &scratch),
+                                       answer->nodes, STR("") };
+        for (uint32_t i = 0; i < facts->rows_len && !rejection.example.len; i++) {
             uint32_t row = facts->rows[i];
             if (attempt_node_is_same(attempt, cluster, row) && row < attempt->rows &&
-                attempt->verdict_of[row] == v)
-                refusal.example = cluster_node_name(cluster, row);
+                attempt->status_of[row] == v)
+                rejection.example = cluster_node_name(cluster, row);
         }
-        *vec_push(&refusals) = refusal;
+        *vec_push(&rejections) = rejection;
     }
-    refusals_sort(&refusals);
-    refusals_print(&refusals, term, facts->question->top);
-    uint32_t gone = why_nodes_gone(facts, attempt);
-    if (attempt->verdicts_len && gone)
+    rejections_sort(&rejections);
+    rejections_print(&rejections, term, facts->question->top);
+    uint32_t gone = facts_nodes_gone(facts, attempt);
+    if (attempt->statuses_len && gone)
         strbuf_printf(term->out, "  %s of these nodes %s gone since.\n", grouped(gone),
                       gone == 1 ? "is" : "are");
-    vec_release(&refusals);
+    vec_release(&rejections);
     arena_release(&scratch);
 }
 
 /* Why the newest attempt that found a node chose that one. Scorers that gave nothing to any are left out. */
-static void print_best(const struct why_facts *facts, struct term *term)
+static void print_best(const struct explain_facts *facts, struct term *term)
 {
     const struct attempt *attempt = facts->attempts;
     const struct attempt *end = attempt + facts->attempts_len;
@@ -212,7 +213,7 @@ static void print_best(const struct why_facts *facts, struct term *term)
         attempt++;
     if (attempt == end)
         return;
-    struct score_view view = why_best(facts, attempt);
+    struct score_view view = facts_best(facts, attempt);
     view.hidden = UINT64_MAX;
     for (uint32_t k = 0; k < view.len; k++) {
         view.has_extenders |= view.nodes[k].extenders != 0;
@@ -225,7 +226,7 @@ static void print_best(const struct why_facts *facts, struct term *term)
 }
 
 /* The newest attempt with words. Its nodes only where they would not be judged the same now, which comes next. */
-static void print_words(const struct why_facts *facts, struct term *term)
+static void print_words(const struct explain_facts *facts, struct term *term)
 {
     const struct attempt *attempt = facts->attempts_len ? &facts->attempts[0] : NULL;
     if (!attempt || !(attempt->message.len || attempt->words_gone))
@@ -239,11 +240,11 @@ static void print_words(const struct why_facts *facts, struct term *term)
     bool same =
         facts->now && facts->now->message.len && str_starts_with(attempt->message, facts->now->message);
     if (!same)
-        print_verdicts(facts, attempt, term);
+        print_rejections(facts, attempt, term);
 }
 
 /* ---- all of it ---- */
-static void print_now(const struct why_facts *facts, struct term *term)
+static void print_now(const struct explain_facts *facts, struct term *term)
 {
     if (!facts->now) {
         strbuf_printf(term->out, "\nWhat would be decided now was not asked: " STR_FMT ".\n",
@@ -253,13 +254,13 @@ static void print_now(const struct why_facts *facts, struct term *term)
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_BOLD, "Now");
     strbuf_printf(term->out, ", %severy plugin asked about %s:\n",
-                  facts->now->is_lifted ? "as if it had no node yet and with " : "with ",
+                  facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
                   facts->now->percentage.set ? "as many nodes as for a decision" : "every node");
     explain_table_answer(facts->now, term, facts->question->top);
     explain_table_cost(facts->now, term, facts->question->top);
 }
 
-void why_write_table(const struct why_facts *facts, struct term *term)
+void explain_write_table(const struct explain_facts *facts, struct term *term)
 {
     term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(facts->question->namespace),
                STR_ARG(facts->question->name));

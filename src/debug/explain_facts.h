@@ -1,9 +1,9 @@
-/* why_facts.h: all that is known about a pod, gathered once for the two ways to write it; see why.h. */
-#ifndef DEBUG_WHY_FACTS_H
-#define DEBUG_WHY_FACTS_H
+/* explain_facts.h: all that is known about a pod, gathered once for the two ways to write it; see explain_view.h. */
+#ifndef DEBUG_EXPLAIN_FACTS_H
+#define DEBUG_EXPLAIN_FACTS_H
 
 #include "base/term.h"
-#include "debug/why.h"
+#include "debug/explain_view.h"
 #include "whatif/explain_print.h"
 
 #define POD_STATES(X) \
@@ -22,8 +22,8 @@ enum pod_state {
 };
 extern const char *const pod_state_names[POD_STATE_COUNT];
 
-struct why_facts {
-    const struct why_question *question;
+struct explain_facts {
+    const struct explain_request *question;
     const struct engine *engine;
     struct arena *arena;
     int64_t now_ns;
@@ -41,11 +41,11 @@ struct why_facts {
 };
 
 /* The best nodes of an attempt, in the arena of the facts. */
-struct score_view why_best(const struct why_facts *facts, const struct attempt *attempt);
+struct score_view facts_best(const struct explain_facts *facts, const struct attempt *attempt);
 /* The node of then, or an empty text if it is gone. */
-struct str why_node(const struct why_facts *facts, const struct attempt *attempt, uint32_t row);
+struct str facts_node(const struct explain_facts *facts, const struct attempt *attempt, uint32_t row);
 /* How many of the nodes of the attempt are not there any more. */
-uint32_t why_nodes_gone(const struct why_facts *facts, const struct attempt *attempt);
-void why_write_table(const struct why_facts *facts, struct term *term);
+uint32_t facts_nodes_gone(const struct explain_facts *facts, const struct attempt *attempt);
+void explain_write_table(const struct explain_facts *facts, struct term *term);
 
 #endif

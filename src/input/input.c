@@ -1,0 +1,165 @@
+/* input.c: builds the model from the input; see input.h.
+ *
+ * Objects go in by namespace and name, as an API server lists them: the order of nodes decides ties and rotation. */
+#include "input/input.h"
+
+#include <stdio.h>
+
+#include "api/protobuf.h"
+#include "plugins/registry.h"
+#include "sync/listing.h"
+
+static int load_config(struct input *input, const struct input_options *options, struct error *err)
+{
+    const char *path = options->config;
+    struct plugin_catalog catalog = registry_catalog(input->registry, &input->config_arena);
+    const struct config_env env = { .catalog = &catalog };
+    struct warnings warnings = { 0 };
+    int r = path ? config_load(path, &env, &input->config_arena, &input->config, &warnings, err)
+                 : config_default(&env, &input->config_arena, &input->config, err);
+    input->config_ready = r == 0;
+    vec_for(&warnings.list, warning)
+        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
+    warnings_release(&warnings);
+    if (r == 0 && input->config.extenders.len && !options->asks_extenders)
+        fprintf(stderr,
+                "berth: warning: extenders are not asked here: decisions are those of the plugins alone\n");
+    return r;
+}
+
+static void add_nodes(struct input *input)
+{
+    struct meta **nodes = load_sorted(&input->load, KIND_NODE);
+    for (size_t i = 0; i < input->load.objects[KIND_NODE].len; i++)
+        cluster_set_node(&input->cluster, (const struct node *)nodes[i]);
+    free(nodes);
+}
+
+static void add_running(struct input *input)
+{
+    struct meta **pods = load_sorted(&input->load, KIND_POD);
+    for (size_t i = 0; i < input->load.objects[KIND_POD].len; i++) {
+        const struct pod *pod = (const struct pod *)pods[i];
+        if (str_empty(pod->spec.node_name))
+            continue;
+        cluster_add_pod(&input->cluster, pod);
+        input->running++;
+    }
+    free(pods);
+}
+
+static void add_others(struct input *input)
+{
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++) {
+        if (kind == KIND_NODE || kind == KIND_POD)
+            continue;
+        struct meta **objects = load_sorted(&input->load, (enum api_kind)kind);
+        for (size_t i = 0; i < input->load.objects[kind].len; i++)
+            cluster_set_object(&input->cluster, (enum api_kind)kind, objects[i], objects[i]);
+        free(objects);
+    }
+}
+
+/* Copies, so that objects of files and of a cluster live in the same place. */
+static int add_listing(struct input *input, const struct listing *listing, struct error *err)
+{
+    struct strbuf bytes = { 0 };
+    int r = 0;
+    vec_for(&listing->objects, live) {
+        struct object copy;
+        strbuf_clear(&bytes);
+        object_encode_protobuf(&(*live)->object, &bytes);
+        r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
+        if (r < 0)
+            break;
+        load_add(&input->load, copy.kind, copy.meta);
+    }
+    strbuf_release(&bytes);
+    return r;
+}
+
+int input_open(struct input *input, const struct input_options *options, struct error *err)
+{
+    *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
+    load_init(&input->load);
+    int r = load_config(input, options, err);
+    if (r == 0 && options->listing)
+        r = add_listing(input, options->listing, err);
+    for (size_t i = 0; i < options->paths_len && r == 0; i++)
+        r = load_path(&input->load, options->paths[i], err);
+    if (r < 0)
+        return r;
+    load_warn(&input->load);
+    expansion_init(&input->expansion, &input->load);
+    input->expansion_ready = true;
+    cluster_init(&input->cluster);
+    input->cluster_ready = true;
+    add_nodes(input);
+    add_others(input);
+    add_running(input);
+    return 0;
+}
+
+void input_release(struct input *input)
+{
+    if (input->cluster_ready)
+        cluster_release(&input->cluster);
+    if (input->expansion_ready)
+        expansion_release(&input->expansion);
+    if (input->config_ready)
+        config_release(&input->config);
+    arena_release(&input->config_arena);
+    load_release(&input->load);
+}
+
+void input_apply_claims(struct input *input)
+{
+    struct pod_factory *factory = &input->expansion.factory;
+    vec_for(&factory->claims, claim)
+        cluster_set_object(&input->cluster, KIND_PVC, *claim, &(*claim)->meta);
+    vec_clear(&factory->claims);
+}
+
+/* ---- pending pods ---- */
+
+struct waiting {
+    struct pod *pod;
+    size_t place;
+};
+
+static int by_age(const void *a, const void *b)
+{
+    const struct waiting *x = a, *y = b;
+    const struct opt_time *s = &x->pod->meta.creation_time, *t = &y->pod->meta.creation_time;
+    if (s->set != t->set) /* what has no time has not been created yet */
+        return s->set ? -1 : 1;
+    if (s->seconds != t->seconds)
+        return s->seconds < t->seconds ? -1 : 1;
+    if (s->nanos != t->nanos)
+        return s->nanos < t->nanos ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
+}
+
+struct pod **input_pending(const struct input *input, size_t *ret_len)
+{
+    const object_vec *pods = &input->load.objects[KIND_POD];
+    struct waiting *waiting = xcalloc(pods->len + 1, sizeof(*waiting));
+    size_t len = 0;
+    for (size_t i = 0; i < pods->len; i++) {
+        struct pod *pod = (struct pod *)pods->items[i];
+        if (str_empty(pod->spec.node_name))
+            waiting[len++] = (struct waiting){ pod, i };
+    }
+    qsort(waiting, len, sizeof(*waiting), by_age);
+    struct pod **sorted = xcalloc(len + 1, sizeof(*sorted));
+    for (size_t i = 0; i < len; i++)
+        sorted[i] = waiting[i].pod;
+    free(waiting);
+    *ret_len = len;
+    return sorted;
+}
+
+struct str pod_full_name(const struct pod *pod, struct arena *arena)
+{
+    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+}

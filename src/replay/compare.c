@@ -1,0 +1,492 @@
+/* compare.c: the host of an engine that decides otherwise than the recorded one did, with the same events; see
+ * compare.h.
+ *
+ * Effects are collected while the engine works and answered right after, until there are none: never from within. */
+#include "replay/compare.h"
+
+#include <stdlib.h>
+
+#include "api/protobuf.h"
+#include "engine/plugin_messages.h"
+#include "framework/blocking_work.h"
+#include "replay/replay.h"
+
+enum { STEPS_MAX = 1 << 20, TIMES_MAX = 16 };
+
+struct pending_effect {
+    enum effect_kind kind;
+    uint64_t ticket;
+    struct str namespace, name, uid, node; /* in the comparison's scratch arena */
+    bool sets_nomination;
+};
+
+struct comparison {
+    struct replay *replay;
+    struct arena arena, scratch;
+    struct strmap by_uid; /* to struct compare_pod */
+    VEC(struct compare_pod *) pods;
+    struct strmap evicted; /* uids of pods that were evicted here only */
+    struct strmap leaving; /* and here as well as in the recording: they leave when they did then */
+    VEC(struct pending_effect) effects;
+    struct str recorded; /* the body of the recorded decision at hand, or empty */
+    bool diverged;       /* a decision was another one than the recorded */
+    uint64_t evictions[2];
+    struct rng recorded_rng; /* as the recorded engine had it when it made the decision at hand */
+    struct strmap left_out;  /* uids of pods that were decided and for which there is no profile here */
+    struct str scheduler;    /* of one of them */
+};
+
+struct comparison *compare_new(struct replay *replay)
+{
+    struct comparison *comparison = xcalloc(1, sizeof(*comparison));
+    comparison->replay = replay;
+    rng_seed(&comparison->recorded_rng, replay->seed);
+    return comparison;
+}
+
+void compare_free(struct comparison *comparison)
+{
+    if (!comparison)
+        return;
+    strmap_release(&comparison->by_uid);
+    strmap_release(&comparison->evicted);
+    strmap_release(&comparison->leaving);
+    strmap_release(&comparison->left_out);
+    vec_release(&comparison->pods);
+    vec_release(&comparison->effects);
+    arena_release(&comparison->scratch);
+    arena_release(&comparison->arena);
+    free(comparison);
+}
+
+/* ---- pods ---- */
+
+static struct compare_pod *add_pod(struct comparison *comparison, const struct meta *meta)
+{
+    struct compare_pod *pod = arena_new(&comparison->arena, struct compare_pod);
+    pod->namespace = arena_str(&comparison->arena, meta->namespace);
+    pod->name = arena_str(&comparison->arena, meta->name);
+    pod->uid = arena_str(&comparison->arena, meta->uid);
+    strmap_put(&comparison->by_uid, pod->uid, pod);
+    *vec_push(&comparison->pods) = pod;
+    return pod;
+}
+
+static void keep(struct comparison *comparison, struct str *to, struct str text)
+{
+    if (!str_eq(*to, text))
+        *to = arena_str(&comparison->arena, text);
+}
+
+/* The pod of a letter as it is here. False: it is not here. */
+static bool adapt(struct comparison *comparison, struct letter *letter, struct str bytes)
+{
+    struct pod *pod = letter->object->object.ptr;
+    struct compare_pod *known = strmap_get(&comparison->by_uid, pod->meta.uid);
+    if (strmap_get(&comparison->evicted, pod->meta.uid))
+        return false;
+    if (!known && !pod->spec.node_name.len && engine_profile(&comparison->replay->engine, pod))
+        known = add_pod(comparison, &pod->meta);
+    if (!known)
+        return true;
+    known->bytes = bytes;
+    known->foreign |= pod->spec.node_name.len && !str_eq(pod->spec.node_name, known->recorded.node);
+    if (known->foreign)
+        return true;
+    if (!comparison->diverged) {
+        keep(comparison, &known->bound, pod->spec.node_name);
+        keep(comparison, &known->nominated, pod->status.nominated_node_name);
+    }
+    pod->spec.node_name = known->bound;
+    pod->status.nominated_node_name = known->nominated;
+    return true;
+}
+
+/* ---- what the engine receives ---- */
+
+static void apply(struct comparison *comparison, struct letter *letter, int64_t now_ns)
+{
+    mirror_apply(&comparison->replay->mirror, letter, now_ns);
+    letter_free(letter);
+}
+
+/* The pod has changed here: its newest version again. */
+static void apply_again(struct comparison *comparison, const struct compare_pod *pod, int64_t now_ns)
+{
+    struct letter *letter = letter_new(LETTER_SET);
+    letter->api_kind = KIND_POD;
+    letter->object = live_object_new();
+    struct object *object = &letter->object->object;
+    if (pod->gone || !pod->bytes.len ||
+        object_decode_protobuf(pod->bytes, STRINGS_COPIED, &letter->object->arena, object, NULL) < 0 ||
+        !adapt(comparison, letter, pod->bytes))
+        letter_free(letter);
+    else
+        apply(comparison, letter, now_ns);
+}
+
+static void apply_removal(struct comparison *comparison, const struct pending_effect *effect, int64_t now_ns)
+{
+    struct letter *letter = letter_new(LETTER_REMOVE);
+    struct live_object *live = letter->object = live_object_new();
+    struct pod *pod = arena_new(&live->arena, struct pod);
+    pod->meta.namespace = arena_str(&live->arena, effect->namespace);
+    pod->meta.name = arena_str(&live->arena, effect->name);
+    pod->meta.uid = arena_str(&live->arena, effect->uid);
+    letter->api_kind = KIND_POD;
+    live->object = (struct object){ .kind = KIND_POD, .ptr = pod, .meta = &pod->meta };
+    apply(comparison, letter, now_ns);
+}
+
+/* ---- effects ---- */
+
+static struct pending_effect *add_effect(struct comparison *comparison, enum effect_kind kind,
+                                         struct str namespace, struct str name, struct str uid,
+                                         struct str node)
+{
+    struct pending_effect *effect = vec_push(&comparison->effects);
+    *effect = (struct pending_effect){ .kind = kind,
+                                       .namespace = arena_str(&comparison->scratch, namespace),
+                                       .name = arena_str(&comparison->scratch, name),
+                                       .uid = arena_str(&comparison->scratch, uid),
+                                       .node = arena_str(&comparison->scratch, node) };
+    return effect;
+}
+
+void compare_emit(void *context, const struct effect *effect)
+{
+    if (!effect->ticket)
+        return;
+    struct pending_effect *pending =
+        add_effect(context, effect->kind, effect->namespace, effect->name, effect->uid, effect->node);
+    pending->ticket = effect->ticket;
+    pending->sets_nomination = effect->sets_nomination;
+}
+
+void compare_take_work(void *context, struct cycle_work *work)
+{
+    struct comparison *comparison = context;
+    const struct meta *meta = &work_pod(work)->meta;
+    if (work_binds(work)) /* without a ticket: no answer is expected */
+        add_effect(comparison, EFFECT_BIND, meta->namespace, meta->name, meta->uid, work_node(work));
+    comparison->diverged = true; /* its end does not come at the recorded time */
+    mailbox_post(work_mailbox(work), work_conclude(work, STATUS_OK));
+}
+
+/* Was it a victim of the recorded decision as well? */
+static bool was_recorded_victim(const struct comparison *comparison, const struct pending_effect *effect)
+{
+    struct protobuf_reader reader = protobuf_reader(comparison->recorded);
+    struct protobuf_field field;
+    while (comparison->recorded.len && protobuf_next(&reader, &field) > 0) {
+        if (field.tag != DECISION_VICTIM || field.wire != WIRE_BYTES)
+            continue;
+        ptrdiff_t slash = str_find(field.bytes, '/');
+        if (slash >= 0 && str_eq(effect->namespace, str_slice(field.bytes, 0, (size_t)slash)) &&
+            str_eq(effect->name, str_slice(field.bytes, (size_t)slash + 1, field.bytes.len)))
+            return true;
+    }
+    return false;
+}
+
+/* A pod that was evicted in the recording too leaves when it did then; the others leave at once. */
+static void evict(struct comparison *comparison, const struct pending_effect *effect, int64_t now_ns)
+{
+    struct str uid = arena_str(&comparison->arena, effect->uid);
+    struct compare_pod *pod = strmap_get(&comparison->by_uid, uid);
+    if (strmap_get(&comparison->leaving, uid))
+        return;
+    comparison->evictions[1]++;
+    if (was_recorded_victim(comparison, effect)) {
+        strmap_put(&comparison->leaving, uid, comparison);
+        return;
+    }
+    strmap_put(&comparison->evicted, uid, comparison);
+    if (pod)
+        pod->gone = true;
+    apply_removal(comparison, effect, now_ns);
+}
+
+static void carry_out(struct comparison *comparison, const struct pending_effect *effect, int64_t now_ns)
+{
+    struct compare_pod *pod = strmap_get(&comparison->by_uid, effect->uid);
+    struct answer answer = { .kind = ANSWER_DONE };
+    if (effect->kind == EFFECT_READ_POD) {
+        answer.node = pod ? pod->bound : (struct str){ 0 };
+        answer.uid = effect->uid;
+        if (!pod || pod->gone)
+            answer.kind = ANSWER_GONE;
+    }
+    if (effect->kind == EFFECT_BIND && pod)
+        keep(comparison, &pod->bound, effect->node);
+    bool renominates = effect->kind == EFFECT_POD_STATUS && effect->sets_nomination && pod;
+    if (renominates)
+        keep(comparison, &pod->nominated, effect->node);
+    if (effect->ticket)
+        engine_answer(&comparison->replay->engine, effect->ticket, &answer, now_ns);
+    if (effect->kind == EFFECT_DELETE_POD)
+        evict(comparison, effect, now_ns);
+    else if (pod && (effect->kind == EFFECT_BIND || renominates))
+        apply_again(comparison, pod, now_ns);
+}
+
+static void carry_out_effects(struct comparison *comparison, int64_t now_ns)
+{
+    for (size_t i = 0; i < comparison->effects.len; i++) {
+        struct pending_effect effect = comparison->effects.items[i]; /* more may come */
+        carry_out(comparison, &effect, now_ns);
+    }
+    vec_clear(&comparison->effects);
+    arena_reset(&comparison->scratch);
+}
+
+/* Messages of plugins may cause new effects. Before the comparison diverges, the recorded answers are used. */
+static void carry_out_all(struct comparison *comparison, int64_t now_ns)
+{
+    struct engine *engine = &comparison->replay->engine;
+    if (!comparison->diverged)
+        return;
+    carry_out_effects(comparison, now_ns);
+    for (int times = 0; times < TIMES_MAX && plugin_messages_wait(engine); times++) {
+        engine_tick(engine, now_ns);
+        carry_out_effects(comparison, now_ns);
+    }
+}
+
+/* A recorded answer to what the engine wanted here as well. */
+static int take_answer(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
+{
+    struct entry_fields fields;
+    int r = entry_read(entry->body, &fields, err);
+    if (r < 0 || comparison->diverged)
+        return r;
+    for (size_t i = 0; i < comparison->effects.len; i++)
+        if (comparison->effects.items[i].ticket == fields.numbers[ANSWER_TICKET]) {
+            comparison->effects.items[i] = comparison->effects.items[--comparison->effects.len];
+            break;
+        }
+    if (!comparison->effects.len)
+        arena_reset(&comparison->scratch);
+    return replay_answer(comparison->replay, entry, err);
+}
+
+/* ---- decisions ---- */
+
+/* Would the engine go on as the recorded one did? Of a pod that has a node, nothing else counts. */
+static bool is_recorded_one(const struct comparison *comparison, const struct decision *decision,
+                            struct str body)
+{
+    struct entry_fields fields;
+    if (str_eq(body, comparison->recorded))
+        return true;
+    return decision->row != ROW_NONE && comparison->recorded.len &&
+           entry_read(comparison->recorded, &fields, NULL) == 0 &&
+           str_eq(fields.texts[DECISION_UID], decision->pod->api->meta.uid) &&
+           str_eq(fields.texts[DECISION_NODE],
+                  cluster_node_name(&comparison->replay->cluster, decision->row));
+}
+
+/* Victims of both leave when they did. */
+static void keep_victims(struct comparison *comparison, const struct decision *decision)
+{
+    comparison->evictions[1] += decision->victims_len;
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        strmap_put(&comparison->leaving, arena_str(&comparison->arena, decision->victims[i]->api->meta.uid),
+                   comparison);
+}
+
+static void count_decision(struct comparison *comparison, const struct decision *decision, int64_t now_ns)
+{
+    struct replay *replay = comparison->replay;
+    struct compare_pod *pod = strmap_get(&comparison->by_uid, decision->pod->api->meta.uid);
+    if (!pod || decision->is_deleted)
+        return;
+    pod->here.tries++;
+    if (decision->row == ROW_NONE) {
+        keep(comparison, &pod->here.message, decision->message);
+        return;
+    }
+    keep(comparison, &pod->here.node, cluster_node_name(&replay->cluster, decision->row));
+    if (!pod->here.placed_ns)
+        pod->here.placed_ns = now_ns;
+}
+
+/* One decision for one that was recorded, so that pods wait as they did; false: there was none to be made. Among nodes
+ * that are equally good, chance decides as it did when it was recorded: or else one pod that goes elsewhere would send
+ * all that come after it elsewhere, for no reason that lies in the configuration. */
+static bool decide(struct comparison *comparison, int64_t now_ns)
+{
+    struct decision decision;
+    struct str body = { 0 };
+    comparison->replay->engine.rng = comparison->recorded_rng;
+    bool decided = engine_step(&comparison->replay->engine, now_ns, &decision);
+    if (decided) {
+        body = replay_decision(comparison->replay, &decision, now_ns);
+        count_decision(comparison, &decision, now_ns);
+    }
+    bool same = !comparison->diverged &&
+                (decided ? is_recorded_one(comparison, &decision, body) : !comparison->recorded.len);
+    if (same && decided)
+        keep_victims(comparison, &decision);
+    comparison->diverged |= !same;
+    carry_out_all(comparison, now_ns);
+    return decided;
+}
+
+static void decide_all(struct comparison *comparison, int64_t now_ns)
+{
+    for (int steps = 0; steps < STEPS_MAX && decide(comparison, now_ns); steps++)
+        ;
+}
+
+void compare_end(struct comparison *comparison, int64_t now_ns)
+{
+    if (comparison->diverged) /* else it ends where the recording does */
+        decide_all(comparison, now_ns);
+}
+
+/* A pod that the recorded configuration had a profile for, and this one does not. */
+static void count_left_out(struct comparison *comparison, const struct entry_fields *fields)
+{
+    struct str uid = fields->texts[DECISION_UID];
+    const struct cluster *cluster = &comparison->replay->cluster;
+    const struct pod_info *pod =
+        cluster_find_pod(cluster, fields->texts[DECISION_NAMESPACE], fields->texts[DECISION_NAME]);
+    if (uid.len && !strmap_get(&comparison->left_out, uid))
+        strmap_put(&comparison->left_out, uid, comparison);
+    if (pod && !comparison->scheduler.len)
+        comparison->scheduler = arena_str(&comparison->arena, pod->api->spec.scheduler_name);
+}
+
+/* What was decided in the recording. */
+static int count_recorded(struct comparison *comparison, const struct recording_entry *entry,
+                          struct error *err)
+{
+    struct entry_fields fields;
+    struct protobuf_reader reader = protobuf_reader(entry->body);
+    struct protobuf_field field;
+    int r = entry_read(entry->body, &fields, err);
+    if (r < 0)
+        return r;
+    if (fields.numbers[DECISION_TIES] > 1)
+        rng_below(&comparison->recorded_rng, fields.numbers[DECISION_TIES]);
+    struct compare_pod *pod = strmap_get(&comparison->by_uid, fields.texts[DECISION_UID]);
+    if (!pod)
+        count_left_out(comparison, &fields);
+    if (!pod || fields.numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+        return 0;
+    while (protobuf_next(&reader, &field) > 0)
+        comparison->evictions[0] += field.tag == DECISION_VICTIM;
+    pod->recorded.tries++;
+    if (!fields.texts[DECISION_NODE].len) {
+        pod->recorded.message = fields.texts[DECISION_MESSAGE];
+        return 0;
+    }
+    pod->recorded.node = fields.texts[DECISION_NODE];
+    if (!pod->recorded.placed_ns)
+        pod->recorded.placed_ns = entry->now_ns;
+    return 0;
+}
+
+/* ---- entries ---- */
+
+static int take_letter(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
+{
+    struct letter *letter = replay_letter(entry, err);
+    struct entry_fields fields;
+    if (!letter || entry_read(entry->body, &fields, err) < 0)
+        return -EBADMSG;
+    if (letter->api_kind == KIND_POD && letter->object) {
+        struct compare_pod *pod = strmap_get(&comparison->by_uid, letter->object->object.meta->uid);
+        if (entry->kind == JOURNAL_REMOVE && pod)
+            pod->gone = true;
+        if (entry->kind == JOURNAL_SET && !adapt(comparison, letter, fields.texts[LETTER_OBJECT])) {
+            letter_free(letter);
+            return 0;
+        }
+    }
+    apply(comparison, letter, entry->now_ns);
+    carry_out_all(comparison, entry->now_ns);
+    return 0;
+}
+
+int compare_entry(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
+{
+    switch (entry->kind) {
+#define X(name, handler) case JOURNAL_##name:
+        WATCH_INPUTS(X)
+#undef X
+        return take_letter(comparison, entry, err);
+    case JOURNAL_TICK:
+        engine_tick(&comparison->replay->engine, entry->now_ns);
+        carry_out_all(comparison, entry->now_ns);
+        return 0;
+    case JOURNAL_DECISION:
+        comparison->recorded = entry->body;
+        decide(comparison, entry->now_ns);
+        comparison->recorded = (struct str){ 0 };
+        return count_recorded(comparison, entry, err);
+    case JOURNAL_IDLE: /* there was time for all */
+        decide_all(comparison, entry->now_ns);
+        return 0;
+    case JOURNAL_ANSWER:
+        return take_answer(comparison, entry, err);
+    case JOURNAL_CONFIG: /* the other one stays */
+        comparison->replay->reloads++;
+        return 0;
+    case JOURNAL_NONE:
+    case JOURNAL_HEAD:
+    case JOURNAL_OPINION:
+    case JOURNAL_MAIL: /* about recorded decisions; plugins send their own messages here */
+    case JOURNAL_ENTRY_KINDS:
+        return 0;
+    }
+    return 0;
+}
+
+/* ---- what came of it ---- */
+
+const struct compare_pod *const *compare_pods(const struct comparison *comparison, size_t *ret_len)
+{
+    *ret_len = comparison->pods.len;
+    return (const struct compare_pod *const *)comparison->pods.items;
+}
+
+static void count_node(struct strmap *seen, struct str node)
+{
+    if (node.len)
+        strmap_put(seen, node, seen);
+}
+
+static void count(struct compare_sum *sum, const struct compare_pod *pod)
+{
+    bool recorded = pod->recorded.node.len, here = pod->here.node.len;
+    sum->pods++;
+    sum->same += recorded && here && str_eq(pod->recorded.node, pod->here.node);
+    sum->moved += recorded && here && !str_eq(pod->recorded.node, pod->here.node);
+    sum->only_recorded += recorded && !here;
+    sum->only_here += !recorded && here;
+    sum->neither += !recorded && !here;
+    sum->tries[0] += pod->recorded.tries;
+    sum->tries[1] += pod->here.tries;
+}
+
+struct compare_sum compare_sum(const struct comparison *comparison)
+{
+    struct compare_sum sum = { .left_out = comparison->left_out.len, .scheduler = comparison->scheduler };
+    struct strmap nodes[2] = { 0 };
+    vec_for(&comparison->pods, item) {
+        const struct compare_pod *pod = *item;
+        if (pod->foreign)
+            continue;
+        count(&sum, pod);
+        count_node(&nodes[0], pod->recorded.node);
+        count_node(&nodes[1], pod->here.node);
+    }
+    for (int side = 0; side < 2; side++) {
+        sum.nodes[side] = nodes[side].len;
+        sum.evictions[side] = comparison->evictions[side];
+        strmap_release(&nodes[side]);
+    }
+    return sum;
+}
