@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/protobuf.h"
+#include "support/amounts.h"
 
 enum {
     PAGE_LEN = 2000,

@@ -7,6 +7,7 @@
 #include "api/defaults.h"
 #include "api/object.h"
 #include "codec/doc.h"
+#include "support/amounts.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 #define HOST "kubernetes.io/hostname"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cluster/volumes.h"
+#include "support/amounts.h"
 
 const enum api_kind sim_api_kinds[SIM_KIND_COUNT] = {
 #define X(name, kind, letter) [SIM_##name] = KIND_##kind,
