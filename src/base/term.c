@@ -42,7 +42,7 @@ int term_flush(struct term *term, struct error *err)
     size_t len = term->out->len;
     bool bad = len && fwrite(term->out->text, 1, len, stdout) != len;
     if (bad || fflush(stdout) != 0)
-        return error_set(err, -EIO, "standard output can not be written: %s", strerror(errno));
+        return error_set(err, -EIO, "standard output cannot be written: %s", strerror(errno));
     strbuf_clear(term->out);
     return 0;
 }

@@ -53,10 +53,10 @@ static int save_trace(const struct simulation *simulation, const char *path, str
     simulate_trace(simulation, &text);
     FILE *file = fopen(path, "we");
     if (!file)
-        return error_at(err, -errno, path, 0, 0, "can not be written: %s", strerror(errno));
+        return error_at(err, -errno, path, 0, 0, "cannot be written: %s", strerror(errno));
     bool bad = fwrite(text.text, 1, text.len, file) != text.len;
     if (fclose(file) != 0 || bad)
-        return error_at(err, -EIO, path, 0, 0, "can not be written: %s", strerror(errno));
+        return error_at(err, -EIO, path, 0, 0, "cannot be written: %s", strerror(errno));
     return 0;
 }
 

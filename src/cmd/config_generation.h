@@ -16,7 +16,7 @@ struct config_generation {
     struct scheduler_config config;
     struct warnings warnings;
     struct http_extenders *extenders;
-    struct strbuf text; /* the file as it was read; empty where it can not be read twice */
+    struct strbuf text; /* the file as it was read; empty where it cannot be read twice */
     bool has_text;
     struct strbuf json;  /* what is in effect, for /configz */
     struct strbuf fixed; /* the fields that wait for a restart, by name */

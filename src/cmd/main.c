@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         return unknown_command(name);
     int code = command_run(command, argc - 1, argv + 1);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
-        fprintf(stderr, "berth: standard output can not be written: %s\n", strerror(errno));
+        fprintf(stderr, "berth: standard output cannot be written: %s\n", strerror(errno));
         return EXIT_TROUBLE;
     }
     return code;

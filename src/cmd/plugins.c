@@ -53,7 +53,7 @@ static int open_failed(const char *file, const char *opened, struct error *err)
     size_t len = strlen(opened);
     if (why && strncmp(why, opened, len) == 0 && strncmp(why + len, ": ", 2) == 0)
         why += len + 2;
-    return error_set(err, -EINVAL, "%s: can not be loaded: %s", file, why ? why : "no reason is given");
+    return error_set(err, -EINVAL, "%s: cannot be loaded: %s", file, why ? why : "no reason is given");
 }
 
 static int open_file(const char *file, struct trial *trial, struct error *err)
@@ -63,7 +63,7 @@ static int open_file(const char *file, struct trial *trial, struct error *err)
     /* A name without a slash would be looked for in the system's folders. */
     strbuf_printf(&path, "%s%s", strchr(file, '/') ? "" : "./", file);
     if (access(path.text, R_OK) < 0)
-        return error_set(err, -errno, "%s: can not be read: %s", file, strerror(errno));
+        return error_set(err, -errno, "%s: cannot be read: %s", file, strerror(errno));
     void *handle = dlopen(path.text, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return open_failed(file, path.text, err);
@@ -87,7 +87,7 @@ static int list_dir(const char *dir, name_vec *ret, struct error *err)
 {
     DIR *opened = opendir(dir);
     if (!opened)
-        return error_set(err, -errno, "%s: can not be read: %s", dir, strerror(errno));
+        return error_set(err, -errno, "%s: cannot be read: %s", dir, strerror(errno));
     for (struct dirent *entry = readdir(opened); entry; entry = readdir(opened)) {
         _cleanup_(strbuf_release) struct strbuf path = { 0 };
         if (!str_ends_with(str_from(entry->d_name), STR(".so")))

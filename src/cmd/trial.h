@@ -15,10 +15,10 @@ struct trial;
 /* Who will be said to have crashed (or hung), and where, if that happens from here on: "FILE: plugin X", "in init()".
  * Without a trial (NULL) nothing is noted. */
 void trial_note(struct trial *trial, const char *where, const char *who, ...) _printf_(3, 4);
-/* The trial can not be held: the sentence for trial_spawn(). */
+/* The trial cannot be held: the sentence for trial_spawn(). */
 void trial_fail(struct trial *trial, const struct error *err);
 
-/* Calls `act` in a child that can not be heard. 0: it returned; otherwise the last note, and how it ended. */
+/* Calls `act` in a child that cannot be heard. 0: it returned; otherwise the last note, and how it ended. */
 int trial_run(void (*act)(struct trial *trial, void *context), void *context, struct error *err);
 
 /* The same in a new process of this program, which has `argv` (from argv[1] on; NULL ends it) and `input`.

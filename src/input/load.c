@@ -295,7 +295,7 @@ static int load_entry(struct load *load, const char *path, const char *name, uns
     struct stat info;
     struct str full = arena_printf(&load->arena, "%s/%s", path, name);
     if (lstat(full.ptr, &info) < 0)
-        return error_at(err, -errno, full.ptr, 0, 0, "can not be read: %s", strerror(errno));
+        return error_at(err, -errno, full.ptr, 0, 0, "cannot be read: %s", strerror(errno));
     if (S_ISDIR(info.st_mode))
         return load_folder(load, full.ptr, depth + 1, files, err);
     if (!wanted_file(full) || stat(full.ptr, &info) < 0 || !S_ISREG(info.st_mode))
@@ -311,7 +311,7 @@ static int load_folder(struct load *load, const char *path, unsigned depth, size
     struct dirent **entries;
     int count = scandir(path, &entries, visible, by_bytes);
     if (count < 0)
-        return error_at(err, -errno, path, 0, 0, "can not be read: %s", strerror(errno));
+        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
     int r = 0;
     for (int i = 0; i < count; i++) {
         if (r == 0)
@@ -332,7 +332,7 @@ int load_path(struct load *load, const char *path, struct error *err)
         return load_file(load, path, err);
     }
     if (stat(path, &info) < 0)
-        return error_at(err, -errno, path, 0, 0, "can not be read: %s", strerror(errno));
+        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
     if (!S_ISDIR(info.st_mode))
         return load_file(load, path, err);
     size_t files = 0;

@@ -96,10 +96,10 @@ static int read_folder(struct journal *journal, struct error *err)
 {
     const char *path = journal->options.dir;
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return error_set(err, -errno, "--record: can not make the folder %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "--record: cannot make the folder %s: %s", path, strerror(errno));
     DIR *dir = opendir(path);
     if (!dir)
-        return error_set(err, -errno, "--record: can not open the folder %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "--record: cannot open the folder %s: %s", path, strerror(errno));
     /* Each would take the other's files for old ones. A file system without locks is taken as it is. */
     journal->folder = fcntl(dirfd(dir), F_DUPFD_CLOEXEC, 0);
     if (journal->folder >= 0 && flock(journal->folder, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
@@ -140,7 +140,7 @@ static void remove_oldest(struct journal *journal)
         struct journal_file *file = &journal->old.items[i];
         _cleanup_(freep) char *path = path_of(journal, file->name);
         if (unlink(path) < 0 && errno != ENOENT)
-            log_warning("An old file of a recording can not be removed", log_str("file", str_from(path)));
+            log_warning("An old file of a recording cannot be removed", log_str("file", str_from(path)));
         else
             journal->total_bytes -= MIN(file->bytes, journal->total_bytes);
         free(file->name);
@@ -192,11 +192,11 @@ static int next_file(struct journal *journal, struct error *err)
     _cleanup_(freep) char *path = path_of(journal, name);
     journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (journal->fd < 0)
-        return error_set(err, -errno, "can not make %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "cannot make %s: %s", path, strerror(errno));
     *vec_push(&journal->own) = (struct journal_file){ strdup(name), JOURNAL_MAGIC_LEN };
     journal->total_bytes += JOURNAL_MAGIC_LEN;
     int r = write_all(journal->fd, STR(JOURNAL_MAGIC), (struct str){ 0 });
-    return r < 0 ? error_set(err, r, "can not write to %s: %s", path, strerror(-r)) : 0;
+    return r < 0 ? error_set(err, r, "cannot write to %s: %s", path, strerror(-r)) : 0;
 }
 
 /* A name that is greater than those that it had before, whatever the clock does. */
@@ -259,7 +259,7 @@ static int write_block(struct journal *journal, const struct block *block, struc
     journal->blocks++;
     r = write_all(journal->fd, (struct str){ head, sizeof(head) }, payload);
     if (r < 0)
-        return error_set(err, r, "can not write: %s", strerror(-r));
+        return error_set(err, r, "cannot write: %s", strerror(-r));
     journal->own.items[journal->own.len - 1].bytes += bytes;
     journal->total_bytes += bytes;
     return 0;

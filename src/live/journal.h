@@ -5,7 +5,7 @@
  *                                                                    ▼
  *                                              journal's thread: blocks with checksums ──▶ files
  *
- * The core copies bytes into memory and nothing else: it waits for no disk. What can not be written (a full disk, a
+ * The core copies bytes into memory and nothing else: it waits for no disk. What cannot be written (a full disk, a
  * disk that is too slow, the bound of the recording) ends the recording with a line in the log, never the scheduling: a
  * recording with a hole would be worth nothing.
  *
@@ -19,7 +19,7 @@
  * (engine/inputs.h). What is heard in the course of a call (an extender's opinion, mail of a plugin) stands in front of
  * the entry of that call.
  *
- * All files of the folder together stay within a bound. Without its beginning a recording can not be repeated, so the
+ * All files of the folder together stay within a bound. Without its beginning a recording cannot be repeated, so the
  * oldest recording goes as a whole; and before the present one takes all the room, journal_wants_restart() asks for an
  * engine that begins anew, whose recording is the next one. So the newest hours are always there. */
 #ifndef LIVE_JOURNAL_H

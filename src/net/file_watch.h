@@ -24,7 +24,7 @@ struct file_watch;
 struct file_watch_options {
     const char *path;  /* copied */
     struct str known;  /* what is in it as far as the caller knows; copied */
-    size_t bytes_max;  /* a longer file counts as one that can not be read [16 MiB] */
+    size_t bytes_max;  /* a longer file counts as one that cannot be read [16 MiB] */
     int64_t settle_ms; /* how long it must stay as it is [1000] */
     int64_t poll_ms;   /* it is read so often although nobody says that it changed [10000] */
 };
@@ -32,7 +32,7 @@ struct file_watch_options {
 enum file_watch_news {
     FILE_WATCH_NOTHING,
     FILE_WATCH_CHANGED, /* the content is another one: file_watch_text() */
-    FILE_WATCH_LOST, /* it is gone, or can not be read: err says why. Told once, until it can be read again */
+    FILE_WATCH_LOST, /* it is gone, or cannot be read: err says why. Told once, until it can be read again */
     FILE_WATCH_BACK, /* it can be read again, and has the known content */
 };
 
@@ -46,7 +46,7 @@ int file_watch_fd(const struct file_watch *watch);
 int64_t file_watch_due_ms(const struct file_watch *watch);
 /* When the descriptor is readable, or it is due. */
 enum file_watch_news file_watch_look(struct file_watch *watch, int64_t now_ms, struct error *err);
-/* Reads at once and waits for nothing; what is read is known from then on. A negative errno: it can not be read. */
+/* Reads at once and waits for nothing; what is read is known from then on. A negative errno: it cannot be read. */
 int file_watch_read(struct file_watch *watch, int64_t now_ms, struct error *err);
 /* The known content; until the next call. */
 struct str file_watch_text(const struct file_watch *watch);

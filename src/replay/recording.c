@@ -28,7 +28,7 @@ static int list_folder(struct recording *recording, const char *path, struct err
 {
     DIR *dir = opendir(path);
     if (!dir)
-        return error_set(err, -errno, "can not open the folder %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "cannot open the folder %s: %s", path, strerror(errno));
     for (const struct dirent *entry; (entry = readdir(dir));) {
         struct str name = str_from(entry->d_name);
         if (recording_of(name).len)
@@ -92,7 +92,7 @@ static int find_files(struct recording *recording, const char *path, int64_t at_
 {
     struct stat stat_of;
     if (stat(path, &stat_of) < 0)
-        return error_set(err, -errno, "can not read %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
     struct str whole = str_from(path), name = { 0 };
     struct str folder = whole;
     if (!S_ISDIR(stat_of.st_mode)) {
@@ -133,7 +133,7 @@ static int map_file(struct recording_file *file, struct error *err)
     struct stat stat_of;
     int fd = open(file->path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return error_set(err, -errno, "can not open %s: %s", file->path.ptr, strerror(errno));
+        return error_set(err, -errno, "cannot open %s: %s", file->path.ptr, strerror(errno));
     int r = fstat(fd, &stat_of) < 0 ? -errno : 0;
     if (r == 0 && !S_ISREG(stat_of.st_mode))
         r = -EINVAL;
@@ -145,7 +145,7 @@ static int map_file(struct recording_file *file, struct error *err)
             *file = (struct recording_file){ file->name, file->path, bytes, (size_t)stat_of.st_size };
     }
     close(fd);
-    return r < 0 ? error_set(err, r, "can not read %s: %s", file->path.ptr, strerror(-r)) : 0;
+    return r < 0 ? error_set(err, r, "cannot read %s: %s", file->path.ptr, strerror(-r)) : 0;
 }
 
 /* A file that does not begin as ours do. */
@@ -243,7 +243,7 @@ bool recording_next(struct recording *recording, struct recording_entry *ret)
             break;
         r = protobuf_next(&recording->rest, &field);
         if (r < 0) {
-            cut_here(recording, "an entry can not be read before the block that ends");
+            cut_here(recording, "an entry cannot be read before the block that ends");
             break;
         }
         if (r == 0 || field.wire != WIRE_BYTES || field.tag >= JOURNAL_ENTRY_KINDS)
@@ -274,7 +274,7 @@ int entry_read(struct str body, struct entry_fields *ret, struct error *err)
         else
             ret->numbers[field.tag] = field.number;
     }
-    return r < 0 ? error_set(err, r, "an entry of the recording can not be read: %s", protobuf_problem(r))
+    return r < 0 ? error_set(err, r, "an entry of the recording cannot be read: %s", protobuf_problem(r))
                  : 0;
 }
 

@@ -237,7 +237,7 @@ static int repeat_message(struct replay *replay, const struct recording_entry *e
                                            fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
             return 0;
         }
-    return error_set(err, -EBADMSG, "what a plugin said can not be read");
+    return error_set(err, -EBADMSG, "what a plugin said cannot be read");
 }
 
 /* Work that has not ended in the recording. */

@@ -40,7 +40,7 @@ static int next_opinion(struct extender *extender, struct protobuf_reader *ret, 
 
 static int unreadable(struct error *err)
 {
-    return error_set(err, -EBADMSG, "the recorded answer of an extender can not be read");
+    return error_set(err, -EBADMSG, "the recorded answer of an extender cannot be read");
 }
 
 /* 0 to 15 of the numbers of a small message. */

@@ -8,7 +8,7 @@
  *             ──▶ refused ──▶ ask later, the same or a new list
  *             ──▶ page, end of a watch ──▶ ask for the next one at once
  *
- * One lock guards all of it. It is held while callbacks work, so that the thread that starts or stops can not meet
+ * One lock guards all of it. It is held while callbacks work, so that the thread that starts or stops cannot meet
  * them half-way; counts are atomic, so that readers of statistics never wait. */
 #include "sync/reflector.h"
 
@@ -104,7 +104,7 @@ static void post(struct reflector *r, enum letter_kind kind, struct live_object 
     inbox_post(r->all->inbox, letter);
 }
 
-/* An object that can not be decoded is told of once, and is not there otherwise. */
+/* An object that cannot be decoded is told of once, and is not there otherwise. */
 static void undecodable(struct reflector *r, const struct error *err)
 {
     uint64_t hash = str_hash(str_from(err->text));
@@ -115,7 +115,7 @@ static void undecodable(struct reflector *r, const struct error *err)
     if (r->told_len == SENTENCES_TOLD_MAX)
         return;
     r->told[r->told_len++] = hash;
-    log_error(err, "An object can not be read and is ignored", about(r));
+    log_error(err, "An object cannot be read and is ignored", about(r));
 }
 
 static void heard(struct reflector *r)
@@ -416,7 +416,7 @@ static void page_done(struct reflector *r, struct http_response *response)
         code = take_page(r, &page, &err);
     if (code < 0) {
         if (!r->complained)
-            log_error(&err, "A list can not be read", about(r));
+            log_error(&err, "A list cannot be read", about(r));
         r->complained = true;
         COUNT(r, failures);
         relist(r);
@@ -522,7 +522,7 @@ static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
            (code = wire_watch_next(&r->watch, &all->scratch, &event, &err)) > 0)
         take_event(r, &event, &err);
     if (code < 0) { /* resuming would bring the same again, so a list goes past it */
-        log_error(&err, "A watch can not be read: listing again", about(r));
+        log_error(&err, "A watch cannot be read: listing again", about(r));
         r->verdict = VERDICT_RELIST;
     }
     bool ends = r->verdict != VERDICT_NONE || all->stopping;

@@ -382,7 +382,7 @@ static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct
 int wire_watch_next(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
                     struct error *err)
 {
-    /* Until it is known better, the event is one of an object that can not be decoded. */
+    /* Until it is known better, the event is one of an object that cannot be decoded. */
     *ret = (struct wire_event){ .type = WATCH_MODIFIED };
     scratch_clear(scratch);
     if (watch->format == WIRE_UNDECIDED)

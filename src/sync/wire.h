@@ -29,7 +29,7 @@ struct wire_page {
 
 /* Takes over the body, also when it fails: it is no list of that kind, or is not whole. */
 int wire_page_init(struct wire_page *page, enum api_kind kind, struct strbuf *body, struct error *err);
-/* 1: an object; 0: no more; a negative errno: an item that can not be decoded, the one behind it is next. */
+/* 1: an object; 0: no more; a negative errno: an item that cannot be decoded, the one behind it is next. */
 int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_object **ret,
                    struct error *err);
 void wire_page_release(struct wire_page *page);
@@ -50,7 +50,7 @@ struct wire_watch {
 
 struct wire_event {
     enum watch_type type;
-    struct live_object *object;  /* ADDED, MODIFIED, DELETED; NULL: it can not be decoded, err says why */
+    struct live_object *object;  /* ADDED, MODIFIED, DELETED; NULL: it cannot be decoded, err says why */
     struct str resource_version; /* BOOKMARK; in scratch */
     struct api_status status;    /* ERROR; in scratch */
 };

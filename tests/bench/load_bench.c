@@ -241,7 +241,7 @@ int load_bench(unsigned megabytes)
     int fd = mkstemp(path);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file || !write_dump(file, (size_t)megabytes << 20)) {
-        fprintf(stderr, "bench: %s can not be written\n", path);
+        fprintf(stderr, "bench: %s cannot be written\n", path);
         return 1;
     }
     fclose(file);

@@ -134,7 +134,7 @@ class Mistakes(cli.Case):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([cli.BERTH, *args], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual((args, done.returncode, done.stderr),
-                             (args, 1, b"berth: standard output can not be written: No space left on device\n"))
+                             (args, 1, b"berth: standard output cannot be written: No space left on device\n"))
 
     def test_the_beginning_of_a_name_is_enough_for_a_hint(self):
         self.refuse(self.berth("expl"), "did you mean explain?")
@@ -146,7 +146,7 @@ class Mistakes(cli.Case):
             self.refuse(self.berth("replay", "--until", text, "none"), "--until", text, "2026-11-15 10:30")
         for text in "2026-11-15T10:30:00Z", "2026-11-15 10:30", "2026-11-15 10:30:01.5", "2026-11-15", \
                 "2026-11-15T10:30+02:00":
-            self.refuse(self.berth("replay", "--until", text, "none"), "can not read none")
+            self.refuse(self.berth("replay", "--until", text, "none"), "cannot read none")
 
     def test_what_a_scheduler_refuses(self):
         """Who is not known, or may not ask, is told what would help."""

@@ -166,7 +166,7 @@ class Snapshot(cli.Case):
             done = subprocess.run([cli.BERTH, "snapshot", "-f", self.write("a.json", cluster())], stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"can not be written", done.stderr)
+        self.assertIn(b"cannot be written", done.stderr)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ func TestRunsWithoutPrivileges(t *testing.T) {
 	}
 	out, err := exec.Command("unshare", "--mount", "--", "sh", "-c", powerless, "sh", t.TempDir(), "true").CombinedOutput()
 	if err != nil { // where mounts are forbidden nevertheless, or setpriv does not know all of this kernel's capabilities
-		t.Skipf("the rights can not be given up here: %v: %s", err, out)
+		t.Skipf("the rights cannot be given up here: %v: %s", err, out)
 	}
 	e := shared(t)
 	e.berthOnly("is not about it")

@@ -159,7 +159,7 @@ func (e *env) sameEverywhere(binary, dir string) {
 	fmt.Printf("repeated in %d places with the same %d bytes\n", len(places()), len(first))
 }
 
-// churn creates pods in waves and deletes the older ones that are bound; some can not be placed for a while, or at all.
+// churn creates pods in waves and deletes the older ones that are bound; some cannot be placed for a while, or at all.
 func (e *env) churn(from, to, wave int) {
 	e.Helper()
 	now := int64(0)

@@ -68,7 +68,7 @@ func TestReloadTriesPlugins(t *testing.T) {
 	r.write(moody("refuses: node-1"))
 	r.hangup()
 	r.became("refused", 5)
-	r.said("Configuration refused, nothing changes", plugin+": can not be read: No such file or directory")
+	r.said("Configuration refused, nothing changes", plugin+": cannot be read: No such file or directory")
 	r.change("")
 	e.must(os.Rename(plugin+".away", plugin))
 	r.change(moody("refuses: node-1"))

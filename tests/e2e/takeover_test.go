@@ -227,7 +227,7 @@ func (c *contest) begin(rng *mathrand.Rand) {
 			size := []string{"100m", "200m", "300m", "500m"}[rng.IntN(4)]
 			if err := c.insist(NewPod(fmt.Sprintf("pod-%d", c.created), Requests("cpu", size))); err != nil {
 				if ctx.Err() == nil {
-					c.Errorf("pods can not be created: %v", err)
+					c.Errorf("pods cannot be created: %v", err)
 				}
 				return
 			}

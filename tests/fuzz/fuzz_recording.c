@@ -1,4 +1,4 @@
-/* Any bytes as a recording: read to its end and decided again, with a sentence where that can not be. The first byte
+/* Any bytes as a recording: read to its end and decided again, with a sentence where that cannot be. The first byte
  * says how much of it is left to the input: 0 the whole file, 1 what is in its one block, 2 the entries behind a head
  * that is in order. */
 #include <fcntl.h>

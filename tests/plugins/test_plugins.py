@@ -382,14 +382,14 @@ class Loading(Plugins):
         for name in ("folder.so", "empty"):
             os.mkdir(self.path(name))
         return [(["--plugin", path], *words) for path, *words in (
-            ("nowhere.so", "nowhere.so: can not be read: No such file or directory"),
-            (self.write("text.so", "not a shared object"), "text.so: can not be loaded: ", "too short"),
-            (self.write("long.so", "not a shared object\n" * 100), "long.so: can not be loaded: invalid ELF header"),
-            (self.write("nothing.so", ""), "nothing.so: can not be loaded: ", "too short"),
+            ("nowhere.so", "nowhere.so: cannot be read: No such file or directory"),
+            (self.write("text.so", "not a shared object"), "text.so: cannot be loaded: ", "too short"),
+            (self.write("long.so", "not a shared object\n" * 100), "long.so: cannot be loaded: invalid ELF header"),
+            (self.write("nothing.so", ""), "nothing.so: cannot be loaded: ", "too short"),
             (half, "half.so: "),
-            (self.path("folder.so"), "folder.so: can not be loaded: ", "Is a directory"),
+            (self.path("folder.so"), "folder.so: cannot be loaded: ", "Is a directory"),
             (self.bad("NO_MODULE"), "has no symbol berth_module: no BERTH_PLUGINS() in it"),
-            (self.bad("UNDEFINED"), "can not be loaded: undefined symbol: nobody_has_this"),
+            (self.bad("UNDEFINED"), "cannot be loaded: undefined symbol: nobody_has_this"),
             (self.bad("OLD_ABI"), "built for version 99 of the plugin ABI; this berth has version 1"),
             (self.bad("NEWER"), "built against a newer berth/plugin.h than this berth has"),
             (self.bad("NO_PLUGIN"), "holds no plugin"),
@@ -403,9 +403,9 @@ class Loading(Plugins):
         )] + [
             (["--plugin", good, "--plugin", shutil.copy(good, self.path("copy.so"))],
              'copy.so: there is a plugin "Bad" already, from ' + good),
-            (["--plugin-dir", self.path("none")], "none: can not be read: No such file or directory"),
+            (["--plugin-dir", self.path("none")], "none: cannot be read: No such file or directory"),
             (["--plugin-dir", self.path("empty")], "empty: holds no .so file"),
-            (["--plugin-dir", self.path("text.so")], "text.so: can not be read: Not a directory"),
+            (["--plugin-dir", self.path("text.so")], "text.so: cannot be read: Not a directory"),
         ]
 
     def test_what_is_wrong_is_one_sentence(self):
@@ -422,7 +422,7 @@ class Loading(Plugins):
             self.skipTest("nothing is forbidden to root")
         shut = shutil.copy(self.bad(), self.path("shut.so"))
         os.chmod(shut, 0)
-        self.refuse(self.attempt("--plugin", shut), "shut.so: can not be read: Permission denied")
+        self.refuse(self.attempt("--plugin", shut), "shut.so: cannot be read: Permission denied")
 
     def test_what_never_comes_back(self):
         """Side by side: each takes as long as a plugin is waited for."""

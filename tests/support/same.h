@@ -6,7 +6,7 @@
  *     same_release(&same);
  *
  * Where Go has no pointer, absent and zero are the same thing: with `wire` set, a plain string that is absent is the
- * same as one that is empty, and so are the few other things that a protobuf message can not leave open. */
+ * same as one that is empty, and so are the few other things that a protobuf message cannot leave open. */
 #ifndef SUPPORT_SAME_H
 #define SUPPORT_SAME_H
 

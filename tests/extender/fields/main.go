@@ -203,7 +203,7 @@ func (f *filler) fill(v reflect.Value) {
 			}
 		}
 	default:
-		log.Fatalf("can not fill %s", v.Type())
+		log.Fatalf("cannot fill %s", v.Type())
 	}
 }
 

@@ -13,7 +13,7 @@ static char *load(const char *name)
     snprintf(path, sizeof(path), "%s/%s", DATA, name);
     FILE *file = fopen(path, "r");
     if (!file)
-        fail_msg("%s can not be read", path);
+        fail_msg("%s cannot be read", path);
     assert_true(fread(text, 1, (1 << 16) - 64, file) > 0);
     fclose(file);
     return text;

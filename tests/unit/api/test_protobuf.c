@@ -20,7 +20,7 @@ static struct str load(const char *name)
     snprintf(path, sizeof(path), DATA "%s", name);
     FILE *file = fopen(path, "rb");
     if (!file)
-        fail_msg("%s can not be read", path);
+        fail_msg("%s cannot be read", path);
     char *bytes = xmalloc(1 << 16);
     size_t len = fread(bytes, 1, 1 << 16, file);
     fclose(file);
@@ -505,7 +505,7 @@ static void test_greedy(void **state)
     written_release(&w);
 }
 
-/* An item that can not be decoded costs nothing but itself. */
+/* An item that cannot be decoded costs nothing but itself. */
 static void test_bad_item(void **state)
 {
     (void)state;

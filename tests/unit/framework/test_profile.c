@@ -1,5 +1,5 @@
 /* From the configuration to plugin instances: each plugin once, in order at each point, with its weight and its
- * arguments; and a clear sentence where one of them can not be set up. */
+ * arguments; and a clear sentence where one of them cannot be set up. */
 #include "support/fixture.h"
 
 #include "config/plugin_args.h"

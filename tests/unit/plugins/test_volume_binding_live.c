@@ -272,10 +272,10 @@ static const struct wait_case wait_cases[] = {
       .then = { EBS("11", "z1", "vol-1", HELD("c")), HELD_PVC }, .reason = AWAY },
     { "zone of a migrated volume that was made", .late = true, .before = EBS_MIGRATED,
       .then = { EBS("11", "z1", "vol-1", HELD("c")), MADE_PVC }, .reason = AWAY },
-    { "migrated volume that can not be", .before = EBS_MIGRATED,
+    { "migrated volume that cannot be", .before = EBS_MIGRATED,
       .then = { EBS("11", "z1", "aws://v", HELD("c")), HELD_PVC },
       .reason = "binding volumes: failed to translate pv to csi: " BAD_EBS },
-    { "made volume that can not be", .late = true, .before = EBS_MIGRATED,
+    { "made volume that cannot be", .late = true, .before = EBS_MIGRATED,
       .then = { EBS("11", "z1", "aws://v", HELD("c")), MADE_PVC }, .reason = "binding volumes: " BAD_EBS },
 };
 

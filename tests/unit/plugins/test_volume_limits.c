@@ -56,7 +56,7 @@ static const struct {
       STATUS_SUCCESS, "" },
     { "a volume in the pod", LIMIT("pd.csi.storage.gke.io", "0"), "gcePersistentDisk: {pdName: d}",
       STATUS_UNSCHEDULABLE, FULL },
-    { "a volume in the pod that can not be translated", LIMIT("x", "0"),
+    { "a volume in the pod that cannot be translated", LIMIT("x", "0"),
       "awsElasticBlockStore: {volumeID: 'aws://x'}", STATUS_ERROR,
       "running \"NodeVolumeLimits\" filter plugin: converting volume(v) from inline to csi: failed to "
       "translate "

@@ -1,4 +1,4 @@
-/* In-tree volumes as volumes of CSI drivers: handles, topology, and what can not be translated. */
+/* In-tree volumes as volumes of CSI drivers: handles, topology, and what cannot be translated. */
 #include "support/test.h"
 
 #include "plugins/csi_translation.h"

@@ -1,4 +1,4 @@
-/* Who has to leave, from where, and what a pod is told that can not preempt. */
+/* Who has to leave, from where, and what a pod is told that cannot preempt. */
 #include "support/fixture.h"
 
 #include "preempt/preempt.h"
@@ -103,7 +103,7 @@ static const struct preempt_case cases[] = {
     { "it does not fit even on the empty node",
       NODE("a", "4") POD("low", "a", "1", "1") POD("high", "a", "9", "3"), WANTS("5", "2"),
       "preemption: 0/1 nodes are available: 1 Insufficient cpu.", "", "" },
-    { "a node that eviction can not help",
+    { "a node that eviction cannot help",
       NODE("a", "1") POD("low", "a", "1", "1") NODE("b", "4") POD("busy", "b", "9", "4"), WANTS("5", "2"),
       "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is "
       "not "

@@ -562,7 +562,7 @@ static void test_required_is_waited_for(void **state _unused_)
     want(LETTER_LIST_END, NULL);
 }
 
-/* ---- what can not be read ---- */
+/* ---- what cannot be read ---- */
 
 static void test_undecodable_objects_cost_nothing_else(void **state _unused_)
 {

@@ -5,7 +5,7 @@
 #include "support/protobuf_text.h"
 #include "unit/sync/dialogue.h"
 
-/* "web@12" is an object by that name and resource version; "!" one that can not be decoded. */
+/* "web@12" is an object by that name and resource version; "!" one that cannot be decoded. */
 static inline void put_item(struct strbuf *out, const char *item)
 {
     const char *at = strchr(item, '@');
