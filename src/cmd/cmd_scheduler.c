@@ -53,11 +53,11 @@ static void on_problem(void *user, const char *sentence)
 static void on_extender_answer(void *user, uint64_t ticket, const struct answer *answer)
 {
     const struct daemon *daemon = user;
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    letter->ticket = ticket;
-    letter->answer = *answer;
-    letter->answer.message = arena_str(&letter->texts, answer->message);
-    inbox_post(daemon->inbox, letter);
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+    message->ticket = ticket;
+    message->answer = *answer;
+    message->answer.message = arena_str(&message->texts, answer->message);
+    inbox_post(daemon->inbox, message);
 }
 
 static void on_sample(void *user, const struct api_sample *sample)

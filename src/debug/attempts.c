@@ -131,12 +131,12 @@ static uint32_t run_len(const uint32_t *statuses, uint32_t rows)
 }
 
 /* False: two bytes per row would be less, and nothing was written. */
-static bool put_runs(struct strbuf *buf, const uint32_t *verdict_of, uint32_t rows)
+static bool put_runs(struct strbuf *buf, const uint32_t *status_of, uint32_t rows)
 {
     size_t before = buf->len, most = (size_t)rows * sizeof(uint16_t);
     for (uint32_t i = 0, len; i < rows; i += len) {
-        len = run_len(verdict_of + i, rows - i);
-        const uint16_t run[] = { kept_status(verdict_of[i]), (uint16_t)len };
+        len = run_len(status_of + i, rows - i);
+        const uint16_t run[] = { kept_status(status_of[i]), (uint16_t)len };
         if (buf->len - before + sizeof(run) > most) {
             buf->len = before;
             return false;
@@ -146,35 +146,35 @@ static bool put_runs(struct strbuf *buf, const uint32_t *verdict_of, uint32_t ro
     return true;
 }
 
-static void put_each(struct strbuf *buf, const uint32_t *verdict_of, uint32_t rows)
+static void put_each(struct strbuf *buf, const uint32_t *status_of, uint32_t rows)
 {
     enum { AT_ONCE = 256 };
     uint16_t part[AT_ONCE];
     for (uint32_t i = 0, len; i < rows; i += len) {
         len = MIN(rows - i, (uint32_t)AT_ONCE);
         for (uint32_t k = 0; k < len; k++)
-            part[k] = kept_status(verdict_of[i + k]);
+            part[k] = kept_status(status_of[i + k]);
         strbuf_add(buf, (const char *)part, len * sizeof(*part));
     }
 }
 
 static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis, uint32_t live_nodes)
 {
-    uint32_t statuses = MIN((uint32_t)diagnosis->verdicts.len, (uint32_t)STATUSES_MAX);
+    uint32_t statuses = MIN((uint32_t)diagnosis->statuses.len, (uint32_t)STATUSES_MAX);
     put_number(buf, live_nodes);
     put_number(buf, diagnosis->rows);
     put_number(buf, statuses);
     put_status(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
     for (uint32_t i = 1; i < statuses; i++)
-        put_status(buf, diagnosis->verdicts.items[i].status, diagnosis->verdicts.items[i].nodes);
+        put_status(buf, diagnosis->statuses.items[i].status, diagnosis->statuses.items[i].nodes);
     size_t form_at = buf->len;
     uint32_t form = FORM_RUNS;
     put_number(buf, form);
-    if (put_runs(buf, diagnosis->verdict_of, diagnosis->rows))
+    if (put_runs(buf, diagnosis->status_of, diagnosis->rows))
         return;
     form = FORM_EACH;
     memcpy(buf->text + form_at, &form, sizeof(form));
-    put_each(buf, diagnosis->verdict_of, diagnosis->rows);
+    put_each(buf, diagnosis->status_of, diagnosis->rows);
 }
 
 static void put_names(struct strbuf *buf, const struct profile *profile, uint64_t mask)

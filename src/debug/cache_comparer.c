@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "client/rest.h"
+#include "sync/watch_decode.h"
 #include "sync/watched.h"
-#include "sync/wire.h"
 
 enum { PODS_PER_LOOK = 64 }; /* at the clock */
 enum { PAGE_MS = 30000, PAGE_BYTES_MAX = 256 << 20, PAGES_MAX = 100000 };
@@ -164,12 +164,12 @@ static void take(struct listed *listed, const struct object *object)
 static int take_page(struct lister *lister, enum api_kind kind, struct listed *listed,
                      struct strbuf *ret_token, struct error *err)
 {
-    struct wire_page page;
+    struct list_page page;
     struct arena scratch = { 0 };
     struct live_object *live;
-    int r = wire_page_init(&page, kind, &lister->body, err);
+    int r = list_page_init(&page, kind, &lister->body, err);
     int more = r == 0;
-    while (more && (more = wire_page_next(&page, &scratch, &live, err)) != 0) {
+    while (more && (more = list_page_next(&page, &scratch, &live, err)) != 0) {
         if (more < 0)
             continue; /* an object that cannot be decoded counts as not listed */
         take(listed, &live->object);
@@ -178,7 +178,7 @@ static int take_page(struct lister *lister, enum api_kind kind, struct listed *l
     strbuf_clear(ret_token);
     if (r == 0)
         strbuf_str(ret_token, page.continue_token);
-    wire_page_release(&page);
+    list_page_release(&page);
     arena_release(&scratch);
     return r;
 }

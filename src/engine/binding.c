@@ -122,7 +122,7 @@ static void give_back(struct pod_binding *binding)
 static void tell_freed(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
 {
     struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
     };
     struct queue_filter others = { .except = pod };
     queue_event(&engine->queue, &event, rejected ? &others : NULL, now_ns);

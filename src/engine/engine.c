@@ -42,10 +42,10 @@ static void ignore_answer(void *context, const struct write *write, const struct
     (void)context, (void)write, (void)answer, (void)now_ns;
 }
 
-static const struct answer *write_unheard(struct cycle_writer *writer, const struct effect *effect)
+static const struct answer *write_unanswered(struct cycle_writer *writer, const struct effect *effect)
 {
     static const struct answer pending = { .kind = ANSWER_PENDING };
-    struct engine *engine = container_of(writer, struct engine, unheard);
+    struct engine *engine = container_of(writer, struct engine, unanswered);
     writes_send(&engine->writes, effect, ignore_answer, NULL, 0);
     return &pending;
 }
@@ -68,7 +68,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     };
     if (!engine->host.bindings_max)
         engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
-    engine->unheard.write = write_unheard;
+    engine->unanswered.write = write_unanswered;
     writes_init(&engine->writes, engine->host.emit, engine->host.context, options->seed);
     engine->writes.last_ticket = options->last_ticket;
     engine->statuses = (struct pod_statuses){
@@ -266,7 +266,7 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     struct cycle cycle;
     cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
     cycle.now_ns = now_ns;
-    cycle.writer = engine->host.emit ? &engine->unheard : NULL;
+    cycle.writer = engine->host.emit ? &engine->unanswered : NULL;
     cycle.is_sampled = engine->probe && engine->probe->sample(engine->probe->context);
     attempt(engine, &cycle, entry, now_ns, ret);
     cycle_release(&cycle);

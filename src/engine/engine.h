@@ -159,7 +159,7 @@ struct engine {
     /* after the decision */
     struct engine_host host;
     struct writes writes;
-    struct cycle_writer unheard; /* of plugins before there is a binding: answers are ignored */
+    struct cycle_writer unanswered; /* of plugins before there is a binding: answers are ignored */
     struct pod_statuses statuses;
     struct strmap bindings;            /* pod_key() to struct pod_binding */
     VEC(struct pod_binding *) waiting; /* those that are polled */

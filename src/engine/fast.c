@@ -429,14 +429,14 @@ static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
     cycle_reset(cycle);
 }
 
-/* The status that forms give a row, as a verdict; found once for all rows that are refused alike. */
-static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, uint32_t row,
-                              uint32_t *verdict, struct diagnosis *diagnosis)
+/* The status that forms give a row, as a number; found once for all rows that are refused alike. */
+static uint32_t status_of_forms(struct class_table *source, struct cycle *cycle, uint32_t row,
+                                uint32_t *known, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
     uint32_t number = table->rejection[row], detail;
-    if (*verdict)
-        return *verdict;
+    if (*known)
+        return *known;
     struct table_part *part =
         number
             ? table->rejections.items[number].part
@@ -445,8 +445,8 @@ static uint32_t forms_verdict(struct class_table *source, struct cycle *cycle, u
     struct status status = part->forms->explain(table, part, cycle, row, detail);
     status.plugin = part->instance->plugin;
     diagnosis_blame(diagnosis, cycle->profile, status);
-    *verdict = diagnosis_verdict(diagnosis, status);
-    return *verdict;
+    *known = diagnosis_number(diagnosis, status);
+    return *known;
 }
 
 static void diagnose(struct class_table *source, struct cycle *cycle, struct per_node *per_node,
@@ -454,9 +454,8 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct per
 {
     struct table *table = &source->table;
     const uint32_t *group_of = source->groups.group_of;
-    uint32_t *verdicts =
-        arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
-    uint32_t *by_group = verdicts + table->rejections.len;
+    uint32_t *numbers = arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
+    uint32_t *by_group = numbers + table->rejections.len;
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
     if (cycle->cluster->nominations) {
         diagnose_rivals(cycle, diagnosis);
@@ -465,7 +464,7 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct per
     struct group_count *counts = per_node->filters_len ? count_groups(source, cycle->arena) : NULL;
     for (uint32_t row = 0; row < table->rows; row++) {
         uint32_t number = table->rejection[row];
-        if (number == REJECTION_ABSENT || diagnosis->verdict_of[row])
+        if (number == REJECTION_ABSENT || diagnosis->status_of[row])
             continue;
         if (counts) {
             struct status status = per_node_filter(
@@ -476,8 +475,8 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct per
                 continue;
             }
         }
-        uint32_t *verdict = number ? &verdicts[number] : &by_group[group_of[row]];
-        diagnosis_assign(diagnosis, row, forms_verdict(source, cycle, row, verdict, diagnosis));
+        uint32_t *known = number ? &numbers[number] : &by_group[group_of[row]];
+        diagnosis_assign(diagnosis, row, status_of_forms(source, cycle, row, known, diagnosis));
     }
 }
 

@@ -96,7 +96,7 @@ static void update_placed(struct engine *engine, struct pod_info *before, struct
                      &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
                                               .actions = ACTION_DELETE,
                                               .before = after->api,
-                                              .holds_room = true },
+                                              .holds_resources = true },
                      now_ns);
 }
 
@@ -194,7 +194,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
     struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
     struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_room = true
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
     };
     struct pod_binding *binding = binding_find(engine, pod->api);
     int64_t begun_ns = probe_now(engine->probe);
@@ -388,7 +388,7 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, 
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns)
 {
     struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_room = true
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_resources = true
     };
     queue_event(&engine->queue, &event, NULL, now_ns);
 }

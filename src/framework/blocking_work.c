@@ -109,7 +109,7 @@ static void take_state(struct cycle *cycle)
         cycle->states[index] = work->cycle.states[index];
 }
 
-/* The verdict, with its texts where the cycle lives. */
+/* The status, with its texts where the cycle lives. */
 static struct status finish(struct cycle *cycle)
 {
     struct status status = copy_status(cycle->arena, cycle->work->status);

@@ -1,6 +1,6 @@
 /* blocking_work.h: PreBind and Bind of loaded plugins, which may block, off the core thread.
  *
- *     core:    work_run() ──▶ Wait ──▶ ... other pods ... ──▶ MAIL_WORK_DONE ──▶ work_run() ──▶ the verdict
+ *     core:    work_run() ──▶ Wait ──▶ ... other pods ... ──▶ MAIL_WORK_DONE ──▶ work_run() ──▶ the status
  *     worker:        └──▶ call(a copy of the cycle, the node's name) ──┘
  *
  * The copy has no cluster and an arena of its own: nothing that moves can be reached from it. What it does reach (the
@@ -8,7 +8,7 @@
  * Without anybody to wait (no writer: offline) the call is made at once, on the spot.
  *
  * Who reads the mail may take the work over instead (a replay: what came of it is known): then nothing is called, and
- * work_conclude() says the verdict. Work has a number, in the order of its beginnings. */
+ * work_conclude() gives the status. Work has a number, in the order of its beginnings. */
 #ifndef FRAMEWORK_BLOCKING_WORK_H
 #define FRAMEWORK_BLOCKING_WORK_H
 
@@ -28,7 +28,7 @@ struct str work_node(const struct cycle_work *work);
 bool work_binds(const struct cycle_work *work);
 /* What came of it, once its mail is there. */
 struct status work_status(const struct cycle_work *work);
-/* The verdict of work that was taken over, which is copied. Returns the mail that is to be posted. */
+/* The status of work that was taken over, which is copied. Returns the mail that is to be posted. */
 struct mail *work_conclude(struct cycle_work *work, struct status status);
 /* Where its mail goes. */
 struct mailbox *work_mailbox(const struct cycle_work *work);

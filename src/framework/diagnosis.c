@@ -1,4 +1,4 @@
-/* diagnosis.c: collects verdicts, prints the reference's sentence. */
+/* diagnosis.c: collects statuses, prints the reference's sentence. */
 #include "framework/diagnosis.h"
 
 #include <stdio.h>
@@ -8,14 +8,14 @@
 void diagnosis_init(struct diagnosis *diagnosis, const struct cluster *cluster, struct arena *arena)
 {
     *diagnosis = (struct diagnosis){ .arena = arena, .rows = (uint32_t)cluster->nodes.len };
-    diagnosis->verdict_of = arena_array(arena, uint32_t, diagnosis->rows);
+    diagnosis->status_of = arena_array(arena, uint32_t, diagnosis->rows);
     diagnosis->absent = STATUS_OK;
-    *vec_push(&diagnosis->verdicts) = (struct verdict){ 0 };
+    *vec_push(&diagnosis->statuses) = (struct counted_status){ 0 };
 }
 
 void diagnosis_release(struct diagnosis *diagnosis)
 {
-    vec_release(&diagnosis->verdicts);
+    vec_release(&diagnosis->statuses);
 }
 
 static bool same_status(struct status a, struct status b)
@@ -30,43 +30,43 @@ static bool same_status(struct status a, struct status b)
     return true;
 }
 
-uint32_t diagnosis_verdict(struct diagnosis *diagnosis, struct status status)
+uint32_t diagnosis_number(struct diagnosis *diagnosis, struct status status)
 {
-    for (size_t i = diagnosis->verdicts.len; i-- > 1;)
-        if (same_status(diagnosis->verdicts.items[i].status, status))
+    for (size_t i = diagnosis->statuses.len; i-- > 1;)
+        if (same_status(diagnosis->statuses.items[i].status, status))
             return (uint32_t)i;
     return diagnosis_add(diagnosis, status);
 }
 
 uint32_t diagnosis_add(struct diagnosis *diagnosis, struct status status)
 {
-    *vec_push(&diagnosis->verdicts) = (struct verdict){ .status = status };
-    return (uint32_t)diagnosis->verdicts.len - 1;
+    *vec_push(&diagnosis->statuses) = (struct counted_status){ .status = status };
+    return (uint32_t)diagnosis->statuses.len - 1;
 }
 
-void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t verdict)
+void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t number)
 {
-    uint32_t old = diagnosis->verdict_of[row];
+    uint32_t old = diagnosis->status_of[row];
     if (old) {
-        diagnosis->verdicts.items[old].nodes--;
+        diagnosis->statuses.items[old].nodes--;
         diagnosis->explicit_nodes--;
     }
-    diagnosis->verdict_of[row] = verdict;
-    if (verdict) {
-        diagnosis->verdicts.items[verdict].nodes++;
+    diagnosis->status_of[row] = number;
+    if (number) {
+        diagnosis->statuses.items[number].nodes++;
         diagnosis->explicit_nodes++;
     }
 }
 
 void diagnosis_set(struct diagnosis *diagnosis, uint32_t row, struct status status)
 {
-    diagnosis_assign(diagnosis, row, diagnosis_verdict(diagnosis, status));
+    diagnosis_assign(diagnosis, row, diagnosis_number(diagnosis, status));
 }
 
 struct status diagnosis_get(const struct diagnosis *diagnosis, uint32_t row)
 {
-    uint32_t verdict = row < diagnosis->rows ? diagnosis->verdict_of[row] : 0;
-    return verdict ? diagnosis->verdicts.items[verdict].status : diagnosis->absent;
+    uint32_t number = row < diagnosis->rows ? diagnosis->status_of[row] : 0;
+    return number ? diagnosis->statuses.items[number].status : diagnosis->absent;
 }
 
 void diagnosis_blame(struct diagnosis *diagnosis, const struct profile *profile, struct status status)
@@ -119,9 +119,9 @@ static void count_reasons(struct histogram *counts, struct status status, uint32
 static void add_histogram(const struct diagnosis *diagnosis, uint32_t all_nodes, struct strbuf *out)
 {
     struct histogram counts = { 0 };
-    for (size_t i = 1; i < diagnosis->verdicts.len; i++)
-        count_reasons(&counts, diagnosis_explained(diagnosis->verdicts.items[i].status, diagnosis->arena),
-                      diagnosis->verdicts.items[i].nodes);
+    for (size_t i = 1; i < diagnosis->statuses.len; i++)
+        count_reasons(&counts, diagnosis_explained(diagnosis->statuses.items[i].status, diagnosis->arena),
+                      diagnosis->statuses.items[i].nodes);
     if (diagnosis->explicit_nodes < all_nodes)
         count_reasons(&counts, diagnosis_explained(diagnosis->absent, diagnosis->arena),
                       all_nodes - diagnosis->explicit_nodes);
@@ -158,9 +158,9 @@ struct str diagnosis_message(const struct diagnosis *diagnosis, uint32_t all_nod
 struct str diagnosis_of_one(struct status status, struct arena *arena)
 {
     struct diagnosis one = { .arena = arena, .explicit_nodes = 1 };
-    *vec_push(&one.verdicts) = (struct verdict){ 0 };
-    *vec_push(&one.verdicts) = (struct verdict){ .status = status, .nodes = 1 };
+    *vec_push(&one.statuses) = (struct counted_status){ 0 };
+    *vec_push(&one.statuses) = (struct counted_status){ .status = status, .nodes = 1 };
     struct str message = diagnosis_message(&one, 1);
-    vec_release(&one.verdicts);
+    vec_release(&one.statuses);
     return message;
 }

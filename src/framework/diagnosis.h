@@ -1,24 +1,24 @@
 /* diagnosis.h: why a pod has no node: a status per node, and the message that the reference writes.
  *
- * Nodes with the same status share a verdict; a verdict counts its nodes. Nodes that nobody asked about (outside
+ * Nodes with the same status share one entry, which counts them. Nodes that nobody asked about (outside
  * the set that PreFilter left) carry the `absent` status. */
 #ifndef FRAMEWORK_DIAGNOSIS_H
 #define FRAMEWORK_DIAGNOSIS_H
 
 #include "framework/plugin.h"
 
-struct verdict {
+struct counted_status {
     struct status status;
     uint32_t nodes;
 };
 
 struct diagnosis {
     struct arena *arena;
-    uint32_t *verdict_of; /* by row: number of a verdict, or 0: feasible or absent */
+    uint32_t *status_of; /* by row: number of a status, or 0: feasible or absent */
     uint32_t rows;
-    VEC(struct verdict) verdicts; /* [0] is unused */
+    VEC(struct counted_status) statuses; /* [0] is unused */
     struct status absent;
-    uint32_t explicit_nodes;                         /* nodes with a verdict */
+    uint32_t explicit_nodes;                         /* nodes with a status */
     uint64_t unschedulable_plugins, pending_plugins; /* by plugin index in the profile */
     struct str pre_filter_message;
     bool pre_filter_rejected;
@@ -29,12 +29,12 @@ void diagnosis_init(struct diagnosis *diagnosis, const struct cluster *cluster, 
 void diagnosis_release(struct diagnosis *diagnosis);
 /* Records the status of a node; a later one replaces it. */
 void diagnosis_set(struct diagnosis *diagnosis, uint32_t row, struct status status);
-/* Adds a verdict that many nodes will share, and gives one to a row; for those who count themselves. */
-uint32_t diagnosis_verdict(struct diagnosis *diagnosis, struct status status);
+/* The number of a status that many nodes share, and giving one to a row; for callers that find equal ones. */
+uint32_t diagnosis_number(struct diagnosis *diagnosis, struct status status);
 /* The same where the caller knows that there is none like it yet. */
 uint32_t diagnosis_add(struct diagnosis *diagnosis, struct status status);
-void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t verdict);
-/* The status of a row: its verdict, else the absent status. */
+void diagnosis_assign(struct diagnosis *diagnosis, uint32_t row, uint32_t number);
+/* The status of a row: its own, else the absent status. */
 struct status diagnosis_get(const struct diagnosis *diagnosis, uint32_t row);
 /* Remembers which plugin rejected. */
 void diagnosis_blame(struct diagnosis *diagnosis, const struct profile *profile, struct status status);

@@ -332,7 +332,7 @@ enum hint hint_own_change(const struct hint_context *context, const struct pod *
     return pod_is(event->after, pod) ? HINT_QUEUE : HINT_SKIP;
 }
 
-bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod)
+bool event_pod_holds_resources(const struct cluster_event *event, const struct pod *pod)
 {
-    return event->holds_room || pod->spec.node_name.len || pod->status.nominated_node_name.len;
+    return event->holds_resources || pod->spec.node_name.len || pod->status.nominated_node_name.len;
 }

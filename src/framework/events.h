@@ -104,7 +104,7 @@ struct cluster_event {
     const void *before, *after;
     const char *label; /* of special events; NULL: resource and action */
     /* Of pods: it holds resources of a node though the object does not say so yet: it was placed or nominated here. */
-    bool holds_room;
+    bool holds_resources;
 };
 
 enum hint { HINT_SKIP, HINT_QUEUE };
@@ -167,7 +167,7 @@ bool pod_is(const struct pod *a, const struct pod *b);
 enum hint hint_own_change(const struct hint_context *context, const struct pod *pod,
                           const struct cluster_event *event);
 /* Does one of the event's pods hold resources of a node, or a nomination? */
-bool event_pod_holds_room(const struct cluster_event *event, const struct pod *pod);
+bool event_pod_holds_resources(const struct cluster_event *event, const struct pod *pod);
 bool str_map_eq(const struct str_map *a, const struct str_map *b);
 bool str_list_eq(const struct str_list *a, const struct str_list *b);
 bool taints_eq(const struct node *a, const struct node *b);

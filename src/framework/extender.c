@@ -88,21 +88,21 @@ struct status extender_failed(const struct extender *extender, struct cycle *cyc
 static void note_refusals(struct cycle *cycle, const struct extender_filtered *filtered,
                           struct diagnosis *diagnosis)
 {
-    struct strmap known = { 0 }; /* messages of one kind to verdicts: there may be one per node */
+    struct strmap known = { 0 }; /* messages of one kind to numbers of statuses: there may be one per node */
     for (int unresolvable = 0; unresolvable <= 1; unresolvable++) {
         for (uint32_t i = 0; i < filtered->refusals_len; i++) {
             const struct extender_refusal *refusal = &filtered->refusals[i];
             if (refusal->unresolvable != (bool)unresolvable)
                 continue;
-            uintptr_t verdict = (uintptr_t)strmap_get(&known, refusal->message);
-            if (!verdict) {
-                verdict = diagnosis_add(
+            uintptr_t number = (uintptr_t)strmap_get(&known, refusal->message);
+            if (!number) {
+                number = diagnosis_add(
                     diagnosis,
                     status_printf(cycle->arena, unresolvable ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
                                   STR_FMT, STR_ARG(refusal->message)));
-                strmap_put(&known, refusal->message, (void *)verdict);
+                strmap_put(&known, refusal->message, (void *)number);
             }
-            diagnosis_assign(diagnosis, refusal->row, (uint32_t)verdict);
+            diagnosis_assign(diagnosis, refusal->row, (uint32_t)number);
         }
         strmap_release(&known);
         known = (struct strmap){ 0 };

@@ -268,7 +268,7 @@ static void client_release(struct http_client *client)
         loop_free(client->loop);
     pthread_mutex_destroy(&client->lock);
     idmap_release(&client->transfers);
-    vec_release(&client->wires);
+    vec_release(&client->connections);
     proxy_rules_release(&client->proxies);
     arena_release(&client->arena);
     free(client);

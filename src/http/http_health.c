@@ -18,11 +18,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct wire *find_wire(struct http_client *client, uint64_t serial)
+static struct connection *find_connection(struct http_client *client, uint64_t serial)
 {
-    vec_for(&client->wires, wire)
-        if (wire->serial == serial)
-            return wire;
+    vec_for(&client->connections, connection)
+        if (connection->serial == serial)
+            return connection;
     return NULL;
 }
 
@@ -33,7 +33,7 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd < 0)
         return CURL_SOCKET_BAD;
-    *vec_push(&client->wires) = (struct wire){ .serial = ++client->last_wire, .fd = fd };
+    *vec_push(&client->connections) = (struct connection){ .serial = ++client->last_connection, .fd = fd };
     atomic_fetch_add(&client->opened, 1);
     atomic_fetch_add(&client->open, 1);
     return fd;
@@ -42,9 +42,9 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
 static int close_socket(void *user, curl_socket_t fd)
 {
     struct http_client *client = user;
-    for (size_t i = 0; i < client->wires.len; i++)
-        if (client->wires.items[i].fd == fd) {
-            vec_swap_remove(&client->wires, i);
+    for (size_t i = 0; i < client->connections.len; i++)
+        if (client->connections.items[i].fd == fd) {
+            vec_swap_remove(&client->connections, i);
             atomic_fetch_sub(&client->open, 1);
             break;
         }
@@ -89,14 +89,14 @@ static uint16_t port_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)address)->sin6_port) : 0;
 }
 
-static void look_up_ports(struct wire *wire)
+static void look_up_ports(struct connection *connection)
 {
     struct sockaddr_storage local = { 0 }, peer = { 0 };
     socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
-    if (getsockname(wire->fd, (struct sockaddr *)&local, &local_len) == 0 &&
-        getpeername(wire->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
-        wire->local_port = port_of(&local);
-        wire->peer_port = port_of(&peer);
+    if (getsockname(connection->fd, (struct sockaddr *)&local, &local_len) == 0 &&
+        getpeername(connection->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
+        connection->local_port = port_of(&local);
+        connection->peer_port = port_of(&peer);
     }
 }
 
@@ -108,44 +108,44 @@ static void check_soon(struct http_client *client)
 void health_sent(struct transfer *t, int peer_port, int local_port)
 {
     health_done(t);
-    vec_for(&t->client->wires, wire) {
-        if (!wire->local_port)
-            look_up_ports(wire);
-        if (wire->local_port != local_port || wire->peer_port != peer_port)
+    vec_for(&t->client->connections, connection) {
+        if (!connection->local_port)
+            look_up_ports(connection);
+        if (connection->local_port != local_port || connection->peer_port != peer_port)
             continue;
-        if (wire->users++ == 0)
-            wire->used_ns = monotonic_ns();
-        if (wire->http2 && !t->client->health_timer.place)
+        if (connection->users++ == 0)
+            connection->used_ns = monotonic_ns();
+        if (connection->http2 && !t->client->health_timer.place)
             check_soon(t->client); /* it was not watched while it was idle */
-        t->wire = wire->serial;
-        wire->probe_landed |= wire->probe_id && wire->probe_id == t->id;
+        t->connection = connection->serial;
+        connection->probe_landed |= connection->probe_id && connection->probe_id == t->id;
         return;
     }
 }
 
 void health_done(struct transfer *t)
 {
-    struct wire *wire = find_wire(t->client, t->wire);
-    t->wire = 0;
-    if (wire && wire->users)
-        wire->users--;
+    struct connection *connection = find_connection(t->client, t->connection);
+    t->connection = 0;
+    if (connection && connection->users)
+        connection->users--;
 }
 
 void health_saw_http2(struct transfer *t)
 {
-    struct wire *wire = find_wire(t->client, t->wire);
-    if (wire && !wire->http2) {
-        wire->http2 = true;
+    struct connection *connection = find_connection(t->client, t->connection);
+    if (connection && !connection->http2) {
+        connection->http2 = true;
         check_soon(t->client);
     }
 }
 
 /* Milliseconds since a byte came; 0 where the kernel does not say. */
-static uint32_t silence_of(const struct wire *wire)
+static uint32_t silence_of(const struct connection *connection)
 {
     struct tcp_info info = { 0 };
     socklen_t len = sizeof(info);
-    return getsockopt(wire->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_last_data_recv : 0;
+    return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_last_data_recv : 0;
 }
 
 /* The part of a URL up to its path. */
@@ -158,12 +158,12 @@ static struct str origin_of(const char *url)
 
 /* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes
  * there. */
-static void send_probe(struct http_client *client, struct wire *wire)
+static void send_probe(struct http_client *client, struct connection *connection)
 {
     const struct transfer *model = NULL;
     map_for(&client->transfers, slot) {
         const struct transfer *t = slot->value;
-        if (t->state == TRANSFER_RUNNING && t->wire == wire->serial)
+        if (t->state == TRANSFER_RUNNING && t->connection == connection->serial)
             model = t;
     }
     if (!model)
@@ -180,40 +180,40 @@ static void send_probe(struct http_client *client, struct wire *wire)
     uint64_t id = client_send_own(client, &request);
     if (!id)
         return;
-    wire->probe_id = id;
-    wire->probe_landed = false;
-    wire->silent_at_probe_ms = silence_of(wire);
-    wire->probe_ns = monotonic_ns();
+    connection->probe_id = id;
+    connection->probe_landed = false;
+    connection->silent_at_probe_ms = silence_of(connection);
+    connection->probe_ns = monotonic_ns();
     atomic_fetch_add(&client->probes, 1);
 }
 
-static void give_up(struct http_client *client, struct wire *wire)
+static void give_up(struct http_client *client, struct connection *connection)
 {
-    if (wire->doomed)
+    if (connection->doomed)
         return;
-    wire->doomed = true;
-    shutdown(wire->fd, SHUT_RDWR);
+    connection->doomed = true;
+    shutdown(connection->fd, SHUT_RDWR);
     atomic_fetch_add(&client->given_up, 1);
 }
 
-static void check_wire(struct http_client *client, struct wire *wire, int64_t now_ns)
+static void check_connection(struct http_client *client, struct connection *connection, int64_t now_ns)
 {
-    uint32_t silent_ms = silence_of(wire);
-    if (!wire->probe_id) {
+    uint32_t silent_ms = silence_of(connection);
+    if (!connection->probe_id) {
         /* One that was idle was silent for good reason: its first answer gets a moment. */
         int64_t moment_ms = MIN(client->options.idle_ms, 1000);
-        if (silent_ms >= client->options.idle_ms && now_ns - wire->used_ns >= moment_ms * NS_PER_MS)
-            send_probe(client, wire);
+        if (silent_ms >= client->options.idle_ms && now_ns - connection->used_ns >= moment_ms * NS_PER_MS)
+            send_probe(client, connection);
         return;
     }
     /* Without a byte, the silence of then has grown by just that time. This may be looked at long after the answer. */
-    int64_t since_ms = (now_ns - wire->probe_ns) / NS_PER_MS;
-    if (silent_ms < since_ms + wire->silent_at_probe_ms / 2) {
-        wire->probe_id = 0; /* something came: it lives */
+    int64_t since_ms = (now_ns - connection->probe_ns) / NS_PER_MS;
+    if (silent_ms < since_ms + connection->silent_at_probe_ms / 2) {
+        connection->probe_id = 0; /* something came: it lives */
     } else if (since_ms >= client->options.probe_ms) {
-        wire->probe_id = 0;
-        if (wire->probe_landed)
-            give_up(client, wire);
+        connection->probe_id = 0;
+        if (connection->probe_landed)
+            give_up(client, connection);
     }
 }
 
@@ -223,22 +223,22 @@ int64_t health_check(struct http_client *client, int64_t now_ns)
     if (!options->probe_path || options->idle_ms == NEVER || options->probe_ms == NEVER)
         return NEVER;
     bool any = false;
-    /* By index: a probe may add wires. */
-    for (size_t i = 0; i < client->wires.len; i++) {
-        struct wire *wire = &client->wires.items[i];
-        if (!wire->users || !wire->http2 || wire->doomed)
+    /* By index: a probe may add connections. */
+    for (size_t i = 0; i < client->connections.len; i++) {
+        struct connection *connection = &client->connections.items[i];
+        if (!connection->users || !connection->http2 || connection->doomed)
             continue;
         any = true;
-        check_wire(client, wire, now_ns);
+        check_connection(client, connection, now_ns);
     }
     return any ? now_ns + MIN(MIN(options->idle_ms, options->probe_ms) / 4 + 1, 1000) * NS_PER_MS : NEVER;
 }
 
 void health_drop_all(struct http_client *client)
 {
-    vec_for(&client->wires, wire)
-        if (!wire->doomed) {
-            wire->doomed = true;
-            shutdown(wire->fd, SHUT_RDWR);
+    vec_for(&client->connections, connection)
+        if (!connection->doomed) {
+            connection->doomed = true;
+            shutdown(connection->fd, SHUT_RDWR);
         }
 }

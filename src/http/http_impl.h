@@ -51,7 +51,7 @@ struct transfer {
 
     CURL *easy;
     char curl_words[CURL_ERROR_SIZE];
-    uint64_t wire; /* that it was sent on, by its serial; 0: not sent */
+    uint64_t connection; /* that it was sent on, by its serial; 0: not sent */
     uint32_t sends;
     bool added, started;       /* to libcurl; its answer */
     enum http_failure failure; /* why we ended it ourselves */
@@ -60,7 +60,7 @@ struct transfer {
 };
 
 /* An open socket. Numbers of sockets are used again, serials are not. */
-struct wire {
+struct connection {
     uint64_t serial;
     int fd;
     uint16_t local_port, peer_port; /* 0: not looked up yet */
@@ -87,8 +87,8 @@ struct http_client {
     struct idmap transfers;      /* by id: all that are on the loop's thread and not done */
     struct list waiting, urgent; /* struct transfer */
     VEC(CURL *) spare;
-    VEC(struct wire) wires;
-    uint64_t last_wire;
+    VEC(struct connection) connections;
+    uint64_t last_connection;
     size_t running; /* that count against in_flight_max */
     struct loop_timer health_timer;
 

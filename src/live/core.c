@@ -9,7 +9,7 @@
 #include "engine/account.h"
 #include "extender/extender.h"
 
-/* Letters are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
+/* Messages are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
  * longer than that. */
 enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 << 20 };
 #define ROUND_NS ((int64_t)2000000)
@@ -175,7 +175,7 @@ static void retired(void *context, void *owner)
     take_back(core, lent);
 }
 
-static void heard(void *context, const struct mail *mail, int64_t now_ns)
+static void record_plugin_message(void *context, const struct mail *mail, int64_t now_ns)
 {
     journal_mail(((const struct core *)context)->options.journal, mail, now_ns);
 }
@@ -201,7 +201,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
         .host = { .emit = emit,
                   .notice = on_notice,
                   .wake = wake,
-                  .on_plugin_message = heard,
+                  .on_plugin_message = record_plugin_message,
                   .retired = retired,
                   .context = core },
     };
@@ -262,27 +262,27 @@ void core_free(struct core *core)
     free(core);
 }
 
-/* ---- letters ---- */
-static void call_of(struct letter *letter)
+/* ---- messages ---- */
+static void call_of(struct inbox_message *message)
 {
-    letter->drop = NULL; /* the context is the call's */
-    letter->call(letter->context);
+    message->drop = NULL; /* the context is the call's */
+    message->call(message->context);
 }
 
-static void read_letters(struct core *core, struct letter *letter)
+static void read_messages(struct core *core, struct inbox_message *message)
 {
-    while (letter) {
-        struct letter *next = letter->next;
+    while (message) {
+        struct inbox_message *next = message->next;
         int64_t now_ns = core_now(core);
-        journal_letter(core->options.journal, letter, now_ns);
-        if (letter->kind == LETTER_ANSWER)
-            engine_answer(&core->engine, letter->ticket, &letter->answer, now_ns);
-        else if (letter->kind == LETTER_CALL)
-            call_of(letter);
+        journal_message(core->options.journal, message, now_ns);
+        if (message->kind == MESSAGE_ANSWER)
+            engine_answer(&core->engine, message->ticket, &message->answer, now_ns);
+        else if (message->kind == MESSAGE_CALL)
+            call_of(message);
         else
-            mirror_apply(&core->mirror, letter, now_ns);
-        letter_free(letter);
-        letter = next;
+            mirror_apply(&core->mirror, message, now_ns);
+        inbox_message_free(message);
+        message = next;
     }
 }
 
@@ -362,7 +362,7 @@ static void tick(struct core *core)
 {
     int64_t now_ns = core_now(core);
     engine_tick(&core->engine, now_ns);
-    journal_tick(core->options.journal, now_ns); /* behind what was heard in its course */
+    journal_tick(core->options.journal, now_ns); /* after what was recorded in its course */
 }
 
 static void start_reflectors(struct core *core)
@@ -380,16 +380,16 @@ static void stop_reflectors(struct core *core)
 
 /* ---- a new recording ---- */
 /* What is in the inbox is about an engine that is no more, but for calls. */
-static void drop_letters(struct core *core)
+static void drop_messages(struct core *core)
 {
-    struct letter *letter = inbox_take(core->options.inbox, 0);
-    while (letter) {
-        struct letter *next = letter->next;
-        if (letter->kind == LETTER_CALL)
-            inbox_post(core->options.inbox, letter);
+    struct inbox_message *message = inbox_take(core->options.inbox, 0);
+    while (message) {
+        struct inbox_message *next = message->next;
+        if (message->kind == MESSAGE_CALL)
+            inbox_post(core->options.inbox, message);
         else
-            letter_free(letter);
-        letter = next;
+            inbox_message_free(message);
+        message = next;
     }
 }
 
@@ -399,7 +399,7 @@ static void restart(struct core *core)
     uint64_t last_ticket = core->engine.writes.last_ticket;
     const struct probe *probe = core->engine.probe;
     stop_reflectors(core);
-    drop_letters(core);
+    drop_messages(core);
     struct lent *lent = core->engine.now.owner;
     core->engine.now.owner = NULL; /* the configuration goes on */
     end(core);
@@ -444,7 +444,7 @@ void core_run(struct core *core)
     start_reflectors(core);
     while (!drained(core, core_now(core))) {
         int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
-        read_letters(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
+        read_messages(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
         look_at_sync(core);
         tick(core);
         more = decide_some(core);
@@ -460,10 +460,10 @@ void core_run(struct core *core)
 /* ---- from other threads ---- */
 void core_call(struct core *core, void (*call)(void *context), void *context)
 {
-    struct letter *letter = letter_new(LETTER_CALL);
-    letter->call = call;
-    letter->context = context;
-    inbox_post(core->options.inbox, letter);
+    struct inbox_message *message = inbox_message_new(MESSAGE_CALL);
+    message->call = call;
+    message->context = context;
+    inbox_post(core->options.inbox, message);
 }
 
 void core_stop(struct core *core)
@@ -485,7 +485,7 @@ static void lead(void *context)
     struct core *core = context;
     for (size_t i = 0; i < ARRAY_SIZE(written_kinds); i++)
         reflectors_relist(core->reflectors, written_kinds[i]);
-    core_call(core, now_leads, core); /* behind the letters that say what is in doubt */
+    core_call(core, now_leads, core); /* behind the messages that say what is in doubt */
 }
 
 void core_lead(struct core *core)
@@ -537,11 +537,11 @@ void core_reconfigure(struct core *core, const struct engine_setup *setup,
 {
     struct change *change = xcalloc(1, sizeof(*change));
     *change = (struct change){ core, *setup, done, user };
-    struct letter *letter = letter_new(LETTER_CALL);
-    letter->call = reconfigure;
-    letter->drop = free; /* the core may end before it comes to this */
-    letter->context = change;
-    inbox_post(core->options.inbox, letter);
+    struct inbox_message *message = inbox_message_new(MESSAGE_CALL);
+    message->call = reconfigure;
+    message->drop = free; /* the core may end before it comes to this */
+    message->context = change;
+    inbox_post(core->options.inbox, message);
 }
 
 bool core_ready(const struct core *core)

@@ -1,4 +1,4 @@
-/* core.h: the live host of the engine: one thread that takes letters, decides, and hands out what is to be done.
+/* core.h: the live host of the engine: one thread that takes messages, decides, and hands out what is to be done.
  *
  *     reflectors ──▶ inbox ──▶ mirror ──▶ ENGINE ──▶ writer ──▶ API server
  *                      ▲                                 │

@@ -414,12 +414,12 @@ void journal_restart(struct journal *journal)
     journal->open = false;
 }
 
-void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns)
+void journal_message(struct journal *journal, const struct inbox_message *message, int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
     if (!out)
         return;
-    journal_put_letter(out, letter, now_ns);
+    journal_put_message(out, message, now_ns);
     noted(journal);
 }
 

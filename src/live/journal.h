@@ -1,6 +1,6 @@
 /* journal.h: every input of the engine, written to files as it comes: what `berth replay` repeats.
  *
- *     I/O threads: journal_prepare() encodes objects ──▶ inbox ──▶ core: journal_letter(), _tick(), _step(), ...
+ *     I/O threads: journal_prepare() encodes objects ──▶ inbox ──▶ core: journal_message(), _tick(), _step(), ...
  *                                                                    │ bytes, a buffer at a time
  *                                                                    ▼
  *                                              journal's thread: blocks with checksums ──▶ files
@@ -16,8 +16,8 @@
  * A recording is the life of one engine, from its start: files DIR/<start>-<number>.berth. Each begins with
  * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording
  * (8), checksum (8), payload. A payload is a protobuf message: its fields are entries, the tag of each says which
- * (engine/inputs.h). What is heard in the course of a call (an extender's opinion, mail of a plugin) stands in front of
- * the entry of that call.
+ * (engine/inputs.h). What comes in the course of a call (the answer of an extender, a message of a plugin) stands in
+ * front of the entry of that call.
  *
  * All files of the folder together stay within a bound. Without its beginning a recording cannot be repeated, so the
  * oldest recording goes as a whole; and before the present one takes all the room, journal_wants_restart() asks for an
@@ -57,8 +57,8 @@ enum {
 
     CONFIG_TEXT = 2, /* as HEAD_CONFIG */
 
-    LETTER_API_KIND = 2, /* "Pod" */
-    LETTER_OBJECT,       /* protobuf with its envelope */
+    MESSAGE_API_KIND = 2, /* "Pod" */
+    MESSAGE_OBJECT,       /* protobuf with its envelope */
 
     ANSWER_TICKET = 2,
     ANSWER_RESULT, /* enum answer_kind */
@@ -127,9 +127,9 @@ int journal_open(const struct journal_options *options, struct journal **ret, st
 /* Writes what is left. After the core and the inbox; NULL is fine, as for every call of the core below. */
 void journal_close(struct journal *journal);
 
-/* On the thread that posts the letter, before it does: encodes what the journal wants to know of it. For
+/* On the thread that posts the message, before it does: encodes what the journal wants to know of it. For
  * inbox_prepare(). */
-void journal_prepare(struct letter *letter);
+void journal_prepare(struct inbox_message *message);
 
 /* ---- on the core thread ---- */
 /* With what the engine is about to begin. What comes before that is not recorded. */
@@ -139,7 +139,7 @@ bool journal_wants_restart(const struct journal *journal);
 /* The engine is gone: its recording is complete. journal_head() begins the next one. */
 void journal_restart(struct journal *journal);
 /* Before it is applied. */
-void journal_letter(struct journal *journal, const struct letter *letter, int64_t now_ns);
+void journal_message(struct journal *journal, const struct inbox_message *message, int64_t now_ns);
 /* After engine_reconfigure(), which did not fail. */
 void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns);
 /* An engine_host.on_plugin_message. */
@@ -173,7 +173,7 @@ void journal_put_head(struct strbuf *out, const struct engine_options *options,
                       const struct features *features);
 void journal_put_config(struct strbuf *out, const struct scheduler_config *config, int64_t now_ns);
 void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_ns);
-void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns);
+void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);
 

@@ -110,7 +110,7 @@ void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_n
     protobuf_end(out, begun);
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
 /* What kubectl keeps there is the whole object as somebody wrote it. Whether it changed may matter, what it is does
  * not: a hash stands for it. */
@@ -132,11 +132,11 @@ static struct pair *without_private(const struct str_map *annotations, char hash
     return copy;
 }
 
-void journal_prepare(struct letter *letter)
+void journal_prepare(struct inbox_message *message)
 {
-    if (!letter->object)
+    if (!message->object)
         return;
-    struct str_map *annotations = &letter->object->object.meta->annotations;
+    struct str_map *annotations = &message->object->object.meta->annotations;
     struct pair *original = annotations->items;
     char hash[17];
     bool any = false;
@@ -144,20 +144,20 @@ void journal_prepare(struct letter *letter)
         any |= is_private(annotation);
     if (any)
         annotations->items = without_private(annotations, hash);
-    if (!letter->record.cap) /* most objects are not longer */
-        letter->record = (struct strbuf){ .text = xmalloc(RECORD_BYTES), .cap = RECORD_BYTES };
-    object_encode_protobuf(&letter->object->object, &letter->record);
+    if (!message->record.cap) /* most objects are not longer */
+        message->record = (struct strbuf){ .text = xmalloc(RECORD_BYTES), .cap = RECORD_BYTES };
+    object_encode_protobuf(&message->object->object, &message->record);
     if (any) {
         free(annotations->items);
         annotations->items = original;
     }
 }
 
-static void put_answer(struct strbuf *out, const struct letter *letter, int64_t now_ns)
+static void put_answer(struct strbuf *out, const struct inbox_message *message, int64_t now_ns)
 {
-    const struct answer *answer = &letter->answer;
+    const struct answer *answer = &message->answer;
     size_t begun = begin(out, JOURNAL_ANSWER, now_ns);
-    put_number(out, ANSWER_TICKET, letter->ticket);
+    put_number(out, ANSWER_TICKET, message->ticket);
     put_number(out, ANSWER_RESULT, (uint64_t)answer->kind);
     put_text(out, ANSWER_MESSAGE, answer->message);
     put_number(out, ANSWER_RETRY_AFTER_MS, (uint64_t)answer->retry_after_ms);
@@ -184,10 +184,10 @@ static size_t field_len(size_t len)
 }
 
 /* Objects are most of the bytes: their entry is begun with its length, since protobuf_end() would move them. */
-static void put_object_letter(struct strbuf *out, enum journal_entry_kind kind, const struct letter *letter,
-                              int64_t now_ns)
+static void put_object_message(struct strbuf *out, enum journal_entry_kind kind,
+                               const struct inbox_message *message, int64_t now_ns)
 {
-    struct str name = api_kinds[letter->api_kind].kind, record = strbuf_slice(&letter->record);
+    struct str name = api_kinds[message->api_kind].kind, record = strbuf_slice(&message->record);
     uint64_t len =
         1 + varint_len((uint64_t)now_ns) + field_len(name.len) + (record.len ? field_len(record.len) : 0);
     strbuf_putc(out, (char)(kind << 3 | WIRE_BYTES));
@@ -195,23 +195,23 @@ static void put_object_letter(struct strbuf *out, enum journal_entry_kind kind, 
         strbuf_putc(out, (char)(len | 0x80));
     strbuf_putc(out, (char)len);
     protobuf_put_number(out, JOURNAL_TIME, (uint64_t)now_ns);
-    protobuf_put_bytes(out, LETTER_API_KIND, name);
-    put_text(out, LETTER_OBJECT, record);
+    protobuf_put_bytes(out, MESSAGE_API_KIND, name);
+    put_text(out, MESSAGE_OBJECT, record);
 }
 
-void journal_put_letter(struct strbuf *out, const struct letter *letter, int64_t now_ns)
+void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns)
 {
-    switch (letter->kind) {
+    switch (message->kind) {
 #define X(name, handler) \
-    case LETTER_##name: \
-        put_object_letter(out, JOURNAL_##name, letter, now_ns); \
+    case MESSAGE_##name: \
+        put_object_message(out, JOURNAL_##name, message, now_ns); \
         return;
         WATCH_INPUTS(X)
 #undef X
-    case LETTER_ANSWER:
-        put_answer(out, letter, now_ns);
+    case MESSAGE_ANSWER:
+        put_answer(out, message, now_ns);
         return;
-    case LETTER_CALL: /* nothing of it reaches the engine */
+    case MESSAGE_CALL: /* nothing of it reaches the engine */
         return;
     }
 }

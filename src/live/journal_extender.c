@@ -1,5 +1,5 @@
 /* journal_extender.c: passes calls on and writes down what came back. Nothing but the answers matters for a replay: the
- * questions follow from the same state. A bind has its answer as a letter. */
+ * questions follow from the same state. A bind has its answer as a message. */
 #include "live/journal_extender.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "codec/protobuf.h"
 #include "preempt/preempt.h"
 
-struct heard {
+struct recorded_extender {
     struct extender extender; /* as the engine sees it */
     struct extender *inner;
     struct journal *journal;
@@ -15,18 +15,18 @@ struct heard {
 
 struct journal_extenders {
     struct extenders table;
-    struct heard *items;
+    struct recorded_extender *items;
 };
 
-static struct heard *heard_of(struct extender *extender)
+static struct recorded_extender *recorded_of(struct extender *extender)
 {
-    return container_of(extender, struct heard, extender);
+    return container_of(extender, struct recorded_extender, extender);
 }
 
 /* The beginning of an opinion; 0: nothing is recorded. */
-static size_t begin(struct heard *heard, struct strbuf **ret, int r, const struct error *err)
+static size_t begin(struct recorded_extender *recorded, struct strbuf **ret, int r, const struct error *err)
 {
-    struct strbuf *out = *ret = journal_write(heard->journal);
+    struct strbuf *out = *ret = journal_write(recorded->journal);
     if (!out)
         return 0;
     size_t begun = protobuf_begin(out, JOURNAL_OPINION);
@@ -35,19 +35,19 @@ static size_t begin(struct heard *heard, struct strbuf **ret, int r, const struc
     return begun;
 }
 
-static void end(struct heard *heard, struct strbuf *out, size_t begun)
+static void end(struct recorded_extender *recorded, struct strbuf *out, size_t begun)
 {
     protobuf_end(out, begun);
-    journal_wrote(heard->journal);
+    journal_wrote(recorded->journal);
 }
 
 static int filter(struct extender *extender, struct cycle *cycle, struct row_list nodes,
                   struct extender_filtered *ret, struct error *err)
 {
-    struct heard *heard = heard_of(extender);
+    struct recorded_extender *recorded = recorded_of(extender);
     struct strbuf *out;
-    int r = heard->inner->calls->filter(heard->inner, cycle, nodes, ret, err);
-    size_t begun = begin(heard, &out, r, err);
+    int r = recorded->inner->calls->filter(recorded->inner, cycle, nodes, ret, err);
+    size_t begun = begin(recorded, &out, r, err);
     if (!begun)
         return r;
     for (uint32_t i = 0; r == 0 && i < ret->len; i++)
@@ -60,23 +60,23 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
         protobuf_put_bytes(out, REFUSAL_MESSAGE, refusal->message);
         protobuf_end(out, inside);
     }
-    end(heard, out, begun);
+    end(recorded, out, begun);
     return r;
 }
 
 static void begin_score(struct extender *extender, struct cycle *cycle, struct row_list nodes)
 {
-    struct heard *heard = heard_of(extender);
-    heard->inner->calls->begin_score(heard->inner, cycle, nodes);
+    struct recorded_extender *recorded = recorded_of(extender);
+    recorded->inner->calls->begin_score(recorded->inner, cycle, nodes);
 }
 
 static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes,
                      struct extender_scores *ret, struct error *err)
 {
-    struct heard *heard = heard_of(extender);
+    struct recorded_extender *recorded = recorded_of(extender);
     struct strbuf *out;
-    int r = heard->inner->calls->end_score(heard->inner, cycle, nodes, ret, err);
-    size_t begun = begin(heard, &out, r, err);
+    int r = recorded->inner->calls->end_score(recorded->inner, cycle, nodes, ret, err);
+    size_t begun = begin(recorded, &out, r, err);
     if (!begun)
         return r;
     for (uint32_t i = 0; r == 0 && i < ret->len; i++) {
@@ -85,7 +85,7 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
         protobuf_put_number(out, SCORE_VALUE, (uint64_t)ret->items[i].score);
         protobuf_end(out, inside);
     }
-    end(heard, out, begun);
+    end(recorded, out, begun);
     return r;
 }
 
@@ -105,22 +105,22 @@ static void put_candidate(struct strbuf *out, const struct preempt_candidate *ca
 static int preempt(struct extender *extender, struct cycle *cycle, const struct preempt_candidate *candidates,
                    uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
-    struct heard *heard = heard_of(extender);
+    struct recorded_extender *recorded = recorded_of(extender);
     struct strbuf *out;
-    int r = heard->inner->calls->preempt(heard->inner, cycle, candidates, len, ret, ret_len, err);
-    size_t begun = begin(heard, &out, r, err);
+    int r = recorded->inner->calls->preempt(recorded->inner, cycle, candidates, len, ret, ret_len, err);
+    size_t begun = begin(recorded, &out, r, err);
     if (!begun)
         return r;
     for (uint32_t i = 0; r == 0 && i < *ret_len; i++)
         put_candidate(out, &(*ret)[i]);
-    end(heard, out, begun);
+    end(recorded, out, begun);
     return r;
 }
 
 static void bind_pod(struct extender *extender, const struct effect *effect)
 {
-    struct heard *heard = heard_of(extender);
-    heard->inner->calls->bind(heard->inner, effect);
+    struct recorded_extender *recorded = recorded_of(extender);
+    recorded->inner->calls->bind(recorded->inner, effect);
 }
 
 static const struct extender_calls calls = {
@@ -138,12 +138,12 @@ struct journal_extenders *journal_extenders_new(struct journal *journal, const s
     all->table.items = xcalloc(extenders->len, sizeof(*all->table.items));
     all->table.len = extenders->len;
     for (uint32_t i = 0; i < extenders->len; i++) {
-        struct heard *heard = &all->items[i];
-        heard->extender = *extenders->items[i];
-        heard->extender.calls = &calls;
-        heard->inner = extenders->items[i];
-        heard->journal = journal;
-        all->table.items[i] = &heard->extender;
+        struct recorded_extender *recorded = &all->items[i];
+        recorded->extender = *extenders->items[i];
+        recorded->extender.calls = &calls;
+        recorded->inner = extenders->items[i];
+        recorded->journal = journal;
+        all->table.items[i] = &recorded->extender;
     }
     return all;
 }

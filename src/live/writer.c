@@ -1,4 +1,4 @@
-/* writer.c: one request per effect, one letter per answer; see writer.h.
+/* writer.c: one request per effect, one message per answer; see writer.h.
  *
  * What is common to all effects is in a table: the method, the path, and who writes the body. A request under way is a
  * struct call, which belongs to the I/O thread once it was sent. */
@@ -276,14 +276,14 @@ static struct answer sort_response(const struct call *call, const struct http_re
     return answer;
 }
 
-static void post(struct call *call, struct letter *letter)
+static void post(struct call *call, struct inbox_message *message)
 {
     struct writer *writer = call->writer;
-    letter->ticket = call->ticket;
+    message->ticket = call->ticket;
     if (call->ticket)
-        inbox_post(writer->options.inbox, letter);
+        inbox_post(writer->options.inbox, message);
     else
-        letter_free(letter);
+        inbox_message_free(message);
     free(call);
 }
 
@@ -307,10 +307,10 @@ static void log_refusal(const struct call *call, const struct answer *answer)
 static void on_done(void *user, struct http_response *response)
 {
     struct call *call = user;
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    letter->answer = sort_response(call, response, &letter->texts);
-    log_refusal(call, &letter->answer);
-    post(call, letter);
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+    message->answer = sort_response(call, response, &message->texts);
+    log_refusal(call, &message->answer);
+    post(call, message);
 }
 
 /* ---- sending ---- */
@@ -333,12 +333,12 @@ static struct call *call_new(struct writer *writer, const struct effect *effect)
 /* It never left: too many wait, or this is the end. */
 static void answer_unsent(struct call *call, int code, const struct error *err)
 {
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    letter->answer = (struct answer){
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+    message->answer = (struct answer){
         .kind = code == -EINVAL ? ANSWER_REFUSED : ANSWER_UNSENT,
-        .message = arena_str(&letter->texts, str_from(err->text)),
+        .message = arena_str(&message->texts, str_from(err->text)),
     };
-    post(call, letter);
+    post(call, message);
 }
 
 static void send_request(struct writer *writer, const struct effect *effect)

@@ -2,7 +2,7 @@
  *
  *     engine ──writer_emit(effect)──▶ api_send() ──▶ API server
  *        ▲                                               │
- *        └──── inbox ◀── letter(ticket, answer) ◀────────┘          events go to the recorder and have no answer
+ *        └──── inbox ◀── message(ticket, answer) ◀────────┘          events go to the recorder and have no answer
  *
  * One attempt per effect: the engine asks again itself. What the server says is sorted by what is true afterwards:
  *
@@ -37,8 +37,8 @@ struct writer *writer_new(const struct writer_options *options);
 /* After api_free(): until then answers may come. NULL is fine. */
 void writer_free(struct writer *writer);
 
-/* An effect_emit. Copies all it needs. With a ticket there will be exactly one letter, never before this returns on
- * the thread that takes letters. */
+/* An effect_emit. Copies all it needs. With a ticket there will be exactly one message, never before this returns on
+ * the thread that takes messages. */
 void writer_emit(void *writer, const struct effect *effect);
 
 #endif

@@ -44,7 +44,7 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
     const struct intern *syms = &context->cluster->syms;
     const struct container_port **ports;
     (void)pod;
-    if (!event_pod_holds_room(event, event->before))
+    if (!event_pod_holds_resources(event, event->before))
         return HINT_SKIP;
     uint32_t len = pod_host_ports(event->before, context->arena, &ports);
     struct host_port *freed = arena_array(context->arena, struct host_port, len);

@@ -279,7 +279,7 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
 {
     (void)context, (void)pod;
     const struct pod *gone = event->before;
-    return event_pod_holds_room(event, gone) && may_attach(gone) ? HINT_QUEUE : HINT_SKIP;
+    return event_pod_holds_resources(event, gone) && may_attach(gone) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A volume was detached somewhere: of any driver for a pod with claims, else of the driver that the pod needs. */

@@ -139,7 +139,7 @@ static void search_nodes(struct search *search)
         }
         if (status.code == STATUS_ERROR)
             add_error(search, status_message(status, search->cycle->arena));
-        uint32_t number = diagnosis_verdict(&search->rejections, status);
+        uint32_t number = diagnosis_number(&search->rejections, status);
         diagnosis_assign(&search->rejections, row, number);
         if (search->lowest->priority[row] >= search->cycle->info->priority)
             no_victims = number;

@@ -78,10 +78,10 @@ static void keep(struct comparison *comparison, struct str *to, struct str text)
         *to = arena_str(&comparison->arena, text);
 }
 
-/* The pod of a letter as it is here. False: it is not here. */
-static bool adapt(struct comparison *comparison, struct letter *letter, struct str bytes)
+/* The pod of a message as it is here. False: it is not here. */
+static bool adapt(struct comparison *comparison, struct inbox_message *message, struct str bytes)
 {
-    struct pod *pod = letter->object->object.ptr;
+    struct pod *pod = message->object->object.ptr;
     struct compare_pod *known = strmap_get(&comparison->by_uid, pod->meta.uid);
     if (strmap_get(&comparison->evicted, pod->meta.uid))
         return false;
@@ -104,38 +104,38 @@ static bool adapt(struct comparison *comparison, struct letter *letter, struct s
 
 /* ---- what the engine receives ---- */
 
-static void apply(struct comparison *comparison, struct letter *letter, int64_t now_ns)
+static void apply(struct comparison *comparison, struct inbox_message *message, int64_t now_ns)
 {
-    mirror_apply(&comparison->replay->mirror, letter, now_ns);
-    letter_free(letter);
+    mirror_apply(&comparison->replay->mirror, message, now_ns);
+    inbox_message_free(message);
 }
 
 /* The pod has changed here: its newest version again. */
 static void apply_again(struct comparison *comparison, const struct compare_pod *pod, int64_t now_ns)
 {
-    struct letter *letter = letter_new(LETTER_SET);
-    letter->api_kind = KIND_POD;
-    letter->object = live_object_new();
-    struct object *object = &letter->object->object;
+    struct inbox_message *message = inbox_message_new(MESSAGE_SET);
+    message->api_kind = KIND_POD;
+    message->object = live_object_new();
+    struct object *object = &message->object->object;
     if (pod->gone || !pod->bytes.len ||
-        object_decode_protobuf(pod->bytes, STRINGS_COPIED, &letter->object->arena, object, NULL) < 0 ||
-        !adapt(comparison, letter, pod->bytes))
-        letter_free(letter);
+        object_decode_protobuf(pod->bytes, STRINGS_COPIED, &message->object->arena, object, NULL) < 0 ||
+        !adapt(comparison, message, pod->bytes))
+        inbox_message_free(message);
     else
-        apply(comparison, letter, now_ns);
+        apply(comparison, message, now_ns);
 }
 
 static void apply_removal(struct comparison *comparison, const struct pending_effect *effect, int64_t now_ns)
 {
-    struct letter *letter = letter_new(LETTER_REMOVE);
-    struct live_object *live = letter->object = live_object_new();
+    struct inbox_message *message = inbox_message_new(MESSAGE_REMOVE);
+    struct live_object *live = message->object = live_object_new();
     struct pod *pod = arena_new(&live->arena, struct pod);
     pod->meta.namespace = arena_str(&live->arena, effect->namespace);
     pod->meta.name = arena_str(&live->arena, effect->name);
     pod->meta.uid = arena_str(&live->arena, effect->uid);
-    letter->api_kind = KIND_POD;
+    message->api_kind = KIND_POD;
     live->object = (struct object){ .kind = KIND_POD, .ptr = pod, .meta = &pod->meta };
-    apply(comparison, letter, now_ns);
+    apply(comparison, message, now_ns);
 }
 
 /* ---- effects ---- */
@@ -390,22 +390,22 @@ static int count_recorded(struct comparison *comparison, const struct recording_
 
 /* ---- entries ---- */
 
-static int take_letter(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
+static int take_message(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
 {
-    struct letter *letter = replay_letter(entry, err);
+    struct inbox_message *message = replay_message(entry, err);
     struct entry_fields fields;
-    if (!letter || entry_read(entry->body, &fields, err) < 0)
+    if (!message || entry_read(entry->body, &fields, err) < 0)
         return -EBADMSG;
-    if (letter->api_kind == KIND_POD && letter->object) {
-        struct compare_pod *pod = strmap_get(&comparison->by_uid, letter->object->object.meta->uid);
+    if (message->api_kind == KIND_POD && message->object) {
+        struct compare_pod *pod = strmap_get(&comparison->by_uid, message->object->object.meta->uid);
         if (entry->kind == JOURNAL_REMOVE && pod)
             pod->gone = true;
-        if (entry->kind == JOURNAL_SET && !adapt(comparison, letter, fields.texts[LETTER_OBJECT])) {
-            letter_free(letter);
+        if (entry->kind == JOURNAL_SET && !adapt(comparison, message, fields.texts[MESSAGE_OBJECT])) {
+            inbox_message_free(message);
             return 0;
         }
     }
-    apply(comparison, letter, entry->now_ns);
+    apply(comparison, message, entry->now_ns);
     carry_out_all(comparison, entry->now_ns);
     return 0;
 }
@@ -416,7 +416,7 @@ int compare_entry(struct comparison *comparison, const struct recording_entry *e
 #define X(name, handler) case JOURNAL_##name:
         WATCH_INPUTS(X)
 #undef X
-        return take_letter(comparison, entry, err);
+        return take_message(comparison, entry, err);
     case JOURNAL_TICK:
         engine_tick(&comparison->replay->engine, entry->now_ns);
         carry_out_all(comparison, entry->now_ns);

@@ -249,7 +249,7 @@ static void end_works(struct replay *replay)
     idmap_release(&replay->works);
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
 static enum api_kind kind_of(struct str name)
 {
@@ -259,49 +259,49 @@ static enum api_kind kind_of(struct str name)
     return KIND_UNKNOWN;
 }
 
-static const enum letter_kind letter_kinds[JOURNAL_ENTRY_KINDS] = {
-#define X(name, handler) [JOURNAL_##name] = LETTER_##name,
+static const enum inbox_message_kind message_kinds[JOURNAL_ENTRY_KINDS] = {
+#define X(name, handler) [JOURNAL_##name] = MESSAGE_##name,
     WATCH_INPUTS(X)
 #undef X
 };
 
-static int read_object(struct letter *letter, struct str bytes, struct error *err)
+static int read_object(struct inbox_message *message, struct str bytes, struct error *err)
 {
-    letter->object = live_object_new();
+    message->object = live_object_new();
     int r =
-        object_decode_protobuf(bytes, STRINGS_COPIED, &letter->object->arena, &letter->object->object, err);
-    if (r == 0 && letter->object->object.kind != letter->api_kind)
+        object_decode_protobuf(bytes, STRINGS_COPIED, &message->object->arena, &message->object->object, err);
+    if (r == 0 && message->object->object.kind != message->api_kind)
         r = error_set(err, -EINVAL, "an object is of another kind than its entry says");
     return r;
 }
 
-struct letter *replay_letter(const struct recording_entry *entry, struct error *err)
+struct inbox_message *replay_message(const struct recording_entry *entry, struct error *err)
 {
     struct entry_fields fields;
     if (entry_read(entry->body, &fields, err) < 0)
         return NULL;
-    struct letter *letter = letter_new(letter_kinds[entry->kind]);
-    letter->api_kind = kind_of(fields.texts[LETTER_API_KIND]);
+    struct inbox_message *message = inbox_message_new(message_kinds[entry->kind]);
+    message->api_kind = kind_of(fields.texts[MESSAGE_API_KIND]);
     bool has_object = entry->kind == JOURNAL_SET || entry->kind == JOURNAL_REMOVE;
     int r = 0;
-    if (letter->api_kind == KIND_UNKNOWN)
+    if (message->api_kind == KIND_UNKNOWN)
         r = error_set(err, -ENOTSUP, "objects of the kind \"" STR_FMT "\" are not known here",
-                      STR_ARG(fields.texts[LETTER_API_KIND]));
+                      STR_ARG(fields.texts[MESSAGE_API_KIND]));
     else if (has_object)
-        r = read_object(letter, fields.texts[LETTER_OBJECT], err);
+        r = read_object(message, fields.texts[MESSAGE_OBJECT], err);
     if (r == 0)
-        return letter;
-    letter_free(letter);
+        return message;
+    inbox_message_free(message);
     return NULL;
 }
 
 static int repeat_watch(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
-    struct letter *letter = replay_letter(entry, err);
-    if (!letter)
+    struct inbox_message *message = replay_message(entry, err);
+    if (!message)
         return -EBADMSG;
-    mirror_apply(&replay->mirror, letter, entry->now_ns);
-    letter_free(letter);
+    mirror_apply(&replay->mirror, message, entry->now_ns);
+    inbox_message_free(message);
     return 0;
 }
 

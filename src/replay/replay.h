@@ -85,8 +85,8 @@ void replay_release(struct replay *replay);
 void replay_say(struct str body, struct strbuf *out);
 
 /* ---- for compare.c ---- */
-/* A letter about objects, from an entry; the caller frees it. NULL: err says why it cannot be read. */
-struct letter *replay_letter(const struct recording_entry *entry, struct error *err);
+/* A message about objects, from an entry; the caller frees it. NULL: err says why it cannot be read. */
+struct inbox_message *replay_message(const struct recording_entry *entry, struct error *err);
 /* A decision that was made here: counts it, reports it, and returns it as it would be recorded; until the next one. */
 struct str replay_decision(struct replay *replay, const struct decision *decision, int64_t now_ns);
 /* Gives the engine the answer of an entry. */

@@ -110,7 +110,7 @@ bool serve_query(struct str query, const char *key, struct arena *arena, struct 
     return false;
 }
 
-/* Somebody who has not said who they are, or not so that it is believed. */
+/* An unauthenticated user. */
 static bool is_stranger(const struct user *user)
 {
     return !user->name.len || str_is(user->name, USER_ANONYMOUS) ||
@@ -500,7 +500,7 @@ static int open_server(struct serve *serve, const struct serve_options *options,
     return server_new(&server, &serve->server, err);
 }
 
-/* The host's views, and those of this room. */
+/* The host's views, and those of this layer. */
 static void make_pages(struct serve *serve, const struct serve_options *options)
 {
     struct serve_options all = *options;

@@ -10,9 +10,9 @@
 struct inbox {
     pthread_mutex_t lock;
     pthread_cond_t filled;
-    struct letter *first, **end;
+    struct inbox_message *first, **end;
     bool sleeping;
-    void (*prepare)(struct letter *letter); /* may be NULL */
+    void (*prepare)(struct inbox_message *message); /* may be NULL */
     atomic_size_t depth;
 };
 
@@ -33,47 +33,47 @@ void inbox_free(struct inbox *inbox)
 {
     if (!inbox)
         return;
-    for (struct letter *letter = inbox->first, *next; letter; letter = next) {
-        next = letter->next;
-        letter_free(letter);
+    for (struct inbox_message *message = inbox->first, *next; message; message = next) {
+        next = message->next;
+        inbox_message_free(message);
     }
     pthread_cond_destroy(&inbox->filled);
     pthread_mutex_destroy(&inbox->lock);
     free(inbox);
 }
 
-struct letter *letter_new(enum letter_kind kind)
+struct inbox_message *inbox_message_new(enum inbox_message_kind kind)
 {
-    struct letter *letter = xcalloc(1, sizeof(*letter));
-    letter->kind = kind;
-    return letter;
+    struct inbox_message *message = xcalloc(1, sizeof(*message));
+    message->kind = kind;
+    return message;
 }
 
-void letter_free(struct letter *letter)
+void inbox_message_free(struct inbox_message *message)
 {
-    if (!letter)
+    if (!message)
         return;
-    live_object_free(letter->object);
-    if (letter->drop)
-        letter->drop(letter->context);
-    arena_release(&letter->texts);
-    strbuf_release(&letter->record);
-    free(letter);
+    live_object_free(message->object);
+    if (message->drop)
+        message->drop(message->context);
+    arena_release(&message->texts);
+    strbuf_release(&message->record);
+    free(message);
 }
 
-void inbox_prepare(struct inbox *inbox, void (*prepare)(struct letter *letter))
+void inbox_prepare(struct inbox *inbox, void (*prepare)(struct inbox_message *message))
 {
     inbox->prepare = prepare;
 }
 
-void inbox_post(struct inbox *inbox, struct letter *letter)
+void inbox_post(struct inbox *inbox, struct inbox_message *message)
 {
-    letter->next = NULL;
+    message->next = NULL;
     if (inbox->prepare)
-        inbox->prepare(letter);
+        inbox->prepare(message);
     pthread_mutex_lock(&inbox->lock);
-    *inbox->end = letter;
-    inbox->end = &letter->next;
+    *inbox->end = message;
+    inbox->end = &message->next;
     atomic_fetch_add_explicit(&inbox->depth, 1, memory_order_relaxed);
     bool wake = inbox->sleeping;
     inbox->sleeping = false;
@@ -82,8 +82,8 @@ void inbox_post(struct inbox *inbox, struct letter *letter)
         pthread_cond_signal(&inbox->filled);
 }
 
-/* Under the lock. Wake-ups without a letter happen; only a letter or the time ends it. */
-static void wait_for_letter(struct inbox *inbox, int64_t until_ns)
+/* Under the lock. Wake-ups without a message happen; only a message or the time ends it. */
+static void wait_for_message(struct inbox *inbox, int64_t until_ns)
 {
     struct timespec until = { .tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000 };
     int r = 0;
@@ -95,17 +95,17 @@ static void wait_for_letter(struct inbox *inbox, int64_t until_ns)
     inbox->sleeping = false;
 }
 
-struct letter *inbox_take(struct inbox *inbox, int64_t until_ns)
+struct inbox_message *inbox_take(struct inbox *inbox, int64_t until_ns)
 {
     pthread_mutex_lock(&inbox->lock);
     if (!inbox->first && until_ns > 0)
-        wait_for_letter(inbox, until_ns);
-    struct letter *letters = inbox->first;
+        wait_for_message(inbox, until_ns);
+    struct inbox_message *messages = inbox->first;
     inbox->first = NULL;
     inbox->end = &inbox->first;
     atomic_store_explicit(&inbox->depth, 0, memory_order_relaxed);
     pthread_mutex_unlock(&inbox->lock);
-    return letters;
+    return messages;
 }
 
 size_t inbox_depth(const struct inbox *inbox)

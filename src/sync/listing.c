@@ -15,7 +15,7 @@ struct reading {
     struct listing *listing;
     bool listed[KIND_COUNT];
     size_t open; /* kinds that have not come */
-    int64_t started_ns, heard_ns;
+    int64_t started_ns, received_ns;
     pthread_mutex_t lock;
     struct error problem; /* the last one that was told of; this and the rest under the lock */
     uint64_t refused;     /* kinds, by their place among the watched ones */
@@ -57,17 +57,17 @@ static void forget(struct listing *listing, enum api_kind kind)
 }
 
 /* What a watch says after the list is of no interest. */
-static void read_letter(struct reading *reading, struct letter *letter)
+static void read_message(struct reading *reading, struct inbox_message *message)
 {
-    enum api_kind kind = letter->api_kind;
-    if (letter->kind == LETTER_CALL || letter->kind == LETTER_ANSWER || reading->listed[kind])
+    enum api_kind kind = message->api_kind;
+    if (message->kind == MESSAGE_CALL || message->kind == MESSAGE_ANSWER || reading->listed[kind])
         return;
-    if (letter->kind == LETTER_LIST_BEGIN) {
+    if (message->kind == MESSAGE_LIST_BEGIN) {
         forget(reading->listing, kind);
-    } else if (letter->kind == LETTER_SET) {
-        *vec_push(&reading->listing->objects) = letter->object;
-        letter->object = NULL;
-    } else if (letter->kind == LETTER_LIST_END || letter->kind == LETTER_ABSENT) {
+    } else if (message->kind == MESSAGE_SET) {
+        *vec_push(&reading->listing->objects) = message->object;
+        message->object = NULL;
+    } else if (message->kind == MESSAGE_LIST_END || message->kind == MESSAGE_ABSENT) {
         reading->listed[kind] = true;
         reading->open--;
     }
@@ -106,7 +106,7 @@ static int give_up(struct reading *reading, const struct reflectors *reflectors,
         r = error_set(err, -EACCES, "the cluster refuses to list %s: %s", kinds.text, why);
     } else if (down_ns && now_ns - down_ns > DOWN_MS_MAX * NS_PER_MS) {
         r = error_set(err, -EIO, "the cluster does not answer: %s", why);
-    } else if (now_ns - reading->heard_ns > patience_ms * NS_PER_MS) {
+    } else if (now_ns - reading->received_ns > patience_ms * NS_PER_MS) {
         r = error_set(err, -ETIMEDOUT, "the cluster did not list its %s within %lld s%s%s",
                       missing_kind(reading), (long long)(patience_ms / 1000), why[0] ? ": " : "", why);
     }
@@ -119,13 +119,13 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
 {
     int r = 0;
     while (reading->open && r == 0) {
-        struct letter *letter = inbox_take(inbox, monotonic_ns() + LOOK_MS * NS_PER_MS);
-        if (letter)
-            reading->heard_ns = monotonic_ns();
-        for (struct letter *next; letter; letter = next) {
-            next = letter->next;
-            read_letter(reading, letter);
-            letter_free(letter);
+        struct inbox_message *message = inbox_take(inbox, monotonic_ns() + LOOK_MS * NS_PER_MS);
+        if (message)
+            reading->received_ns = monotonic_ns();
+        for (struct inbox_message *next; message; message = next) {
+            next = message->next;
+            read_message(reading, message);
+            inbox_message_free(message);
         }
         if (reading->options->on_progress)
             reading->options->on_progress(reading->listing->objects.len,
@@ -140,7 +140,7 @@ static int read_from(struct api *api, struct reading *reading, struct error *err
 {
     struct inbox *inbox = inbox_new();
     reading->open = watched_kind_count;
-    reading->started_ns = reading->heard_ns = monotonic_ns();
+    reading->started_ns = reading->received_ns = monotonic_ns();
     struct reflectors *reflectors = reflectors_start(
         api, inbox, &(struct reflector_options){ .on_failure = on_failure, .user = reading });
     int r = read_all(reading, inbox, reflectors, err);

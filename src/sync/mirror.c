@@ -144,36 +144,36 @@ static void sweep(struct mirror *mirror, enum api_kind kind, int64_t now_ns)
     vec_release(&known);
 }
 
-void mirror_apply(struct mirror *mirror, struct letter *letter, int64_t now_ns)
+void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t now_ns)
 {
-    enum api_kind kind = letter->api_kind;
-    struct live_object *live = letter->object;
-    letter->object = NULL;
-    switch (letter->kind) {
-    case LETTER_SET:
+    enum api_kind kind = message->api_kind;
+    struct live_object *live = message->object;
+    message->object = NULL;
+    switch (message->kind) {
+    case MESSAGE_SET:
         set(mirror, live, now_ns);
         return;
-    case LETTER_REMOVE:
+    case MESSAGE_REMOVE:
         remove_one(mirror, live, now_ns);
         live_object_free(live);
         return;
-    case LETTER_LIST_BEGIN:
+    case MESSAGE_LIST_BEGIN:
         mirror->kinds[kind].round++;
         mirror->kinds[kind].listing = true;
         return;
-    case LETTER_ABSENT: /* nothing of the kind is there */
+    case MESSAGE_ABSENT: /* nothing of the kind is there */
         mirror->kinds[kind].round++;
         /* fall through */
-    case LETTER_LIST_END:
+    case MESSAGE_LIST_END:
         sweep(mirror, kind, now_ns);
         mirror->kinds[kind].listing = false;
         mirror->kinds[kind].synced = true;
         return;
-    case LETTER_DOUBT:
+    case MESSAGE_DOUBT:
         mirror->kinds[kind].synced = false;
         return;
-    case LETTER_ANSWER:
-    case LETTER_CALL:
+    case MESSAGE_ANSWER:
+    case MESSAGE_CALL:
         return;
     }
 }

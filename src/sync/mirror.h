@@ -1,4 +1,4 @@
-/* mirror.h: the engine's model follows the API server: letters in, intake calls out.
+/* mirror.h: the engine's model follows the API server: messages in, intake calls out.
  *
  *     LIST_BEGIN SET SET ... LIST_END          what was not among them is gone
  *     SET, REMOVE                              of a watch: what is older than what is known is dropped
@@ -29,9 +29,9 @@ void mirror_init(struct mirror *mirror, struct engine *engine);
 /* Frees the objects. After engine_release(), before cluster_release(). */
 void mirror_release(struct mirror *mirror);
 
-/* A letter about objects: SET, REMOVE, LIST_BEGIN, LIST_END, DOUBT, ABSENT. Takes its object over; the letter stays the
- * caller's. */
-void mirror_apply(struct mirror *mirror, struct letter *letter, int64_t now_ns);
+/* A message about objects: SET, REMOVE, LIST_BEGIN, LIST_END, DOUBT, ABSENT. Takes its object over; the caller keeps
+ * the message. */
+void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t now_ns);
 /* Has every one of these kinds been listed to its end? */
 bool mirror_synced(const struct mirror *mirror, const enum api_kind *kinds, size_t len);
 

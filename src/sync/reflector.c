@@ -20,7 +20,7 @@
 #include "base/rng.h"
 #include "client/rest.h"
 #include "sync/gate.h"
-#include "sync/wire.h"
+#include "sync/watch_decode.h"
 
 enum {
     LIST_MS = 60 * 1000,        /* as long as API servers take at most */
@@ -35,7 +35,7 @@ enum {
 
 enum phase { PHASE_LIST, PHASE_WATCH };
 /* What was read in a watch that it ends for. */
-enum verdict { VERDICT_NONE, VERDICT_RETRY, VERDICT_RELIST };
+enum watch_end { WATCH_GOES_ON, WATCH_RETRY, WATCH_RELIST };
 
 struct reflector {
     struct reflectors *all;
@@ -50,24 +50,24 @@ struct reflector {
     struct strbuf continue_token; /* of the list under way; empty: its first page is next */
     struct strbuf position;       /* the resource version that all that came adds up to */
     uint64_t position_number;     /* 0: it is no number */
-    uint32_t failures;            /* in a row, without anything heard in a watch */
+    uint32_t failures;            /* in a row, without an event of a watch */
     uint32_t refusals;  /* likewise, of what the server says and why it must be asked from the start */
     uint32_t forbidden; /* likewise, of 401 and 403 where there were none before */
     /* The watch under way. */
-    struct wire_watch watch;
+    struct watch_decoder watch;
     uint64_t watch_from;
-    int64_t watch_ms; /* how long it shall take */
-    int64_t begun_ns; /* 0: it has not */
-    uint64_t heard;   /* events in it */
+    int64_t watch_ms;  /* how long it shall take */
+    int64_t begun_ns;  /* 0: it has not */
+    uint64_t received; /* events in it */
     int32_t asked_patience_s;
-    enum verdict verdict;
+    enum watch_end end;
     uint64_t told[SENTENCES_TOLD_MAX]; /* hashes of sentences about objects */
     size_t told_len;
     struct {
 #define X(name) atomic_uint_least64_t name;
         REFLECTOR_COUNTS(X)
 #undef X
-        atomic_int_least64_t synced_ns, heard_ns;
+        atomic_int_least64_t synced_ns, received_ns;
     } stats;
 };
 
@@ -94,14 +94,14 @@ static struct log_value about(const struct reflector *r)
     return log_str("resource", str_from(r->watched->resource));
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
-static void post(struct reflector *r, enum letter_kind kind, struct live_object *object)
+static void post(struct reflector *r, enum inbox_message_kind kind, struct live_object *object)
 {
-    struct letter *letter = letter_new(kind);
-    letter->api_kind = r->watched->kind;
-    letter->object = object;
-    inbox_post(r->all->inbox, letter);
+    struct inbox_message *message = inbox_message_new(kind);
+    message->api_kind = r->watched->kind;
+    message->object = object;
+    inbox_post(r->all->inbox, message);
 }
 
 /* An object that cannot be decoded is told of once, and is not there otherwise. */
@@ -118,9 +118,9 @@ static void undecodable(struct reflector *r, const struct error *err)
     log_error(err, "An object cannot be read and is ignored", about(r));
 }
 
-static void heard(struct reflector *r)
+static void note_received(struct reflector *r)
 {
-    atomic_store_explicit(&r->stats.heard_ns, monotonic_ns(), memory_order_relaxed);
+    atomic_store_explicit(&r->stats.received_ns, monotonic_ns(), memory_order_relaxed);
     r->complained = false;
 }
 
@@ -191,14 +191,14 @@ static bool is_whole(const struct reflector *r)
 
 static void begin_watch(struct reflector *r)
 {
-    wire_watch_release(&r->watch);
-    wire_watch_init(&r->watch, r->watched->kind);
+    watch_decoder_release(&r->watch);
+    watch_decoder_init(&r->watch, r->watched->kind);
     r->watch.whole = is_whole(r);
     r->watch_from = r->position_number;
     r->begun_ns = 0;
-    r->heard = 0;
+    r->received = 0;
     r->asked_patience_s = 0;
-    r->verdict = VERDICT_NONE;
+    r->end = WATCH_GOES_ON;
 }
 
 static const struct http_callbacks callbacks;
@@ -320,7 +320,7 @@ static void not_served(struct reflector *r, const struct http_response *response
     }
     if (!r->absent) {
         log_info(1, "The API server does not have this kind of objects: there are none", about(r));
-        post(r, LETTER_ABSENT, NULL);
+        post(r, MESSAGE_ABSENT, NULL);
         atomic_store_explicit(&r->stats.synced_ns, 0, memory_order_relaxed);
     }
     r->absent = true;
@@ -370,7 +370,7 @@ static void refused(struct reflector *r, const struct http_response *response)
 
 /* ---- lists ---- */
 
-static int take_page(struct reflector *r, struct wire_page *page, struct error *err)
+static int take_page(struct reflector *r, struct list_page *page, struct error *err)
 {
     struct reflectors *all = r->all;
     struct live_object *object;
@@ -379,24 +379,24 @@ static int take_page(struct reflector *r, struct wire_page *page, struct error *
     if (!is_first && str_eq(strbuf_slice(&r->continue_token), page->continue_token))
         return error_set(err, -EBADMSG, "the list does not go on");
     if (is_first) {
-        post(r, LETTER_LIST_BEGIN, NULL);
+        post(r, MESSAGE_LIST_BEGIN, NULL);
         /* All pages are of one moment. Were they not, then events since the first one make up for it. */
         set_position(r, page->resource_version);
     }
-    while ((code = wire_page_next(page, &all->scratch, &object, err)) != 0) {
+    while ((code = list_page_next(page, &all->scratch, &object, err)) != 0) {
         if (code > 0)
-            post(r, LETTER_SET, object);
+            post(r, MESSAGE_SET, object);
         else
             undecodable(r, err);
     }
     COUNT(r, pages);
-    heard(r);
+    note_received(r);
     return 0;
 }
 
 static void end_list(struct reflector *r)
 {
-    post(r, LETTER_LIST_END, NULL);
+    post(r, MESSAGE_LIST_END, NULL);
     COUNT(r, lists);
     atomic_store_explicit(&r->stats.synced_ns, monotonic_ns(), memory_order_relaxed);
     log_info(2, "Listed", about(r), log_str("resourceVersion", strbuf_slice(&r->position)));
@@ -409,8 +409,8 @@ static void end_list(struct reflector *r)
 static void page_done(struct reflector *r, struct http_response *response)
 {
     struct error err = { 0 };
-    struct wire_page page;
-    int code = wire_page_init(&page, r->watched->kind, response->body, &err);
+    struct list_page page;
+    int code = list_page_init(&page, r->watched->kind, response->body, &err);
     page.whole = is_whole(r);
     if (code == 0)
         code = take_page(r, &page, &err);
@@ -427,7 +427,7 @@ static void page_done(struct reflector *r, struct http_response *response)
     } else {
         end_list(r);
     }
-    wire_page_release(&page);
+    list_page_release(&page);
 }
 
 static void list_done(struct reflector *r, struct http_response *response)
@@ -451,7 +451,7 @@ static void list_done(struct reflector *r, struct http_response *response)
 
 /* ---- watches ---- */
 
-static void take_object(struct reflector *r, struct wire_event *event, const struct error *err)
+static void take_object(struct reflector *r, struct live_event *event, const struct error *err)
 {
     COUNT(r, events);
     if (!event->object) {
@@ -464,31 +464,31 @@ static void take_object(struct reflector *r, struct wire_event *event, const str
         log_warning("A watch told of a time before its own beginning: listing again", about(r),
                     log_str("resourceVersion", version));
         live_object_free(event->object);
-        r->verdict = VERDICT_RELIST;
+        r->end = WATCH_RELIST;
         return;
     }
     advance(r, version);
-    post(r, event->type == WATCH_DELETED ? LETTER_REMOVE : LETTER_SET, event->object);
+    post(r, event->type == WATCH_DELETED ? MESSAGE_REMOVE : MESSAGE_SET, event->object);
 }
 
 static void take_error(struct reflector *r, const struct api_status *status)
 {
     log_info(1, "A watch was ended by the API server", about(r), log_int("status", status->code),
              log_str("why", status->message));
-    r->verdict = status->code == 410 || ++r->refusals >= WATCH_REFUSALS_MAX ? VERDICT_RELIST : VERDICT_RETRY;
+    r->end = status->code == 410 || ++r->refusals >= WATCH_REFUSALS_MAX ? WATCH_RELIST : WATCH_RETRY;
     if (status->code == 429)
         r->asked_patience_s = status->details.retry_after_seconds;
 }
 
-static void take_event(struct reflector *r, struct wire_event *event, const struct error *err)
+static void take_event(struct reflector *r, struct live_event *event, const struct error *err)
 {
     if (event->type == WATCH_ERROR) {
         take_error(r, &event->status);
         return;
     }
-    r->heard++;
+    r->received++;
     r->failures = r->refusals = r->forbidden = 0;
-    heard(r);
+    note_received(r);
     if (event->type == WATCH_BOOKMARK) {
         COUNT(r, bookmarks);
         advance(r, event->resource_version);
@@ -512,20 +512,20 @@ static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
 {
     struct reflector *r = user;
     struct reflectors *all = r->all;
-    struct wire_event event;
+    struct live_event event;
     struct error err = { 0 };
     int code = 0;
     pthread_mutex_lock(&all->lock);
     if (!all->stopping)
-        wire_watch_feed(&r->watch, chunk);
-    while (!all->stopping && r->verdict == VERDICT_NONE &&
-           (code = wire_watch_next(&r->watch, &all->scratch, &event, &err)) > 0)
+        watch_decoder_feed(&r->watch, chunk);
+    while (!all->stopping && r->end == WATCH_GOES_ON &&
+           (code = watch_decoder_next(&r->watch, &all->scratch, &event, &err)) > 0)
         take_event(r, &event, &err);
     if (code < 0) { /* resuming would bring the same again, so a list goes past it */
         log_error(&err, "A watch cannot be read: listing again", about(r));
-        r->verdict = VERDICT_RELIST;
+        r->end = WATCH_RELIST;
     }
-    bool ends = r->verdict != VERDICT_NONE || all->stopping;
+    bool ends = r->end != WATCH_GOES_ON || all->stopping;
     pthread_mutex_unlock(&all->lock);
     return ends;
 }
@@ -535,15 +535,15 @@ static void watch_done(struct reflector *r, const struct http_response *response
     bool lasted = r->begun_ns && monotonic_ns() - r->begun_ns >= WATCH_SHORT_MS * NS_PER_MS;
     if (lasted)
         r->failures = r->refusals = r->forbidden = 0;
-    wire_watch_release(&r->watch);
-    if (r->verdict == VERDICT_NONE && rest_is_yes(response) && (lasted || r->heard)) {
+    watch_decoder_release(&r->watch);
+    if (r->end == WATCH_GOES_ON && rest_is_yes(response) && (lasted || r->received)) {
         ask(r, 0);
         return;
     }
     COUNT(r, failures);
-    if (r->verdict == VERDICT_RELIST) {
+    if (r->end == WATCH_RELIST) {
         relist(r);
-    } else if (r->verdict == VERDICT_RETRY || rest_is_yes(response)) {
+    } else if (r->end == WATCH_RETRY || rest_is_yes(response)) {
         r->failures++;
         ask(r, asked_patience_ms(r, (int64_t)r->asked_patience_s * 1000));
     } else if (response->outcome == HTTP_ANSWERED) {
@@ -557,7 +557,7 @@ static void begin_afresh(struct reflector *r)
 {
     r->afresh = false;
     if (r->phase == PHASE_WATCH)
-        wire_watch_release(&r->watch);
+        watch_decoder_release(&r->watch);
     r->phase = PHASE_LIST;
     strbuf_clear(&r->continue_token);
     ask(r, 0);
@@ -661,7 +661,7 @@ void reflectors_stop(struct reflectors *all)
     for (size_t i = 0; i < all->len; i++) {
         strbuf_release(&all->items[i].continue_token);
         strbuf_release(&all->items[i].position);
-        wire_watch_release(&all->items[i].watch);
+        watch_decoder_release(&all->items[i].watch);
     }
     arena_release(&all->scratch);
     pthread_cond_destroy(&all->idle);
@@ -684,7 +684,7 @@ void reflectors_relist(struct reflectors *all, enum api_kind kind)
         struct reflector *r = &all->items[i];
         if (r->watched->kind != kind || r->absent)
             continue;
-        post(r, LETTER_DOUBT, NULL);
+        post(r, MESSAGE_DOUBT, NULL);
         if (r->in_flight) {
             r->afresh = true;
             api_cancel(all->api, r->id);
@@ -705,7 +705,7 @@ bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct r
 #define X(name) ret->name = atomic_load_explicit(&r->stats.name, memory_order_relaxed);
         REFLECTOR_COUNTS(X)
         X(synced_ns)
-        X(heard_ns)
+        X(received_ns)
 #undef X
         return true;
     }

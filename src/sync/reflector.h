@@ -1,4 +1,4 @@
-/* reflector.h: the API server's objects, kind by kind, as letters to the core: listed once, then watched for ever.
+/* reflector.h: the API server's objects, kind by kind, as messages to the core: listed once, then watched for ever.
  *
  *            ┌─────────────── 410, or a history that is not ours ───────────────┐
  *            ▼                                                                  │
@@ -66,8 +66,8 @@ struct reflector_stats {
     REFLECTOR_COUNTS(X)
 #undef X
     int64_t
-        synced_ns;    /* when the last list ended, by monotonic_ns(); 0: none has, or there is no such kind */
-    int64_t heard_ns; /* when something of the kind came last */
+        synced_ns; /* when the last list ended, by monotonic_ns(); 0: none has, or there is no such kind */
+    int64_t received_ns; /* when something of the kind came last */
 };
 
 /* Begins with all kinds at once. Options are copied, `kinds` stay the caller's. */
@@ -75,7 +75,8 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
                                     const struct reflector_options *options);
 /* Ends everything and waits for it; before api_free() and inbox_free(), not from a callback. NULL is fine. */
 void reflectors_stop(struct reflectors *all);
-/* Lists a kind again, whatever it is at; the letter DOUBT stands between what came before and that. From any thread. */
+/* Lists a kind again, in whatever state it is; the message DOUBT separates this list from what came before. From any
+ * thread. */
 void reflectors_relist(struct reflectors *all, enum api_kind kind);
 /* Other kinds keep their bytes from now on: for those that did not yet, a list follows. From any thread. */
 void reflectors_keep_whole(struct reflectors *all, uint64_t kinds);

@@ -1,12 +1,12 @@
 /* live_churn.c: does the memory of a live scheduler stay the same while its cluster goes on?
  *
- *     I/O thread: live_server ──bytes──▶ wire ──letters──▶ inbox ──▶ core thread: mirror ──▶ engine ──▶ effects
+ *     I/O thread: live_server ──bytes──▶ wire ──messages──▶ inbox ──▶ core thread: mirror ──▶ engine ──▶ effects
  *                      ▲                                                                                 │
  *                      └───────────────────────────── binds, patches, deletions ◀────────────────────────┘
  *
  * The parts between the bytes and the decisions are those of `berth scheduler`, on two threads as there. Memory is
  * looked at when all is quiet, and when as many pods and nodes are there as before. Its time is virtual: a millisecond
- * for each letter.
+ * for each message.
  *
  *     live_churn --nodes 5000 --pods 5000 --events 100000      figures
  *     live_churn --malloc                                      with malloc as it is, not as the scheduler sets it
@@ -184,7 +184,7 @@ static void begin(struct journey *journey)
 {
     pthread_mutex_init(&journey->lock, NULL);
     pthread_cond_init(&journey->changed, NULL);
-    journey->core.letter_ns = LIVE_MS_NS;
+    journey->core.message_ns = LIVE_MS_NS;
     live_core_init(&journey->core, &(struct engine_host){ .emit = emit, .context = journey });
     journey->server.tell = take_frame;
     journey->server.context = journey;

@@ -15,25 +15,25 @@ _Noreturn void live_die(const struct error *err)
 }
 
 /* ---- the I/O side ---- */
-static void post(struct live_core *core, enum letter_kind letter_kind, enum api_kind kind,
+static void post(struct live_core *core, enum inbox_message_kind message_kind, enum api_kind kind,
                  struct live_object *object)
 {
-    struct letter *letter = letter_new(letter_kind);
-    letter->api_kind = kind;
-    letter->object = object;
-    inbox_post(core->inbox, letter);
+    struct inbox_message *message = inbox_message_new(message_kind);
+    message->api_kind = kind;
+    message->object = object;
+    inbox_post(core->inbox, message);
 }
 
 void live_core_frame(struct live_core *core, enum api_kind kind, struct str frame)
 {
-    struct wire_event event;
+    struct live_event event;
     struct error err = { 0 };
     int r;
-    wire_watch_feed(&core->watches[kind], frame);
-    while ((r = wire_watch_next(&core->watches[kind], &core->scratch, &event, &err)) > 0) {
+    watch_decoder_feed(&core->watches[kind], frame);
+    while ((r = watch_decoder_next(&core->watches[kind], &core->scratch, &event, &err)) > 0) {
         if (!event.object)
             live_die(&err);
-        post(core, event.type == WATCH_DELETED ? LETTER_REMOVE : LETTER_SET, kind, event.object);
+        post(core, event.type == WATCH_DELETED ? MESSAGE_REMOVE : MESSAGE_SET, kind, event.object);
     }
     if (r < 0)
         live_die(&err);
@@ -44,46 +44,46 @@ void live_core_list(struct live_core *core, struct live_server *server, enum api
 {
     struct error err = { 0 };
     struct live_object *object;
-    post(core, LETTER_LIST_BEGIN, kind, NULL);
+    post(core, MESSAGE_LIST_BEGIN, kind, NULL);
     for (uint32_t number = 0;; number++) {
-        struct wire_page page;
+        struct list_page page;
         struct strbuf whole = live_server_page(server, kind, number), body = { 0 };
         if (!whole.len)
             break;
         for (size_t at = 0; at < whole.len; at += CHUNK_BYTES)
             strbuf_add(&body, whole.text + at, MIN((size_t)CHUNK_BYTES, whole.len - at));
         strbuf_release(&whole);
-        if (wire_page_init(&page, kind, &body, &err) < 0)
+        if (list_page_init(&page, kind, &body, &err) < 0)
             live_die(&err);
-        for (int r; (r = wire_page_next(&page, &core->scratch, &object, &err)) != 0;)
-            r > 0 ? post(core, LETTER_SET, kind, object) : live_die(&err);
-        wire_page_release(&page);
+        for (int r; (r = list_page_next(&page, &core->scratch, &object, &err)) != 0;)
+            r > 0 ? post(core, MESSAGE_SET, kind, object) : live_die(&err);
+        list_page_release(&page);
     }
-    post(core, LETTER_LIST_END, kind, NULL);
+    post(core, MESSAGE_LIST_END, kind, NULL);
 }
 
 void live_core_do(struct live_core *core, struct live_server *server, const struct live_wish *wish)
 {
     live_server_write(server, wish->kind, str_from(wish->uid), str_from(wish->node));
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    letter->ticket = wish->ticket;
-    letter->answer.kind = ANSWER_DONE;
-    inbox_post(core->inbox, letter);
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+    message->ticket = wish->ticket;
+    message->answer.kind = ANSWER_DONE;
+    inbox_post(core->inbox, message);
 }
 
 /* ---- the core's ---- */
-static void read_letters(struct live_core *core, struct letter *letter)
+static void read_messages(struct live_core *core, struct inbox_message *message)
 {
-    while (letter) {
-        struct letter *next = letter->next;
-        core->now_ns += core->letter_ns;
-        journal_letter(core->journal, letter, core->now_ns);
-        if (letter->kind == LETTER_ANSWER)
-            engine_answer(&core->engine, letter->ticket, &letter->answer, core->now_ns);
+    while (message) {
+        struct inbox_message *next = message->next;
+        core->now_ns += core->message_ns;
+        journal_message(core->journal, message, core->now_ns);
+        if (message->kind == MESSAGE_ANSWER)
+            engine_answer(&core->engine, message->ticket, &message->answer, core->now_ns);
         else
-            mirror_apply(&core->mirror, letter, core->now_ns);
-        letter_free(letter);
-        letter = next;
+            mirror_apply(&core->mirror, message, core->now_ns);
+        inbox_message_free(message);
+        message = next;
     }
 }
 
@@ -99,15 +99,15 @@ static bool decide(struct live_core *core)
 bool live_core_round(struct live_core *core)
 {
     bool did = false;
-    struct letter *letters = inbox_take(core->inbox, 0);
-    if (letters)
-        read_letters(core, letters);
+    struct inbox_message *messages = inbox_take(core->inbox, 0);
+    if (messages)
+        read_messages(core, messages);
     engine_tick(&core->engine, core->now_ns);
     journal_tick(core->journal, core->now_ns);
     for (int i = 0; i < DECISIONS_PER_ROUND && decide(core); i++)
         did = true;
     journal_round(core->journal, core->now_ns);
-    return did || letters;
+    return did || messages;
 }
 
 void live_wish(live_wishes *wishes, const struct effect *effect)
@@ -141,7 +141,7 @@ void live_core_init(struct live_core *core, const struct engine_host *host)
         live_die(&err);
     mirror_init(&core->mirror, &core->engine);
     for (int kind = 0; kind < KIND_COUNT; kind++)
-        wire_watch_init(&core->watches[kind], (enum api_kind)kind);
+        watch_decoder_init(&core->watches[kind], (enum api_kind)kind);
 }
 
 void live_core_release(struct live_core *core)
@@ -152,7 +152,7 @@ void live_core_release(struct live_core *core)
     config_release(&core->config);
     inbox_free(core->inbox);
     for (int kind = 0; kind < KIND_COUNT; kind++)
-        wire_watch_release(&core->watches[kind]);
+        watch_decoder_release(&core->watches[kind]);
     arena_release(&core->scratch);
     arena_release(&core->arena);
 }

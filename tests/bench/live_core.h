@@ -1,16 +1,16 @@
 /* live_core.h: what a live scheduler has between the bytes of an API server and its decisions, without a network.
  *
- *     live_server ──bytes──▶ wire ──letters──▶ inbox ──▶ mirror ──▶ engine ──▶ effects, to whoever hosts it
+ *     live_server ──bytes──▶ wire ──messages──▶ inbox ──▶ mirror ──▶ engine ──▶ effects, to whoever hosts it
  *
  * The parts are those of `berth scheduler`. The calls of the I/O side may be on another thread than those of the core,
- * as they are there. Time is virtual: so much for each letter. */
+ * as they are there. Time is virtual: so much for each message. */
 #ifndef BENCH_LIVE_CORE_H
 #define BENCH_LIVE_CORE_H
 
 #include "bench/live_server.h"
 #include "live/journal.h"
 #include "sync/mirror.h"
-#include "sync/wire.h"
+#include "sync/watch_decode.h"
 
 #define LIVE_MS_NS ((int64_t)1000000)
 
@@ -30,17 +30,17 @@ struct live_core {
     struct engine engine;
     struct mirror mirror;
     struct journal *journal; /* NULL: nothing is recorded */
-    int64_t now_ns, letter_ns;
+    int64_t now_ns, message_ns;
     uint64_t decisions;
     /* the I/O side's */
-    struct wire_watch watches[KIND_COUNT];
+    struct watch_decoder watches[KIND_COUNT];
     struct arena scratch;
 };
 
 /* Says so, and ends the process. */
 _Noreturn void live_die(const struct error *err);
 
-/* With the default configuration; `journal` and `letter_ns` are set before, the rest is zero. */
+/* With the default configuration; `journal` and `message_ns` are set before, the rest is zero. */
 void live_core_init(struct live_core *core, const struct engine_host *host);
 void live_core_release(struct live_core *core);
 

@@ -1,9 +1,9 @@
 /* recorded_bench.c: what did it cost to record a recording?
  *
- *     recording ──entries──▶ letters with objects ──▶ journal_prepare() ──▶ journal ──▶ its thread ──▶ files
+ *     recording ──entries──▶ messages with objects ──▶ journal_prepare() ──▶ journal ──▶ its thread ──▶ files
  *                                                     \_____________ this is what is timed _____________/
  *
- * The letters of a scheduler that ran somewhere are recorded once more, a few at a time, as often as it takes to be
+ * The messages of a scheduler that ran somewhere are recorded once more, a few at a time, as often as it takes to be
  * sure of the CPU time. Nothing is subtracted from anything: however noisy the machine that it ran on was, the share of
  * recording is known as well as the CPU time of the whole. */
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { TIMES = 11, LETTERS_AT_ONCE = 16 };
 /* An entry that is to be recorded again. */
 struct again {
     struct recording_entry entry;
-    struct letter *letter; /* NULL: it is none */
+    struct inbox_message *message; /* NULL: it is none */
 };
 
 struct pass {
@@ -52,8 +52,8 @@ static void put_again(struct journal *journal, const struct recording_entry *ent
 static void record(struct journal *journal, const struct again *again)
 {
     int64_t now_ns = again->entry.now_ns;
-    if (again->letter)
-        journal_letter(journal, again->letter, now_ns);
+    if (again->message)
+        journal_message(journal, again->message, now_ns);
     else if (again->entry.kind == JOURNAL_TICK)
         journal_tick(journal, now_ns);
     else if (again->entry.kind == JOURNAL_IDLE)
@@ -68,49 +68,49 @@ static void record_some(struct pass *pass)
 {
     int64_t begun_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < pass->len; i++)
-        if (pass->some[i].letter)
-            journal_prepare(pass->some[i].letter);
+        if (pass->some[i].message)
+            journal_prepare(pass->some[i].message);
     for (int i = 0; i < pass->len; i++) {
         record(pass->journal, &pass->some[i]);
-        if (pass->some[i].letter)
-            strbuf_release(&pass->some[i].letter->record);
+        if (pass->some[i].message)
+            strbuf_release(&pass->some[i].message->record);
     }
     pass->spent_ns += cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
     while (pass->len)
-        letter_free(pass->some[--pass->len].letter);
+        inbox_message_free(pass->some[--pass->len].message);
 }
 
 /* ---- what there was ---- */
-static struct letter *answer_of(const struct recording_entry *entry)
+static struct inbox_message *answer_of(const struct recording_entry *entry)
 {
     struct entry_fields fields;
     struct error err;
     if (entry_read(entry->body, &fields, &err) < 0)
         live_die(&err);
-    struct letter *letter = letter_new(LETTER_ANSWER);
-    letter->ticket = fields.numbers[ANSWER_TICKET];
-    letter->answer = (struct answer){ .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
-                                      .message = fields.texts[ANSWER_MESSAGE],
-                                      .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
-                                      .resource_version = fields.texts[ANSWER_VERSION],
-                                      .node = fields.texts[ANSWER_NODE],
-                                      .uid = fields.texts[ANSWER_UID],
-                                      .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
-                                      .name = fields.texts[ANSWER_NAME] };
-    return letter;
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+    message->ticket = fields.numbers[ANSWER_TICKET];
+    message->answer = (struct answer){ .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
+                                       .message = fields.texts[ANSWER_MESSAGE],
+                                       .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
+                                       .resource_version = fields.texts[ANSWER_VERSION],
+                                       .node = fields.texts[ANSWER_NODE],
+                                       .uid = fields.texts[ANSWER_UID],
+                                       .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
+                                       .name = fields.texts[ANSWER_NAME] };
+    return message;
 }
 
-static struct letter *letter_of(const struct recording_entry *entry)
+static struct inbox_message *message_of(const struct recording_entry *entry)
 {
     struct error err;
     if (entry->kind == JOURNAL_ANSWER)
         return answer_of(entry);
     if (entry->kind < JOURNAL_SET || entry->kind > JOURNAL_ABSENT)
         return NULL;
-    struct letter *letter = replay_letter(entry, &err);
-    if (!letter)
+    struct inbox_message *message = replay_message(entry, &err);
+    if (!message)
         live_die(&err);
-    return letter;
+    return message;
 }
 
 /* With the default configuration: how long its text is does not matter. */
@@ -144,7 +144,7 @@ static void go_through(const char *dir, struct recorded_cost *ret)
         if (entry.kind == JOURNAL_NONE || entry.kind == JOURNAL_HEAD)
             continue;
         ret->decisions += entry.kind == JOURNAL_DECISION;
-        pass.some[pass.len++] = (struct again){ entry, letter_of(&entry) };
+        pass.some[pass.len++] = (struct again){ entry, message_of(&entry) };
         if (pass.len == LETTERS_AT_ONCE)
             record_some(&pass);
     }

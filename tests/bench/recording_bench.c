@@ -25,7 +25,7 @@
 #include "bench/measure.h"
 
 enum { PODS = 2000, ROUND_PODS = 64, BATCH_PODS = 4, TRIALS = 5, ROUNDS_MIN = 5, AGAIN_TIMES = 3 };
-#define LETTER_NS (LIVE_MS_NS / 10) /* a thousand pods in a second */
+#define MESSAGE_NS (LIVE_MS_NS / 10) /* a thousand pods in a second */
 
 /* What the server has said and nobody has heard. */
 struct frame {
@@ -140,7 +140,7 @@ static void twin_begin(struct twin *twin, uint32_t nodes, struct journal *journa
     *twin = (struct twin){ .server = { .nodes = nodes, .pods = PODS, .images = 10, .tell = keep_frame } };
     twin->server.context = twin;
     twin->core.journal = journal;
-    twin->core.letter_ns = LETTER_NS;
+    twin->core.message_ns = MESSAGE_NS;
     live_core_init(&twin->core, &(struct engine_host){ .emit = emit, .context = twin });
     live_server_init(&twin->server);
     live_core_list(&twin->core, &twin->server, KIND_NODE);

@@ -1,7 +1,7 @@
 /* Any bytes as the answer to a list or a watch, whole or in pieces: objects come out or sentences do, the same ones
  * however it was cut. The first byte is the kind that was asked for, the second how much arrives at once. */
+#include "sync/watch_decode.h"
 #include "sync/watched.h"
-#include "sync/wire.h"
 
 #include "fuzz/fuzz.h"
 
@@ -34,15 +34,15 @@ static void check_live(struct seen *seen, struct live_object *live, enum api_kin
 static struct seen watch_in_pieces(struct str bytes, enum api_kind kind, size_t step)
 {
     struct seen seen = { 0 };
-    struct wire_watch watch;
-    struct wire_event event;
+    struct watch_decoder watch;
+    struct live_event event;
     struct arena scratch = { 0 };
     struct error err;
-    wire_watch_init(&watch, kind);
+    watch_decoder_init(&watch, kind);
     for (size_t at = 0; at < bytes.len && seen.end >= 0; at += step) {
-        wire_watch_feed(&watch, str_slice(bytes, at, MIN(at + step, bytes.len)));
+        watch_decoder_feed(&watch, str_slice(bytes, at, MIN(at + step, bytes.len)));
         err.text[0] = '\0';
-        while ((seen.end = wire_watch_next(&watch, &scratch, &event, &err)) > 0) {
+        while ((seen.end = watch_decoder_next(&watch, &scratch, &event, &err)) > 0) {
             see(&seen, (struct str){ (const char *)&event.type, sizeof(event.type) });
             see(&seen, event.type == WATCH_ERROR ? event.status.message : event.resource_version);
             must(!event.object || event.type < WATCH_BOOKMARK);
@@ -55,7 +55,7 @@ static struct seen watch_in_pieces(struct str bytes, enum api_kind kind, size_t 
         if (seen.end < 0)
             must_say(&err);
     }
-    wire_watch_release(&watch);
+    watch_decoder_release(&watch);
     arena_release(&scratch);
     return seen;
 }
@@ -64,25 +64,25 @@ static void check_page(struct str bytes, enum api_kind kind)
 {
     struct seen seen = { 0 };
     struct strbuf body = { 0 };
-    struct wire_page page;
+    struct list_page page;
     struct live_object *live;
     struct arena scratch = { 0 };
     struct error err = { 0 };
     strbuf_str(&body, bytes);
-    int r = wire_page_init(&page, kind, &body, &err);
+    int r = list_page_init(&page, kind, &body, &err);
     must(!body.text);
     if (r < 0)
         must_say(&err);
     else
         must(page.resource_version.len);
-    while (r == 0 && (r = wire_page_next(&page, &scratch, &live, &err)) != 0) {
+    while (r == 0 && (r = list_page_next(&page, &scratch, &live, &err)) != 0) {
         if (r > 0)
             check_live(&seen, live, kind, bytes.len);
         else
             must_say(&err);
         r = 0;
     }
-    wire_page_release(&page);
+    list_page_release(&page);
     arena_release(&scratch);
 }
 

@@ -72,14 +72,14 @@ void core_stop(struct sim *sim)
 }
 
 /* ---- objects ---- */
-static void post(struct sim *sim, enum letter_kind kind, enum sim_kind object_kind,
+static void post(struct sim *sim, enum inbox_message_kind kind, enum sim_kind object_kind,
                  const struct version *version)
 {
-    struct letter *letter = letter_new(kind);
-    letter->api_kind = sim_api_kinds[object_kind];
-    letter->object = version ? render(version) : NULL;
-    mirror_apply(&sim->core.mirror, letter, clock_ns(sim));
-    letter_free(letter);
+    struct inbox_message *message = inbox_message_new(kind);
+    message->api_kind = sim_api_kinds[object_kind];
+    message->object = version ? render(version) : NULL;
+    mirror_apply(&sim->core.mirror, message, clock_ns(sim));
+    inbox_message_free(message);
 }
 
 /* What the core should know after that, by the rules of a watch. */
@@ -99,24 +99,24 @@ void core_set(struct sim *sim, struct version *version)
     version_ref(version);
     if (!is_straggler)
         know(sim, version->kind, version->facts.number, version);
-    post(sim, LETTER_SET, version->kind, version);
+    post(sim, MESSAGE_SET, version->kind, version);
     version_unref(version);
 }
 
 void core_remove(struct sim *sim, struct version *version)
 {
     know(sim, version->kind, version->facts.number, NULL);
-    post(sim, LETTER_REMOVE, version->kind, version);
+    post(sim, MESSAGE_REMOVE, version->kind, version);
 }
 
 void core_list(struct sim *sim, enum sim_kind kind)
 {
-    post(sim, LETTER_LIST_BEGIN, kind, NULL);
+    post(sim, MESSAGE_LIST_BEGIN, kind, NULL);
 }
 
 void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
 {
-    post(sim, LETTER_LIST_END, kind,
+    post(sim, MESSAGE_LIST_END, kind,
          NULL); /* they go one after the other: until then the engine may not know */
     for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
         if (!listed[i] && sim->core.known[kind][i])

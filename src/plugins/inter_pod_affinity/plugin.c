@@ -203,7 +203,8 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
     const struct affinity *own = pod->spec.affinity;
     if (before && after && pod_is(after, pod))
         return HINT_QUEUE; /* terms of other pods may have rejected the old labels */
-    if ((after && !event_pod_holds_room(event, after)) || (before && !event_pod_holds_room(event, before)))
+    if ((after && !event_pod_holds_resources(event, after)) ||
+        (before && !event_pod_holds_resources(event, before)))
         return HINT_SKIP;
     if (own && (terms_broken(own->pod) || terms_broken(own->pod_anti)))
         return HINT_QUEUE;

@@ -499,7 +499,7 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
 {
     if (event->after)
         return pod_scaled_down(context, pod, event);
-    return event_pod_holds_room(event, event->before) ? HINT_QUEUE : HINT_SKIP;
+    return event_pod_holds_resources(event, event->before) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A class may provide a resource that the pod asks for by name. */

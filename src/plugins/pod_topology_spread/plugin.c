@@ -222,7 +222,7 @@ static bool hard_constraints(const struct hint_context *context, const struct po
 static bool is_involved(const struct cluster_event *event, const struct pod *other, const struct pod *pod)
 {
     return pod_is(other, pod) ||
-           (event_pod_holds_room(event, other) && str_eq(other->meta.namespace, pod->meta.namespace));
+           (event_pod_holds_resources(event, other) && str_eq(other->meta.namespace, pod->meta.namespace));
 }
 
 /* Does a constraint select the pod after the event and not before, or the other way round? NULL: it was not there. */

@@ -231,8 +231,8 @@ static void memory_has_a_limit(void **state)
     struct decision decision = step(&h, 1001);
     struct diagnosis many = { .arena = &h.arena, .rows = ROWS };
     struct arena arena = { 0 };
-    many.verdict_of = arena_array(&arena, uint32_t, ROWS);
-    *vec_push(&many.verdicts) = (struct verdict){ 0 };
+    many.status_of = arena_array(&arena, uint32_t, ROWS);
+    *vec_push(&many.statuses) = (struct counted_status){ 0 };
     for (uint32_t i = 0; i < ROWS; i++)
         diagnosis_assign(&many, i,
                          diagnosis_add(&many, status_printf(&arena, STATUS_UNSCHEDULABLE, "reason %u", i)));
@@ -274,8 +274,8 @@ static void alternating_rows_come_back_as_they_were(void **state)
     for (int every = 1; every <= 3; every++) { /* 1: each another, 2: pairs, 3: one long run */
         struct arena arena = { 0 };
         struct diagnosis rows = { .arena = &arena, .rows = ROWS };
-        rows.verdict_of = arena_array(&arena, uint32_t, ROWS);
-        *vec_push(&rows.verdicts) = (struct verdict){ 0 };
+        rows.status_of = arena_array(&arena, uint32_t, ROWS);
+        *vec_push(&rows.statuses) = (struct counted_status){ 0 };
         uint32_t x = diagnosis_add(&rows, reject(STATUS_UNSCHEDULABLE, "x")),
                  y = diagnosis_add(&rows, reject(STATUS_PENDING, "y"));
         for (uint32_t i = 0; i < ROWS; i++)
@@ -285,7 +285,7 @@ static void alternating_rows_come_back_as_they_were(void **state)
         const struct attempt *attempt = look(&h, "p");
         assert_int_equal(attempt->rows, ROWS);
         for (uint32_t i = 0; i < ROWS; i++)
-            assert_int_equal(attempt->status_of[i], rows.verdict_of[i]);
+            assert_int_equal(attempt->status_of[i], rows.status_of[i]);
         diagnosis_release(&rows);
         arena_release(&arena);
     }

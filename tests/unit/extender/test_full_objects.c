@@ -7,7 +7,7 @@
 #include "api/protobuf.h"
 #include "extender/full_objects.h"
 #include "net/file.h"
-#include "sync/wire.h"
+#include "sync/watch_decode.h"
 
 static void read_data(const char *name, const char *end, struct strbuf *ret)
 {
@@ -219,30 +219,30 @@ static void test_json_server(void **state)
     struct arena scratch = { 0 };
     struct strbuf body = { 0 };
     struct live_object *live;
-    struct wire_page page;
-    struct wire_watch watch;
-    struct wire_event event;
+    struct list_page page;
+    struct watch_decoder watch;
+    struct live_event event;
     struct error err;
     strbuf_puts(&body,
                 "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},"
                 "\"items\":[" NOVEL "]}");
-    assert_int_equal(wire_page_init(&page, KIND_NODE, &body, &err), 0);
+    assert_int_equal(list_page_init(&page, KIND_NODE, &body, &err), 0);
     page.whole = true;
-    assert_int_equal(wire_page_next(&page, &scratch, &live, &err), 1);
+    assert_int_equal(list_page_next(&page, &scratch, &live, &err), 1);
     assert_kept(live, NOVEL);
     live_object_free(live);
-    wire_page_release(&page);
+    list_page_release(&page);
 
-    wire_watch_init(&watch, KIND_NODE);
+    watch_decoder_init(&watch, KIND_NODE);
     watch.whole = true;
-    wire_watch_feed(&watch,
-                    STR("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\","
-                        "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}}"));
-    assert_int_equal(wire_watch_next(&watch, &scratch, &event, &err), 1);
+    watch_decoder_feed(
+        &watch, STR("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\","
+                    "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}}"));
+    assert_int_equal(watch_decoder_next(&watch, &scratch, &event, &err), 1);
     assert_non_null(event.object);
     assert_kept(event.object, NOVEL);
     live_object_free(event.object);
-    wire_watch_release(&watch);
+    watch_decoder_release(&watch);
     arena_release(&scratch);
 }
 

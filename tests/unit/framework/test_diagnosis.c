@@ -106,7 +106,7 @@ static void test_by_node(void **state)
     diagnosis_set(&diagnosis, 4, verdict(&f.arena, "x", &plugin_one));
     diagnosis_set(&diagnosis, 5,
                   verdict(&f.arena, "x", &plugin_two)); /* somebody else's: a verdict of its own */
-    assert_int_equal(diagnosis.verdicts.len, 3);
+    assert_int_equal(diagnosis.statuses.len, 3);
     assert_int_equal(diagnosis.explicit_nodes, 3);
     /* A later one replaces it. */
     diagnosis_set(&diagnosis, 3, verdict(&f.arena, "z", &plugin_one));

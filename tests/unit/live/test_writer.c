@@ -35,13 +35,13 @@ static void stop(struct fixture *f)
     scripted_stop(&f->server);
 }
 
-static struct letter *take(struct fixture *f)
+static struct inbox_message *take(struct fixture *f)
 {
-    struct letter *letter = inbox_take(f->inbox, monotonic_ns() + INT64_C(20000000000));
-    assert_non_null(letter);
-    assert_int_equal(letter->kind, LETTER_ANSWER);
-    assert_null(letter->next);
-    return letter;
+    struct inbox_message *message = inbox_take(f->inbox, monotonic_ns() + INT64_C(20000000000));
+    assert_non_null(message);
+    assert_int_equal(message->kind, MESSAGE_ANSWER);
+    assert_null(message->next);
+    return message;
 }
 
 static const struct wanted_condition condition = {
@@ -157,9 +157,9 @@ static void test_requests(void **state _unused_)
         assert_string_equal(asked->accept, "application/vnd.kubernetes.protobuf,application/json");
         if (requests[i].body)
             assert_string_equal(asked->body.text ? asked->body.text : "", requests[i].body);
-        struct letter *letter = take(&f);
-        assert_int_equal(letter->ticket, i + 1);
-        letter_free(letter);
+        struct inbox_message *message = take(&f);
+        assert_int_equal(message->ticket, i + 1);
+        inbox_message_free(message);
     }
     stop(&f);
 }
@@ -187,7 +187,7 @@ static void test_binding_body(void **state _unused_)
     assert_str(binding->target.kind, "Node");
     assert_str(binding->target.name, "n1");
     arena_release(&arena);
-    letter_free(take(&f));
+    inbox_message_free(take(&f));
     stop(&f);
 }
 
@@ -267,12 +267,12 @@ static void test_answers(void **state _unused_)
                            str_from(answers[i].body));
         /* Without a credential there is nothing to try again after a 401. */
         writer_emit(f.writer, &(struct effect){ .kind = answers[i].kind, .ticket = 100 + i, POD });
-        struct letter *letter = take(&f);
-        assert_int_equal(letter->ticket, 100 + i);
-        assert_string_equal(answer_kind_names[letter->answer.kind], answer_kind_names[answers[i].want]);
-        assert_str(letter->answer.message, answers[i].message);
-        assert_int_equal(letter->answer.retry_after_ms, answers[i].patience_ms);
-        letter_free(letter);
+        struct inbox_message *message = take(&f);
+        assert_int_equal(message->ticket, 100 + i);
+        assert_string_equal(answer_kind_names[message->answer.kind], answer_kind_names[answers[i].want]);
+        assert_str(message->answer.message, answers[i].message);
+        assert_int_equal(message->answer.retry_after_ms, answers[i].patience_ms);
+        inbox_message_free(message);
     }
     stop(&f);
 }
@@ -299,10 +299,10 @@ static void test_protobuf_status(void **state _unused_)
     scripted_say_bytes(&f.server, 404, API_PROTOBUF, NULL, strbuf_slice(&body));
     strbuf_release(&body);
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 1, POD });
-    struct letter *letter = take(&f);
-    assert_int_equal(letter->answer.kind, ANSWER_GONE);
-    assert_str(letter->answer.message, "pods \"web\" not found");
-    letter_free(letter);
+    struct inbox_message *message = take(&f);
+    assert_int_equal(message->answer.kind, ANSWER_GONE);
+    assert_str(message->answer.message, "pods \"web\" not found");
+    inbox_message_free(message);
     stop(&f);
 }
 
@@ -330,13 +330,13 @@ static void test_reads(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
         scripted_say(&f.server, 200, API_JSON, reads[i].body);
         writer_emit(f.writer, &(struct effect){ .kind = EFFECT_READ_POD, .ticket = 1, POD });
-        struct letter *letter = take(&f);
-        assert_int_equal(letter->answer.kind, reads[i].want);
-        assert_str(letter->answer.uid, reads[i].uid);
-        assert_str(letter->answer.node, reads[i].node);
-        assert_str(letter->answer.resource_version, "9");
-        assert_int_equal(letter->answer.terminating, reads[i].terminating);
-        letter_free(letter);
+        struct inbox_message *message = take(&f);
+        assert_int_equal(message->answer.kind, reads[i].want);
+        assert_str(message->answer.uid, reads[i].uid);
+        assert_str(message->answer.node, reads[i].node);
+        assert_str(message->answer.resource_version, "9");
+        assert_int_equal(message->answer.terminating, reads[i].terminating);
+        inbox_message_free(message);
     }
     stop(&f);
 }
@@ -357,10 +357,10 @@ static void test_versions(void **state _unused_)
     strbuf_release(&body);
     for (int i = 0; i < 2; i++) {
         writer_emit(f.writer, &(struct effect){ .kind = EFFECT_PV_CLAIM, .ticket = 1, .name = STR("pv1") });
-        struct letter *letter = take(&f);
-        assert_int_equal(letter->answer.kind, ANSWER_DONE);
-        assert_str(letter->answer.resource_version, i == 0 ? "43" : "44");
-        letter_free(letter);
+        struct inbox_message *message = take(&f);
+        assert_int_equal(message->answer.kind, ANSWER_DONE);
+        assert_str(message->answer.resource_version, i == 0 ? "43" : "44");
+        inbox_message_free(message);
     }
     stop(&f);
 }
@@ -377,10 +377,10 @@ static void test_without_an_answer(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
         scripted_say(&f.server, silent[i], API_JSON, "");
         writer_emit(f.writer, &bind);
-        struct letter *letter = take(&f);
-        assert_int_equal(letter->answer.kind, ANSWER_UNKNOWN);
-        assert_true(letter->answer.message.len > 0);
-        letter_free(letter);
+        struct inbox_message *message = take(&f);
+        assert_int_equal(message->answer.kind, ANSWER_UNKNOWN);
+        assert_true(message->answer.message.len > 0);
+        inbox_message_free(message);
     }
 
     /* Who does not lead writes nothing, but may read. */
@@ -388,10 +388,10 @@ static void test_without_an_answer(void **state _unused_)
     leads = false;
     for (int kind = 0; kind < EFFECT_EVENT; kind++) {
         writer_emit(f.writer, &(struct effect){ .kind = (enum effect_kind)kind, .ticket = 1, POD });
-        struct letter *letter = take(&f);
+        struct inbox_message *message = take(&f);
         if (kind != EFFECT_READ_POD)
-            assert_int_equal(letter->answer.kind, ANSWER_UNSENT);
-        letter_free(letter);
+            assert_int_equal(message->answer.kind, ANSWER_UNSENT);
+        inbox_message_free(message);
     }
     assert_int_equal(scripted_count(&f.server), before + 1);
     stop(&f);
@@ -403,16 +403,16 @@ static void test_no_server(void **state _unused_)
     start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
     shutdown(f.server.listener, SHUT_RDWR);
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 5, POD });
-    struct letter *letter = take(&f);
-    assert_int_equal(letter->ticket, 5);
-    assert_int_equal(letter->answer.kind, ANSWER_UNSENT);
-    assert_true(letter->answer.message.len > 0);
-    letter_free(letter);
+    struct inbox_message *message = take(&f);
+    assert_int_equal(message->ticket, 5);
+    assert_int_equal(message->answer.kind, ANSWER_UNSENT);
+    assert_true(message->answer.message.len > 0);
+    inbox_message_free(message);
     stop(&f);
 }
 
 /* Nobody waits for what has no ticket, nor for events. What is under way at the end is answered. */
-static void test_letters(void **state _unused_)
+static void test_messages(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
@@ -424,10 +424,10 @@ static void test_letters(void **state _unused_)
     scripted_wait(&f.server, 2);
     api_free(f.api);
     f.api = NULL;
-    struct letter *letter = take(&f);
-    assert_int_equal(letter->ticket, 2);
-    assert_int_equal(letter->answer.kind, ANSWER_UNKNOWN);
-    letter_free(letter);
+    struct inbox_message *message = take(&f);
+    assert_int_equal(message->ticket, 2);
+    assert_int_equal(message->answer.kind, ANSWER_UNKNOWN);
+    inbox_message_free(message);
     stop(&f);
 }
 
@@ -442,7 +442,7 @@ int main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_without_an_answer),
         cmocka_unit_test(test_no_server),
-        cmocka_unit_test(test_letters),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,7 +272,7 @@ static void test_placed_here(void **state)
                                    .actions = ACTION_ADD,
                                    .after = f.last_pod->api };
     assert_int_equal(ask(&f, &event), HINT_SKIP);
-    event.holds_room = true;
+    event.holds_resources = true;
     assert_int_equal(ask(&f, &event), HINT_QUEUE);
     fixture_release(&f);
 }

@@ -59,31 +59,32 @@ struct life {
     VEC(struct life_pod) pods; /* oldest first */
 };
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
-static inline void life_post(struct life *life, struct letter *letter)
+static inline void life_post(struct life *life, struct inbox_message *message)
 {
-    journal_prepare(letter);
-    journal_letter(life->journal, letter, life->now_ns);
-    if (letter->kind == LETTER_ANSWER)
-        engine_answer(&life->engine, letter->ticket, &letter->answer, life->now_ns);
+    journal_prepare(message);
+    journal_message(life->journal, message, life->now_ns);
+    if (message->kind == MESSAGE_ANSWER)
+        engine_answer(&life->engine, message->ticket, &message->answer, life->now_ns);
     else
-        mirror_apply(&life->mirror, letter, life->now_ns);
-    letter_free(letter);
+        mirror_apply(&life->mirror, message, life->now_ns);
+    inbox_message_free(message);
     life->now_ns += SECOND / 1000;
 }
 
-static inline void life_post_plain(struct life *life, enum letter_kind letter_kind, enum api_kind kind)
+static inline void life_post_plain(struct life *life, enum inbox_message_kind message_kind,
+                                   enum api_kind kind)
 {
-    struct letter *letter = letter_new(letter_kind);
-    letter->api_kind = kind;
-    life_post(life, letter);
+    struct inbox_message *message = inbox_message_new(message_kind);
+    message->api_kind = kind;
+    life_post(life, message);
 }
 
-static inline void life_post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
-                                    const char *format, ...) _printf_(4, 5);
-static inline void life_post_object(struct life *life, enum letter_kind letter_kind, enum api_kind kind,
-                                    const char *format, ...)
+static inline void life_post_object(struct life *life, enum inbox_message_kind message_kind,
+                                    enum api_kind kind, const char *format, ...) _printf_(4, 5);
+static inline void life_post_object(struct life *life, enum inbox_message_kind message_kind,
+                                    enum api_kind kind, const char *format, ...)
 {
     struct strbuf text = { 0 };
     va_list args;
@@ -95,8 +96,8 @@ static inline void life_post_object(struct life *life, enum letter_kind letter_k
     free(body);
     strbuf_add(&text, (const char[YYJSON_PADDING_SIZE]){ 0 }, YYJSON_PADDING_SIZE);
 
-    struct letter *letter = letter_new(letter_kind);
-    struct live_object *live = letter->object = live_object_new();
+    struct inbox_message *message = inbox_message_new(message_kind);
+    struct live_object *live = message->object = live_object_new();
     struct doc_stream stream;
     struct doc doc;
     struct error err;
@@ -108,20 +109,20 @@ static inline void life_post_object(struct life *life, enum letter_kind letter_k
     /* Strings may lie in the text: a copy through the wire has them in its arena. */
     struct strbuf wire = { 0 };
     object_encode_protobuf(&live->object, &wire);
-    struct live_object *copy = letter->object = live_object_new();
+    struct live_object *copy = message->object = live_object_new();
     if (object_decode_protobuf(strbuf_slice(&wire), STRINGS_COPIED, &copy->arena, &copy->object, &err) < 0)
         fail_msg("%s", err.text);
     live_object_free(live);
     strbuf_release(&wire);
     doc_stream_release(&stream);
-    letter->api_kind = kind;
-    life_post(life, letter);
+    message->api_kind = kind;
+    life_post(life, message);
 }
 
 static inline void life_set_node(struct life *life, uint64_t number)
 {
     life_post_object(
-        life, LETTER_SET, KIND_NODE,
+        life, MESSAGE_SET, KIND_NODE,
         "{metadata: {name: node-%llu, uid: n%llu, resourceVersion: '%llu', labels: {zone: z%llu}}, "
         "spec: {unschedulable: %s}, status: {allocatable: {cpu: '%llu', memory: 8Gi, pods: 20}}}",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)++life->version,
@@ -133,7 +134,7 @@ static inline void life_set_pod(struct life *life, const struct life_pod *pod)
 {
     unsigned long long n = pod->number;
     life_post_object(
-        life, LETTER_SET, KIND_POD,
+        life, MESSAGE_SET, KIND_POD,
         "{metadata: {name: pod-%llu, namespace: default, uid: p%llu, resourceVersion: '%llu', labels: {app: "
         "a%llu%s}, annotations: {kubectl.kubernetes.io/last-applied-configuration: '" SECRET "'}, "
         "creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {schedulerName: default-scheduler, nodeName: "
@@ -167,7 +168,7 @@ static inline void life_remove_pod(struct life *life, struct life_pod *pod)
     unsigned long long number = pod->number;
     size_t at = (size_t)(pod - life->pods.items);
     memmove(pod, pod + 1, (--life->pods.len - at) * sizeof(*pod));
-    life_post_object(life, LETTER_REMOVE, KIND_POD,
+    life_post_object(life, MESSAGE_REMOVE, KIND_POD,
                      "{metadata: {name: pod-%llu, namespace: default, uid: p%llu, resourceVersion: '%llu'}}",
                      number, number, (unsigned long long)++life->version);
 }
@@ -193,17 +194,17 @@ static inline void life_heard(void *context, const struct mail *mail, int64_t no
 
 static inline void life_answer(struct life *life, const struct life_wish *wish)
 {
-    struct letter *letter = letter_new(LETTER_ANSWER);
+    struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
     uint64_t luck = life->options.settles ? 19 : rng_below(&life->rng, 20);
-    letter->ticket = wish->ticket;
-    letter->answer.kind = luck == 0                                ? ANSWER_UNKNOWN
-                          : luck == 1 && wish->kind == EFFECT_BIND ? ANSWER_REFUSED
-                                                                   : ANSWER_DONE;
-    letter->answer.message = STR("a sentence");
-    enum answer_kind kind = letter->answer.kind;
+    message->ticket = wish->ticket;
+    message->answer.kind = luck == 0                                ? ANSWER_UNKNOWN
+                           : luck == 1 && wish->kind == EFFECT_BIND ? ANSWER_REFUSED
+                                                                    : ANSWER_DONE;
+    message->answer.message = STR("a sentence");
+    enum answer_kind kind = message->answer.kind;
     if (wish->kind == EFFECT_READ_POD)
-        letter->answer.uid = arena_str(&letter->texts, str_from(wish->uid));
-    life_post(life, letter);
+        message->answer.uid = arena_str(&message->texts, str_from(wish->uid));
+    life_post(life, message);
     struct life_pod *pod = life_find(life, wish->name);
     if (!pod || kind != ANSWER_DONE)
         return;
@@ -287,15 +288,15 @@ static inline void life_begin(struct life *life)
     if (engine_init(&life->engine, &life->cluster, &engine, &err) < 0)
         fail_msg("%s", err.text);
     mirror_init(&life->mirror, &life->engine);
-    life_post_plain(life, LETTER_LIST_BEGIN, KIND_NODE);
+    life_post_plain(life, MESSAGE_LIST_BEGIN, KIND_NODE);
     for (uint64_t i = 0; i < LIFE_NODES; i++)
         life_set_node(life, i);
-    life_post_plain(life, LETTER_LIST_END, KIND_NODE);
-    life_post_plain(life, LETTER_ABSENT, KIND_RESOURCE_CLAIM);
-    life_post_plain(life, LETTER_LIST_BEGIN, KIND_POD);
+    life_post_plain(life, MESSAGE_LIST_END, KIND_NODE);
+    life_post_plain(life, MESSAGE_ABSENT, KIND_RESOURCE_CLAIM);
+    life_post_plain(life, MESSAGE_LIST_BEGIN, KIND_POD);
     vec_for(&life->pods, pod)
         life_set_pod(life, pod);
-    life_post_plain(life, LETTER_LIST_END, KIND_POD);
+    life_post_plain(life, MESSAGE_LIST_END, KIND_POD);
 }
 
 static inline void life_open(struct life *life, const struct life_options *options)

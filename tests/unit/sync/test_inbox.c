@@ -1,4 +1,4 @@
-/* Letters of many threads reach the one that takes them: all of them, and each thread's in its order. */
+/* Messages of many threads reach the one that takes them: all of them, and each thread's in its order. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -14,18 +14,18 @@ struct poster {
     struct inbox *inbox;
     uint64_t number;
     useconds_t pause_us;
-    uint64_t letters;
+    uint64_t messages;
 };
 
 static void *post_all(void *user)
 {
     struct poster *poster = user;
-    for (uint64_t i = 0; i < poster->letters; i++) {
-        struct letter *letter = letter_new(LETTER_ANSWER);
-        letter->ticket = poster->number << 32 | i;
+    for (uint64_t i = 0; i < poster->messages; i++) {
+        struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
+        message->ticket = poster->number << 32 | i;
         if (poster->pause_us)
             usleep(poster->pause_us);
-        inbox_post(poster->inbox, letter);
+        inbox_post(poster->inbox, message);
     }
     return NULL;
 }
@@ -41,13 +41,13 @@ static void test_order_of_many_threads(void **state _unused_)
         pthread_create(&threads[i], NULL, post_all, &posters[i]);
     }
     for (size_t seen = 0; seen < (size_t)POSTERS * LETTERS;) {
-        struct letter *letters = inbox_take(inbox, monotonic_ns() + INT64_C(20000) * MS);
-        assert_non_null(letters);
-        for (struct letter *letter = letters, *after; letter; letter = after, seen++) {
-            uint64_t poster = letter->ticket >> 32;
-            assert_int_equal(letter->ticket & UINT32_MAX, next[poster]++);
-            after = letter->next;
-            letter_free(letter);
+        struct inbox_message *messages = inbox_take(inbox, monotonic_ns() + INT64_C(20000) * MS);
+        assert_non_null(messages);
+        for (struct inbox_message *message = messages, *after; message; message = after, seen++) {
+            uint64_t poster = message->ticket >> 32;
+            assert_int_equal(message->ticket & UINT32_MAX, next[poster]++);
+            after = message->next;
+            inbox_message_free(message);
         }
     }
     for (size_t i = 0; i < POSTERS; i++)
@@ -62,21 +62,21 @@ static void count(void *context)
     ++*(int *)context;
 }
 
-/* A context goes with a letter that is never called, and with no other. */
+/* A context goes with a message that is never called, and with no other. */
 static void test_contexts_of_calls(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
     int dropped = 0;
     for (int i = 0; i < 3; i++) {
-        struct letter *letter = letter_new(LETTER_CALL);
-        letter->drop = count;
-        letter->context = &dropped;
-        inbox_post(inbox, letter);
+        struct inbox_message *message = inbox_message_new(MESSAGE_CALL);
+        message->drop = count;
+        message->context = &dropped;
+        inbox_post(inbox, message);
     }
-    struct letter *taken = inbox_take(inbox, 0), *second = taken->next, *third = second->next;
+    struct inbox_message *taken = inbox_take(inbox, 0), *second = taken->next, *third = second->next;
     second->drop = NULL; /* as who calls does it */
-    letter_free(taken);
-    letter_free(second);
+    inbox_message_free(taken);
+    inbox_message_free(second);
     assert_int_equal(dropped, 1);
     inbox_post(inbox, third);
     inbox_free(inbox);
@@ -96,10 +96,10 @@ static void test_waiting(void **state _unused_)
     pthread_t thread;
     before_ns = monotonic_ns();
     pthread_create(&thread, NULL, post_all, &late);
-    struct letter *letter = inbox_take(inbox, INT64_MAX);
-    assert_non_null(letter);
+    struct inbox_message *message = inbox_take(inbox, INT64_MAX);
+    assert_non_null(message);
     assert_true(monotonic_ns() - before_ns < INT64_C(10000) * MS);
-    letter_free(letter);
+    inbox_message_free(message);
     pthread_join(thread, NULL);
     inbox_free(inbox);
 }
@@ -108,24 +108,24 @@ static void test_letters_own_what_they_carry(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
     for (int i = 0; i < 3; i++) {
-        struct letter *letter = letter_new(LETTER_SET);
-        letter->object = live_object_new();
-        letter->object->object.meta = arena_new(&letter->object->arena, struct meta);
-        letter->answer.message = arena_printf(&letter->texts, "number %d", i);
-        inbox_post(inbox, letter);
+        struct inbox_message *message = inbox_message_new(MESSAGE_SET);
+        message->object = live_object_new();
+        message->object->object.meta = arena_new(&message->object->arena, struct meta);
+        message->answer.message = arena_printf(&message->texts, "number %d", i);
+        inbox_post(inbox, message);
     }
     assert_int_equal(inbox_depth(inbox), 3);
-    struct letter *first = inbox_take(inbox, INT64_MAX);
+    struct inbox_message *first = inbox_take(inbox, INT64_MAX);
     struct live_object *object = first->object;
-    struct letter *second = first->next;
+    struct inbox_message *second = first->next;
     first->object = NULL; /* taken over */
-    letter_free(first);
+    inbox_message_free(first);
     object->object.meta->generation = 7;
     live_object_free(object);
     inbox_post(inbox, second->next);
-    letter_free(second);
-    inbox_free(inbox); /* with a letter inside; a sanitizer sees whether all is freed */
-    letter_free(NULL);
+    inbox_message_free(second);
+    inbox_free(inbox); /* with a message inside; a sanitizer sees whether all is freed */
+    inbox_message_free(NULL);
     live_object_free(NULL);
     inbox_free(NULL);
 }

@@ -25,7 +25,7 @@ static struct dialogue server;
 static struct api *api;
 static struct inbox *inbox;
 static struct reflectors *all;
-static struct letter *letters; /* taken and not looked at */
+static struct inbox_message *messages; /* taken and not looked at */
 
 static int setup(void **state _unused_)
 {
@@ -46,10 +46,10 @@ static int teardown(void **state _unused_)
     reflectors_stop(all);
     all = NULL;
     api_free(api);
-    while (letters) {
-        struct letter *letter = letters;
-        letters = letter->next;
-        letter_free(letter);
+    while (messages) {
+        struct inbox_message *message = messages;
+        messages = message->next;
+        inbox_message_free(message);
     }
     inbox_free(inbox);
     dialogue_stop(&server);
@@ -69,37 +69,37 @@ static void start_pods(void)
     start(&pods, 1, (struct reflector_options){ 0 });
 }
 
-/* The next letter; NULL: none comes in time. */
-static struct letter *letter_within(int64_t ms)
+/* The next message; NULL: none comes in time. */
+static struct inbox_message *message_within(int64_t ms)
 {
-    if (!letters)
-        letters = inbox_take(inbox, monotonic_ns() + ms * 1000000);
-    struct letter *letter = letters;
-    if (letter)
-        letters = letter->next;
-    return letter;
+    if (!messages)
+        messages = inbox_take(inbox, monotonic_ns() + ms * 1000000);
+    struct inbox_message *message = messages;
+    if (message)
+        messages = message->next;
+    return message;
 }
 
-static void want(enum letter_kind kind, const char *name)
+static void want(enum inbox_message_kind kind, const char *name)
 {
-    struct letter *letter = letter_within(DIALOGUE_WAIT_MS);
-    if (!letter)
-        fail_msg("no letter about %s came", name ? name : "a list");
-    assert_int_equal(letter->kind, kind);
+    struct inbox_message *message = message_within(DIALOGUE_WAIT_MS);
+    if (!message)
+        fail_msg("no message about %s came", name ? name : "a list");
+    assert_int_equal(message->kind, kind);
     if (name) {
-        assert_str(letter->object->object.meta->name, name);
-        assert_int_equal(letter->object->object.kind, letter->api_kind);
+        assert_str(message->object->object.meta->name, name);
+        assert_int_equal(message->object->object.kind, message->api_kind);
         /* One piece of memory of the right size. */
-        assert_int_equal(arena_used(&letter->object->arena), letter->object->arena.total_bytes);
+        assert_int_equal(arena_used(&message->object->arena), message->object->arena.total_bytes);
     }
-    letter_free(letter);
+    inbox_message_free(message);
 }
 
 static void want_silence(int64_t ms)
 {
-    struct letter *letter = letter_within(ms);
-    if (letter)
-        fail_msg("a letter of kind %d", letter->kind);
+    struct inbox_message *message = message_within(ms);
+    if (message)
+        fail_msg("a message of kind %d", message->kind);
 }
 
 static int64_t ms_since(int64_t ns)
@@ -122,9 +122,9 @@ static struct exchange *to_watch(const char *items)
 static void skip_list(size_t items)
 {
     for (size_t i = 0; i < items + 2; i++) {
-        struct letter *letter = letter_within(DIALOGUE_WAIT_MS);
-        assert_non_null(letter);
-        letter_free(letter);
+        struct inbox_message *message = message_within(DIALOGUE_WAIT_MS);
+        assert_non_null(message);
+        inbox_message_free(message);
     }
 }
 
@@ -136,25 +136,25 @@ static void test_pages_then_watch(void **state _unused_)
     struct exchange *x = hear(&server, PODS);
     assert_string_equal(x->path, LISTED_PODS "=100");
     reply_list(x, "100", "a/b=", "a@1 b@2");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "b");
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "b");
     x = hear(&server, PODS);
     assert_string_equal(x->path, LISTED_PODS "=100&continue=a%2Fb%3D");
     reply_list(x, "100", "", "c@3");
-    want(LETTER_SET, "c");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_SET, "c");
+    want(MESSAGE_LIST_END, NULL);
 
     x = hear(&server, PODS_WATCH "100&timeoutSeconds=");
     long seconds = strtol(strrchr(x->path, '=') + 1, NULL, 10);
     assert_in_range(seconds, 300, 600);
     stream_begin(x);
     tell(x, "ADDED", "d@101");
-    want(LETTER_SET, "d");
+    want(MESSAGE_SET, "d");
     tell(x, "MODIFIED", "a@102");
-    want(LETTER_SET, "a");
+    want(MESSAGE_SET, "a");
     tell(x, "DELETED", "b@103");
-    want(LETTER_REMOVE, "b");
+    want(MESSAGE_REMOVE, "b");
     want_silence(50);
 
     struct reflector_stats stats;
@@ -164,7 +164,7 @@ static void test_pages_then_watch(void **state _unused_)
     assert_int_equal(stats.watches, 1);
     assert_int_equal(stats.events, 3);
     assert_int_equal(stats.failures, 0);
-    assert_true(stats.synced_ns > 0 && stats.heard_ns >= stats.synced_ns);
+    assert_true(stats.synced_ns > 0 && stats.received_ns >= stats.synced_ns);
     assert_false(reflectors_stats(all, KIND_NODE, &stats));
     assert_int_equal(reflectors_down_since_ns(all), 0);
 }
@@ -177,12 +177,12 @@ static void test_watch_resumes(void **state _unused_)
     skip_list(1);
     tell(watch, "MODIFIED", "a@120");
     tell(watch, "BOOKMARK", "@150");
-    want(LETTER_SET, "a");
+    want(MESSAGE_SET, "a");
     stream_end(watch);
     watch = hear(&server, PODS_WATCH "150&");
     stream_begin(watch);
     tell(watch, "MODIFIED", "a@151");
-    want(LETTER_SET, "a");
+    want(MESSAGE_SET, "a");
     stream_end(watch);
     hear(&server, PODS_WATCH "151&");
     struct reflector_stats stats;
@@ -200,8 +200,8 @@ static void test_events_in_pieces(void **state _unused_)
     for (size_t i = 0; i < bytes.len; i += 7)
         stream_put(watch, str_slice(strbuf_slice(&bytes), i, MIN(i + 7, bytes.len)));
     skip_list(0);
-    want(LETTER_SET, "a");
-    want(LETTER_REMOVE, "a");
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_REMOVE, "a");
     strbuf_release(&bytes);
     strbuf_release(&more);
 }
@@ -227,16 +227,16 @@ static void test_json(void **state _unused_)
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":410}}";
     start_pods();
     reply(hear(&server, PODS), 200, "Content-Type: application/json\r\n", str_from(list));
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "b");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "b");
+    want(MESSAGE_LIST_END, NULL);
     struct exchange *watch = hear(&server, PODS_WATCH "100&");
     stream_begin(watch);
     for (size_t i = 0; i < strlen(events); i++)
         stream_put(watch, str_slice(str_from(events), i, i + 1));
-    want(LETTER_SET, "x\"}{");
-    want(LETTER_REMOVE, "c");
+    want(MESSAGE_SET, "x\"}{");
+    want(MESSAGE_REMOVE, "c");
     stream_end(watch);
     watch = hear(&server, PODS_WATCH "171&");
     stream_begin(watch);
@@ -256,18 +256,18 @@ static void test_gone_watch_lists_again(void **state _unused_)
     skip_list(1);
     reply(hear(&server, PODS_WATCH "100&"), 410, "", STR("gone"));
     reply_list(hear(&server, LISTED_PODS "=100"), "200", "", "b@150");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "b");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "b");
+    want(MESSAGE_LIST_END, NULL);
 
     struct exchange *watch = hear(&server, PODS_WATCH "200&");
     stream_begin(watch);
     tell(watch, "ADDED", "c@201");
     tell_error(watch, 410);
-    want(LETTER_SET, "c");
+    want(MESSAGE_SET, "c");
     reply_list(hear(&server, LISTED_PODS), "300", "", "");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_END, NULL);
     hear(&server, PODS_WATCH "300&");
 }
 
@@ -279,11 +279,11 @@ static void test_gone_token_begins_the_list_anew(void **state _unused_)
     struct exchange *x = hear(&server, PODS);
     assert_null(strstr(x->path, "continue"));
     reply_list(x, "130", "", "b@2");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "b");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "b");
+    want(MESSAGE_LIST_END, NULL);
     hear(&server, PODS_WATCH "130&");
 }
 
@@ -307,49 +307,49 @@ static void test_back_in_time(void **state _unused_)
     skip_list(1);
     tell(watch, "MODIFIED", "a@110");
     tell(watch, "MODIFIED", "a@105"); /* the core will know what to do with it */
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "a");
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "a");
     stream_end(watch);
     watch = hear(&server, PODS_WATCH "110&");
     stream_begin(watch);
     tell(watch, "MODIFIED", "a@40"); /* another history */
     reply_list(hear(&server, LISTED_PODS), "50", "", "a@40");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_LIST_END, NULL);
     hear(&server, PODS_WATCH "50&");
 }
 
-/* Somebody wants to know better: a list begins after the letter that says so, whatever was under way. */
+/* Somebody wants to know better: a list begins after the message that says so, whatever was under way. */
 static void test_relist(void **state _unused_)
 {
     start_pods();
     struct exchange *watch = to_watch("a@1");
     skip_list(1);
     tell(watch, "MODIFIED", "a@101");
-    want(LETTER_SET, "a");
+    want(MESSAGE_SET, "a");
     reflectors_relist(all, KIND_NODE); /* which is not watched */
     reflectors_relist(all, KIND_POD);
-    want(LETTER_DOUBT, NULL);
+    want(MESSAGE_DOUBT, NULL);
     struct exchange *list = hear(&server, LISTED_PODS);
     reply_list(list, "200", "token", "b@150");
     hear(&server, LISTED_PODS "=100&continue=token"); /* and again, in the middle of that */
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "b");
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "b");
     reflectors_relist(all, KIND_POD);
-    want(LETTER_DOUBT, NULL);
+    want(MESSAGE_DOUBT, NULL);
     list = hear(&server, LISTED_PODS);
     assert_null(strstr(list->path, "continue"));
     reply_list(list, "300", "", "");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_END, NULL);
     hear(&server, PODS_WATCH "300&");
 
     dialogue_down(&server);
     usleep(100 * 1000);
     reflectors_relist(all, KIND_POD);
     dialogue_up(&server);
-    want(LETTER_DOUBT, NULL);
+    want(MESSAGE_DOUBT, NULL);
     hear(&server, LISTED_PODS);
 }
 
@@ -431,9 +431,9 @@ static void test_server_comes_late(void **state _unused_)
     usleep(300 * 1000);
     dialogue_up(&server);
     reply_list(hear(&server, PODS), "100", "", "a@1");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_LIST_END, NULL);
 }
 
 /* In the middle of a list, the list goes on where it was. */
@@ -445,10 +445,10 @@ static void test_lost_page_is_asked_for_again(void **state _unused_)
     struct exchange *x = hear(&server, PODS);
     assert_non_null(strstr(x->path, "continue=token"));
     reply_list(x, "100", "", "b@2");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "b");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "b");
+    want(MESSAGE_LIST_END, NULL);
 }
 
 /* ---- the server says no ---- */
@@ -480,8 +480,8 @@ static void test_server_errors_pass(void **state _unused_)
         reply(hear(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
     assert_true(ms_since(begun_ns) > 500); /* more and more slowly */
     reply_list(hear(&server, PODS), "100", "", "");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_END, NULL);
     reply(hear(&server, PODS_WATCH "100&"), 500, "", STR("oh"));
     hear(&server, PODS_WATCH "100&");
 }
@@ -495,8 +495,8 @@ static void test_forbidden_is_not_synced(void **state _unused_)
     assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
     want_silence(10);
     reply_list(hear(&server, PODS), "100", "", "");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_END, NULL);
     reply(hear(&server, PODS_WATCH "100&"), 403, "", STR("no"));
     stream_begin(hear(&server, PODS_WATCH "100&")); /* the same again, not a list */
     struct reflector_stats stats;
@@ -529,7 +529,7 @@ static void test_not_served(void **state _unused_)
     struct exchange *x = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit=100");
     int64_t told_ns = monotonic_ns();
     reply(x, 404, "", STR("no"));
-    want(LETTER_ABSENT, NULL);
+    want(MESSAGE_ABSENT, NULL);
     x = hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?");
     assert_true(x->at_ns - told_ns >= 100 * INT64_C(1000000));
     reply(x, 404, "", STR("no"));
@@ -541,14 +541,14 @@ static void test_not_served(void **state _unused_)
                          "1{ 2\"9\" } 2{ 1{ 1\"c\" } }");
     reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 200, "", strbuf_slice(&body));
     strbuf_release(&body);
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "c");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "c");
+    want(MESSAGE_LIST_END, NULL);
     /* Taken away again. */
     struct exchange *watch = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?watch=true");
     reply(watch, 404, "", STR("no"));
     reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit"), 404, "", STR("no"));
-    want(LETTER_ABSENT, NULL);
+    want(MESSAGE_ABSENT, NULL);
 }
 
 static void test_required_is_waited_for(void **state _unused_)
@@ -558,8 +558,8 @@ static void test_required_is_waited_for(void **state _unused_)
         reply(hear(&server, PODS), 404, "", STR("no"));
     want_silence(50);
     reply_list(hear(&server, PODS), "100", "", "");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_END, NULL);
 }
 
 /* ---- what cannot be read ---- */
@@ -568,10 +568,10 @@ static void test_undecodable_objects_cost_nothing_else(void **state _unused_)
 {
     start_pods();
     struct exchange *watch = to_watch("a@1 ! b@2");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "b");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "b");
+    want(MESSAGE_LIST_END, NULL);
     tell(watch, "MODIFIED", "!");
     tell(watch, "WHATEVER", "a@101");
     struct strbuf other = event_bytes("ADDED", "Node", "a@102"),
@@ -581,7 +581,7 @@ static void test_undecodable_objects_cost_nothing_else(void **state _unused_)
     strbuf_release(&other);
     strbuf_release(&unknown);
     tell(watch, "MODIFIED", "b@103");
-    want(LETTER_SET, "b");
+    want(MESSAGE_SET, "b");
     stream_end(watch);
     hear(&server, PODS_WATCH "103&");
     struct reflector_stats stats;
@@ -608,7 +608,7 @@ static void test_lists_that_are_none(void **state _unused_)
     /* A list that does not go on. */
     reply_list(hear(&server, PODS), "1", "same", "");
     reply_list(hear(&server, PODS), "1", "same", "");
-    want(LETTER_LIST_BEGIN, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
     assert_null(strstr(hear(&server, PODS)->path, "continue"));
     want_silence(10);
 }
@@ -635,8 +635,8 @@ static void test_broken_off_event(void **state _unused_)
     stream_begin(watch);
     tell(watch, "ADDED", "b@102"); /* nothing of the half is left */
     skip_list(0);
-    want(LETTER_SET, "a");
-    want(LETTER_SET, "b");
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_SET, "b");
 }
 
 static void test_page_too_large(void **state _unused_)
@@ -650,9 +650,9 @@ static void test_page_too_large(void **state _unused_)
     struct exchange *x = hear(&server, PODS);
     assert_non_null(strstr(x->path, "limit=25"));
     reply_list(x, "100", "", "a@1");
-    want(LETTER_LIST_BEGIN, NULL);
-    want(LETTER_SET, "a");
-    want(LETTER_LIST_END, NULL);
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "a");
+    want(MESSAGE_LIST_END, NULL);
 }
 
 /* A server that ends every watch as it begins is not asked without a pause. */

@@ -1,20 +1,20 @@
-/* wire.h: lists and watches as an API server sends them, in protobuf or JSON, to objects with memory of their own.
+/* watch_decode.h: decodes lists and watches that an API server sends, in protobuf or JSON. Each object owns its memory.
  *
- *     page of a list ──wire_page_next()──▶ live_object, live_object, ...
- *     chunk, chunk, ... ──wire_watch_feed()──▶ wire_watch_next() ──▶ event, event, ...
+ *     page of a list ──list_page_next()──▶ live_object, live_object, ...
+ *     chunk, chunk, ... ──watch_decoder_feed()──▶ watch_decoder_next() ──▶ event, event, ...
  *
  * Which of the two formats it is, the first bytes say. An object is decoded twice: once into scratch memory to learn
  * how much it needs, then into one piece of memory of just that size, since many thousands of them are kept. With
  * `whole` set after init, objects keep what they were decoded from as their meta.source. */
-#ifndef SYNC_WIRE_H
-#define SYNC_WIRE_H
+#ifndef SYNC_WATCH_DECODE_H
+#define SYNC_WATCH_DECODE_H
 
 #include "api/protobuf.h"
 #include "sync/inbox.h"
 
 /* ---- lists ---- */
 
-struct wire_page {
+struct list_page {
     struct str resource_version, continue_token; /* slices of the page */
     enum api_kind kind;
     bool json;
@@ -28,17 +28,17 @@ struct wire_page {
 };
 
 /* Takes over the body, also when it fails: it is no list of that kind, or is not whole. */
-int wire_page_init(struct wire_page *page, enum api_kind kind, struct strbuf *body, struct error *err);
+int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *body, struct error *err);
 /* 1: an object; 0: no more; a negative errno: an item that cannot be decoded, the one behind it is next. */
-int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_object **ret,
+int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret,
                    struct error *err);
-void wire_page_release(struct wire_page *page);
+void list_page_release(struct list_page *page);
 
 /* ---- watches ---- */
 
-struct wire_watch {
+struct watch_decoder {
     enum api_kind kind;
-    enum { WIRE_UNDECIDED, WIRE_PROTOBUF, WIRE_JSON } format;
+    enum { WATCH_UNDECIDED, WATCH_PROTOBUF, WATCH_JSON } format;
     bool whole;
     struct protobuf_frames frames;
     /* JSON: what has not been handed out begins at `at` and was looked through up to `seen`. */
@@ -48,18 +48,18 @@ struct wire_watch {
     bool in_string, escaped;
 };
 
-struct wire_event {
+struct live_event {
     enum watch_type type;
     struct live_object *object;  /* ADDED, MODIFIED, DELETED; NULL: it cannot be decoded, err says why */
     struct str resource_version; /* BOOKMARK; in scratch */
     struct api_status status;    /* ERROR; in scratch */
 };
 
-void wire_watch_init(struct wire_watch *watch, enum api_kind kind);
-void wire_watch_feed(struct wire_watch *watch, struct str chunk);
+void watch_decoder_init(struct watch_decoder *watch, enum api_kind kind);
+void watch_decoder_feed(struct watch_decoder *watch, struct str chunk);
 /* 1: an event; 0: more bytes are needed; a negative errno: nothing behind this can be read. */
-int wire_watch_next(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
-                    struct error *err);
-void wire_watch_release(struct wire_watch *watch);
+int watch_decoder_next(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
+                       struct error *err);
+void watch_decoder_release(struct watch_decoder *watch);
 
 #endif

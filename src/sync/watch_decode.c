@@ -1,6 +1,6 @@
-/* wire.c: see wire.h. The JSON half cuts the text of a watch into values by counting braces, which yyjson then reads
- * one by one: events follow each other with a newline between them, or with nothing. */
-#include "sync/wire.h"
+/* watch_decode.c: see watch_decode.h. The JSON half cuts the text of a watch into values by counting braces; yyjson
+ * reads them one by one. Events follow each other with a newline between them, or with nothing. */
+#include "sync/watch_decode.h"
 
 #include <stdlib.h>
 
@@ -109,7 +109,7 @@ static int open_json(struct doc_stream *stream, struct doc *doc, struct strbuf *
 
 /* ---- lists ---- */
 
-static int init_protobuf(struct wire_page *page, struct error *err)
+static int init_protobuf(struct list_page *page, struct error *err)
 {
     int r = object_list_protobuf_init(&page->items, strbuf_slice(&page->body), err);
     if (r < 0)
@@ -122,7 +122,7 @@ static int init_protobuf(struct wire_page *page, struct error *err)
     return 0;
 }
 
-static int init_json(struct wire_page *page, struct error *err)
+static int init_json(struct list_page *page, struct error *err)
 {
     int r = open_json(&page->stream, &page->doc, &page->body, err);
     if (r < 0)
@@ -143,9 +143,9 @@ static int init_json(struct wire_page *page, struct error *err)
     return 0;
 }
 
-int wire_page_init(struct wire_page *page, enum api_kind kind, struct strbuf *body, struct error *err)
+int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *body, struct error *err)
 {
-    *page = (struct wire_page){ .kind = kind, .body = *body };
+    *page = (struct list_page){ .kind = kind, .body = *body };
     *body = (struct strbuf){ 0 };
     if (page->body.len > UINT32_MAX)
         return error_set(err, -EMSGSIZE, "a page of more than 4 GiB");
@@ -179,7 +179,7 @@ static int decode_item(const void *source, struct arena *arena, struct object *r
     return r == 0 ? error_set(err, -ENODATA, "the list ended") : r < 0 ? r : 0;
 }
 
-int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
+int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
 {
     struct object first = { 0 };
     struct protobuf_source before = { .list = page->items, .whole = page->whole };
@@ -202,26 +202,26 @@ int wire_page_next(struct wire_page *page, struct arena *scratch, struct live_ob
     return r < 0 ? r : 1;
 }
 
-void wire_page_release(struct wire_page *page)
+void list_page_release(struct list_page *page)
 {
     strbuf_release(&page->body);
     doc_release(&page->doc);
     doc_stream_release(&page->stream);
-    *page = (struct wire_page){ 0 };
+    *page = (struct list_page){ 0 };
 }
 
 /* ---- watches ---- */
 
-void wire_watch_init(struct wire_watch *watch, enum api_kind kind)
+void watch_decoder_init(struct watch_decoder *watch, enum api_kind kind)
 {
-    *watch = (struct wire_watch){ .kind = kind, .frames = { .bytes_max = WATCH_EVENT_BYTES_MAX } };
+    *watch = (struct watch_decoder){ .kind = kind, .frames = { .bytes_max = WATCH_EVENT_BYTES_MAX } };
 }
 
-void wire_watch_release(struct wire_watch *watch)
+void watch_decoder_release(struct watch_decoder *watch)
 {
     protobuf_frames_release(&watch->frames);
     strbuf_release(&watch->text);
-    wire_watch_init(watch, watch->kind);
+    watch_decoder_init(watch, watch->kind);
 }
 
 static bool is_space(char c)
@@ -229,14 +229,14 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-void wire_watch_feed(struct wire_watch *watch, struct str chunk)
+void watch_decoder_feed(struct watch_decoder *watch, struct str chunk)
 {
     if (!chunk.len)
         return;
     /* As the first byte of a frame's length, these would announce hundreds of megabytes. */
-    if (watch->format == WIRE_UNDECIDED)
-        watch->format = chunk.ptr[0] == '{' || is_space(chunk.ptr[0]) ? WIRE_JSON : WIRE_PROTOBUF;
-    if (watch->format == WIRE_PROTOBUF) {
+    if (watch->format == WATCH_UNDECIDED)
+        watch->format = chunk.ptr[0] == '{' || is_space(chunk.ptr[0]) ? WATCH_JSON : WATCH_PROTOBUF;
+    if (watch->format == WATCH_PROTOBUF) {
         protobuf_frames_feed(&watch->frames, chunk.ptr, chunk.len);
         return;
     }
@@ -250,7 +250,7 @@ void wire_watch_feed(struct wire_watch *watch, struct str chunk)
 }
 
 /* Takes note of a byte inside a value: did the value end with it? */
-static bool json_byte(struct wire_watch *watch, char c)
+static bool json_byte(struct watch_decoder *watch, char c)
 {
     if (watch->in_string) {
         watch->in_string = watch->escaped || c != '"';
@@ -266,7 +266,7 @@ static bool json_byte(struct wire_watch *watch, char c)
 }
 
 /* The text of the next value: 1, 0 for more bytes, or a negative errno. */
-static int json_value(struct wire_watch *watch, struct str *ret, struct error *err)
+static int json_value(struct watch_decoder *watch, struct str *ret, struct error *err)
 {
     const char *text = watch->text.text;
     if (watch->depth == 0) {
@@ -303,8 +303,8 @@ static bool json_type(struct str name, enum watch_type *ret)
     return false;
 }
 
-static int json_event(const struct doc *doc, const struct wire_watch *watch, struct arena *scratch,
-                      struct wire_event *ret, struct error *err)
+static int json_event(const struct doc *doc, const struct watch_decoder *watch, struct arena *scratch,
+                      struct live_event *ret, struct error *err)
 {
     struct object first = { 0 };
     yyjson_val *val = yyjson_obj_get(doc->root, "object");
@@ -330,7 +330,7 @@ static int json_event(const struct doc *doc, const struct wire_watch *watch, str
     return make_live(decode_json, &json, &first, watch->kind, scratch, &ret->object, err);
 }
 
-static int next_json(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
+static int next_json(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
                      struct error *err)
 {
     struct str value;
@@ -359,7 +359,7 @@ static int decode_frame(const void *source, struct arena *arena, struct object *
     return r;
 }
 
-static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
+static int next_protobuf(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
                          struct error *err)
 {
     struct protobuf_source source = { .whole = watch->whole };
@@ -379,14 +379,14 @@ static int next_protobuf(struct wire_watch *watch, struct arena *scratch, struct
     return 1;
 }
 
-int wire_watch_next(struct wire_watch *watch, struct arena *scratch, struct wire_event *ret,
-                    struct error *err)
+int watch_decoder_next(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
+                       struct error *err)
 {
     /* Until it is known better, the event is one of an object that cannot be decoded. */
-    *ret = (struct wire_event){ .type = WATCH_MODIFIED };
+    *ret = (struct live_event){ .type = WATCH_MODIFIED };
     scratch_clear(scratch);
-    if (watch->format == WIRE_UNDECIDED)
+    if (watch->format == WATCH_UNDECIDED)
         return 0;
-    return watch->format == WIRE_JSON ? next_json(watch, scratch, ret, err)
-                                      : next_protobuf(watch, scratch, ret, err);
+    return watch->format == WATCH_JSON ? next_json(watch, scratch, ret, err)
+                                       : next_protobuf(watch, scratch, ret, err);
 }
