@@ -4,7 +4,7 @@
  *
  * Slots go through as they are: the public types are ours by another name (host.c), so a filter from outside costs what
  * a built-in one costs. Only what differs has a step between: init() (arguments, handle), PreScore (no rows unless it
- * asks for them), PreBind and Bind (they may block and run elsewhere, see blocking_work.h).
+ * asks for them), PreBind and Bind (they may block and run elsewhere, see framework/blocking_work.h).
  *
  * The caller opens the file: this layer does no I/O. */
 #ifndef ABI_LOADED_H

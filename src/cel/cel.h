@@ -84,7 +84,7 @@ struct cel_amount {
 struct cel_value {
     enum cel_kind kind;
     int8_t scale;  /* of a quantity: the power of ten that it is counted in */
-    uint8_t flags; /* of a quantity: see quantity.c */
+    uint8_t flags; /* of a quantity: see library/quantity.c */
     union {
         bool boolean;
         int64_t integer;

@@ -494,7 +494,7 @@ int api_new(const struct api_options *options, struct api **ret, struct error *e
     return r;
 }
 
-/* Nobody else runs any more: these are answered here. */
+/* No other thread runs any more: these are answered here. */
 static void answer_parked(struct api *api)
 {
     for (struct call *call = api->parked, *next; call; call = next) {

@@ -22,7 +22,7 @@ struct api_sample {
     struct str method, host;           /* "GET", "10.0.0.1:6443" */
     int status;                        /* 0: no answer */
     bool is_stream;                    /* its answer has begun; the rest is not told */
-    bool is_retried;                   /* with another credential: this answer is given to nobody */
+    bool is_retried;                   /* with another credential: this answer is dropped */
     bool is_limited;                   /* there is a rate, which may have had a say */
     int64_t took_ns;                   /* all of it, with the wait for the rate */
     int64_t limited_ns;                /* that wait alone */

@@ -2,7 +2,7 @@
  *
  *     files ──read_file()──▶ entries by name (the first of a name wins) ──choose()──▶ context ─▶ cluster, user
  *
- * Only what the chosen context names is decoded: a broken entry that nobody uses harms nobody. */
+ * Only what the chosen context names is decoded: a broken entry that is not used does no harm. */
 #include "client/kubeconfig.h"
 
 #include <stdio.h>

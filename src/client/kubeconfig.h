@@ -1,4 +1,4 @@
-/* kubeconfig.h: which API server to talk to, whom to trust, and who we are.
+/* kubeconfig.h: the API server, the authorities to trust, and the credentials.
  *
  *     flags, $KUBECONFIG, service account ──kubeconfig_load()──▶ struct kube_access ──▶ credentials.h
  *

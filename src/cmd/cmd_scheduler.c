@@ -164,7 +164,7 @@ static void on_retired(void *user, void *generation)
 static void terminate(struct daemon *daemon)
 {
     if (atomic_exchange(&daemon->ending, true))
-        _exit(EXIT_TROUBLE); /* the second one: whoever sent it is in a hurry */
+        _exit(EXIT_TROUBLE); /* the second signal ends the process at once */
     log_info(0, "Requested to terminate, exiting");
     core_stop(daemon->core);
     pending_requests_close(daemon->pending);
@@ -446,7 +446,7 @@ static void daemon_release(struct daemon *daemon)
         metrics_free(daemon->metrics);
 }
 
-/* A write that was sent and not answered may still be done. Then nobody is let in at once: the lease passes by itself.
+/* A write that was sent and not answered may still be done. Then the lease is not released: it expires by itself.
  */
 static void give_up_lease(struct daemon *daemon)
 {

@@ -20,7 +20,7 @@ static struct watched {
     char sentence[512]; /* up to the name of the signal */
 } watched[FILES_MAX];
 static volatile sig_atomic_t watched_len;
-static pid_t owner; /* a trial in a child tells its parent, and nobody else */
+static pid_t owner; /* a trial in a child reports to its parent only */
 
 static const struct fatal {
     int signal;
@@ -71,7 +71,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         say(found->sentence);
         say(fatal[i].words);
     }
-    /* A fault comes again by itself when this returns; what somebody sent does not. */
+    /* A fault comes again by itself when this returns; a signal that was sent does not. */
     if (info->si_code <= 0 && number != SIGABRT)
         raise(number);
 }

@@ -7,8 +7,8 @@
  *     a generation:   read ─▶ in effect ─▶ replaced; pods that it placed are on their way ─▶ retired ─▶ freed
  *
  * Invariants. One change is under way at a time. Whatever is wrong with the file is found before anything changes. What
- * was refused is not tried again until the file changes, or somebody asks. A generation is freed when the core gave it
- * back, or is no more. */
+ * was refused is not tried again until the file changes, or a reload is requested. A generation is freed when the
+ * core gave it back, or is no more. */
 #ifndef CMD_RELOAD_H
 #define CMD_RELOAD_H
 

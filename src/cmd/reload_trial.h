@@ -13,7 +13,7 @@
 /* `argv` is the scheduler's own. 0 also where no plugin from a file takes part: then there is nothing to try.
  * -ECANCELED: `stop_fd` became readable. May take the time that a trial has (trial.h). */
 int reload_try(const struct config_generation *generation, char *const *argv, int stop_fd, struct error *err);
-/* The whole of the new process. Returns only where it was started by somebody else: an exit code. */
+/* The whole of the new process. Returns only where it was not started by a scheduler: an exit code. */
 int reload_rehearse(int argc, char **argv);
 
 #endif

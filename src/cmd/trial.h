@@ -2,7 +2,7 @@
  *
  *     trial_run()     the child is a fork: before other threads start
  *     trial_spawn()   the child is this program anew, which finds out by its name, and calls trial_serve(): at any
- *                     time. A fork of a process with threads may find a lock that nobody will open
+ *                     time. A fork of a process with threads may find a lock that no thread will open
  *
  * Both wait for it, for 20 seconds at most. */
 #ifndef CMD_TRIAL_H

@@ -93,7 +93,7 @@ static void add_words(struct strbuf *out, const char *format, ...)
     arena_release(&arena);
 }
 
-/* The password of an extender's URL is nobody's business. */
+/* The password in an extender's URL is hidden. */
 static void add_one(struct strbuf *out, const struct named_list *list, const char *name, const char *what)
 {
     _cleanup_(strbuf_release) struct strbuf shown = { 0 };

@@ -36,7 +36,7 @@ void features_default(struct features *ret);
 /* The gate of that name, or -1. */
 int feature_find(struct str name);
 
-/* What somebody asked for, gate by gate; a zeroed one asks for nothing. */
+/* The requested gates; a zeroed one requests nothing. */
 struct feature_choices {
     bool asked[FEATURE_COUNT], value[FEATURE_COUNT];
 };

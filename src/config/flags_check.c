@@ -225,7 +225,7 @@ static int check_serving(struct check *check)
             check->err, -EINVAL,
             "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning off secure port",
             (long long)flags->secure_port);
-    if (flags->secure_port == 0) /* nobody will look at the rest, and kube-scheduler does not either */
+    if (flags->secure_port == 0) /* the rest is not used; kube-scheduler does not check it either */
         return 0;
     if (str_empty(flags->tls_cert_file) != str_empty(flags->tls_private_key_file))
         return error_set(check->err, -EINVAL, "--%s needs --%s too",

@@ -1,4 +1,4 @@
-/* compare.c: see compare.h. */
+/* compare.c: see cache_comparer.h. */
 #include "debug/cache_comparer.h"
 
 #include <pthread.h>

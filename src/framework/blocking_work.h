@@ -34,14 +34,14 @@ struct mail *work_conclude(struct cycle_work *work, struct status status);
 struct mailbox *work_mailbox(const struct cycle_work *work);
 
 /* ---- for who owns the cycle ---- */
-/* Is somebody still at it? */
+/* Is the work still running? */
 bool work_busy(const struct cycle *cycle);
-/* Nobody waits for it any more: the plugin may ask. */
+/* Its result is no longer needed; the plugin can ask for that. */
 void work_cancel(struct cycle *cycle);
 bool work_cancelled(const struct cycle *cycle);
-/* Frees what is left, after work that nobody asked for any more. */
+/* Frees what is left of work whose result was not needed. */
 void work_release(struct cycle *cycle);
-/* Is this thread at blocking work, so that the cluster is somebody else's? */
+/* Is this thread at blocking work, so that it must not touch the cluster? */
 bool work_is_here(void);
 
 #endif

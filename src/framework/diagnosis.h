@@ -1,6 +1,6 @@
 /* diagnosis.h: why a pod has no node: a status per node, and the message that the reference writes.
  *
- * Nodes with the same status share one entry, which counts them. Nodes that nobody asked about (outside
+ * Nodes with the same status share one entry, which counts them. Nodes that no filter was called for (outside
  * the set that PreFilter left) carry the `absent` status. */
 #ifndef FRAMEWORK_DIAGNOSIS_H
 #define FRAMEWORK_DIAGNOSIS_H

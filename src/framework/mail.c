@@ -34,7 +34,7 @@ void mail_free(struct mail *mail)
 void mailbox_post(struct mailbox *box, struct mail *mail)
 {
     /* Once it is in the list it may be read and freed, and so may be the box, should it be the last of its profile:
-     * neither is touched after that. Where nobody reads yet, nobody frees. */
+     * neither is touched after that. Without a reader nothing is freed. */
     const struct mail_reader *reader = atomic_load_explicit(&box->reader, memory_order_acquire);
     mail->next = atomic_load_explicit(&box->newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&box->newest, &mail->next, mail, memory_order_release,

@@ -27,7 +27,7 @@ struct mail {
     const struct plugin *plugin; /* who says so */
     struct cycle_work *work;     /* WORK_DONE */
     struct str namespace, name;  /* of the pod */
-    struct str uid;              /* likewise; empty: of whoever has the name */
+    struct str uid;              /* likewise; empty: any pod of that name */
     struct str reason;           /* REFUSE */
 };
 
@@ -45,7 +45,7 @@ struct mail_reader {
 
 struct mailbox {
     _Atomic(struct mail *) newest;
-    _Atomic(struct mail_reader *) reader; /* NULL: nobody yet */
+    _Atomic(struct mail_reader *) reader; /* NULL: none yet */
 };
 
 /* A mail about a pod; texts are copied. */

@@ -30,7 +30,7 @@ struct http_client;
 struct http_options {
     struct loop *loop;      /* that it runs on; NULL: one of its own */
     const char *name;       /* of the thread of its own loop ["io"] */
-    const char *proxy_url;  /* for every request; NULL: by the environment, see proxy.h */
+    const char *proxy_url;  /* for every request; NULL: by the environment, see net/proxy.h */
     uint32_t in_flight_max; /* requests under way at once, without streams and urgent ones [64] */
     uint32_t pending_max;   /* requests taken and not answered, likewise; more are refused [20000] */
     int64_t connect_ms;     /* name, TCP and TLS together [5000] */

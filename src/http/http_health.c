@@ -1,4 +1,4 @@
-/* http_health.c: the sockets of the client, and whether there is still somebody at the other end.
+/* http_health.c: the sockets of the client, and whether the server at the other end is alive.
  *
  * libcurl asks us for every socket and gives it back to us to close, so we know which are open. Which of them a
  * request uses is told by its ports, when it is about to be sent.

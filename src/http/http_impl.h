@@ -1,4 +1,4 @@
-/* http_impl.h: what the files of the HTTP client share; nobody else includes it.
+/* http_impl.h: what the files of the HTTP client share; no other file includes it.
  *
  *     http.c           the client: waiting lists, deadlines, libcurl's sockets and timer on the loop
  *     http_transfer.c  one request on its way through libcurl

@@ -48,7 +48,7 @@ static int64_t core_now(const struct core *core)
 }
 
 /* ---- what the log says ---- */
-/* Errors that nobody gets to see but the log have this name there. */
+/* Errors that appear in the log only have this name there. */
 #define UNHANDLED log_str("logger", STR("UnhandledError"))
 
 static struct log_value pod_ref(const struct pod *pod)

@@ -108,7 +108,7 @@ enum {
     HEARD_REASON, /* one for each */
     HEARD_WORK,   /* of work that is done: its number, */
     HEARD_STATUS, /* and what came of it: enum status_code + 1 */
-    HEARD_UID,    /* of the pod; empty: of whoever has the name */
+    HEARD_UID,    /* of the pod; empty: any pod of that name */
 };
 enum { DECISION_IS_ERROR = 1, DECISION_IS_DELETED = 2, DECISION_RETRIES = 4, DECISION_CLEARS_NOMINATION = 8 };
 

@@ -32,7 +32,7 @@ static size_t begin(struct strbuf *out, enum journal_entry_kind kind, int64_t no
 
 /* ---- the beginning ---- */
 
-/* The keys and passwords with which extenders are spoken to are nobody's business. */
+/* Keys and passwords of extenders are not recorded. */
 static struct extender_config *without_keys(const struct extender_config *extenders, uint32_t len)
 {
     struct extender_config *copy = xcalloc(len + 1, sizeof(*copy));

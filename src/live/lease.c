@@ -81,7 +81,7 @@ static bool holds(const struct leader_lease *lease)
     return str_eq(strbuf_slice(&lease->record.holder), lease->options.identity);
 }
 
-/* Is whoever holds it entitled to, by what we saw and our clock? */
+/* Is the holder entitled to it, by what we saw and our clock? */
 static bool fresh(const struct leader_lease *lease, int64_t at_ns)
 {
     return lease->record.text.len && lease->observed_ns + lease->record.duration_s * NS_PER_S > at_ns;

@@ -67,7 +67,7 @@ void lease_free(struct leader_lease *lease);
 /* From now on, on the loop of the api. */
 void lease_start(struct leader_lease *lease);
 /* No write may leave any more: lease_valid() is false from now on, whatever comes. The Lease is renewed all the
- * same, so that nobody follows before what was sent has been answered. From any thread. */
+ * same, so that no other leader follows before every request has its answer. From any thread. */
 void lease_renounce(struct leader_lease *lease);
 /* Gives up leading or trying to. lease_valid() is false when this begins, and the Lease is free for others
  * when it returns, unless the server cannot be reached within renew_deadline. Writes that were sent before

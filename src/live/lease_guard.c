@@ -1,4 +1,4 @@
-/* lease_guard.c: see lease_guard.h. The signal is one that nobody else uses, is blocked in all threads but the guarded
+/* lease_guard.c: see lease_guard.h. The signal is used for nothing else, is blocked in all threads but the guarded
  * one, and its handler does only what a handler may. */
 #include "live/lease_guard.h"
 

@@ -326,7 +326,7 @@ static void on_group(void *user, struct http_response *response)
         ask_group(recorder, delay_ms);
 }
 
-/* Without the lock, by whoever set GROUP_ASKED. */
+/* Without the lock, by the thread that set GROUP_ASKED. */
 static int ask_group(struct recorder *recorder, int64_t delay_ms)
 {
     static const struct http_callbacks callbacks = { .on_done = on_group };
@@ -421,7 +421,7 @@ int64_t recorder_tick(struct recorder *recorder)
     pthread_mutex_lock(&recorder->lock);
     do_what_is_due(recorder, recorder->options.wall_ns(recorder->options.clock));
     int64_t at_ns = MIN(recorder->refresh_at_ns, recorder->finish_at_ns);
-    /* Nobody will call back for those that the API client did not take. */
+    /* There is no callback for those that the API client did not take. */
     if (recorder->first_waiting && !recorder->in_flight)
         at_ns = MIN(at_ns, recorder->options.steady_ns(recorder->options.clock) +
                                recorder->options.retry_ms * (NANO / 1000));

@@ -44,8 +44,8 @@ struct recorder_event {
     struct object_ref regarding, related; /* related: without a name, none */
     struct str type, reason, action, note;
     struct str controller; /* the scheduler's name; the instance is that with the host name */
-    /* As leader election writes it: a core event, which whoever is not the leader may send as well. Another note makes
-     * it another event. */
+    /* As leader election writes it: a core event, which a scheduler that does not lead may send as well. Another
+     * note makes it another event. */
     bool legacy;
 };
 

@@ -1,7 +1,7 @@
 /* series.h: one event of the recorder, by what others are found to be of its kind, and the two requests that write it.
  *
  *     record: times, count, namespace and name ──▶ patch         as long as it is remembered, in one piece of memory
- *     texts: whom it is about, why, the note   ──▶ creation      only until the server has it
+ *     texts: the object, the reason, the note   ──▶ creation      only until the server has it
  *
  * A record keeps a hash of its key, not the key: with random seeds and 128 bits, no two kinds have the same one. */
 #ifndef LIVE_SERIES_H

@@ -287,7 +287,7 @@ static void post(struct call *call, struct inbox_message *message)
     free(call);
 }
 
-/* Bindings that fail are told of by whoever decided on them; of these nobody would hear. */
+/* The engine reports bindings that fail; failures of these are reported here. */
 static void log_refusal(const struct call *call, const struct answer *answer)
 {
     static const char *const lines[EFFECT_KIND_COUNT] = {

@@ -14,7 +14,8 @@
  *     other 4xx                                        REFUSED
  *     5xx, 408, any other answer or none               UNKNOWN: a maybe is never called a no
  *
- * A 404 of whoever does not know the path, such as a proxy, says nothing about the object and is UNKNOWN as well. */
+ * A 404 of a server that does not know the path, such as a proxy, says nothing about the object and is UNKNOWN as
+ * well. */
 #ifndef LIVE_WRITER_H
 #define LIVE_WRITER_H
 

@@ -26,7 +26,7 @@ struct file_watch_options {
     struct str known;  /* what is in it as far as the caller knows; copied */
     size_t bytes_max;  /* a longer file counts as one that cannot be read [16 MiB] */
     int64_t settle_ms; /* how long it must stay as it is [1000] */
-    int64_t poll_ms;   /* it is read so often although nobody says that it changed [10000] */
+    int64_t poll_ms;   /* how often it is read without a notification [10000] */
 };
 
 enum file_watch_news {

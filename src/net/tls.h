@@ -1,4 +1,4 @@
-/* tls.h: whom a connection trusts, and as whom it presents itself.
+/* tls.h: which peers a connection trusts, and the certificate that it presents.
  *
  * A struct tls_config is checked when it is made, then never changes, and is shared by reference count between
  * threads: a new certificate is a new config. All of it is in memory; files are read once, by

@@ -7,7 +7,7 @@
 
 /* From any thread. */
 void rest_metrics_count(struct metrics *metrics, const struct api_sample *sample);
-/* A credential program was called; see credentials.h. */
+/* A credential program was called; see client/credentials.h. */
 void rest_metrics_exec(struct metrics *metrics, int exit_code, const char *call_status);
 
 #endif

@@ -117,7 +117,7 @@ static int set_timer(int64_t period_us)
     return setitimer(ITIMER_PROF, &(struct itimerval){ period, period }, NULL);
 }
 
-/* Nobody samples any more when it returns. */
+/* No thread samples any more when it returns. */
 static void end_sampling(void)
 {
     set_timer(0);

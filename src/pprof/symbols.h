@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* Lives as long as the process. Empty: nobody knows. From any thread. */
+/* Lives as long as the process. Empty: it is unknown. From any thread. */
 struct str symbol_of(uint64_t address);
 
 #endif

@@ -100,7 +100,7 @@ static bool matches(const struct accept_clause *clause, enum media media)
            (str_is(clause->subtype, "*") || str_is(clause->subtype, medias[media].subtype));
 }
 
-/* False: it asks for something that nobody has. */
+/* False: it asks for something that does not exist. */
 static bool read_params(struct str params, struct negotiated *ret)
 {
     struct str name, value;

@@ -608,7 +608,7 @@ int serve_start(const struct serve_options *options, struct serve **ret, struct 
     return r;
 }
 
-/* From here on nobody asks the API server any more. */
+/* From here on no request goes to the API server. */
 static void stop_asking(void *context)
 {
     struct serve *serve = context;
@@ -632,7 +632,7 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
         delegate_close(&serve->for_authz);
     server_free(serve->server);
     pprof_free(serve->pprof);
-    /* Views that have not answered will not: nobody listens. */
+    /* Views that have not answered will not: their clients are gone. */
     map_for(&serve->awaited, slot) {
         struct call *call = slot->value;
         peer_unref(call->peer);

@@ -84,7 +84,7 @@ struct serve_options {
     const struct serve_view *views;     /* more pages */
     size_t view_count;
     bool profiling, flagz, statusz; /* enableProfiling; gates ComponentFlagz, ComponentStatusz */
-    /* Gate UnauthenticatedHTTP2DOSMitigation: who is nobody gets one answer from a connection of HTTP/2. */
+    /* Gate UnauthenticatedHTTP2DOSMitigation: an unauthenticated client gets one answer per HTTP/2 connection. */
     bool dismisses_strangers;
     struct metrics *counts; /* of families.h: who asks is counted there; outlives all; may be NULL */
 
@@ -94,10 +94,10 @@ struct serve_options {
     struct server_limits limits;
 };
 
-/* Reads certificates, looks up whom to trust, listens. With --secure-port=0, *ret is NULL and nothing happens; the
- * other functions take that NULL. */
+/* Reads certificates, looks up the trusted authorities, listens. With --secure-port=0, *ret is NULL and nothing
+ * happens; the other functions take that NULL. */
 int serve_start(const struct serve_options *options, struct serve **ret, struct error *err);
-/* Are the files that the flags name such that serve_start() could go on? Listens to nobody and asks nobody. */
+/* Are the files that the flags name such that serve_start() could go on? Opens no port and sends no request. */
 int serve_check(const struct scheduler_flags *flags, struct error *err);
 /* Stops listening, lets requests that are under way end within grace_ms, and frees everything. */
 void serve_stop(struct serve *serve, int64_t grace_ms);

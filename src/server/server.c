@@ -143,7 +143,7 @@ static struct conn *find(struct server *server, uint64_t id)
     return slot < server->limits.connections_max ? server->slots[slot] : NULL;
 }
 
-/* To be sent by conn_run(). NULL: there is nobody to answer. */
+/* To be sent by conn_run(). NULL: no client waits for an answer. */
 static struct conn *answer(struct server *server, uint64_t id, const struct reply *reply)
 {
     struct conn *conn = find(server, id);

@@ -54,10 +54,9 @@ struct server_request {
     const struct server_header *headers;
     size_t header_count;
     struct str body;
-    struct str remote; /* "127.0.0.1:4711" */
-    const struct peer
-        *peer; /* the client's certificates, as it showed them: nobody has checked them. NULL: none */
-    int64_t received_ns; /* by monotonic_ns() */
+    struct str remote;       /* "127.0.0.1:4711" */
+    const struct peer *peer; /* the client's certificates, as it sent them, unverified. NULL: none */
+    int64_t received_ns;     /* by monotonic_ns() */
     bool http2;
 };
 

@@ -25,7 +25,7 @@ void http2_feed(struct conn *conn, const char *bytes, size_t len);
 bool http2_work(struct conn *conn);
 /* Has all been said, so that the connection can end? */
 bool http2_is_over(const struct conn *conn);
-/* The host's answer; sent by http2_work(). False: nobody has asked. */
+/* The host's answer; sent by http2_work(). False: there is no such request. */
 bool http2_answer(struct conn *conn, uint64_t id, const struct reply *reply);
 /* Does a client wait for the answer to this request? */
 bool http2_awaits(const struct conn *conn, uint64_t id);

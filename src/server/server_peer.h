@@ -1,4 +1,4 @@
-/* server_peer.h: the certificates that a client showed, and whom they prove it to be.
+/* server_peer.h: the certificates that a client sent, and the subject that they prove.
  *
  * The handshake proves that the client holds the key of its certificate, and no more. Whether anybody believes the
  * certificate is asked later, with peer_verify() and the authorities that are right at that moment. */

@@ -288,7 +288,8 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
     return NULL;
 }
 
-/* For a name that nobody gave to a certificate: the first one that is good for it, the main one before the others. */
+/* For a name without a certificate of its own: the first certificate that is valid for it, the main one before the
+ * others. */
 static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
 {
     unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;

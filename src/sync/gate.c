@@ -34,7 +34,7 @@ static void send_probe(struct gate *gate)
     };
     struct error err = { 0 };
     gate->probing = api_send(gate->api, &request, &gate->probe_id, &err) == 0;
-    if (!gate->probing) /* the client is ending: nobody will come back */
+    if (!gate->probing) /* the client is ending: there will be no answer */
         log_error(&err, "A request to the API server was not taken");
 }
 

@@ -4,7 +4,7 @@
  *
  * Probes follow each other after a pause that doubles up to a bound, and are impatient: where packets vanish, a new
  * attempt sees the server's return before an old one does. The lock of the owner guards the gate: it is held by
- * whoever calls a function of these, and while on_open runs. */
+ * the caller of a function of these, and while on_open runs. */
 #ifndef SYNC_GATE_H
 #define SYNC_GATE_H
 

@@ -44,9 +44,9 @@ struct reflector {
     uint32_t page_len;
     enum phase phase;
     bool in_flight, at_gate, absent;
-    bool afresh;     /* somebody wants the newest state: list again when the request in flight ends */
-    bool complained; /* about the present trouble */
-    uint64_t id;     /* of the request in flight */
+    bool afresh;                  /* the newest state is wanted: list again when the request in flight ends */
+    bool complained;              /* about the present trouble */
+    uint64_t id;                  /* of the request in flight */
     struct strbuf continue_token; /* of the list under way; empty: its first page is next */
     struct strbuf position;       /* the resource version that all that came adds up to */
     uint64_t position_number;     /* 0: it is no number */
@@ -230,7 +230,7 @@ static void ask(struct reflector *r, int64_t delay_ms)
     };
     struct error err = { 0 };
     int code = api_send(all->api, &request, &r->id, &err);
-    if (code < 0) { /* the client is ending: there is nobody left to ask */
+    if (code < 0) { /* the client is ending: no request can be sent */
         log_error(&err, "A request to the API server was not taken", about(r));
         return;
     }

@@ -7,6 +7,7 @@
 #include "index/match.h"
 #include "plugins/pod_topology_spread/constraints.h"
 #include "property/naive.h"
+#include "support/node_match.h"
 
 static struct constraint_list constraints(const struct naive_world *world, bool hard)
 {

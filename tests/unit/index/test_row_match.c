@@ -1,8 +1,8 @@
 /* Node selectors over rows, one by one and all at once, say what the plain match says. */
 #include "support/fixture.h"
 
-#include "index/match.h"
 #include "index/row_match.h"
+#include "support/node_match.h"
 
 enum { NODES = 30, ROUNDS = 600 };
 
