@@ -97,7 +97,8 @@ struct status rule_pre_score(struct cycle *cycle, struct row_list feasible);
 struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret);
 /* For a plugin one of whose rules has release(). */
 void rule_forget(void *state);
-/* For events of nodes: the filter's rule rejects the node as it was (or there was none), and no longer does. */
+/* For events of nodes: the filter's rule rejects the node as it was (or there was none), and no longer does. Not for
+ * labels, ports and images: these columns are of the model, which does not have the node as it was. */
 enum hint rule_hint(const struct hint_context *context, const struct pod *pod,
                     const struct cluster_event *event);
 
