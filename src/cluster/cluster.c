@@ -243,6 +243,7 @@ static uint32_t taints_number(struct cluster *cluster, const struct node *node)
     if (number == cluster->taint_lists.len)
         (void)vec_push(&cluster->taint_lists);
     cluster->taint_lists.items[number] = list;
+    cluster->taint_lists_made++;
     strmap_put(&cluster->taint_numbers, list->key, (void *)(uintptr_t)number);
     return number;
 }

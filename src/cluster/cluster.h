@@ -129,6 +129,7 @@ struct cluster {
 
     VEC(struct topology *) topologies;
     VEC(struct taint_list *) taint_lists; /* by number; NULL: free. [0] is the empty list */
+    uint64_t taint_lists_made;            /* changes when a number gets another list */
     struct strmap taint_numbers;
     struct idmap images; /* image symbol to struct image_info */
     struct strmap classes, label_owners, term_owners;

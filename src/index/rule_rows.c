@@ -1,9 +1,18 @@
 /* rule_rows.c: see rule_rows.h. */
 #include "index/rule_rows.h"
 
+/* What a rule said about values that have numbers: repairs meet the same few again and again. */
+struct memo {
+    int64_t *answers; /* by number; UNKNOWN: not judged yet */
+    size_t len;
+    uint64_t lists_made; /* cluster->taint_lists_made, of these numbers */
+};
+#define UNKNOWN INT64_MIN
+
 struct rows_state {
     const void *filter, *score; /* what prepare() made; NULL: nothing to say */
-    int32_t uniform_score;      /* of every node, where the part has no input */
+    struct memo of_filter, of_score;
+    int32_t uniform_score; /* of every node, where the part has no input */
 };
 
 /* ---- columns whose distinct values have numbers ---- */
@@ -104,6 +113,34 @@ static int32_t judge_row(const struct table *table, const struct node_rule *rule
                                 rule_value(rule->column, (struct node_view){ table->cluster, row, NULL }));
 }
 
+static void memo_reset(struct memo *memo, struct table *table, size_t values)
+{
+    if (memo->len < values) {
+        memo->len = values * 2;
+        memo->answers = arena_array(&table->arena, int64_t, memo->len);
+    }
+    for (size_t i = 0; i < memo->len; i++)
+        memo->answers[i] = UNKNOWN;
+    memo->lists_made = table->cluster->taint_lists_made;
+}
+
+/* judge_row() of a row that changed. */
+static int32_t judge_changed(struct table *table, const struct node_rule *rule, const void *pod,
+                             struct memo *memo, uint32_t row)
+{
+    const struct cluster *cluster = table->cluster;
+    size_t values;
+    const uint32_t *numbers = value_numbers(cluster, rule->column, &values);
+    if (!numbers)
+        return judge_row(table, rule, pod, row);
+    if (memo->len < values || memo->lists_made != cluster->taint_lists_made)
+        memo_reset(memo, table, values);
+    int64_t *answer = &memo->answers[numbers[row]];
+    if (*answer == UNKNOWN)
+        *answer = rule->judge(pod, numbered_value(cluster, rule->column, numbers[row]));
+    return (int32_t)*answer;
+}
+
 /* The answers for all rows: by the number of the row's value, or (where there are no numbers) by row. */
 struct answers {
     const uint32_t *numbers;
@@ -129,11 +166,12 @@ static struct answers judge_all(struct table *table, const struct node_rule *rul
 static void filter(struct table *table, struct table_part *part, struct row_span span)
 {
     const struct node_rule *rule = part->instance->plugin->filter_rule;
-    const void *pod = ((struct rows_state *)part->state)->filter;
+    struct rows_state *state = part->state;
+    const void *pod = state->filter;
     uint32_t *rejection = table->rejection, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
     for (uint32_t i = 0; span.rows && i < span.len; i++) {
         uint32_t row = span.rows[i];
-        int32_t answer = rejection[row] ? 0 : judge_row(table, rule, pod, row);
+        int32_t answer = rejection[row] ? 0 : judge_changed(table, rule, pod, &state->of_filter, row);
         if (answer)
             table_reject(table, part, row, (uint32_t)answer);
     }
@@ -151,11 +189,12 @@ static void filter(struct table *table, struct table_part *part, struct row_span
 static void score(struct table *table, struct table_part *part, struct row_span span)
 {
     const struct node_rule *rule = part->instance->plugin->score_rule;
-    const void *pod = ((struct rows_state *)part->state)->score;
+    struct rows_state *state = part->state;
+    const void *pod = state->score;
     int32_t *local = table->local, weight = part->instance->weight;
     for (uint32_t i = 0; span.rows && i < span.len; i++)
         if (!table->rejection[span.rows[i]])
-            local[span.rows[i]] += weight * judge_row(table, rule, pod, span.rows[i]);
+            local[span.rows[i]] += weight * judge_changed(table, rule, pod, &state->of_score, span.rows[i]);
     if (span.rows)
         return;
     struct answers all = judge_all(table, rule, pod, span.len);
@@ -166,11 +205,12 @@ static void score(struct table *table, struct table_part *part, struct row_span 
 static void input(struct table *table, struct table_part *part, struct row_span span)
 {
     const struct node_rule *rule = part->instance->plugin->score_rule;
-    const void *pod = ((struct rows_state *)part->state)->score;
+    struct rows_state *state = part->state;
+    const void *pod = state->score;
     uint32_t *column = table->inputs[part->first_input];
     for (uint32_t i = 0; span.rows && i < span.len; i++)
         if (!table->rejection[span.rows[i]])
-            column[span.rows[i]] = (uint32_t)judge_row(table, rule, pod, span.rows[i]);
+            column[span.rows[i]] = (uint32_t)judge_changed(table, rule, pod, &state->of_score, span.rows[i]);
     if (span.rows)
         return;
     struct answers all = judge_all(table, rule, pod, span.len);
