@@ -274,8 +274,7 @@ int entry_read(struct str body, struct entry_fields *ret, struct error *err)
         else
             ret->numbers[field.tag] = field.number;
     }
-    return r < 0 ? error_set(err, r, "an entry of the recording cannot be read: %s", protobuf_problem(r))
-                 : 0;
+    return r < 0 ? error_set(err, r, "an entry of the recording cannot be read: %s", protobuf_problem(r)) : 0;
 }
 
 /* ---- life ---- */

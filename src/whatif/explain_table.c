@@ -139,7 +139,7 @@ static void print_weights(const struct explanation *explanation, struct term *te
         const struct plugin_instance *instance = order->items[p];
         if (instance->weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
             continue;
-        term_paint(term, PAINT_DIM, "%s%s counts %d times", first ? "  " : ", ",
+        term_paint(term, PAINT_DIM, "%s%s has weight %d", first ? "  " : ", ",
                    heading(instance->plugin->name), instance->weight);
         first = false;
     }
