@@ -1,8 +1,5 @@
 /* authn.c: the authenticators, one after another. */
 #include "auth/authn.h"
-#include "api/labels.h"
-
-#include <strings.h>
 
 #include "api/labels.h"
 #include "auth/auth_metrics.h"
@@ -57,17 +54,12 @@ static void finish_unknown(struct attempt *attempt)
     attempt->done(attempt->context, true, NULL);
 }
 
-static bool name_is(struct str name, struct str what)
-{
-    return name.len == what.len && strncasecmp(name.ptr, what.ptr, name.len) == 0;
-}
-
 /* The first value that is not empty of the first header that has one. */
 static struct str header_of(const struct server_request *request, const struct str_list *names)
 {
     for (uint32_t i = 0; i < names->len; i++)
         for (size_t j = 0; j < request->header_count; j++)
-            if (name_is(request->headers[j].name, names->items[i])) {
+            if (str_eq_fold(request->headers[j].name, names->items[i])) {
                 if (request->headers[j].value.len)
                     return request->headers[j].value;
                 break;
@@ -80,19 +72,15 @@ static void take_groups(struct attempt *attempt, const struct server_request *re
 {
     for (uint32_t i = 0; i < names->len; i++)
         for (size_t j = 0; j < request->header_count; j++)
-            if (name_is(request->headers[j].name, names->items[i]) && request->headers[j].value.len)
+            if (str_eq_fold(request->headers[j].name, names->items[i]) && request->headers[j].value.len)
                 str_list_add(attempt->arena, &attempt->user->groups, request->headers[j].value);
 }
 
 /* What stands behind the prefix, in small letters and unescaped where that can be done. */
 static struct str extra_key(struct arena *arena, struct str name)
 {
-    char *lower = arena_strndup(arena, name.ptr, name.len);
-    for (uint32_t i = 0; i < name.len; i++)
-        if (lower[i] >= 'A' && lower[i] <= 'Z')
-            lower[i] = (char)(lower[i] + 'a' - 'A');
-    struct str plain = { lower, name.len }, key;
-    return parse_unescape(plain, arena, &key) ? key : plain;
+    struct str lower = arena_lower(arena, name), key;
+    return parse_unescape(lower, arena, &key) ? key : lower;
 }
 
 static void add_extra(struct attempt *attempt, struct str key, struct str value)
@@ -118,7 +106,7 @@ static void take_extra(struct attempt *attempt, const struct server_request *req
         for (size_t j = 0; j < request->header_count; j++) {
             const struct server_header *header = &request->headers[j];
             struct str prefix = prefixes->items[i];
-            if (header->name.len < prefix.len || strncasecmp(header->name.ptr, prefix.ptr, prefix.len) != 0)
+            if (!str_eq_fold(str_slice(header->name, 0, prefix.len), prefix))
                 continue;
             struct str rest = str_slice(header->name, prefix.len, header->name.len);
             add_extra(attempt, extra_key(attempt->arena, rest), header->value);
@@ -181,24 +169,11 @@ static enum result by_certificate(struct attempt *attempt, const struct server_r
     return KNOWN;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
-}
-
 /* "Bearer TOKEN", and nothing between the two but one space. */
 static struct str bearer_token(struct str value)
 {
-    while (value.len && is_space(value.ptr[0]))
-        value = str_slice(value, 1, value.len);
-    while (value.len && is_space(value.ptr[value.len - 1]))
-        value.len--;
-    ptrdiff_t space = str_find(value, ' ');
-    if (space < 0 || !name_is(str_slice(value, 0, (size_t)space), STR("bearer")))
-        return (struct str){ 0 };
-    struct str rest = str_slice(value, (size_t)space + 1, value.len);
-    space = str_find(rest, ' ');
-    return space < 0 ? rest : str_slice(rest, 0, (size_t)space);
+    struct str rest = str_trim(value, " \t\r\n\v\f"), scheme = str_cut(&rest, ' ');
+    return str_eq_fold(scheme, STR("bearer")) ? str_cut(&rest, ' ') : (struct str){ 0 };
 }
 
 static void on_review(void *context, const struct review *review)

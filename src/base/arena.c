@@ -113,6 +113,14 @@ struct str arena_str(struct arena *arena, struct str text)
     return (struct str){ arena_strndup(arena, text.ptr, text.len), text.len };
 }
 
+struct str arena_lower(struct arena *arena, struct str text)
+{
+    char *lower = arena_strndup(arena, text.ptr, text.len);
+    for (uint32_t i = 0; i < text.len; i++)
+        lower[i] = lower[i] >= 'A' && lower[i] <= 'Z' ? (char)(lower[i] | 0x20) : lower[i];
+    return (struct str){ lower, text.len };
+}
+
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
     va_list again;

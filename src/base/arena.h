@@ -25,6 +25,8 @@ void *arena_zalloc(struct arena *arena, size_t size);
 void *arena_zalloc_copy(struct arena *arena, const void *from, size_t len, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 struct str arena_str(struct arena *arena, struct str text);
+/* With small letters for capital ones of ASCII. */
+struct str arena_lower(struct arena *arena, struct str text);
 struct str arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);
 struct str arena_vprintf(struct arena *arena, const char *format, va_list args);
 /* Makes space for so many bytes in one piece: what is taken up to there needs no other chunk, and none is wasted. */

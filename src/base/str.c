@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 int str_cmp(struct str a, struct str b)
 {
@@ -47,6 +48,11 @@ bool str_contains(struct str a, struct str part)
     return part.len == 0 || (a.len >= part.len && memmem(a.ptr, a.len, part.ptr, part.len));
 }
 
+bool str_eq_fold(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || strncasecmp(a.ptr, b.ptr, a.len) == 0);
+}
+
 struct str str_slice(struct str a, size_t from, size_t to)
 {
     to = MIN(to, (size_t)a.len);
@@ -62,6 +68,15 @@ struct str str_trim(struct str a, const char *set)
     while (to > from && memchr(set, a.ptr[to - 1], len))
         to--;
     return str_slice(a, from, to);
+}
+
+struct str str_cut(struct str *rest, char separator)
+{
+    ptrdiff_t at = str_find(*rest, separator);
+    size_t end = at < 0 ? rest->len : (size_t)at;
+    struct str part = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, end + 1, rest->len);
+    return part;
 }
 
 size_t str_distance(struct str a, struct str b, bool fold)

@@ -79,24 +79,15 @@ static bool split_port(struct str entry, struct str *ret_host, struct str *ret_p
     return ret_host->len > 0;
 }
 
-static bool same_text(struct str a, struct str b)
-{
-    return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
-}
-
 /* "example.com" is the name and what ends in ".example.com"; ".example.com" and "*.example.com" only the
  * latter. */
 static bool domain_matches(struct str pattern, struct str host)
 {
     if (str_starts_with(pattern, STR("*.")))
         pattern = str_slice(pattern, 1, pattern.len);
-    if (pattern.ptr[0] != '.') {
-        if (same_text(pattern, host))
-            return true;
-        return host.len > pattern.len && host.ptr[host.len - pattern.len - 1] == '.' &&
-               same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
-    }
-    return host.len >= pattern.len && same_text(pattern, str_slice(host, host.len - pattern.len, host.len));
+    if (host.len < pattern.len || !str_eq_fold(pattern, str_slice(host, host.len - pattern.len, host.len)))
+        return false;
+    return pattern.ptr[0] == '.' || host.len == pattern.len || host.ptr[host.len - pattern.len - 1] == '.';
 }
 
 static bool entry_matches(struct str entry, struct str host, const struct address *a, struct str port)
@@ -118,12 +109,9 @@ static bool entry_matches(struct str entry, struct str host, const struct addres
 static bool excluded(struct str list, struct str host, const struct address *a, struct str port)
 {
     while (list.len) {
-        ptrdiff_t comma = str_find(list, ',');
-        size_t end = comma < 0 ? list.len : (size_t)comma;
-        struct str entry = utf8_trim(str_slice(list, 0, end));
+        struct str entry = utf8_trim(str_cut(&list, ','));
         if (entry.len && entry_matches(entry, host, a, port))
             return true;
-        list = str_slice(list, MIN(end + 1, (size_t)list.len), list.len);
     }
     return false;
 }

@@ -30,16 +30,6 @@ static int read_proc(const char *path, struct strbuf *ret, struct error *err)
     return r == 0 && !ret->len ? -ENODATA : r;
 }
 
-/* Cuts off what is before the separator. */
-static struct str next(struct str *rest, char separator)
-{
-    ptrdiff_t at = str_find(*rest, separator);
-    size_t end = at < 0 ? rest->len : (size_t)at;
-    struct str part = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, MIN(end + 1, (size_t)rest->len), rest->len);
-    return part;
-}
-
 static void update_usage(struct metrics *metrics)
 {
     struct rusage usage;
@@ -114,11 +104,11 @@ static void update_network(struct metrics *metrics)
         return;
     struct str rest = strbuf_slice(&text);
     while (rest.len) {
-        struct str names = next(&rest, '\n'), values = next(&rest, '\n');
+        struct str names = str_cut(&rest, '\n'), values = str_cut(&rest, '\n');
         if (!str_starts_with(names, STR("IpExt:")))
             continue;
         while (names.len && values.len) {
-            struct str name = next(&names, ' '), value = next(&values, ' ');
+            struct str name = str_cut(&names, ' '), value = str_cut(&values, ' ');
             int64_t number;
             for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
                 if (str_is(name, wanted[i].name) && str_to_int64(value, &number) && number > 0)

@@ -75,10 +75,8 @@ struct excluded {
 static void read_excluded(struct str query, struct arena *arena, struct excluded *ret)
 {
     while (query.len && ret->count < EXCLUDED_MAX) {
-        ptrdiff_t end = str_find(query, '&');
-        struct str part = end < 0 ? query : str_slice(query, 0, (size_t)end), name;
-        query = end < 0 ? (struct str){ 0 } : str_slice(query, (size_t)end + 1, query.len);
-        if (serve_query(part, "exclude", arena, &name))
+        struct str name;
+        if (serve_query(str_cut(&query, '&'), "exclude", arena, &name))
             ret->names[ret->count++] = name;
     }
 }

@@ -36,12 +36,6 @@ struct str metrics_form_type(struct str accept)
     return forms[form].type;
 }
 
-static bool is_encoding(struct str name)
-{
-    static const char wanted[] = "accept-encoding";
-    return name.len == sizeof(wanted) - 1 && strncasecmp(name.ptr, wanted, name.len) == 0;
-}
-
 static void skip_space(struct str *text)
 {
     while (text->len && (text->ptr[0] == ' ' || text->ptr[0] == '\t'))
@@ -112,7 +106,7 @@ bool metrics_form_takes_gzip(const struct server_header *headers, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct str text = headers[i].value;
         struct wish wish;
-        if (!is_encoding(headers[i].name))
+        if (!str_eq_fold(headers[i].name, STR("accept-encoding")))
             continue;
         while (next_wish(&text, &wish)) {
             bool any = str_is(wish.name, "*");

@@ -6,20 +6,11 @@
 
 #include "codec/yaml_writer.h"
 
-/* Cuts off what stands before the separator. */
-static struct str next_part(struct str *rest, char separator)
-{
-    ptrdiff_t at = str_find(*rest, separator);
-    struct str part = at < 0 ? *rest : str_slice(*rest, 0, (size_t)at);
-    *rest = at < 0 ? (struct str){ 0 } : str_slice(*rest, (size_t)at + 1, rest->len);
-    return part;
-}
-
 /* Passes over what is not "name=value". */
 static bool next_param(struct str *params, struct str *ret_name, struct str *ret_value)
 {
     while (params->len) {
-        struct str value = next_part(params, ';'), name = next_part(&value, '=');
+        struct str value = str_cut(params, ';'), name = str_cut(&value, '=');
         if (!value.len || str_find(value, '=') >= 0)
             continue;
         *ret_name = str_trim(name, " ");
@@ -66,10 +57,10 @@ size_t accept_parse(struct str accept, struct accept_clause clauses[ACCEPT_CLAUS
 {
     size_t count = 0;
     while (accept.len && count < ACCEPT_CLAUSES_MAX) {
-        struct str params = str_trim(next_part(&accept, ','), " "), type = next_part(&params, ';');
+        struct str params = str_trim(str_cut(&accept, ','), " "), type = str_cut(&params, ';');
         struct accept_clause clause = { .params = params, .q = quality(params) };
         struct str subtype = str_trim(type, " ");
-        clause.type = str_trim(next_part(&subtype, '/'), " ");
+        clause.type = str_trim(str_cut(&subtype, '/'), " ");
         clause.subtype = str_trim(subtype, " ");
         if (str_is(clause.type, "*") && !clause.subtype.len)
             clause.subtype = STR("*");

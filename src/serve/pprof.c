@@ -125,8 +125,7 @@ static int show_symbol(struct pprof *pprof, const struct serve_request *request,
     typed(reply, "text/plain; charset=utf-8");
     strbuf_puts(&reply->body, "num_symbols: 1\n");
     while (rest.len) {
-        ptrdiff_t plus = str_find(rest, '+');
-        struct str word = str_slice(rest, 0, plus < 0 ? rest.len : (size_t)plus);
+        struct str word = str_cut(&rest, '+');
         char text[24] = "", *end;
         if (word.len < sizeof(text))
             memcpy(text, word.ptr, word.len);
@@ -134,7 +133,6 @@ static int show_symbol(struct pprof *pprof, const struct serve_request *request,
         struct str name = *end || !address ? (struct str){ 0 } : symbol_of(address);
         if (name.len)
             strbuf_printf(&reply->body, "%#llx " STR_FMT "\n", address, STR_ARG(name));
-        rest = plus < 0 ? (struct str){ 0 } : str_slice(rest, (size_t)plus + 1, rest.len);
     }
     return 0;
 }

@@ -15,12 +15,12 @@
 #include "auth/delegate.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/percent.h"
 #include "base/quote.h"
 #include "codec/gzip.h"
 #include "serve/metrics_form.h"
 #include "serve/pages.h"
 #include "serve/pprof.h"
-#include "server/server_parse.h"
 
 /* Requests whose client may be gone already, and that wait for the API server or a view. */
 enum { CALLS_MAX = 8192 };
@@ -81,30 +81,21 @@ void serve_reply_error(struct serve_reply *reply, int status, const char *text)
     strbuf_putc(&reply->body, '\n');
 }
 
-/* A plus is a space, as forms have it. */
+/* A plus is a space, as forms have it. What is no valid escape stays as it is. */
 static struct str unescape_query(struct str text, struct arena *arena)
 {
-    char *copy = arena_strndup(arena, text.ptr, text.len);
-    for (uint32_t i = 0; i < text.len; i++)
-        if (copy[i] == '+')
-            copy[i] = ' ';
-    struct str plain = { copy, text.len }, unescaped;
-    return parse_unescape(plain, arena, &unescaped) ? unescaped : plain;
+    struct str unescaped;
+    return percent_decode(text, true, arena, &unescaped) ? unescaped : text;
 }
 
 bool serve_query(struct str query, const char *key, struct arena *arena, struct str *ret)
 {
     while (query.len) {
-        ptrdiff_t end = str_find(query, '&');
-        struct str part = end < 0 ? query : str_slice(query, 0, (size_t)end);
-        query = end < 0 ? (struct str){ 0 } : str_slice(query, (size_t)end + 1, query.len);
-        ptrdiff_t equals = str_find(part, '=');
-        struct str name = equals < 0 ? part : str_slice(part, 0, (size_t)equals);
+        struct str value = str_cut(&query, '&'), name = str_cut(&value, '=');
         if (!str_is(unescape_query(name, arena), key))
             continue;
         if (ret)
-            *ret = equals < 0 ? (struct str){ 0 }
-                              : unescape_query(str_slice(part, (size_t)equals + 1, part.len), arena);
+            *ret = unescape_query(value, arena);
         return true;
     }
     return false;
@@ -185,11 +176,7 @@ static void finish_failed(struct call *call, struct str why)
 
 static struct str verb_of(struct call *call)
 {
-    char *verb = arena_strndup(&call->arena, call->request.method.ptr, call->request.method.len);
-    for (char *c = verb; *c; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c + 'a' - 'A');
-    return str_from(verb);
+    return arena_lower(&call->arena, call->request.method);
 }
 
 static void finish_forbidden(struct call *call, struct str reason)

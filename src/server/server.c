@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -431,12 +430,9 @@ struct server_stats server_stats(const struct server *server)
 
 struct str server_header_value(const struct server_request *request, const char *name)
 {
-    size_t len = strlen(name);
-    for (size_t i = 0; i < request->header_count; i++) {
-        const struct server_header *header = &request->headers[i];
-        if (header->name.len == len && strncasecmp(header->name.ptr, name, len) == 0)
-            return header->value;
-    }
+    for (size_t i = 0; i < request->header_count; i++)
+        if (str_eq_fold(request->headers[i].name, str_from(name)))
+            return request->headers[i].value;
     return (struct str){ 0 };
 }
 

@@ -1,8 +1,6 @@
 /* server_parse.c: the grammar of RFC 9112, as far as a server needs it. */
 #include "server/server_parse.h"
 
-#include <strings.h>
-
 #include "base/percent.h"
 
 enum { METHOD_BYTES_MAX = 32, CHUNK_LINES_BYTES_MAX = 8192 };
@@ -57,10 +55,7 @@ bool parse_unescape(struct str text, struct arena *arena, struct str *ret)
 /* The next line without its end. */
 static struct str next_line(struct str *rest)
 {
-    ptrdiff_t at = str_find(*rest, '\n');
-    size_t end = at < 0 ? rest->len : (size_t)at;
-    struct str line = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, at < 0 ? rest->len : end + 1, rest->len);
+    struct str line = str_cut(rest, '\n');
     if (line.len && line.ptr[line.len - 1] == '\r')
         line.len--;
     return line;
@@ -113,18 +108,14 @@ bool parse_is_value(struct str text)
 
 static bool name_is(struct str name, const char *what)
 {
-    return name.len == strlen(what) && strncasecmp(name.ptr, what, name.len) == 0;
+    return str_eq_fold(name, str_from(what));
 }
 
 bool parse_list_has(struct str list, const char *word)
 {
-    while (list.len) {
-        ptrdiff_t comma = str_find(list, ',');
-        struct str item = str_trim(str_slice(list, 0, comma < 0 ? list.len : (size_t)comma), " \t");
-        if (name_is(item, word))
+    while (list.len)
+        if (name_is(str_trim(str_cut(&list, ','), " \t"), word))
             return true;
-        list = str_slice(list, comma < 0 ? list.len : (size_t)comma + 1, list.len);
-    }
     return false;
 }
 

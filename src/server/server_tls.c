@@ -282,7 +282,7 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
 {
     for (size_t i = 0; i < tls->names.len; i++) {
         struct str known = tls->names.items[i].name;
-        if (known.len == name.len && strncasecmp(known.ptr, name.ptr, name.len) == 0)
+        if (str_eq_fold(known, name))
             return tls->names.items[i].context;
     }
     return NULL;
