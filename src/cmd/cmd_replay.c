@@ -87,52 +87,48 @@ static void write_some(struct strbuf *out)
     strbuf_clear(out);
 }
 
-static void say_decision(struct strbuf *out, struct str body)
+static void say_decision(struct strbuf *out, int64_t now_ns, struct str body)
 {
-    struct entry_fields fields;
-    if (entry_read(body, &fields, NULL) < 0)
-        return;
-    add_time(out, (int64_t)fields.numbers[JOURNAL_TIME]);
+    add_time(out, now_ns);
     strbuf_putc(out, ' ');
     replay_say(body, out);
     strbuf_putc(out, '\n');
 }
 
-static void json_decision(struct json_writer *json, struct str body)
+static void json_decision(struct json_writer *json, int64_t now_ns, struct str body)
 {
-    struct entry_fields fields;
-    if (entry_read(body, &fields, NULL) == 0)
-        json_time(json, "time", (int64_t)fields.numbers[JOURNAL_TIME]);
+    json_time(json, "time", now_ns);
     json_said(json, "decision", body);
 }
 
-static void on_decision(void *user, struct str body)
+static void on_decision(void *user, int64_t now_ns, struct str body)
 {
     struct report *report = user;
     if (report->settings->output == OUTPUT_JSON) {
         json_begin_line(&report->json);
-        json_decision(&report->json, body);
+        json_decision(&report->json, now_ns, body);
         json_end_line(&report->json);
     } else {
-        say_decision(&report->out, body);
+        say_decision(&report->out, now_ns, body);
     }
     write_some(&report->out);
 }
 
-static void on_explanation(void *user, struct str body, const struct explanation *explanation)
+static void on_explanation(void *user, const struct recording_entry *decision,
+                           const struct explanation *explanation)
 {
     struct report *report = user;
     struct json_writer *json = &report->json;
     report->explained++;
     if (report->settings->output == OUTPUT_JSON) {
         json_begin_object(json);
-        json_decision(json, body);
+        json_decision(json, decision->now_ns, decision->body);
         json_member_object(json, "explanation");
         explain_members(explanation, json);
         json_end_object(json);
         json_end_object(json);
     } else {
-        say_decision(&report->out, body);
+        say_decision(&report->out, decision->now_ns, decision->body);
         explain_table_answer(explanation, &report->term, (uint32_t)report->settings->top);
         strbuf_putc(&report->out, '\n');
     }

@@ -28,8 +28,8 @@ struct comparison {
     struct strmap evicted; /* uids of pods that were evicted here only */
     struct strmap leaving; /* and here as well as in the recording: they leave when they did then */
     VEC(struct pending_effect) effects;
-    struct str recorded; /* the body of the recorded decision at hand, or empty */
-    bool diverged;       /* a decision was another one than the recorded */
+    const struct recording_entry *recorded; /* the recorded decision at hand, or NULL */
+    bool diverged;                          /* a decision was another one than the recorded */
     uint64_t evictions[2];
     struct rng recorded_rng; /* as the recorded engine had it when it made the decision at hand */
     struct strmap left_out;  /* uids of pods that were decided and for which there is no profile here */
@@ -176,9 +176,10 @@ void compare_take_work(void *context, struct cycle_work *work)
 /* Was it a victim of the recorded decision as well? */
 static bool was_recorded_victim(const struct comparison *comparison, const struct pending_effect *effect)
 {
-    struct protobuf_reader reader = protobuf_reader(comparison->recorded);
+    struct protobuf_reader reader =
+        protobuf_reader(comparison->recorded ? comparison->recorded->body : STR(""));
     struct protobuf_field field;
-    while (comparison->recorded.len && protobuf_next(&reader, &field) > 0) {
+    while (protobuf_next(&reader, &field) > 0) {
         if (field.tag != DECISION_VICTIM || field.wire != WIRE_BYTES)
             continue;
         ptrdiff_t slash = str_find(field.bytes, '/');
@@ -256,12 +257,10 @@ static void carry_out_all(struct comparison *comparison, int64_t now_ns)
 /* A recorded answer to what the engine wanted here as well. */
 static int take_answer(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
 {
-    struct entry_fields fields;
-    int r = entry_read(entry->body, &fields, err);
-    if (r < 0 || comparison->diverged)
-        return r;
+    if (comparison->diverged)
+        return 0;
     for (size_t i = 0; i < comparison->effects.len; i++)
-        if (comparison->effects.items[i].ticket == fields.numbers[ANSWER_TICKET]) {
+        if (comparison->effects.items[i].ticket == entry->fields.numbers[ANSWER_TICKET]) {
             comparison->effects.items[i] = comparison->effects.items[--comparison->effects.len];
             break;
         }
@@ -276,13 +275,12 @@ static int take_answer(struct comparison *comparison, const struct recording_ent
 static bool is_recorded_one(const struct comparison *comparison, const struct decision *decision,
                             struct str body)
 {
-    struct entry_fields fields;
-    if (str_eq(body, comparison->recorded))
-        return true;
-    return decision->row != ROW_NONE && comparison->recorded.len &&
-           entry_read(comparison->recorded, &fields, NULL) == 0 &&
-           str_eq(fields.texts[DECISION_UID], decision->pod->api->meta.uid) &&
-           str_eq(fields.texts[DECISION_NODE],
+    const struct recording_entry *recorded = comparison->recorded;
+    if (!recorded || str_eq(body, recorded->body))
+        return recorded;
+    return decision->row != ROW_NONE &&
+           str_eq(recorded->fields.texts[DECISION_UID], decision->pod->api->meta.uid) &&
+           str_eq(recorded->fields.texts[DECISION_NODE],
                   cluster_node_name(&comparison->replay->cluster, decision->row));
 }
 
@@ -295,20 +293,24 @@ static void keep_victims(struct comparison *comparison, const struct decision *d
                    comparison);
 }
 
+/* `node`: empty if there was none. */
+static void count_try(struct comparison *comparison, struct compare_side *side, struct str node,
+                      struct str message, int64_t now_ns)
+{
+    side->tries++;
+    keep(comparison, node.len ? &side->node : &side->message, node.len ? node : message);
+    if (node.len && !side->placed_ns)
+        side->placed_ns = now_ns;
+}
+
 static void count_decision(struct comparison *comparison, const struct decision *decision, int64_t now_ns)
 {
-    struct replay *replay = comparison->replay;
     struct compare_pod *pod = strmap_get(&comparison->by_uid, decision->pod->api->meta.uid);
-    if (!pod || decision->is_deleted)
-        return;
-    pod->here.tries++;
-    if (decision->row == ROW_NONE) {
-        keep(comparison, &pod->here.message, decision->message);
-        return;
-    }
-    keep(comparison, &pod->here.node, cluster_node_name(&replay->cluster, decision->row));
-    if (!pod->here.placed_ns)
-        pod->here.placed_ns = now_ns;
+    struct str node = { 0 };
+    if (decision->row != ROW_NONE)
+        node = cluster_node_name(&comparison->replay->cluster, decision->row);
+    if (pod && !decision->is_deleted)
+        count_try(comparison, &pod->here, node, decision->message, now_ns);
 }
 
 /* One decision for one that was recorded, so that pods wait as they did; false: there was none to be made. Among nodes
@@ -325,7 +327,7 @@ static bool decide(struct comparison *comparison, int64_t now_ns)
         count_decision(comparison, &decision, now_ns);
     }
     bool same = !comparison->diverged &&
-                (decided ? is_recorded_one(comparison, &decision, body) : !comparison->recorded.len);
+                (decided ? is_recorded_one(comparison, &decision, body) : !comparison->recorded);
     if (same && decided)
         keep_victims(comparison, &decision);
     comparison->diverged |= !same;
@@ -346,12 +348,11 @@ void compare_end(struct comparison *comparison, int64_t now_ns)
 }
 
 /* A pod that the recorded configuration had a profile for, and this one does not. */
-static void count_left_out(struct comparison *comparison, const struct entry_fields *fields)
+static void count_left_out(struct comparison *comparison, const struct str *texts)
 {
-    struct str uid = fields->texts[DECISION_UID];
-    const struct cluster *cluster = &comparison->replay->cluster;
+    struct str uid = texts[DECISION_UID];
     const struct pod_info *pod =
-        cluster_find_pod(cluster, fields->texts[DECISION_NAMESPACE], fields->texts[DECISION_NAME]);
+        cluster_find_pod(&comparison->replay->cluster, texts[DECISION_NAMESPACE], texts[DECISION_NAME]);
     if (uid.len && !strmap_get(&comparison->left_out, uid))
         strmap_put(&comparison->left_out, uid, comparison);
     if (pod && !comparison->scheduler.len)
@@ -359,33 +360,22 @@ static void count_left_out(struct comparison *comparison, const struct entry_fie
 }
 
 /* What was decided in the recording. */
-static int count_recorded(struct comparison *comparison, const struct recording_entry *entry,
-                          struct error *err)
+static void count_recorded(struct comparison *comparison, const struct recording_entry *entry)
 {
-    struct entry_fields fields;
+    const struct str *texts = entry->fields.texts;
+    const uint64_t *numbers = entry->fields.numbers;
     struct protobuf_reader reader = protobuf_reader(entry->body);
     struct protobuf_field field;
-    int r = entry_read(entry->body, &fields, err);
-    if (r < 0)
-        return r;
-    if (fields.numbers[DECISION_TIES] > 1)
-        rng_below(&comparison->recorded_rng, fields.numbers[DECISION_TIES]);
-    struct compare_pod *pod = strmap_get(&comparison->by_uid, fields.texts[DECISION_UID]);
+    if (numbers[DECISION_TIES] > 1)
+        rng_below(&comparison->recorded_rng, numbers[DECISION_TIES]);
+    struct compare_pod *pod = strmap_get(&comparison->by_uid, texts[DECISION_UID]);
     if (!pod)
-        count_left_out(comparison, &fields);
-    if (!pod || fields.numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
-        return 0;
+        count_left_out(comparison, texts);
+    if (!pod || numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+        return;
     while (protobuf_next(&reader, &field) > 0)
         comparison->evictions[0] += field.tag == DECISION_VICTIM;
-    pod->recorded.tries++;
-    if (!fields.texts[DECISION_NODE].len) {
-        pod->recorded.message = fields.texts[DECISION_MESSAGE];
-        return 0;
-    }
-    pod->recorded.node = fields.texts[DECISION_NODE];
-    if (!pod->recorded.placed_ns)
-        pod->recorded.placed_ns = entry->now_ns;
-    return 0;
+    count_try(comparison, &pod->recorded, texts[DECISION_NODE], texts[DECISION_MESSAGE], entry->now_ns);
 }
 
 /* ---- entries ---- */
@@ -393,14 +383,13 @@ static int count_recorded(struct comparison *comparison, const struct recording_
 static int take_message(struct comparison *comparison, const struct recording_entry *entry, struct error *err)
 {
     struct inbox_message *message = replay_message(entry, err);
-    struct entry_fields fields;
-    if (!message || entry_read(entry->body, &fields, err) < 0)
+    if (!message)
         return -EBADMSG;
     if (message->api_kind == KIND_POD && message->object) {
         struct compare_pod *pod = strmap_get(&comparison->by_uid, message->object->object.meta->uid);
         if (entry->kind == JOURNAL_REMOVE && pod)
             pod->gone = true;
-        if (entry->kind == JOURNAL_SET && !adapt(comparison, message, fields.texts[MESSAGE_OBJECT])) {
+        if (entry->kind == JOURNAL_SET && !adapt(comparison, message, entry->fields.texts[MESSAGE_OBJECT])) {
             inbox_message_free(message);
             return 0;
         }
@@ -422,10 +411,11 @@ int compare_entry(struct comparison *comparison, const struct recording_entry *e
         carry_out_all(comparison, entry->now_ns);
         return 0;
     case JOURNAL_DECISION:
-        comparison->recorded = entry->body;
+        comparison->recorded = entry;
         decide(comparison, entry->now_ns);
-        comparison->recorded = (struct str){ 0 };
-        return count_recorded(comparison, entry, err);
+        comparison->recorded = NULL;
+        count_recorded(comparison, entry);
+        return 0;
     case JOURNAL_IDLE: /* there was time for all */
         decide_all(comparison, entry->now_ns);
         return 0;

@@ -250,9 +250,11 @@ bool recording_next(struct recording *recording, struct recording_entry *ret)
             continue;
         struct protobuf_reader body = protobuf_reader(field.bytes);
         struct protobuf_field time = { 0 };
-        *ret = (struct recording_entry){ .kind = (enum journal_entry_kind)field.tag, .body = field.bytes };
-        if (protobuf_next(&body, &time) > 0 && time.tag == JOURNAL_TIME && time.wire == WIRE_VARINT)
-            ret->now_ns = (int64_t)MIN(time.number, RECORDING_TIME_MAX_NS);
+        bool has_time =
+            protobuf_next(&body, &time) > 0 && time.tag == JOURNAL_TIME && time.wire == WIRE_VARINT;
+        ret->kind = (enum journal_entry_kind)field.tag;
+        ret->body = field.bytes;
+        ret->now_ns = has_time ? (int64_t)MIN(time.number, RECORDING_TIME_MAX_NS) : 0;
         recording->entries++;
         return true;
     }
@@ -303,15 +305,14 @@ void recording_close(struct recording *recording)
 static void summarize(struct recording *recording, struct arena *arena, struct recording_summary *ret)
 {
     struct recording_entry entry;
-    struct entry_fields fields;
     *ret = (struct recording_summary){ .name = arena_str(arena, recording->name),
                                        .files = recording->files.len,
                                        .headless = true };
     while (recording_next(recording, &entry)) {
         if (recording->entries == 1 && entry.kind == JOURNAL_HEAD &&
-            entry_read(entry.body, &fields, NULL) == 0) {
+            entry_read(entry.body, &entry.fields, NULL) == 0) {
             ret->headless = false;
-            ret->version = arena_str(arena, fields.texts[HEAD_VERSION]);
+            ret->version = arena_str(arena, entry.fields.texts[HEAD_VERSION]);
         }
         if (!ret->first_ns)
             ret->first_ns = entry.now_ns;

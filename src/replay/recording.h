@@ -32,10 +32,18 @@ struct recording {
     struct error cut; /* what was left out, and why; empty: nothing */
 };
 
+/* The fields of an entry, by tag; unknown tags are left out. Of a tag that comes again, the last one counts. */
+enum { ENTRY_TAGS = 16 };
+struct entry_fields {
+    struct str texts[ENTRY_TAGS];
+    uint64_t numbers[ENTRY_TAGS];
+};
+
 struct recording_entry {
     enum journal_entry_kind kind; /* one that this program does not know is left out */
     int64_t now_ns;               /* 0: it has none */
-    struct str body;              /* its fields */
+    struct str body;
+    struct entry_fields fields; /* of the body, after entry_read() */
 };
 
 /* `path` is a folder, of which the recording is read that went on at a time (the last one that had begun by then,
@@ -58,13 +66,6 @@ struct recording_summary {
 int recording_list(const char *path, struct arena *arena, struct recording_summary **ret, size_t *ret_len,
                    struct error *err);
 
-/* The fields of an entry, by tag; numbers beyond and unknown tags are left out. Of a tag that comes again, the last
- * one counts. */
-enum { ENTRY_TAGS = 16 };
-struct entry_fields {
-    struct str texts[ENTRY_TAGS];
-    uint64_t numbers[ENTRY_TAGS];
-};
 int entry_read(struct str body, struct entry_fields *ret, struct error *err);
 
 #endif

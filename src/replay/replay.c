@@ -122,16 +122,15 @@ static void keep_work(void *context, struct cycle_work *work)
     idmap_put(&((struct replay *)context)->works, work_number(work), work);
 }
 
-static int make_engine(struct replay *replay, const struct entry_fields *head, int64_t now_ns,
-                       struct error *err)
+static int make_engine(struct replay *replay, const struct recording_entry *head, struct error *err)
 {
     const struct replay_setup *setup = present(replay);
-    const uint64_t *numbers = head->numbers;
+    const uint64_t *numbers = head->fields.numbers;
     struct engine_options options = {
         .config = &setup->config,
         .registry = replay->options.registry,
         .seed = replay->seed,
-        .now_ns = now_ns,
+        .now_ns = head->now_ns,
         .slowest = PATH_INDEX,
         .extenders = replayed_extenders_table(setup->extenders),
         .unschedulable_max_ns = (int64_t)MIN(numbers[HEAD_UNSCHEDULABLE_MAX_NS], RECORDING_TIME_MAX_NS / 2),
@@ -160,30 +159,22 @@ static int make_engine(struct replay *replay, const struct entry_fields *head, i
 
 static int begin(struct replay *replay, const struct recording_entry *head, struct error *err)
 {
-    struct entry_fields fields;
-    int r = entry_read(head->body, &fields, err);
-    if (r < 0)
-        return r;
-    replay->version = fields.texts[HEAD_VERSION];
-    replay->seed = fields.numbers[HEAD_SEED];
+    replay->version = head->fields.texts[HEAD_VERSION];
+    replay->seed = head->fields.numbers[HEAD_SEED];
     replay->first_ns = head->now_ns;
-    r = read_features(replay, head->body, err);
+    int r = read_features(replay, head->body, err);
     if (r < 0)
         return r;
-    if (!setup_new(replay, fields.texts[HEAD_CONFIG], err))
+    if (!setup_new(replay, head->fields.texts[HEAD_CONFIG], err))
         return -EINVAL;
     if (replay->options.config)
         replay->comparison = compare_new(replay);
-    return make_engine(replay, &fields, head->now_ns, err);
+    return make_engine(replay, head, err);
 }
 
 static int repeat_config(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
-    struct entry_fields fields;
-    int r = entry_read(entry->body, &fields, err);
-    if (r < 0)
-        return r;
-    const struct replay_setup *setup = setup_new(replay, fields.texts[CONFIG_TEXT], err);
+    const struct replay_setup *setup = setup_new(replay, entry->fields.texts[CONFIG_TEXT], err);
     if (!setup)
         return -EINVAL;
     replay->reloads++;
@@ -198,14 +189,13 @@ static int repeat_config(struct replay *replay, const struct recording_entry *en
 /* ---- messages of plugins ---- */
 
 /* Work ends as it did when it was recorded. */
-static int apply_outcome(struct replay *replay, const struct recording_entry *entry,
-                         const struct entry_fields *fields, struct error *err)
+static int apply_outcome(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
     struct protobuf_reader reader = protobuf_reader(entry->body);
     struct protobuf_field field;
     VEC(struct str) reasons = { 0 };
-    struct cycle_work *work = idmap_remove(&replay->works, fields->numbers[HEARD_WORK]);
-    uint64_t code = fields->numbers[HEARD_STATUS] - 1;
+    struct cycle_work *work = idmap_remove(&replay->works, entry->fields.numbers[HEARD_WORK]);
+    uint64_t code = entry->fields.numbers[HEARD_STATUS] - 1;
     if (!work)
         return error_set(err, -EBADMSG, "a plugin is done with work that it did not begin here");
     while (protobuf_next(&reader, &field) > 0)
@@ -221,20 +211,16 @@ static int apply_outcome(struct replay *replay, const struct recording_entry *en
 
 static int repeat_message(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
-    struct entry_fields fields;
     const struct registry *registry = replay->options.registry;
-    int r = entry_read(entry->body, &fields, err);
-    if (r < 0)
-        return r;
-    uint64_t kind = fields.numbers[HEARD_KIND] - 1;
+    const struct str *texts = entry->fields.texts;
+    uint64_t kind = entry->fields.numbers[HEARD_KIND] - 1;
     if (kind == MAIL_WORK_DONE)
-        return apply_outcome(replay, entry, &fields, err);
+        return apply_outcome(replay, entry, err);
     for (uint32_t i = 0; kind < MAIL_WORK_DONE && i < registry->len; i++)
-        if (str_is(fields.texts[HEARD_PLUGIN], registry->items[i]->name)) {
+        if (str_is(texts[HEARD_PLUGIN], registry->items[i]->name)) {
             engine_plugin_message(&replay->engine,
-                                  mail_new((enum mail_kind)kind, registry->items[i],
-                                           fields.texts[HEARD_NAMESPACE], fields.texts[HEARD_NAME],
-                                           fields.texts[HEARD_UID], fields.texts[HEARD_REASON]));
+                                  mail_new((enum mail_kind)kind, registry->items[i], texts[HEARD_NAMESPACE],
+                                           texts[HEARD_NAME], texts[HEARD_UID], texts[HEARD_REASON]));
             return 0;
         }
     return error_set(err, -EBADMSG, "what a plugin said cannot be read");
@@ -277,18 +263,16 @@ static int read_object(struct inbox_message *message, struct str bytes, struct e
 
 struct inbox_message *replay_message(const struct recording_entry *entry, struct error *err)
 {
-    struct entry_fields fields;
-    if (entry_read(entry->body, &fields, err) < 0)
-        return NULL;
+    const struct str *texts = entry->fields.texts;
     struct inbox_message *message = inbox_message_new(message_kinds[entry->kind]);
-    message->api_kind = kind_of(fields.texts[MESSAGE_API_KIND]);
+    message->api_kind = kind_of(texts[MESSAGE_API_KIND]);
     bool has_object = entry->kind == JOURNAL_SET || entry->kind == JOURNAL_REMOVE;
     int r = 0;
     if (message->api_kind == KIND_UNKNOWN)
         r = error_set(err, -ENOTSUP, "objects of the kind \"" STR_FMT "\" are not known here",
-                      STR_ARG(fields.texts[MESSAGE_API_KIND]));
+                      STR_ARG(texts[MESSAGE_API_KIND]));
     else if (has_object)
-        r = read_object(message, fields.texts[MESSAGE_OBJECT], err);
+        r = read_object(message, texts[MESSAGE_OBJECT], err);
     if (r == 0)
         return message;
     inbox_message_free(message);
@@ -307,23 +291,21 @@ static int repeat_watch(struct replay *replay, const struct recording_entry *ent
 
 int replay_answer(struct replay *replay, const struct recording_entry *entry, struct error *err)
 {
-    struct entry_fields fields;
-    int r = entry_read(entry->body, &fields, err);
-    if (r < 0)
-        return r;
-    if (fields.numbers[ANSWER_RESULT] >= ANSWER_KIND_COUNT)
+    const struct str *texts = entry->fields.texts;
+    const uint64_t *numbers = entry->fields.numbers;
+    if (numbers[ANSWER_RESULT] >= ANSWER_KIND_COUNT)
         return error_set(err, -EBADMSG, "an answer of a kind that is not known here");
     const struct answer answer = {
-        .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
-        .message = fields.texts[ANSWER_MESSAGE],
-        .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
-        .resource_version = fields.texts[ANSWER_VERSION],
-        .node = fields.texts[ANSWER_NODE],
-        .uid = fields.texts[ANSWER_UID],
-        .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
-        .name = fields.texts[ANSWER_NAME],
+        .kind = (enum answer_kind)numbers[ANSWER_RESULT],
+        .message = texts[ANSWER_MESSAGE],
+        .retry_after_ms = (int64_t)numbers[ANSWER_RETRY_AFTER_MS],
+        .resource_version = texts[ANSWER_VERSION],
+        .node = texts[ANSWER_NODE],
+        .uid = texts[ANSWER_UID],
+        .terminating = numbers[ANSWER_TERMINATING] != 0,
+        .name = texts[ANSWER_NAME],
     };
-    engine_answer(&replay->engine, fields.numbers[ANSWER_TICKET], &answer, entry->now_ns);
+    engine_answer(&replay->engine, numbers[ANSWER_TICKET], &answer, entry->now_ns);
     return 0;
 }
 
@@ -340,7 +322,7 @@ struct str replay_decision(struct replay *replay, const struct decision *decisio
     replay->placements += decision->row != ROW_NONE;
     replay->digest = hash_bytes(body.ptr, body.len, replay->digest);
     if (replay->options.on_decision && now_ns >= replay->options.from_ns)
-        replay->options.on_decision(replay->options.user, body);
+        replay->options.on_decision(replay->options.user, now_ns, body);
     return body;
 }
 
@@ -348,22 +330,21 @@ struct str replay_decision(struct replay *replay, const struct decision *decisio
 static void explain(struct replay *replay, const struct recording_entry *entry)
 {
     const struct replay_options *options = &replay->options;
-    struct entry_fields fields;
     struct explanation explanation;
+    struct str namespace = entry->fields.texts[DECISION_NAMESPACE], name = entry->fields.texts[DECISION_NAME];
     if (entry->kind != JOURNAL_DECISION || entry->now_ns < options->from_ns ||
-        entry_read(entry->body, &fields, NULL) < 0 || fields.numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+        entry->fields.numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
         return;
-    if (options->explain_name.len && (!str_eq(fields.texts[DECISION_NAME], options->explain_name) ||
-                                      !str_eq(fields.texts[DECISION_NAMESPACE], options->explain_namespace)))
+    if (options->explain_name.len &&
+        (!str_eq(name, options->explain_name) || !str_eq(namespace, options->explain_namespace)))
         return;
-    struct pod_info *pod =
-        cluster_find_pod(&replay->cluster, fields.texts[DECISION_NAMESPACE], fields.texts[DECISION_NAME]);
-    uint32_t number = pod ? engine_profile_number(&replay->engine, pod->api) : replay->engine.profiles_len;
-    if (number == replay->engine.profiles_len)
+    struct pod_info *pod = cluster_find_pod(&replay->cluster, namespace, name);
+    const struct profile *profile = pod ? engine_profile(&replay->engine, pod->api) : NULL;
+    if (!profile)
         return;
     const struct explain_options how = { .now_ns = entry->now_ns, .live = true, .file_of = options->file_of };
-    explain_pod(&explanation, &replay->engine.profiles[number], &replay->cluster, pod, &how);
-    options->on_explanation(options->user, entry->body, &explanation);
+    explain_pod(&explanation, profile, &replay->cluster, pod, &how);
+    options->on_explanation(options->user, entry, &explanation);
     explanation_release(&explanation);
 }
 
@@ -437,7 +418,9 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
     if (entry.now_ns > options->until_ns)
         return error_set(err, -ENOENT, "the recording " STR_FMT " begins after that time, and none before it",
                          STR_ARG(replay->recording.name));
-    r = begin(replay, &entry, err);
+    r = entry_read(entry.body, &entry.fields, err);
+    if (r == 0)
+        r = begin(replay, &entry, err);
     while (r == 0 && !replay->difference.there && recording_next(&replay->recording, &entry)) {
         if (entry.now_ns > options->until_ns)
             break;
@@ -445,9 +428,10 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
             replay->last_ns = entry.now_ns;
         if (options->on_progress && replay->recording.entries % ENTRIES_BETWEEN_PROGRESS == 0)
             options->on_progress(options->user, replay->decisions, replay->last_ns);
-        if (replay->comparison)
+        r = entry_read(entry.body, &entry.fields, err);
+        if (r == 0 && replay->comparison)
             r = compare_entry(replay->comparison, &entry, err);
-        else if (repeat[entry.kind])
+        else if (r == 0 && repeat[entry.kind])
             r = repeat[entry.kind](replay, &entry, err);
     }
     if (r == 0 && replay->comparison)

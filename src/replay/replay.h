@@ -26,12 +26,13 @@ struct replay_options {
     int64_t until_ns; /* what is after that is left out */
     int64_t from_ns;  /* on_decision and on_explanation are called from then on */
     /* Each decision as it comes out here, as the body of a JOURNAL_DECISION. May be NULL. */
-    void (*on_decision)(void *user, struct str body);
+    void (*on_decision)(void *user, int64_t now_ns, struct str body);
     /* Just before each recorded decision of a pod (without a name: of every pod), which goes with it: what speaks for
      * and against each node. Not with another configuration. */
     struct str explain_namespace, explain_name;
     const char *(*file_of)(const struct plugin *plugin); /* as in struct explain_options */
-    void (*on_explanation)(void *user, struct str body, const struct explanation *explanation);
+    void (*on_explanation)(void *user, const struct recording_entry *decision,
+                           const struct explanation *explanation);
     /* Now and then: how many decisions there were, and when the last thing happened. May be NULL. */
     void (*on_progress)(void *user, uint64_t decisions, int64_t now_ns);
     void *user;
@@ -84,7 +85,7 @@ void replay_release(struct replay *replay);
 /* A decision's body in a few words: "default/web-1 goes to node-7 (...)"; for an empty one: "nothing is decided". */
 void replay_say(struct str body, struct strbuf *out);
 
-/* ---- for compare.c ---- */
+/* ---- for compare.c, of entries whose fields were read ---- */
 /* A message about objects, from an entry; the caller frees it. NULL: err says why it cannot be read. */
 struct inbox_message *replay_message(const struct recording_entry *entry, struct error *err);
 /* A decision that was made here: counts it, reports it, and returns it as it would be recorded; until the next one. */

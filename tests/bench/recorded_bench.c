@@ -83,20 +83,17 @@ static void record_some(struct pass *pass)
 /* ---- what there was ---- */
 static struct inbox_message *answer_of(const struct recording_entry *entry)
 {
-    struct entry_fields fields;
-    struct error err;
-    if (entry_read(entry->body, &fields, &err) < 0)
-        live_die(&err);
+    const struct entry_fields *fields = &entry->fields;
     struct inbox_message *message = inbox_message_new(MESSAGE_ANSWER);
-    message->ticket = fields.numbers[ANSWER_TICKET];
-    message->answer = (struct answer){ .kind = (enum answer_kind)fields.numbers[ANSWER_RESULT],
-                                       .message = fields.texts[ANSWER_MESSAGE],
-                                       .retry_after_ms = (int64_t)fields.numbers[ANSWER_RETRY_AFTER_MS],
-                                       .resource_version = fields.texts[ANSWER_VERSION],
-                                       .node = fields.texts[ANSWER_NODE],
-                                       .uid = fields.texts[ANSWER_UID],
-                                       .terminating = fields.numbers[ANSWER_TERMINATING] != 0,
-                                       .name = fields.texts[ANSWER_NAME] };
+    message->ticket = fields->numbers[ANSWER_TICKET];
+    message->answer = (struct answer){ .kind = (enum answer_kind)fields->numbers[ANSWER_RESULT],
+                                       .message = fields->texts[ANSWER_MESSAGE],
+                                       .retry_after_ms = (int64_t)fields->numbers[ANSWER_RETRY_AFTER_MS],
+                                       .resource_version = fields->texts[ANSWER_VERSION],
+                                       .node = fields->texts[ANSWER_NODE],
+                                       .uid = fields->texts[ANSWER_UID],
+                                       .terminating = fields->numbers[ANSWER_TERMINATING] != 0,
+                                       .name = fields->texts[ANSWER_NAME] };
     return message;
 }
 
@@ -144,6 +141,8 @@ static void go_through(const char *dir, struct recorded_cost *ret)
         if (entry.kind == JOURNAL_NONE || entry.kind == JOURNAL_HEAD)
             continue;
         ret->decisions += entry.kind == JOURNAL_DECISION;
+        if (entry_read(entry.body, &entry.fields, &err) < 0)
+            live_die(&err);
         pass.some[pass.len++] = (struct again){ entry, message_of(&entry) };
         if (pass.len == LETTERS_AT_ONCE)
             record_some(&pass);

@@ -345,23 +345,23 @@ struct told {
     uint64_t placed, refused;
 };
 
-static void on_explanation(void *user, struct str body, const struct explanation *explanation)
+static void on_explanation(void *user, const struct recording_entry *decision,
+                           const struct explanation *explanation)
 {
     struct told *told = user;
-    struct entry_fields fields;
-    assert_int_equal(entry_read(body, &fields, NULL), 0);
+    const struct entry_fields *fields = &decision->fields;
     assert_int_equal(explanation->rows_len, LIFE_NODES);
-    if (!fields.texts[DECISION_NODE].len) {
+    if (!fields->texts[DECISION_NODE].len) {
         told->refused++;
         return;
     }
     /* The node that it got is among the best; not all nodes of the cluster were looked at, but all of these are. */
-    uint32_t row = cluster_row(explanation->cluster, fields.texts[DECISION_NODE]);
+    uint32_t row = cluster_row(explanation->cluster, fields->texts[DECISION_NODE]);
     bool best = false;
     for (uint32_t i = 0; i < explanation->best_len; i++)
         best |= explanation->best[i] == row;
     assert_true(best);
-    assert_int_equal(explanation->best_len, fields.numbers[DECISION_TIES]);
+    assert_int_equal(explanation->best_len, fields->numbers[DECISION_TIES]);
     told->placed++;
 }
 
