@@ -304,9 +304,9 @@ static void on_notice(void *user, const struct notice *notice)
 static int64_t on_round(void *user, const struct engine *engine, int64_t now_ns)
 {
     struct daemon *daemon = user;
-    int64_t due_ns = observer_publish(daemon->observer, engine, now_ns);
-    int64_t question_ns = explain_view_round(daemon->explain_view, now_ns);
-    return MIN(due_ns, question_ns);
+    int64_t publish_ns = observer_publish(daemon->observer, engine, now_ns);
+    int64_t views_ns = views_round(daemon->views, now_ns);
+    return MIN(publish_ns, views_ns);
 }
 
 static void on_restart(void *user, struct engine *engine)
@@ -426,7 +426,6 @@ static void daemon_release(struct daemon *daemon)
     core_free(daemon->core);
     observer_free(daemon->observer);
     views_free(daemon->views);
-    explain_view_free(daemon->explain_view);
     attempts_free(daemon->attempts);
     reload_free(daemon->reload);
     api_free(daemon->api);

@@ -10,7 +10,6 @@
 #include "config/flags.h"
 #include "debug/attempts.h"
 #include "debug/dump.h"
-#include "debug/explain_view.h"
 #include "debug/resources.h"
 #include "debug/views.h"
 #include "debug/waiting.h"
@@ -44,8 +43,7 @@ struct daemon {
     struct observer *observer;
     struct views *views;
     struct attempts *attempts; /* of pods, lately */
-    struct explain_view *explain_view;
-    struct serve *serve; /* NULL: --secure-port=0 */
+    struct serve *serve;       /* NULL: --secure-port=0 */
     struct dump *dump;
     struct str name; /* that we go by in events that are about no pod */
     pthread_mutex_t about_lock;

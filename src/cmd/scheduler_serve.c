@@ -81,16 +81,14 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     engine_watch(core_engine(daemon->core), observer_probe(daemon->observer));
     if (daemon->lease)
         scheduler_show_lead(daemon, false);
-    daemon->views = views_new(daemon->core);
     daemon->attempts = attempts_new(core_engine(daemon->core)->cluster);
-    daemon->explain_view =
-        explain_view_new(daemon->core, &(struct explain_source){ .attempts = daemon->attempts,
-                                                                 .file_of = plugins_file,
-                                                                 .extenders_of = extenders_of });
+    daemon->views = views_new(daemon->core, &(struct explain_source){ .attempts = daemon->attempts,
+                                                                      .file_of = plugins_file,
+                                                                      .extenders_of = extenders_of });
     const struct serve_view views[] = {
         { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true },
         { VIEW_WAITING_PATH, waiting_view, daemon->views, .unlisted = true },
-        { VIEW_EXPLAIN_PATH, explain_view_request, daemon->explain_view, .unlisted = true },
+        { VIEW_EXPLAIN_PATH, views_explain, daemon->views, .unlisted = true },
     };
     int r = serve_start(
         &(struct serve_options){ .loop = daemon->serving,
@@ -113,6 +111,5 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
                                  .counts = daemon->metrics },
         &daemon->serve, err);
     views_serve(daemon->views, daemon->serve);
-    explain_view_serve(daemon->explain_view, daemon->serve);
     return r;
 }

@@ -1,11 +1,11 @@
-/* compare.c: see cache_comparer.h. */
+/* cache_comparer.c: see cache_comparer.h. */
 #include "debug/cache_comparer.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "client/rest.h"
 #include "sync/watch_decode.h"
 #include "sync/watched.h"
@@ -13,26 +13,36 @@
 enum { PODS_PER_LOOK = 64 }; /* at the clock */
 enum { PAGE_MS = 30000, PAGE_BYTES_MAX = 256 << 20, PAGES_MAX = 100000 };
 
-/* ---- what the model holds ---- */
-
 static void keep(struct arena *arena, text_vec *list, struct str text)
 {
     *vec_push(list) = arena_str(arena, text);
 }
 
-static void read_names(struct held *held, const struct engine *engine)
+void compared_release(struct compared *compared)
+{
+    for (int kind = 0; kind < COMPARED_KINDS; kind++)
+        vec_release(&compared->lists[kind]);
+    vec_release(&compared->schedulers);
+    arena_release(&compared->arena);
+    *compared = (struct compared){ 0 };
+}
+
+/* ---- what the model holds ---- */
+
+static void read_names(struct compared *held, const struct engine *engine)
 {
     const struct cluster *cluster = engine->cluster;
     for (uint32_t row = 0; row < cluster->nodes.len; row++)
         if (cluster_node(cluster, row)->name != SYM_NONE)
-            keep(&held->arena, &held->nodes, cluster_node_name(cluster, row));
+            keep(&held->arena, &held->lists[COMPARED_NODES], cluster_node_name(cluster, row));
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         keep(&held->arena, &held->schedulers, engine->profiles[i].scheduler_name);
 }
 
-bool held_read(struct held *held, const struct engine *engine, int64_t step_ns)
+bool held_read(struct compared *held, const struct engine *engine, int64_t step_ns)
 {
     const struct strmap *pods = &engine->cluster->pods;
+    text_vec *uids = &held->lists[COMPARED_PODS];
     int64_t begun_ns = monotonic_ns();
     if (!held->schedulers.len)
         read_names(held, engine);
@@ -40,93 +50,75 @@ bool held_read(struct held *held, const struct engine *engine, int64_t step_ns)
         const struct pod_info *pod = pods->slots[held->at++].value;
         if (!pod)
             continue;
-        keep(&held->arena, &held->pods, pod->api->meta.uid);
-        if (held->pods.len % PODS_PER_LOOK == 0 && monotonic_ns() - begun_ns >= step_ns)
+        keep(&held->arena, uids, pod->api->meta.uid);
+        if (uids->len % PODS_PER_LOOK == 0 && monotonic_ns() - begun_ns >= step_ns)
             return true;
     }
     return false;
-}
-
-void held_release(struct held *held)
-{
-    vec_release(&held->nodes);
-    vec_release(&held->pods);
-    vec_release(&held->schedulers);
-    arena_release(&held->arena);
-    held->at = 0;
 }
 
 /* ---- what the API server has ---- */
 
 struct lister {
     struct api *api;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool stopping, waits; /* waits: a request is under way */
-    uint64_t id;
-    struct strbuf body;
-    struct error error; /* empty: the body is a page */
+    struct monitor monitor;
+    bool stopping;
+    uint64_t id; /* of the last request */
 };
 
 struct lister *lister_new(struct api *api)
 {
     struct lister *lister = xcalloc(1, sizeof(*lister));
     lister->api = api;
-    pthread_mutex_init(&lister->lock, NULL);
-    pthread_cond_init(&lister->changed, NULL);
+    monitor_init(&lister->monitor);
     return lister;
 }
 
 void lister_free(struct lister *lister)
 {
-    if (!lister)
-        return;
-    strbuf_release(&lister->body);
-    pthread_cond_destroy(&lister->changed);
-    pthread_mutex_destroy(&lister->lock);
+    monitor_release(&lister->monitor);
     free(lister);
 }
 
 void lister_stop(struct lister *lister)
 {
-    pthread_mutex_lock(&lister->lock);
+    monitor_lock(&lister->monitor);
     lister->stopping = true;
-    uint64_t id = lister->waits ? lister->id : 0;
-    pthread_mutex_unlock(&lister->lock);
+    uint64_t id = lister->id;
+    monitor_unlock(&lister->monitor);
     if (id)
         api_cancel(lister->api, id);
 }
 
-/* On the I/O thread: only takes the body, others read it. */
+struct page {
+    struct completion answered;
+    struct strbuf body;
+    struct error error; /* empty: the body is a page */
+};
+
+/* On the I/O thread: takes the body, and decodes nothing. */
 static void on_done(void *user, struct http_response *response)
 {
-    struct lister *lister = user;
-    struct error error = { 0 };
-    if (!rest_is_yes(response)) {
+    struct page *page = user;
+    if (rest_is_yes(response)) {
+        page->body = *response->body;
+        *response->body = (struct strbuf){ 0 };
+    } else {
         struct arena arena = { 0 };
         struct api_status status = { 0 };
         rest_status(response, &arena, &status);
         struct str sentence = rest_sentence(response, &status, &arena);
-        error_set(&error, -EIO, STR_FMT, STR_ARG(sentence));
+        error_set(&page->error, -EIO, STR_FMT, STR_ARG(sentence));
         arena_release(&arena);
     }
-    pthread_mutex_lock(&lister->lock);
-    lister->error = error;
-    if (!error.text[0]) {
-        strbuf_release(&lister->body);
-        lister->body = *response->body;
-        *response->body = (struct strbuf){ 0 };
-    }
-    lister->waits = false;
-    pthread_cond_signal(&lister->changed);
-    pthread_mutex_unlock(&lister->lock);
+    completion_done(&page->answered);
 }
 
-static const struct http_callbacks callbacks = { .on_done = on_done };
-
-/* One page into lister->body. The lock is held while the request is handed over, so that lister_stop() knows its id. */
-static int read_page(struct lister *lister, struct str path, struct error *err)
+/* The lock is held while the request is handed over, so that lister_stop() knows its id. */
+static int read_page(struct lister *lister, struct str path, struct strbuf *ret, struct error *err)
 {
+    static const struct http_callbacks callbacks = { .on_done = on_done };
+    struct page page = { 0 };
     const struct api_request request = { .method = "GET",
                                          .path = path,
                                          .accept = REST_ACCEPT,
@@ -134,47 +126,50 @@ static int read_page(struct lister *lister, struct str path, struct error *err)
                                          .timeout_ms = PAGE_MS,
                                          .body_bytes_max = PAGE_BYTES_MAX,
                                          .callbacks = &callbacks,
-                                         .user = lister };
-    pthread_mutex_lock(&lister->lock);
+                                         .user = &page };
+    completion_init(&page.answered);
+    monitor_lock(&lister->monitor);
     int r = lister->stopping ? error_set(err, -ECANCELED, "the process ends")
                              : api_send(lister->api, &request, &lister->id, err);
-    lister->waits = r == 0;
-    while (lister->waits)
-        pthread_cond_wait(&lister->changed, &lister->lock);
-    if (r == 0 && lister->error.text[0])
-        r = error_set(err, lister->stopping ? -ECANCELED : -EIO, "%s", lister->error.text);
-    pthread_mutex_unlock(&lister->lock);
+    monitor_unlock(&lister->monitor);
+    if (r == 0)
+        completion_wait(&page.answered, INT64_MAX);
+    completion_release(&page.answered);
+    *ret = page.body;
+    monitor_lock(&lister->monitor);
+    if (page.error.text[0])
+        r = error_set(err, lister->stopping ? -ECANCELED : -EIO, "%s", page.error.text);
+    monitor_unlock(&lister->monitor);
     return r;
 }
 
-static void take(struct listed *listed, const struct object *object)
+void listed_add(struct compared *listed, const struct compared *held, const struct object *object)
 {
     if (object->kind == KIND_NODE) {
-        keep(&listed->arena, &listed->nodes, object->meta->name);
+        keep(&listed->arena, &listed->lists[COMPARED_NODES], object->meta->name);
         return;
     }
-    const struct pod *pod = object->ptr;
-    struct listed_pod *to = vec_push(&listed->pods);
-    to->uid = arena_str(&listed->arena, pod->meta.uid);
-    to->scheduler =
-        pod->spec.node_name.len ? (struct str){ 0 } : arena_str(&listed->arena, pod->spec.scheduler_name);
+    const struct pod_spec *spec = &((const struct pod *)object->ptr)->spec;
+    bool is_ours = spec->node_name.len;
+    vec_for(&held->schedulers, name)
+        is_ours |= str_eq(*name, spec->scheduler_name);
+    if (is_ours)
+        keep(&listed->arena, &listed->lists[COMPARED_PODS], object->meta->uid);
 }
 
-/* Objects of the page in lister->body; *ret_token: where the next one begins. */
-static int take_page(struct lister *lister, enum api_kind kind, struct listed *listed,
-                     struct strbuf *ret_token, struct error *err)
+/* *ret_token: where the next page begins. An object that cannot be decoded counts as not listed. */
+static int add_page(struct strbuf *body, enum api_kind kind, const struct compared *held,
+                    struct compared *listed, struct strbuf *ret_token, struct error *err)
 {
     struct list_page page;
     struct arena scratch = { 0 };
     struct live_object *live;
-    int r = list_page_init(&page, kind, &lister->body, err);
-    int more = r == 0;
-    while (more && (more = list_page_next(&page, &scratch, &live, err)) != 0) {
-        if (more < 0)
-            continue; /* an object that cannot be decoded counts as not listed */
-        take(listed, &live->object);
-        live_object_free(live);
-    }
+    int r = list_page_init(&page, kind, body, err);
+    for (int more = r == 0; more && (more = list_page_next(&page, &scratch, &live, err)) != 0;)
+        if (more > 0) {
+            listed_add(listed, held, &live->object);
+            live_object_free(live);
+        }
     strbuf_clear(ret_token);
     if (r == 0)
         strbuf_str(ret_token, page.continue_token);
@@ -183,43 +178,37 @@ static int take_page(struct lister *lister, enum api_kind kind, struct listed *l
     return r;
 }
 
-static int read_kind(struct lister *lister, const struct watched_kind *kind, struct listed *listed,
-                     struct error *err)
+static int read_kind(struct lister *lister, const struct watched_kind *kind, const struct compared *held,
+                     struct compared *listed, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf token = { 0 }, path = { 0 };
     char limit[16];
     snprintf(limit, sizeof(limit), "%u", kind->page_len);
     int r = 0;
     for (int i = 0; i < PAGES_MAX && r == 0 && (i == 0 || token.len); i++) {
+        _cleanup_(strbuf_release) struct strbuf body = { 0 };
         strbuf_clear(&path);
         watched_path(kind, 0, &path);
         watched_query(&path, "limit", str_from(limit));
         if (token.len)
             watched_query(&path, "continue", strbuf_slice(&token));
-        r = read_page(lister, strbuf_slice(&path), err);
+        r = read_page(lister, strbuf_slice(&path), &body, err);
         if (r == 0)
-            r = take_page(lister, kind->kind, listed, &token, err);
+            r = add_page(&body, kind->kind, held, listed, &token, err);
     }
     return r;
 }
 
-int lister_read(struct lister *lister, struct listed *ret, struct error *err)
+int lister_read(struct lister *lister, const struct compared *held, struct compared *ret, struct error *err)
 {
-    *ret = (struct listed){ 0 };
     int r = 0;
+    *ret = (struct compared){ 0 };
     for (size_t i = 0; i < watched_kind_count && r == 0; i++)
         if (watched_kinds[i].kind == KIND_NODE || watched_kinds[i].kind == KIND_POD)
-            r = read_kind(lister, &watched_kinds[i], ret, err);
+            r = read_kind(lister, &watched_kinds[i], held, ret, err);
     if (r < 0)
-        listed_release(ret);
+        compared_release(ret);
     return r;
-}
-
-void listed_release(struct listed *listed)
-{
-    vec_release(&listed->nodes);
-    vec_release(&listed->pods);
-    arena_release(&listed->arena);
 }
 
 /* ---- differences ---- */
@@ -245,25 +234,9 @@ static text_vec only_in(const text_vec *a, const text_vec *b)
     return only;
 }
 
-/* Pods that the model should have. */
-static text_vec expected_pods(const struct listed *listed, const struct held *held)
+/* `known` keeps what is a difference now, and was one before. */
+static void look(struct arena *arena, bool is_first, const text_vec *a, const text_vec *b, text_vec *known)
 {
-    text_vec expected = { 0 };
-    vec_for(&listed->pods, pod) {
-        bool ours = !pod->scheduler.len;
-        vec_for(&held->schedulers, name)
-            ours = ours || str_eq(*name, pod->scheduler);
-        if (ours)
-            *vec_push(&expected) = pod->uid;
-    }
-    return expected;
-}
-
-/* Both lists become sorted. `known` keeps what is a difference now, and was one before. */
-static void look(struct arena *arena, bool is_first, text_vec *a, text_vec *b, text_vec *known)
-{
-    sort(a);
-    sort(b);
     text_vec now = only_in(a, b);
     if (is_first) {
         vec_for(&now, text)
@@ -277,43 +250,47 @@ static void look(struct arena *arena, bool is_first, text_vec *a, text_vec *b, t
     vec_release(&now);
 }
 
-void mismatch_look(struct mismatch *mismatch, bool is_first, struct listed *listed, struct held *held)
+void mismatch_look(struct mismatch *mismatch, bool is_first, struct compared *listed, struct compared *held)
 {
-    text_vec pods = expected_pods(listed, held);
-    look(&mismatch->arena, is_first, &listed->nodes, &held->nodes, &mismatch->missed_nodes);
-    look(&mismatch->arena, is_first, &held->nodes, &listed->nodes, &mismatch->redundant_nodes);
-    look(&mismatch->arena, is_first, &pods, &held->pods, &mismatch->missed_pods);
-    look(&mismatch->arena, is_first, &held->pods, &pods, &mismatch->redundant_pods);
-    vec_release(&pods);
+    for (int kind = 0; kind < COMPARED_KINDS; kind++) {
+        text_vec *a = &listed->lists[kind], *b = &held->lists[kind];
+        sort(a);
+        sort(b);
+        look(&mismatch->arena, is_first, a, b, &mismatch->missed[kind]);
+        look(&mismatch->arena, is_first, b, a, &mismatch->redundant[kind]);
+    }
+}
+
+static bool differs(const struct mismatch *mismatch, int kind)
+{
+    return mismatch->missed[kind].len || mismatch->redundant[kind].len;
 }
 
 bool mismatch_is_empty(const struct mismatch *mismatch)
 {
-    return !mismatch->missed_nodes.len && !mismatch->redundant_nodes.len && !mismatch->missed_pods.len &&
-           !mismatch->redundant_pods.len;
-}
-
-static struct log_value list_of(const char *key, const text_vec *list)
-{
-    return log_list(key, list->items, list->len);
+    return !differs(mismatch, COMPARED_NODES) && !differs(mismatch, COMPARED_PODS);
 }
 
 void mismatch_log(const struct mismatch *mismatch)
 {
-    if (mismatch->missed_nodes.len || mismatch->redundant_nodes.len)
-        log_info(0, "Cache mismatch", list_of("missedNodes", &mismatch->missed_nodes),
-                 list_of("redundantNodes", &mismatch->redundant_nodes));
-    if (mismatch->missed_pods.len || mismatch->redundant_pods.len)
-        log_info(0, "Cache mismatch", list_of("missedPods", &mismatch->missed_pods),
-                 list_of("redundantPods", &mismatch->redundant_pods));
+    static const char *const keys[COMPARED_KINDS][2] = {
+        [COMPARED_NODES] = { "missedNodes", "redundantNodes" },
+        [COMPARED_PODS] = { "missedPods", "redundantPods" },
+    };
+    for (int kind = 0; kind < COMPARED_KINDS; kind++) {
+        const text_vec *missed = &mismatch->missed[kind], *redundant = &mismatch->redundant[kind];
+        if (differs(mismatch, kind))
+            log_info(0, "Cache mismatch", log_list(keys[kind][0], missed->items, missed->len),
+                     log_list(keys[kind][1], redundant->items, redundant->len));
+    }
 }
 
 void mismatch_release(struct mismatch *mismatch)
 {
-    vec_release(&mismatch->missed_nodes);
-    vec_release(&mismatch->redundant_nodes);
-    vec_release(&mismatch->missed_pods);
-    vec_release(&mismatch->redundant_pods);
+    for (int kind = 0; kind < COMPARED_KINDS; kind++) {
+        vec_release(&mismatch->missed[kind]);
+        vec_release(&mismatch->redundant[kind]);
+    }
     arena_release(&mismatch->arena);
     *mismatch = (struct mismatch){ 0 };
 }

@@ -25,27 +25,18 @@ struct dump {
     uint32_t row;
     struct queue_dump queue;
     struct strbuf nodes, summary, pods;
-    struct held held;
+    struct compared held;
 };
 
 /* ---- texts ---- */
 
 static void put_pod(struct strbuf *out, const struct pod *pod)
 {
-    const struct {
-        struct str before, text;
-    } parts[] = {
-        { STR("name: "), pod->meta.name },
-        { STR(", namespace: "), pod->meta.namespace },
-        { STR(", uid: "), pod->meta.uid },
-        { STR(", phase: "), pod->status.phase },
-        { STR(", nominated node: "), pod->status.nominated_node_name },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        strbuf_str(out, parts[i].before);
-        strbuf_str(out, parts[i].text);
-    }
-    strbuf_putc(out, '\n');
+    strbuf_printf(out,
+                  "name: " STR_FMT ", namespace: " STR_FMT ", uid: " STR_FMT ", phase: " STR_FMT
+                  ", nominated node: " STR_FMT "\n",
+                  STR_ARG(pod->meta.name), STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.uid),
+                  STR_ARG(pod->status.phase), STR_ARG(pod->status.nominated_node_name));
 }
 
 static void put_pods(struct strbuf *out, const pod_vec *pods)
@@ -70,10 +61,10 @@ static void begin_resource(struct strbuf *out, const struct cluster *cluster, in
         (long long)amount(cluster, columns, RES_EPHEMERAL, row), (long long)pods);
 }
 
-static void put_scalar(struct strbuf *out, struct str name, int64_t value, bool *is_first)
+static void put_scalar(struct strbuf *out, struct str name, int64_t value)
 {
-    strbuf_printf(out, "%s" STR_FMT ":%lld", *is_first ? "" : " ", STR_ARG(name), (long long)value);
-    *is_first = false;
+    const char *before = out->text[out->len - 1] == '[' ? "" : " ";
+    strbuf_printf(out, "%s" STR_FMT ":%lld", before, STR_ARG(name), (long long)value);
 }
 
 struct scalar {
@@ -89,7 +80,6 @@ static int by_name(const void *a, const void *b)
 static void put_requested(struct strbuf *out, const struct cluster *cluster, uint32_t row)
 {
     VEC(struct scalar) scalars = { 0 };
-    bool is_first = true;
     begin_resource(out, cluster, cluster->col.used, row, 0);
     for (uint32_t r = RES_SCALAR_FIRST; r < cluster->col.resources; r++)
         if (cluster->col.used[r][row])
@@ -98,7 +88,7 @@ static void put_requested(struct strbuf *out, const struct cluster *cluster, uin
     if (scalars.len)
         qsort(scalars.items, scalars.len, sizeof(*scalars.items), by_name);
     vec_for(&scalars, scalar)
-        put_scalar(out, scalar->name, scalar->value, &is_first);
+        put_scalar(out, scalar->name, scalar->value);
     strbuf_puts(out, "]}");
     vec_release(&scalars);
 }
@@ -107,12 +97,11 @@ static void put_requested(struct strbuf *out, const struct cluster *cluster, uin
 static void put_allocatable(struct strbuf *out, const struct cluster *cluster, uint32_t row)
 {
     const struct node *api = cluster_node(cluster, row)->api;
-    bool is_first = true;
     begin_resource(out, cluster, cluster->col.alloc, row, amount(cluster, cluster->col.alloc, RES_PODS, row));
     for (uint32_t i = 0; api && i < api->status.allocatable.len; i++) {
         const struct resource *resource = &api->status.allocatable.items[i];
         if (resource_is_scalar(resource->name))
-            put_scalar(out, resource->name, quantity_value(resource->amount), &is_first);
+            put_scalar(out, resource->name, quantity_value(resource->amount));
     }
     strbuf_puts(out, "]}");
 }
@@ -219,7 +208,7 @@ void queue_dump_release(struct queue_dump *all, struct cluster *cluster)
     all->shown = 0;
 }
 
-/* ---- asking the core ---- */
+/* ---- steps on the core thread ---- */
 
 /* Steps return true while there is more to do. */
 static bool step_nodes(struct dump *dump)
@@ -257,7 +246,7 @@ static void run_step(void *context)
 }
 
 /* False: the process ends, and the core will not answer. */
-static bool ask(struct dump *dump, bool (*step)(struct dump *dump))
+static bool on_core(struct dump *dump, bool (*step)(struct dump *dump))
 {
     bool is_done;
     dump->step = step;
@@ -283,11 +272,11 @@ static struct str text_of(const struct strbuf *buf)
 static void write_texts(struct dump *dump)
 {
     dump->row = 0;
-    if (ask(dump, step_nodes))
+    if (on_core(dump, step_nodes))
         log_info(0, "Dump of cached NodeInfo", log_str("nodes", text_of(&dump->nodes)));
-    if (ask(dump, step_queue)) {
+    if (on_core(dump, step_queue)) {
         queue_dump_sort(&dump->queue, &dump->summary);
-        if (ask(dump, step_pods))
+        if (on_core(dump, step_pods))
             log_info(0, "Dump of scheduling queue", log_str("summary", text_of(&dump->summary)),
                      log_str("pods", text_of(&dump->pods)));
     }
@@ -311,25 +300,18 @@ static bool pause_for(struct dump *dump, int64_t ms)
 /* One look; false: there is no more to see. */
 static bool look(struct dump *dump, struct mismatch *mismatch, bool is_first)
 {
-    struct listed listed;
+    struct compared listed = { 0 };
     struct error err;
-    bool goes_on = false;
-    int r = lister_read(dump->lister, &listed, &err);
-    if (r < 0) {
-        if (r != -ECANCELED)
-            log_error(&err, "Cache comparer cannot list");
-        mismatch_release(mismatch);
-        return false;
-    }
-    if (ask(dump, step_held)) {
+    int r = on_core(dump, step_held) ? lister_read(dump->lister, &dump->held, &listed, &err) : -ECANCELED;
+    if (r == 0)
         mismatch_look(mismatch, is_first, &listed, &dump->held);
-        goes_on = !mismatch_is_empty(mismatch);
-    } else {
+    else
         mismatch_release(mismatch);
-    }
-    held_release(&dump->held);
-    listed_release(&listed);
-    return goes_on;
+    if (r < 0 && r != -ECANCELED)
+        log_error(&err, "Cache comparer cannot list");
+    compared_release(&dump->held);
+    compared_release(&listed);
+    return !mismatch_is_empty(mismatch);
 }
 
 static void compare(struct dump *dump)
@@ -398,7 +380,7 @@ void dump_free(struct dump *dump)
     monitor_unlock(&dump->monitor);
     lister_stop(dump->lister);
     loop_work_wait(dump->loop, &dump->work);
-    held_release(&dump->held);
+    compared_release(&dump->held);
     queue_dump_release(&dump->queue, core_engine(dump->core)->cluster);
     lister_free(dump->lister);
     monitor_release(&dump->monitor);

@@ -3,12 +3,11 @@
  *     signal ──dump_request()──▶ worker pool ──core_call()──▶ core thread, between two decisions: texts
  *                                      │ ◀────────────────────────────────────────────┘
  *                                      ├──▶ log: "Dump of cached NodeInfo", "Dump of scheduling queue"
- *                                      └──▶ compare.h: "Cache mismatch", if there is one
+ *                                      └──▶ cache_comparer.h: "Cache mismatch", if there is one
  *
- * The core thread is asked for no more than the texts, and for not more than DUMP_STEP_NS at a time, so that
- * decisions go on in between: a node is shown as it is at one moment, two nodes may be some milliseconds apart. Lines
- * are written, and the API server is asked, elsewhere. Requests that come while one is under way count as one
- * more. */
+ * The core thread only makes the texts, for not more than DUMP_STEP_NS at a time, so that decisions go on in between: a
+ * node is shown as it is at one moment, two nodes may be some milliseconds apart. The worker pool writes the lines and
+ * lists the API server. Requests that come while one is under way count as one more. */
 #ifndef DEBUG_DUMP_H
 #define DEBUG_DUMP_H
 

@@ -23,7 +23,7 @@ enum pod_state {
 extern const char *const pod_state_names[POD_STATE_COUNT];
 
 struct explain_facts {
-    const struct explain_request *question;
+    const struct explain_request *request;
     const struct engine *engine;
     struct arena *arena;
     int64_t now_ns;
@@ -34,7 +34,7 @@ struct explain_facts {
     const struct pod_binding *binding; /* POD_BINDING */
     struct attempt attempts[ATTEMPTS_SHOWN];
     size_t attempts_len;
-    struct explanation *now; /* NULL: it was not asked */
+    struct explanation *now; /* NULL: not evaluated */
     struct str not_now;      /* then: why not */
     uint32_t *rows;          /* of all nodes, by name */
     uint32_t rows_len;
@@ -46,6 +46,6 @@ struct score_view facts_best(const struct explain_facts *facts, const struct att
 struct str facts_node(const struct explain_facts *facts, const struct attempt *attempt, uint32_t row);
 /* How many of the nodes of the attempt are not there any more. */
 uint32_t facts_nodes_gone(const struct explain_facts *facts, const struct attempt *attempt);
-void explain_write_table(const struct explain_facts *facts, struct term *term);
+void explain_view_table(const struct explain_facts *facts, struct term *term);
 
 #endif

@@ -1,171 +1,330 @@
-/* explain_view.c: questions wait in a list; see explain_view.h. What is answered is in explain_write.c. */
-#include "debug/explain_view.h"
-
-#include <pthread.h>
+/* explain_view.c: gathers what is known about a pod, and writes it as JSON; see explain_view.h. */
 #include <stdlib.h>
-#include <time.h>
 
+#include "codec/json_line.h"
+#include "debug/explain_facts.h"
 #include "debug/views.h"
+#include "engine/binding.h"
+#include "engine/decide.h"
+#include "observe/observer.h"
 
-enum { WAITING_MAX = 64, REST = 4 /* times as long as the answer took */ };
-enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
-
-struct waiting {
-    uint64_t id;
-    struct explain_request question; /* its texts in the arena */
-    struct arena arena;
+const char *const pod_state_names[POD_STATE_COUNT] = {
+#define X(name, text) [POD_##name] = text,
+    POD_STATES(X)
+#undef X
 };
 
-struct explain_view {
-    struct explain_source source;
-    struct core *core;
-    struct serve *serve;
-    int64_t free_ns; /* no answer before that */
-    pthread_mutex_t lock;
-    struct waiting *waiting[WAITING_MAX]; /* under the lock, as their number; oldest first */
-    size_t len;
-};
-
-static void waiting_free(struct waiting *waiting)
+/* ---- where it is ---- */
+static void find_state(struct explain_facts *facts)
 {
-    arena_release(&waiting->arena);
-    free(waiting);
+    struct pod_info *pod = facts->pod;
+    facts->state = POD_GONE;
+    if (!pod)
+        return;
+    facts->profile = engine_profile(facts->engine, pod->api);
+    facts->binding = binding_find(facts->engine, pod->api);
+    facts->entry = queue_find(&facts->engine->queue, pod);
+    if (facts->binding)
+        facts->state = POD_BINDING;
+    else if (pod->row != ROW_NONE)
+        facts->state = POD_BOUND;
+    else if (!facts->profile)
+        facts->state = POD_FOREIGN;
+    else
+        facts->state = facts->entry ? POD_QUEUED : POD_UNTRIED;
 }
 
-struct explain_view *explain_view_new(struct core *core, const struct explain_source *source)
+/* ---- what would be decided now ---- */
+/* Empty: nothing speaks against it. */
+static struct str why_not_now(const struct explain_facts *facts)
 {
-    struct explain_view *view = xcalloc(1, sizeof(*view));
-    view->source = *source;
-    view->source.engine = core_engine(core);
-    view->core = core;
-    pthread_mutex_init(&view->lock, NULL);
+    const struct pod_info *pod = facts->pod;
+    if (!pod)
+        return STR("it is gone");
+    if (!facts->profile)
+        return STR("it belongs to another scheduler");
+    if (pod->terminating)
+        return STR("it is being deleted");
+    if (facts->binding && (pod->class->has_claims || pod->class->has_devices))
+        return STR("its volumes or devices are being prepared for the node that it goes to");
+    return (struct str){ 0 };
+}
+
+/* Where a look at a node may take long, no more nodes are looked at than for a decision. */
+static struct opt_int32 how_many(const struct explain_facts *facts, const struct explain_source *source)
+{
+    bool slow = facts->pod->class->has_devices;
+    for (uint32_t i = 0; i < facts->profile->plugins_len && source->file_of; i++)
+        slow |= source->file_of(facts->profile->plugins[i].plugin) != NULL;
+    return (struct opt_int32){ .set = slow, .value = engine_percentage(facts->engine, facts->profile) };
+}
+
+static void evaluate(struct explain_facts *facts, const struct explain_source *source)
+{
+    const struct http_extenders *extenders = NULL;
+    if (source->extenders_of && facts->profile->extenders && facts->engine->now.owner)
+        extenders = source->extenders_of(facts->engine->now.owner);
+    facts->now = arena_new(facts->arena, struct explanation);
+    explain_pod(facts->now, facts->profile, source->engine->cluster, facts->pod,
+                &(struct explain_options){
+                    .now_ns = facts->now_ns,
+                    .live = true,
+                    .is_preempting = facts->entry && queue_is_held(&facts->engine->queue, facts->entry),
+                    .percentage = how_many(facts, source),
+                    .file_of = source->file_of,
+                    .extenders = extenders });
+    for (uint32_t i = 0; i < facts->profile->plugins_len; i++)
+        observer_sampled(facts->profile, i, &facts->now->costs[i].sampled_calls,
+                         &facts->now->costs[i].sampled_ns);
+}
+
+/* ---- nodes of attempts ---- */
+uint32_t facts_nodes_gone(const struct explain_facts *facts, const struct attempt *attempt)
+{
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < facts->rows_len; i++)
+        same += attempt_node_is_same(attempt, facts->engine->cluster, facts->rows[i]);
+    return attempt->live_nodes - MIN(same, attempt->live_nodes);
+}
+
+struct str facts_node(const struct explain_facts *facts, const struct attempt *attempt, uint32_t row)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    bool same = row != ROW_NONE && attempt_node_is_same(attempt, cluster, row);
+    return same ? cluster_node_name(cluster, row) : (struct str){ 0 };
+}
+
+struct score_view facts_best(const struct explain_facts *facts, const struct attempt *attempt)
+{
+    struct score_view view = { .plugins = arena_array(facts->arena, const char *, attempt->scorers_len),
+                               .plugins_len = attempt->scorers_len,
+                               .nodes = arena_array(facts->arena, struct scored_node, attempt->best_len),
+                               .len = attempt->best_len };
+    for (uint32_t i = 0; i < attempt->scorers_len; i++)
+        view.plugins[i] = attempt->scorers[i].ptr;
+    for (uint32_t k = 0; k < attempt->best_len; k++) {
+        const struct attempt_node *node = &attempt->best[k];
+        int64_t rest = node->total; /* what the plugins' scores lack of the total is from extenders */
+        for (uint32_t i = 0; i < attempt->scorers_len; i++)
+            rest -= node->scores[i];
+        view.nodes[k] = (struct scored_node){ facts_node(facts, attempt, node->row), k == 0, node->scores,
+                                              rest, node->total };
+    }
     return view;
 }
 
-void explain_view_serve(struct explain_view *view, struct serve *serve)
+/* ---- JSON ---- */
+static void put_binding(struct json_writer *json, const struct explain_facts *facts)
 {
-    view->serve = serve;
+    const struct pod_binding *binding = facts->binding;
+    struct arena scratch = { 0 };
+    json_key(json, STR("binding"));
+    json_begin_line(json);
+    json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
+    json_member_str(json, "node", binding->node);
+    view_put_seconds(json, "seconds", facts->now_ns - binding->started_ns);
+    if (binding->waits_for)
+        json_member_str(json, "waitsFor",
+                        profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
+    json_end_line(json);
+    arena_release(&scratch);
 }
 
-void explain_view_free(struct explain_view *view)
+static void put_place(struct json_writer *json, const struct explain_facts *facts)
 {
-    if (!view)
+    json_member_str(json, "state", str_from(pod_state_names[facts->state]));
+    if (facts->state == POD_BINDING)
+        put_binding(json, facts);
+    if (facts->state == POD_BOUND)
+        json_member_str(json, "node", cluster_node_name(facts->engine->cluster, facts->pod->row));
+    if (facts->state != POD_QUEUED)
         return;
-    for (size_t i = 0; i < view->len; i++)
-        waiting_free(view->waiting[i]);
-    pthread_mutex_destroy(&view->lock);
-    free(view);
+    json_key(json, STR("queue"));
+    views_put_entry(json, facts->engine, facts->entry, true, facts->now_ns);
 }
 
-/* ---- questions: the server's thread ---- */
-static bool number_of(struct str query, const char *key, int64_t min, int64_t max, uint32_t *ret)
+static void put_words(struct json_writer *json, const char *key, struct str words)
 {
-    struct arena arena = { 0 };
-    struct str text;
-    int64_t number = *ret;
-    bool good = !serve_query(query, key, &arena, &text) ||
-                (str_to_int64(text, &number) && number >= min && number <= max);
-    arena_release(&arena);
-    *ret = (uint32_t)number;
-    return good;
-}
-
-/* NULL, or what is wrong with the question. */
-static const char *read_question(struct str query, struct arena *arena, struct explain_request *ret)
-{
-    struct str output = STR("json");
-    uint32_t colours = 0;
-    *ret = (struct explain_request){ .top = TOP_DEFAULT };
-    if (view_query_pod(query, arena, &ret->namespace, &ret->name) < 0)
-        return "pod is NAMESPACE/NAME";
-    serve_query(query, "output", arena, &output);
-    ret->table = str_is(output, "table");
-    if (!ret->table && !str_is(output, "json"))
-        return "output is json or table";
-    if (!number_of(query, "top", 1, TOP_MAX, &ret->top) ||
-        !number_of(query, "width", WIDTH_MIN, WIDTH_MAX, &ret->width) ||
-        !number_of(query, "colours", 0, 1, &colours))
-        return "top is a number from 1, width one from 40 to 1000, colours 0 or 1";
-    ret->colours = colours;
-    return NULL;
-}
-
-static bool enqueue(struct explain_view *view, struct waiting *waiting)
-{
-    pthread_mutex_lock(&view->lock);
-    bool fits = view->len < WAITING_MAX;
-    if (fits)
-        view->waiting[view->len++] = waiting;
-    pthread_mutex_unlock(&view->lock);
-    return fits;
-}
-
-static void nothing(void *context)
-{
-    (void)context;
-}
-
-int explain_view_request(void *user, const struct serve_request *request, struct serve_reply *reply)
-{
-    struct explain_view *view = user;
-    struct waiting *waiting = xcalloc(1, sizeof(*waiting));
-    waiting->id = request->id;
-    const char *wrong = read_question(request->query, &waiting->arena, &waiting->question);
-    bool get = str_is(request->method, "GET");
-    if (get && !wrong && enqueue(view, waiting)) {
-        core_call(view->core, nothing, NULL); /* wakes it, so that its round ends */
-        return -EINPROGRESS;
+    json_member_array(json, key);
+    while (words.len) {
+        ptrdiff_t space = str_find(words, ' ');
+        size_t len = space < 0 ? words.len : (size_t)space;
+        json_str(json, str_slice(words, 0, len));
+        words = str_slice(words, MIN(len + 1, (size_t)words.len), words.len);
     }
-    waiting_free(waiting);
-    if (!get)
-        serve_reply_error(reply, 405, "only GET");
+    json_end_array(json);
+}
+
+static void put_statuses(struct json_writer *json, const struct attempt *attempt)
+{
+    json_member_array(json, "verdicts");
+    for (uint32_t i = 0; i < attempt->statuses_len; i++) {
+        const struct attempt_status *answer = &attempt->statuses[i];
+        json_begin_line(json);
+        json_member_str(json, "status", str_from(status_code_name(answer->code)));
+        if (answer->plugin.len)
+            json_member_str(json, "plugin", answer->plugin);
+        json_member_strs(json, "reasons", answer->reasons, answer->reasons_len);
+        json_member_int(json, "nodes", answer->nodes);
+        if (answer->is_cut)
+            json_member_bool(json, "cut", true);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+/* Which status each node got. */
+static void put_nodes(struct json_writer *json, const struct explain_facts *facts,
+                      const struct attempt *attempt)
+{
+    const struct cluster *cluster = facts->engine->cluster;
+    uint32_t gone = facts_nodes_gone(facts, attempt);
+    put_statuses(json, attempt);
+    json_key(json, STR("nodes"));
+    json_begin_line(json);
+    for (uint32_t i = 0; i < facts->rows_len; i++) {
+        uint32_t row = facts->rows[i];
+        if (!attempt_node_is_same(attempt, cluster, row))
+            continue;
+        json_key(json, cluster_node_name(cluster, row));
+        json_int(json, row < attempt->rows ? attempt->status_of[row] : 0);
+    }
+    json_end_line(json);
+    if (gone)
+        json_member_int(json, "nodesGone", gone);
+}
+
+static void put_node_or_gone(struct json_writer *json, struct str node)
+{
+    if (node.len)
+        json_member_str(json, "node", node);
     else
-        serve_reply_error(reply, wrong ? 400 : 429,
-                          wrong ? wrong : "too many questions wait; ask again later");
+        json_member_bool(json, "nodeGone", true);
+}
+
+/* The chosen node and the best others, as they were scored then. */
+static void put_best(struct json_writer *json, const struct explain_facts *facts,
+                     const struct attempt *attempt)
+{
+    struct score_view view = facts_best(facts, attempt);
+    json_member_array(json, "best");
+    for (uint32_t k = 0; k < view.len; k++) {
+        json_begin_line(json);
+        put_node_or_gone(json, view.nodes[k].name);
+        view.has_extenders = view.nodes[k].extenders;
+        scored_node_members(&view, &view.nodes[k], json);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+static void put_placement(struct json_writer *json, const struct explain_facts *facts,
+                          const struct attempt *attempt)
+{
+    put_node_or_gone(json, facts_node(facts, attempt, attempt->row));
+    json_member_int(json, "total", attempt->total);
+    json_member_int(json, "ties", attempt->ties);
+    if (attempt->bound_ns)
+        view_put_seconds(json, "bindingSeconds", attempt->bound_ns);
+    if (attempt->best_len)
+        put_best(json, facts, attempt);
+}
+
+static void put_attempt(struct json_writer *json, const struct explain_facts *facts,
+                        const struct attempt *attempt)
+{
+    json_begin_object(json);
+    view_put_time(json, "time", attempt->time_ns);
+    view_put_seconds(json, "secondsAgo", facts->now_ns - attempt->time_ns);
+    if (attempt->took_ns)
+        json_member_double(json, "microseconds", (double)(attempt->took_ns / 100) / 10);
+    json_member_str(json, "outcome", str_from(attempt_outcome_names[attempt->outcome]));
+    json_member_str(json, "path", str_from(decision_path_names[attempt->path]));
+    json_member_int(json, "examined", attempt->examined);
+    json_member_int(json, "feasible", attempt->feasible);
+    if (attempt->outcome <= ATTEMPT_BINDING_FAILED)
+        put_placement(json, facts, attempt);
+    if (attempt->words_gone)
+        json_member_bool(json, "wordsGone", true);
+    if (attempt->message.len)
+        json_member_str(json, "message", attempt->message);
+    if (attempt->rejected_by.len)
+        put_words(json, "rejectedBy", attempt->rejected_by);
+    if (attempt->nominated.len) {
+        json_member_str(json, "nominated", attempt->nominated);
+        json_member_str(json, "victims", attempt->victims);
+    }
+    if (attempt->statuses_len)
+        put_nodes(json, facts, attempt);
+    json_end_object(json);
+}
+
+static void write_json(const struct explain_facts *facts, struct strbuf *out)
+{
+    struct json_writer json = json_writer(out, JSON_PRETTY);
+    const struct explain_request *request = facts->request;
+    json_begin_object(&json);
+    view_put_time(&json, "time", facts->now_ns);
+    json_member_str(&json, "namespace", request->namespace);
+    json_member_str(&json, "name", request->name);
+    if (facts->pod)
+        json_member_str(&json, "uid", facts->pod->api->meta.uid);
+    put_place(&json, facts);
+    json_member_array(&json, "attempts");
+    for (size_t i = 0; i < facts->attempts_len; i++)
+        put_attempt(&json, facts, &facts->attempts[i]);
+    json_end_array(&json);
+    if (facts->now) {
+        json_member_object(&json, "now");
+        if (facts->now->as_if_pending)
+            json_member_bool(&json, "asIfPending", true);
+        if (facts->now->percentage.set)
+            json_member_bool(&json, "limited", true);
+        explain_members(facts->now, &json);
+        json_end_object(&json);
+    } else {
+        json_member_str(&json, "notNow", facts->not_now);
+    }
+    json_end_object(&json);
+    strbuf_putc(out, '\n');
+}
+
+/* ---- all of it ---- */
+int explain_view_write(const struct explain_source *source, const struct explain_request *request,
+                       int64_t now_ns, struct strbuf *out)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct explain_facts facts = {
+        .request = request, .engine = source->engine, .arena = &arena, .now_ns = now_ns
+    };
+    facts.pod = cluster_find_pod(source->engine->cluster, request->namespace, request->name);
+    find_state(&facts);
+    if (source->attempts)
+        facts.attempts_len =
+            attempts_of(source->attempts, request->namespace, request->name,
+                        facts.pod ? facts.pod->api->meta.uid : STR(""), &arena, facts.attempts);
+    if (!facts.pod && !facts.attempts_len) {
+        strbuf_printf(out,
+                      "the scheduler knows no pod " STR_FMT "/" STR_FMT
+                      ": there is none, or it waits for another scheduler\n",
+                      STR_ARG(request->namespace), STR_ARG(request->name));
+        return -ENOENT;
+    }
+    facts.not_now = why_not_now(&facts);
+    if (!facts.not_now.len)
+        evaluate(&facts, source);
+    facts.rows = facts.now ? facts.now->rows : explain_rows(source->engine->cluster, &arena, &facts.rows_len);
+    if (facts.now)
+        facts.rows_len = facts.now->rows_len;
+    struct term term = { .out = out,
+                         .width = request->width ? request->width : TERM_WIDTH_FILE,
+                         .colours = request->colours,
+                         .folds = request->width > 0 };
+    if (request->table)
+        explain_view_table(&facts, &term);
+    else
+        write_json(&facts, out);
+    if (facts.now)
+        explanation_release(facts.now);
     return 0;
-}
-
-/* ---- answers: the core thread ---- */
-/* The oldest question, or NULL, and how many are left. */
-static struct waiting *take(struct explain_view *view, size_t *ret_left)
-{
-    struct waiting *first = NULL;
-    pthread_mutex_lock(&view->lock);
-    if (view->len) {
-        first = view->waiting[0];
-        memmove(view->waiting, view->waiting + 1, --view->len * sizeof(first));
-    }
-    *ret_left = view->len;
-    pthread_mutex_unlock(&view->lock);
-    return first;
-}
-
-static void answer(struct explain_view *view, const struct waiting *waiting, int64_t now_ns)
-{
-    struct serve_reply reply = { 0 };
-    bool text = explain_write(&view->source, &waiting->question, now_ns, &reply.body) < 0;
-    reply.status = text ? 404 : 200;
-    text |= waiting->question.table;
-    serve_reply_header(&reply, "Content-Type",
-                       text ? STR("text/plain; charset=utf-8") : STR("application/json"));
-    serve_answer(view->serve, waiting->id, &reply);
-}
-
-int64_t explain_view_round(struct explain_view *view, int64_t now_ns)
-{
-    size_t left;
-    if (now_ns < view->free_ns) {
-        pthread_mutex_lock(&view->lock);
-        left = view->len;
-        pthread_mutex_unlock(&view->lock);
-        return left ? view->free_ns : INT64_MAX;
-    }
-    struct waiting *waiting = take(view, &left);
-    if (!waiting)
-        return INT64_MAX;
-    int64_t begun_ns = monotonic_ns();
-    answer(view, waiting, now_ns);
-    waiting_free(waiting);
-    view->free_ns = now_ns + (monotonic_ns() - begun_ns) * (REST + 1);
-    return left ? view->free_ns : INT64_MAX;
 }

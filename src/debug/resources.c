@@ -151,7 +151,7 @@ int resources_view(struct views *views, const struct serve_request *request, str
 {
     static const struct view_job job = { gather, write_page };
     if (!str_is(request->method, "DELETE"))
-        return views_ask_job(views, request, &job);
+        return views_request_job(views, request, &job);
     serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
     strbuf_puts(&reply->body, "metrics reset\n");
     return 0;

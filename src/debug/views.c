@@ -1,35 +1,47 @@
 /* views.c: see views.h. Requests that are not answered at the end are freed with the views. */
 #include "debug/views.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/list.h"
+#include "base/thread.h"
 #include "base/timestamp.h"
 #include "base/workers.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };
-#define NS_PER_S INT64_C(1000000000)
+enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
+/* Requests for explanations that wait; how long the core only decides after one, in times of what it took. */
+enum { EXPLAINS_MAX = 64, EXPLAIN_REST = 4 };
 
+/* A request, from its arrival to its answer. */
 struct view_request {
+    struct list_link link;    /* of views->open */
+    struct list_link waiting; /* of views->explains */
     struct views *views;
-    view_writer write;
     uint64_t id;
-    struct arena arena; /* of the filter's texts */
-    struct view_filter filter;
-    const struct view_job *job; /* NULL: `write` does it all */
-    void *gathered;
     bool gzips;
+    struct arena arena;                           /* of the texts below */
+    void (*answer)(struct view_request *request); /* on the core thread */
+    view_writer write;
+    struct view_filter filter;
+    struct explain_request explain;
+    const struct view_job *job;
+    void *gathered;
     struct worker_job writing;
 };
 
 struct views {
     struct core *core;
     struct serve *serve;
-    pthread_mutex_t lock;
-    pthread_cond_t less_busy;
-    size_t busy;       /* jobs of the worker pool that write */
-    struct idmap open; /* requests by id, under the lock */
+    struct explain_source source;
+    /* Of the core thread. */
+    struct list explains; /* oldest first */
+    size_t explains_len;
+    int64_t explain_at_ns; /* not before that */
+    /* Under the lock. */
+    struct monitor monitor;
+    size_t busy;      /* jobs of the worker pool that write */
+    struct list open; /* requests without an answer */
 };
 
 /* ---- what is shown ---- */
@@ -206,99 +218,70 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
 
 /* ---- requests ---- */
 
-static void request_free(struct view_request *pending)
+static struct view_request *request_new(struct views *views, const struct serve_request *request,
+                                        void (*answer)(struct view_request *request))
 {
-    pthread_mutex_lock(&pending->views->lock);
-    idmap_remove(&pending->views->open, pending->id);
-    pthread_mutex_unlock(&pending->views->lock);
-    arena_release(&pending->arena);
-    free(pending);
+    struct view_request *made = xcalloc(1, sizeof(*made));
+    made->views = views;
+    made->id = request->id;
+    made->gzips = request->takes_gzip;
+    made->answer = answer;
+    return made;
 }
 
-static void write_job(struct worker_job *writing)
+static void request_free(struct view_request *request)
 {
-    struct view_request *pending = container_of(writing, struct view_request, writing);
-    struct views *views = pending->views;
+    arena_release(&request->arena);
+    free(request);
+}
+
+static void send_answer(struct view_request *request, struct serve_reply *reply)
+{
+    struct views *views = request->views;
+    serve_answer(views->serve, request->id, reply);
+    monitor_lock(&views->monitor);
+    list_remove(&views->open, &request->link);
+    monitor_unlock(&views->monitor);
+    request_free(request);
+}
+
+static void send_error(struct view_request *request, int status, const char *text)
+{
     struct serve_reply reply = { 0 };
-    pending->job->write(pending->gathered, &reply.body);
-    if (pending->gzips)
-        serve_reply_gzip(&reply);
-    serve_answer(views->serve, pending->id, &reply);
-    request_free(pending);
-    pthread_mutex_lock(&views->lock);
-    views->busy--;
-    pthread_cond_broadcast(&views->less_busy);
-    pthread_mutex_unlock(&views->lock);
+    serve_reply_error(&reply, status, text);
+    send_answer(request, &reply);
 }
 
-/* On the core thread: as little as possible of it. */
-static void start_job(struct view_request *pending)
+static void on_core(void *context)
 {
-    struct views *views = pending->views;
-    pthread_mutex_lock(&views->lock);
-    bool many = views->busy >= JOBS_MAX;
-    views->busy += !many;
-    pthread_mutex_unlock(&views->lock);
-    if (many) {
-        struct serve_reply reply = { 0 };
-        serve_reply_error(&reply, 503, "others are being shown this page; try again");
-        serve_answer(views->serve, pending->id, &reply);
-        request_free(pending);
-        return;
-    }
-    pending->gathered = pending->job->gather(core_engine(views->core));
-    pending->writing = (struct worker_job){ .urgent = true, .run = write_job };
-    workers_submit(&pending->writing);
+    struct view_request *request = context;
+    request->answer(request);
 }
 
-/* On the core thread. */
-static void answer(void *context)
+static int hand_over(struct view_request *request)
 {
-    struct view_request *pending = context;
-    struct views *views = pending->views;
-    struct serve_reply reply = { 0 };
-    struct timespec now;
-    if (pending->job) {
-        start_job(pending);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &now);
-    serve_reply_header(&reply, "Content-Type", STR("application/json"));
-    pending->write(core_engine(views->core), &pending->filter, (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec,
-                   &reply.body);
-    serve_answer(views->serve, pending->id, &reply);
-    request_free(pending);
-}
-
-static int ask(struct view_request request)
-{
-    struct view_request *pending = xcalloc(1, sizeof(*pending));
-    struct views *views = request.views;
-    *pending = request;
-    pthread_mutex_lock(&views->lock);
-    idmap_put(&views->open, pending->id, pending);
-    pthread_mutex_unlock(&views->lock);
-    core_call(views->core, answer, pending);
+    struct views *views = request->views;
+    monitor_lock(&views->monitor);
+    list_append(&views->open, &request->link);
+    monitor_unlock(&views->monitor);
+    core_call(views->core, on_core, request);
     return -EINPROGRESS;
 }
 
-int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job)
+/* `wrong`: what is wrong with the query, or NULL. */
+static int hand_over_get(struct view_request *made, const struct serve_request *request,
+                         struct serve_reply *reply, const char *wrong)
 {
-    return ask(
-        (struct view_request){ .views = views, .job = job, .id = request->id, .gzips = request->takes_gzip });
+    bool is_get = str_is(request->method, "GET");
+    if (is_get && !wrong)
+        return hand_over(made);
+    serve_reply_error(reply, is_get ? 400 : 405, is_get ? wrong : "only GET");
+    request_free(made);
+    return 0;
 }
 
-void views_settle(struct views *views)
-{
-    if (!views)
-        return;
-    pthread_mutex_lock(&views->lock);
-    while (views->busy)
-        pthread_cond_wait(&views->less_busy, &views->lock);
-    pthread_mutex_unlock(&views->lock);
-}
-
-int view_query_pod(struct str query, struct arena *arena, struct str *ret_namespace, struct str *ret_name)
+/* The parameter pod=NAMESPACE/NAME. -ENOENT: it is not there, -EINVAL: it is something else. */
+static int read_pod(struct str query, struct arena *arena, struct str *ret_namespace, struct str *ret_name)
 {
     struct str text;
     if (!serve_query(query, "pod", arena, &text))
@@ -311,47 +294,171 @@ int view_query_pod(struct str query, struct arena *arena, struct str *ret_namesp
     return 0;
 }
 
-/* Texts go to the arena. False: a parameter is invalid. */
-static bool read_filter(struct str query, struct arena *arena, struct view_filter *ret)
+/* *ret stays as it is where the parameter is absent. False: it is no such number. */
+static bool read_number(struct str query, const char *key, int64_t min, int64_t max, struct arena *arena,
+                        uint32_t *ret)
 {
-    struct str text = { 0 };
-    int64_t limit = LIMIT_DEFAULT;
-    if (serve_query(query, "limit", arena, &text) &&
-        (!str_to_int64(text, &limit) || limit < 1 || limit > LIMIT_MAX))
+    struct str text;
+    int64_t number = *ret;
+    if (serve_query(query, key, arena, &text) &&
+        (!str_to_int64(text, &number) || number < min || number > max))
         return false;
-    ret->limit = (size_t)limit;
+    *ret = (uint32_t)number;
+    return true;
+}
+
+/* ---- pages of JSON ---- */
+
+static void write_page(struct view_request *request)
+{
+    struct serve_reply reply = { 0 };
+    serve_reply_header(&reply, "Content-Type", STR("application/json"));
+    request->write(core_engine(request->views->core), &request->filter, clock_now_ns(CLOCK_REALTIME),
+                   &reply.body);
+    send_answer(request, &reply);
+}
+
+static const char *read_filter(struct str query, struct arena *arena, struct view_filter *ret)
+{
+    *ret = (struct view_filter){ .limit = LIMIT_DEFAULT };
     serve_query(query, "namespace", arena, &ret->namespace);
     serve_query(query, "queue", arena, &ret->queue);
     serve_query(query, "plugin", arena, &ret->plugin);
-    return view_query_pod(query, arena, &ret->namespace, &ret->name) != -EINVAL;
+    bool valid = read_number(query, "limit", 1, LIMIT_MAX, arena, &ret->limit) &&
+                 read_pod(query, arena, &ret->namespace, &ret->name) != -EINVAL;
+    return valid ? NULL : "limit is a number, pod is NAMESPACE/NAME";
 }
 
-int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
-              view_writer write)
+int views_request(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+                  view_writer write)
 {
-    struct view_request pending = { .views = views, .write = write, .id = request->id };
-    bool wrong = !read_filter(request->query, &pending.arena, &pending.filter);
-    if (str_is(request->method, "GET") && !wrong)
-        return ask(pending);
-    serve_reply_error(reply, wrong ? 400 : 405,
-                      wrong ? "limit is a number, pod is NAMESPACE/NAME" : "only GET");
-    arena_release(&pending.arena);
-    return 0;
+    struct view_request *made = request_new(views, request, write_page);
+    made->write = write;
+    return hand_over_get(made, request, reply, read_filter(request->query, &made->arena, &made->filter));
 }
 
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply)
 {
-    return views_ask(views, request, reply, views_write_queue);
+    return views_request(views, request, reply, views_write_queue);
+}
+
+/* ---- explanations ---- */
+
+static const char *read_explain(struct str query, struct arena *arena, struct explain_request *ret)
+{
+    struct str output = STR("json");
+    uint32_t colours = 0;
+    *ret = (struct explain_request){ .top = TOP_DEFAULT };
+    if (read_pod(query, arena, &ret->namespace, &ret->name) < 0)
+        return "pod is NAMESPACE/NAME";
+    serve_query(query, "output", arena, &output);
+    ret->table = str_is(output, "table");
+    if (!ret->table && !str_is(output, "json"))
+        return "output is json or table";
+    if (!read_number(query, "top", 1, TOP_MAX, arena, &ret->top) ||
+        !read_number(query, "width", WIDTH_MIN, WIDTH_MAX, arena, &ret->width) ||
+        !read_number(query, "colours", 0, 1, arena, &colours))
+        return "top is a number from 1, width one from 40 to 1000, colours 0 or 1";
+    ret->colours = colours;
+    return NULL;
+}
+
+/* The round of the core that this call ends answers it. */
+static void wait_for_round(struct view_request *request)
+{
+    struct views *views = request->views;
+    if (views->explains_len == EXPLAINS_MAX) {
+        send_error(request, 429, "too many questions wait; ask again later");
+        return;
+    }
+    list_append(&views->explains, &request->waiting);
+    views->explains_len++;
+}
+
+int views_explain(void *views, const struct serve_request *request, struct serve_reply *reply)
+{
+    struct view_request *made = request_new(views, request, wait_for_round);
+    return hand_over_get(made, request, reply, read_explain(request->query, &made->arena, &made->explain));
+}
+
+int64_t views_round(struct views *views, int64_t now_ns)
+{
+    if (views->explains_len && now_ns >= views->explain_at_ns) {
+        struct view_request *request = list_take(&views->explains, struct view_request, waiting);
+        struct serve_reply reply = { 0 };
+        int64_t begun_ns = monotonic_ns();
+        bool is_unknown = explain_view_write(&views->source, &request->explain, now_ns, &reply.body) < 0;
+        bool is_text = is_unknown || request->explain.table;
+        reply.status = is_unknown ? 404 : 200;
+        serve_reply_header(&reply, "Content-Type",
+                           is_text ? STR("text/plain; charset=utf-8") : STR("application/json"));
+        send_answer(request, &reply);
+        views->explains_len--;
+        views->explain_at_ns = now_ns + (monotonic_ns() - begun_ns) * (EXPLAIN_REST + 1);
+    }
+    return views->explains_len ? views->explain_at_ns : INT64_MAX;
+}
+
+/* ---- large pages ---- */
+
+static void write_job(struct worker_job *writing)
+{
+    struct view_request *request = container_of(writing, struct view_request, writing);
+    struct views *views = request->views;
+    struct serve_reply reply = { 0 };
+    request->job->write(request->gathered, &reply.body);
+    if (request->gzips)
+        serve_reply_gzip(&reply);
+    send_answer(request, &reply);
+    monitor_lock(&views->monitor);
+    views->busy--;
+    monitor_wake(&views->monitor);
+    monitor_unlock(&views->monitor);
+}
+
+/* On the core thread: as little as possible of it. */
+static void start_job(struct view_request *request)
+{
+    struct views *views = request->views;
+    monitor_lock(&views->monitor);
+    bool many = views->busy >= JOBS_MAX;
+    views->busy += !many;
+    monitor_unlock(&views->monitor);
+    if (many) {
+        send_error(request, 503, "others are being shown this page; try again");
+        return;
+    }
+    request->gathered = request->job->gather(core_engine(views->core));
+    request->writing = (struct worker_job){ .urgent = true, .run = write_job };
+    workers_submit(&request->writing);
+}
+
+int views_request_job(struct views *views, const struct serve_request *request, const struct view_job *job)
+{
+    struct view_request *made = request_new(views, request, start_job);
+    made->job = job;
+    return hand_over(made);
+}
+
+void views_settle(struct views *views)
+{
+    if (!views)
+        return;
+    monitor_lock(&views->monitor);
+    while (views->busy)
+        monitor_wait(&views->monitor, INT64_MAX);
+    monitor_unlock(&views->monitor);
 }
 
 /* ---- life ---- */
 
-struct views *views_new(struct core *core)
+struct views *views_new(struct core *core, const struct explain_source *source)
 {
     struct views *views = xcalloc(1, sizeof(*views));
     views->core = core;
-    pthread_mutex_init(&views->lock, NULL);
-    pthread_cond_init(&views->less_busy, NULL);
+    views->source = *source;
+    views->source.engine = core_engine(core);
+    monitor_init(&views->monitor);
     return views;
 }
 
@@ -364,12 +471,8 @@ void views_free(struct views *views)
 {
     if (!views)
         return;
-    map_for(&views->open, slot) {
-        arena_release(&((struct view_request *)slot->value)->arena);
-        free(slot->value);
-    }
-    idmap_release(&views->open);
-    pthread_cond_destroy(&views->less_busy);
-    pthread_mutex_destroy(&views->lock);
+    list_for_each(&views->open, struct view_request, request, link)
+        request_free(request);
+    monitor_release(&views->monitor);
     free(views);
 }

@@ -1,16 +1,21 @@
-/* views.h: the queue of the running scheduler, for authorized clients: GET /debug/berth/queue.
+/* views.h: what the core thread knows, for authorized clients. As every page but health, a view needs the right to get
+ * its path.
  *
- *     server's thread: question ──core_call()──▶ core thread, between two decisions: JSON ──serve_answer()──▶ client
+ *     server's thread: request ──core_call()──▶ core thread, between two decisions: text ──serve_answer()──▶ client
  *
- * {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue","seconds","attempts",
+ * GET /debug/berth/queue: {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue","seconds","attempts",
  * "rejectedBy":[...], "gate", "message", "wakes":[...]}, ...], "left":0}; times are RFC 3339 and ages are seconds.
- * ?limit=N (1000) says how many pods; ?pod=NAMESPACE/NAME asks for one, ?namespace, ?queue and ?plugin for those of a
- * namespace, in a queue, or that a plugin rejected. `counts` are of all of them. As every page but health it needs the
- * right to get its path. */
+ * ?limit=N (1000) says how many pods; ?pod=NAMESPACE/NAME shows one, ?namespace, ?queue and ?plugin for those of a
+ * namespace, in a queue, or that a plugin rejected. `counts` are of all of them.
+ *
+ * GET /debug/berth/explain (explain_view.h) costs the core thread as much as one decision on the plain path and the
+ * writing of the answer, some milliseconds at thousands of nodes. So one request is answered at a time, and then the
+ * core only decides for four times as long: requests take a fifth of its time at most. 429: too many requests wait. */
 #ifndef DEBUG_VIEWS_H
 #define DEBUG_VIEWS_H
 
 #include "codec/json_writer.h"
+#include "debug/explain_view.h"
 #include "live/core.h"
 #include "serve/serve.h"
 
@@ -18,30 +23,29 @@
 
 struct views;
 
-struct views *views_new(struct core *core);
+/* Of the source, the engine is that of the core. */
+struct views *views_new(struct core *core, const struct explain_source *source);
 /* After the server and the core have ended. */
 void views_free(struct views *views);
 /* Where answers go; before the core runs. */
 void views_serve(struct views *views, struct serve *serve);
 
-/* Which pods are asked about; an empty text is no condition. */
+/* Which pods are shown; an empty text is no condition. */
 struct view_filter {
     struct str namespace, name;
     struct str queue;  /* as in the answer; of a pod that is being bound, the stage */
     struct str plugin; /* that rejected the pod, or holds it back, or that it waits for */
-    size_t limit;
+    uint32_t limit;
 };
 
 bool view_filter_names(const struct view_filter *filter, const struct meta *meta);
-/* The parameter pod=NAMESPACE/NAME. -ENOENT: it is not there, -EINVAL: it is something else. */
-int view_query_pod(struct str query, struct arena *arena, struct str *ret_namespace, struct str *ret_name);
 
 /* Writes a view as JSON; on the core thread, between two decisions. */
 typedef void (*view_writer)(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
                             struct strbuf *out);
 /* Has the filter that is in the request answered by the writer. */
-int views_ask(struct views *views, const struct serve_request *request, struct serve_reply *reply,
-              view_writer write);
+int views_request(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+                  view_writer write);
 
 void view_put_time(struct json_writer *json, const char *key, int64_t ns);
 /* To the millisecond; a negative time is 0. */
@@ -53,12 +57,16 @@ struct view_job {
     void *(*gather)(const struct engine *engine);
     void (*write)(void *gathered, struct strbuf *out);
 };
-int views_ask_job(struct views *views, const struct serve_request *request, const struct view_job *job);
+int views_request_job(struct views *views, const struct serve_request *request, const struct view_job *job);
 /* Waits for such threads. After the core has ended, before the server does. May be NULL. */
 void views_settle(struct views *views);
 
 /* For serve_options, with the views as user. */
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);
+int views_explain(void *views, const struct serve_request *request, struct serve_reply *reply);
+/* On the core thread: explains a pod if it is time. Returns when to call again though nothing else happens; INT64_MAX:
+ * no request waits. */
+int64_t views_round(struct views *views, int64_t now_ns);
 
 /* For other views: a pod of the queue as an object, and the events that a plugin of the mask which rejected it has
  * rules for. */

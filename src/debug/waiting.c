@@ -113,5 +113,5 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
 
 int waiting_view(void *views, const struct serve_request *request, struct serve_reply *reply)
 {
-    return views_ask(views, request, reply, waiting_write);
+    return views_request(views, request, reply, waiting_write);
 }

@@ -118,21 +118,25 @@ struct sight {
 
 static void see(struct mismatch *mismatch, bool is_first, const struct sight *sight)
 {
-    struct listed listed = { .nodes = words(sight->listed_nodes) };
-    struct held held = { .nodes = words(sight->held_nodes),
-                         .pods = words(sight->held_pods),
-                         .schedulers = words("ours also-ours") };
+    struct compared listed = { .lists = { [COMPARED_NODES] = words(sight->listed_nodes) } };
+    struct compared held = {
+        .lists = { [COMPARED_NODES] = words(sight->held_nodes), [COMPARED_PODS] = words(sight->held_pods) },
+        .schedulers = words("ours also-ours")
+    };
     text_vec pods = words(sight->listed_pods);
     vec_for(&pods, text) {
         ptrdiff_t colon = str_find(*text, ':');
-        struct listed_pod *pod = vec_push(&listed.pods);
-        pod->uid = colon < 0 ? *text : str_slice(*text, 0, (size_t)colon);
-        pod->scheduler = colon < 0 ? (struct str){ 0 } : str_slice(*text, (size_t)colon + 1, text->len);
+        struct pod pod = { .meta.uid = colon < 0 ? *text : str_slice(*text, 0, (size_t)colon) };
+        if (colon < 0)
+            pod.spec.node_name = STR("n");
+        else
+            pod.spec.scheduler_name = str_slice(*text, (size_t)colon + 1, text->len);
+        listed_add(&listed, &held, &(struct object){ .kind = KIND_POD, .ptr = &pod, .meta = &pod.meta });
     }
     mismatch_look(mismatch, is_first, &listed, &held);
     vec_release(&pods);
-    listed_release(&listed);
-    held_release(&held);
+    compared_release(&listed);
+    compared_release(&held);
 }
 
 static void only_what_stays_different_counts(void **state _unused_)
@@ -166,10 +170,10 @@ static void only_what_stays_different_counts(void **state _unused_)
         print_message("%s\n", cases[i].name);
         for (int k = 0; k < COMPARE_LOOKS && cases[i].sights[k].listed_nodes; k++)
             see(&mismatch, k == 0, &cases[i].sights[k]);
-        check_words(&mismatch.missed_nodes, cases[i].missed_nodes);
-        check_words(&mismatch.redundant_nodes, cases[i].redundant_nodes);
-        check_words(&mismatch.missed_pods, cases[i].missed_pods);
-        check_words(&mismatch.redundant_pods, cases[i].redundant_pods);
+        check_words(&mismatch.missed[COMPARED_NODES], cases[i].missed_nodes);
+        check_words(&mismatch.redundant[COMPARED_NODES], cases[i].redundant_nodes);
+        check_words(&mismatch.missed[COMPARED_PODS], cases[i].missed_pods);
+        check_words(&mismatch.redundant[COMPARED_PODS], cases[i].redundant_pods);
         bool is_empty = !*cases[i].missed_nodes && !*cases[i].redundant_nodes && !*cases[i].missed_pods &&
                         !*cases[i].redundant_pods;
         assert_int_equal(mismatch_is_empty(&mismatch), is_empty);
@@ -180,7 +184,8 @@ static void only_what_stays_different_counts(void **state _unused_)
 static void the_model_tells_what_it_holds(void **state _unused_)
 {
     struct engine_fixture e;
-    struct held held = { 0 };
+    struct compared held = { 0 };
+    text_vec *pods = &held.lists[COMPARED_PODS];
     engine_fixture_init(&e, NULL, &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND });
     fixture_load(&e.f, "{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, pods: 9}}}");
     fixture_load(&e.f, "{kind: Pod, metadata: {name: web, uid: u-1}, spec: {nodeName: n1}}");
@@ -188,11 +193,11 @@ static void the_model_tells_what_it_holds(void **state _unused_)
     engine_fixture_add(&e, "{kind: Pod, metadata: {name: fresh, uid: u-3}}");
     while (held_read(&held, &e.engine, 1))
         continue;
-    qsort(held.pods.items, held.pods.len, sizeof(*held.pods.items), str_qsort_cmp);
-    check_words(&held.nodes, "n1 n2");
-    check_words(&held.pods, "u-1 u-2 u-3");
+    qsort(pods->items, pods->len, sizeof(*pods->items), str_qsort_cmp);
+    check_words(&held.lists[COMPARED_NODES], "n1 n2");
+    check_words(pods, "u-1 u-2 u-3");
     check_words(&held.schedulers, "default-scheduler");
-    held_release(&held);
+    compared_release(&held);
     engine_fixture_release(&e);
 }
 

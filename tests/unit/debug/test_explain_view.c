@@ -45,7 +45,7 @@ static int ask(struct asked *a, const char *name, bool table)
     strbuf_clear(&a->out);
     yyjson_doc_free(a->doc);
     a->doc = NULL;
-    int r = explain_write(
+    int r = explain_view_write(
         &a->source,
         &(struct explain_request){ STR("default"), str_from(name), .table = table, .top = 20, .width = 100 },
         1060 * SECOND, &a->out);

@@ -1,4 +1,4 @@
-/* explain_write_table.c: what is known about a pod as text: where it is, what was tried, what would be decided now. */
+/* explain_view_table.c: what is known about a pod as text: where it is, what was tried, what would be decided now. */
 #include "debug/explain_facts.h"
 #include "debug/views.h"
 #include "engine/binding.h"
@@ -195,7 +195,7 @@ static void print_rejections(const struct explain_facts *facts, const struct att
         *vec_push(&rejections) = rejection;
     }
     rejections_sort(&rejections);
-    rejections_print(&rejections, term, facts->question->top);
+    rejections_print(&rejections, term, facts->request->top);
     uint32_t gone = facts_nodes_gone(facts, attempt);
     if (attempt->statuses_len && gone)
         strbuf_printf(term->out, "  %s of these nodes %s gone since.\n", grouped(gone),
@@ -256,14 +256,14 @@ static void print_now(const struct explain_facts *facts, struct term *term)
     strbuf_printf(term->out, ", %severy plugin asked about %s:\n",
                   facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
                   facts->now->percentage.set ? "as many nodes as for a decision" : "every node");
-    explain_table_answer(facts->now, term, facts->question->top);
-    explain_table_cost(facts->now, term, facts->question->top);
+    explain_table_answer(facts->now, term, facts->request->top);
+    explain_table_cost(facts->now, term, facts->request->top);
 }
 
-void explain_write_table(const struct explain_facts *facts, struct term *term)
+void explain_view_table(const struct explain_facts *facts, struct term *term)
 {
-    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(facts->question->namespace),
-               STR_ARG(facts->question->name));
+    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(facts->request->namespace),
+               STR_ARG(facts->request->name));
     if (facts->pod)
         strbuf_printf(term->out, "  priority %d, scheduler " STR_FMT, facts->pod->priority,
                       STR_ARG(facts->pod->api->spec.scheduler_name));
