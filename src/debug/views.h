@@ -3,10 +3,10 @@
  *
  *     server's thread: request ──core_call()──▶ core thread, between two decisions: text ──serve_answer()──▶ client
  *
- * GET /debug/berth/queue: {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue","seconds","attempts",
- * "rejectedBy":[...], "gate", "message", "wakes":[...]}, ...], "left":0}; times are RFC 3339 and ages are seconds.
- * ?limit=N (1000) says how many pods; ?pod=NAMESPACE/NAME shows one, ?namespace, ?queue and ?plugin for those of a
- * namespace, in a queue, or that a plugin rejected. `counts` are of all of them.
+ * GET /debug/berth/queue: {"time":..., "counts":{"active":1,...}, "pods":[{"namespace","name","scheduler","queue",
+ * "seconds","attempts", "rejectedBy":[...], "gate", "message", "wakes":[...]}, ...], "left":0}; times are RFC 3339 and
+ * ages are seconds. ?limit=N (1000) says how many pods; ?pod=NAMESPACE/NAME shows one, ?namespace, ?queue and ?plugin
+ * those of a namespace, in a queue, or that a plugin rejected. `counts` are of all of them.
  *
  * GET /debug/berth/explain (explain_view.h) costs the core thread as much as one decision on the plain path and the
  * writing of the answer, some milliseconds at thousands of nodes. So one request is answered at a time, and then the
