@@ -43,16 +43,6 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     return error_set(err, -EINVAL, "%s", why.text[0] ? why.text : "failed, and does not say why");
 }
 
-/* The rows are listed when the plugin asks for them: one that skips does not need any. */
-static struct status pre_score(struct cycle *cycle, struct row_list rows)
-{
-    (void)rows;
-    struct berth_status status =
-        loaded_of(cycle->current->plugin)->outer.pre_score((struct berth_cycle *)cycle);
-    return (struct status){ (enum status_code)status.code, status.len, (const struct str *)status.reasons,
-                            NULL };
-}
-
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
     return work_run(cycle, row, false, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.pre_bind);
@@ -74,6 +64,7 @@ static struct status bind(struct cycle *cycle, uint32_t row)
     X(remove_pod) \
     X(filter) \
     X(post_filter) \
+    X(pre_score) \
     X(score) \
     X(normalize) \
     X(reserve) \
@@ -90,7 +81,6 @@ static void translate(struct loaded_plugin *loaded)
     loaded->plugin = (struct plugin){ .name = outer->name,
                                       .doc = outer->doc ? outer->doc : "",
                                       .init = init,
-                                      .pre_score = outer->pre_score ? pre_score : NULL,
                                       .pre_bind = outer->pre_bind ? pre_bind : NULL,
                                       .bind = outer->bind ? bind : NULL,
 #define X(slot) .slot = (__typeof__(loaded->plugin.slot))(void *)outer->slot,

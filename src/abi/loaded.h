@@ -3,8 +3,8 @@
  *     shared object ── struct berth_module ──loaded_add()──▶ struct plugin, beside the built-in ones
  *
  * Slots go through as they are: the public types are ours by another name (host.c), so a filter from outside costs what
- * a built-in one costs. Only what differs has a step between: init() (arguments, handle), PreScore (no rows unless it
- * asks for them), PreBind and Bind (they may block and run elsewhere, see framework/blocking_work.h).
+ * a built-in one costs. Only what differs has a step between: init() (arguments, handle), PreBind and
+ * Bind (they may block and run elsewhere, see framework/blocking_work.h).
  *
  * The caller opens the file: this layer does no I/O. */
 #ifndef ABI_LOADED_H

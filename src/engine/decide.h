@@ -22,6 +22,9 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
 /* False: this pod needs the plain path. */
 bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret);
 
+/* The row of the highest total; one of several is drawn. */
+void choose_best(struct engine *engine, const struct score_table *scores, struct choice *ret);
+
 /* One draw for a choice among equals, made only where there are several: all paths draw alike. */
 static inline uint32_t draw(struct engine *engine, uint32_t ties)
 {

@@ -342,43 +342,21 @@ static void rank_scores(const struct candidates *candidates, struct ranking *ran
     }
 }
 
-static void rank_per_node(struct ranking *ranking, const struct profile *profile, struct row_list rows,
-                          int64_t *const *given)
-{
-    const struct plugin_order *order = &profile->points[POINT_SCORE];
-    for (uint32_t at = 0; at < rows.len; at++)
-        for (uint32_t k = 0; k < ranking->len; k++)
-            for (uint32_t i = 0; rows.items[at] == ranking->rows[k] && i < order->len; i++)
-                if (given[i])
-                    ranking->scores[k][i] = given[i][at] * order->items[i]->weight;
-}
-
 /* False: a per-node plugin failed. */
 static bool choose_row(struct engine *engine, struct cycle *cycle, const struct candidates *candidates,
-                       const struct per_node *per_node, struct choice *ret)
+                       struct choice *ret)
 {
     struct row_list rows = cycle_feasible(cycle);
-    int64_t *totals = row_totals(candidates, rows, cycle->arena);
-    int64_t *given[PLUGINS_MAX] = { 0 };
-    if (!per_node_scores(per_node, cycle, rows, totals, engine->ranking ? given : NULL))
+    struct score_table scores = { .rows = rows, .plugins = cycle->profile->points[POINT_SCORE].len };
+    scores.totals = row_totals(candidates, rows, cycle->arena);
+    if (engine->ranking)
+        scores.scores = arena_array(cycle->arena, int64_t, (size_t)rows.len *scores.plugins);
+    if (!status_ok(run_scorers(cycle, &scores)))
         return false;
-    ret->total = INT64_MIN;
-    for (uint32_t i = 0; i < rows.len; i++) {
-        if (totals[i] > ret->total) {
-            ret->total = totals[i];
-            ret->ties = 0;
-        }
-        ret->ties += totals[i] == ret->total;
-    }
-    uint32_t skip = draw(engine, ret->ties), at = 0;
-    while (totals[at] != ret->total || skip-- > 0)
-        at++;
-    ret->row = rows.items[at];
+    choose_best(engine, &scores, ret);
     if (engine->ranking) {
-        ranking_begin(engine->ranking, cycle->profile, ret->row, ret->total);
-        ranking_offer_all(engine->ranking, rows, totals);
+        ranking_fill(engine->ranking, cycle->profile, ret->row, ret->total, &scores);
         rank_scores(candidates, engine->ranking);
-        rank_per_node(engine->ranking, cycle->profile, rows, given);
     }
     return true;
 }
@@ -386,13 +364,14 @@ static bool choose_row(struct engine *engine, struct cycle *cycle, const struct 
 static void rank(struct ranking *ranking, const struct cycle *cycle, const struct candidates *candidates,
                  const uint64_t *taken, const struct choice *choice)
 {
-    ranking_begin(ranking, cycle->profile, choice->row, choice->total);
     if (candidates->source->groups.ranked && !taken) {
+        ranking_begin(ranking, cycle->profile, choice->row, choice->total);
         rank_buckets(candidates, ranking);
     } else {
         struct candidate_lister lister = { { list_feasible }, candidates, taken, cycle->arena };
-        struct row_list rows = list_feasible(&lister.lister);
-        ranking_offer_all(ranking, rows, row_totals(candidates, rows, cycle->arena));
+        struct score_table table = { .rows = list_feasible(&lister.lister) };
+        table.totals = row_totals(candidates, table.rows, cycle->arena);
+        ranking_fill(ranking, cycle->profile, choice->row, choice->total, &table);
     }
     rank_scores(candidates, ranking);
 }
@@ -553,10 +532,12 @@ static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct 
     if (candidates.feasible > 1) { /* a single node is taken unseen */
         struct candidate_lister lister = { { list_feasible }, &candidates, taken, cycle->arena };
         candidates_score(&candidates, cycle);
-        if (per_node->scores && !per_node_pre_scores(per_node, cycle, &lister.lister))
+        cycle->feasible = (struct row_list){ 0 };
+        cycle->lister = &lister.lister;
+        if (per_node_scores(cycle) && !status_ok(run_pre_score(cycle)))
             return OUTCOME_PLAIN;
-        if (per_node->scores)
-            return choose_row(engine, cycle, &candidates, per_node, ret) ? OUTCOME_FOUND : OUTCOME_PLAIN;
+        if (per_node_scores(cycle))
+            return choose_row(engine, cycle, &candidates, ret) ? OUTCOME_FOUND : OUTCOME_PLAIN;
     }
     choose(engine, cycle, &candidates, taken, ret);
     if (engine->ranking && candidates.feasible > 1)
@@ -575,6 +556,7 @@ static enum outcome evaluate_class(struct engine *engine, struct cycle *cycle, s
     enum outcome result = OUTCOME_PLAIN;
     if (!excluded.failed && (!excluded.rows || per_node_begin(per_node, &source->table, cycle)))
         result = evaluate(engine, cycle, source, per_node, ret);
+    cycle->lister = NULL; /* what it lists is gone */
     include_again(source, &excluded);
     /* Rows and groups are judged in an order of their own: where the profile has another, the plain path says why. */
     return result == OUTCOME_NONE && !rows_come_first(&source->table) ? OUTCOME_PLAIN : result;

@@ -17,28 +17,21 @@ struct per_node_filter {
 };
 
 struct per_node {
-    uint64_t plugins; /* by index in the profile */
     struct per_node_filter filters[PLUGINS_MAX];
     uint32_t filters_len;
     bool filters_last; /* behind all filters with row forms: not called for rows that those reject */
-    bool scores;       /* one of the plugins may score */
 };
 
 #define PLACE_LAST UINT32_MAX
 
-/* Runs PreFilter. False: the pod needs the plain path. */
+/* Runs PreFilter; the cycle skips all other plugins from now on. False: the pod needs the plain path. */
 bool per_node_begin(struct per_node *per_node, const struct table *table, struct cycle *cycle);
 /* The place of a part's filter. */
 uint32_t per_node_place(const struct table *table, const struct table_part *part);
 /* Runs the filters that come before `place`: Success, or the first other status. */
 struct status per_node_filter(const struct per_node *per_node, struct cycle *cycle, uint32_t row,
                               uint32_t place);
-/* Runs PreScore; `lister` makes the list of rows if a plugin reads it. Clears per_node->scores if no plugin will
- * score. False: the pod needs the plain path. */
-bool per_node_pre_scores(struct per_node *per_node, struct cycle *cycle, struct row_lister *lister);
-/* Adds the scores to the rows' totals. `ret_given` (may be NULL) gets them by the place of the plugin in the Score
- * point, row by row and not weighted, in the cycle's arena; NULL: the plugin was not called. False: likewise. */
-bool per_node_scores(const struct per_node *per_node, struct cycle *cycle, struct row_list rows,
-                     int64_t *totals, int64_t **ret_given);
+/* Does one of the plugins score, as far as is known? */
+bool per_node_scores(const struct cycle *cycle);
 
 #endif

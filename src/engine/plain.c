@@ -11,7 +11,7 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void choose_best(struct engine *engine, const struct score_table *scores, struct choice *ret)
+void choose_best(struct engine *engine, const struct score_table *scores, struct choice *ret)
 {
     ret->total = INT64_MIN;
     for (uint32_t i = 0; i < scores->rows.len; i++) {
@@ -28,20 +28,6 @@ static void choose_best(struct engine *engine, const struct score_table *scores,
         ret->row = scores->rows.items[i];
         return;
     }
-}
-
-static void rank(struct ranking *ranking, const struct cycle *cycle, const struct score_table *scores,
-                 const struct choice *choice)
-{
-    if (!ranking || choice->row == ROW_NONE)
-        return;
-    ranking_begin(ranking, cycle->profile, choice->row, choice->total);
-    ranking_offer_all(ranking, scores->rows, scores->totals);
-    for (uint32_t i = 0; i < scores->rows.len; i++)
-        for (uint32_t k = 0; k < ranking->len; k++)
-            if (scores->rows.items[i] == ranking->rows[k])
-                memcpy(ranking->scores[k], scores->scores + (size_t)i * scores->plugins,
-                       scores->plugins * sizeof(*scores->scores));
 }
 
 void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret)
@@ -71,7 +57,8 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
         if (status_ok(ret->error)) {
             extenders_score(cycle, &scores);
             choose_best(engine, &scores, ret);
-            rank(engine->ranking, cycle, &scores, ret);
+            if (engine->ranking && ret->row != ROW_NONE)
+                ranking_fill(engine->ranking, cycle->profile, ret->row, ret->total, &scores);
         }
     }
 }

@@ -34,9 +34,16 @@ void ranking_offer(struct ranking *ranking, uint32_t row, int64_t total)
     ranking->totals[at] = total;
 }
 
-void ranking_offer_all(struct ranking *ranking, struct row_list rows, const int64_t *totals)
+void ranking_fill(struct ranking *ranking, const struct profile *profile, uint32_t chosen, int64_t total,
+                  const struct score_table *table)
 {
-    for (uint32_t i = 0; i < rows.len; i++)
-        if (ranking_takes(ranking, totals[i]))
-            ranking_offer(ranking, rows.items[i], totals[i]);
+    ranking_begin(ranking, profile, chosen, total);
+    for (uint32_t i = 0; i < table->rows.len; i++)
+        if (ranking_takes(ranking, table->totals[i]))
+            ranking_offer(ranking, table->rows.items[i], table->totals[i]);
+    for (uint32_t i = 0; table->scores && i < table->rows.len; i++)
+        for (uint32_t k = 0; k < ranking->len; k++)
+            if (table->rows.items[i] == ranking->rows[k])
+                memcpy(ranking->scores[k], table->scores + (size_t)i * table->plugins,
+                       table->plugins * sizeof(*table->scores));
 }

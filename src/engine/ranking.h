@@ -23,6 +23,8 @@ void ranking_begin(struct ranking *ranking, const struct profile *profile, uint3
 void ranking_offer(struct ranking *ranking, uint32_t row, int64_t total);
 /* Would a node with that total have a place, for all that is known of it? */
 bool ranking_takes(const struct ranking *ranking, int64_t total);
-void ranking_offer_all(struct ranking *ranking, struct row_list rows, const int64_t *totals);
+/* All of it, from the rows of a table. */
+void ranking_fill(struct ranking *ranking, const struct profile *profile, uint32_t chosen, int64_t total,
+                  const struct score_table *table);
 
 #endif

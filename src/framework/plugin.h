@@ -93,7 +93,7 @@ struct plugin {
     struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis,
                                  struct post_filter_result *ret);
 
-    struct status (*pre_score)(struct cycle *cycle, struct row_list feasible);
+    struct status (*pre_score)(struct cycle *cycle); /* the rows are in cycle_feasible() */
     struct status (*score)(struct cycle *cycle, struct node_view node, int64_t *ret);
     /* From any range to 0..SCORE_MAX; depends on the values only, never on which node has them. */
     void (*normalize)(struct cycle *cycle, int64_t *scores, size_t len);
@@ -119,8 +119,7 @@ struct plugin {
     const struct row_forms *rows;
     /* The fields of the pod that PreFilter, Filter, PreScore and Score depend on, as paths (cluster/pod_key.h); ends
      * with NULL. Labels need not be named where selectors read them. Pods that agree in these fields share a class, for
-     * which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the callbacks.
-     * pre_score gets no rows then: the plugin gets them, where it wants them, with cycle_feasible(). */
+     * which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the callbacks. */
     const char *const *reads;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */

@@ -130,9 +130,8 @@ struct status rule_filter(struct cycle *cycle, struct node_view node)
     return status_ok(status) ? rule_status(rule, answer) : status;
 }
 
-struct status rule_pre_score(struct cycle *cycle, struct row_list feasible)
+struct status rule_pre_score(struct cycle *cycle)
 {
-    (void)feasible;
     return prepare(cycle, cycle->current->plugin->score_rule, &state_of(cycle)->score);
 }
 

@@ -93,7 +93,7 @@ struct node_rule {
 /* ---- callbacks ---- */
 struct status rule_pre_filter(struct cycle *cycle, struct node_names *narrow);
 struct status rule_filter(struct cycle *cycle, struct node_view node);
-struct status rule_pre_score(struct cycle *cycle, struct row_list feasible);
+struct status rule_pre_score(struct cycle *cycle);
 struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret);
 /* For a plugin one of whose rules has release(). */
 void rule_forget(void *state);

@@ -51,12 +51,28 @@ static inline struct status checked(struct cycle *cycle, struct status status)
     return status_ok(status) ? status : status_checked(status, cycle->arena);
 }
 
-/* Why a status is an error: its reasons, or that its code has no meaning at this extension point. */
-static struct str complaint(struct cycle *cycle, struct status status)
+/* Calls a plugin: gives its status, checked, and tells the probe how long it took. */
+#define CALL(cycle_, instance_, point, call) \
+    ({ \
+        (cycle_)->current = (instance_); \
+        int64_t called_ns_ = probe_call(cycle_); \
+        struct status status_ = checked(cycle_, call); \
+        probe_called(cycle_, instance_, point, status_.code, 1, called_ns_); \
+        status_; \
+    })
+
+/* The error of an extension point: the current plugin failed, or its status has no meaning there. */
+static struct status plugin_error(struct cycle *cycle, struct status status, const char *before,
+                                  const char *behind)
 {
-    if (status.len)
-        return status_message(status, cycle->arena);
-    return arena_printf(cycle->arena, "%s is no answer here", status_code_name(status.code));
+    const struct plugin *plugin = cycle->current->plugin;
+    struct str why = status.len
+                         ? status_message(status, cycle->arena)
+                         : arena_printf(cycle->arena, "%s is no answer here", status_code_name(status.code));
+    struct status error = status_printf(cycle->arena, STATUS_ERROR, "%s \"%s\"%s: " STR_FMT, before,
+                                        plugin->name, behind, STR_ARG(why));
+    error.plugin = plugin;
+    return error;
 }
 
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
@@ -114,10 +130,10 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
     *ret_blamed = 0;
     for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
         struct node_names names = { .all = true };
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        struct status status = checked(cycle, instance->plugin->pre_filter(cycle, &names));
-        probe_called(cycle, instance, PROBE_PRE_FILTER, status.code, 1, called_ns);
+        if (cycle->skip_filter & bit_of(instance))
+            continue;
+        struct status status =
+            CALL(cycle, instance, PROBE_PRE_FILTER, instance->plugin->pre_filter(cycle, &names));
         if (status.code == STATUS_SKIP) {
             cycle->skip_filter |= bit_of(instance);
             continue;
@@ -133,13 +149,8 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
             continue;
         }
         if (!status_ok(status)) {
-            struct str text = complaint(cycle, status);
-            struct status error =
-                status_printf(cycle->arena, STATUS_ERROR, "running PreFilter plugin \"%s\": " STR_FMT,
-                              instance->plugin->name, STR_ARG(text));
-            error.plugin = instance->plugin;
             *ret_blamed = 0;
-            return error;
+            return plugin_error(cycle, status, "running PreFilter plugin", "");
         }
         if (!names.all)
             *ret_blamed |= bit_of(instance);
@@ -156,18 +167,12 @@ struct status run_filters(struct cycle *cycle, struct node_view node)
     for_plugins(cycle->profile, POINT_FILTER, instance) {
         if (cycle->skip_filter & bit_of(instance))
             continue;
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        struct status status = checked(cycle, instance->plugin->filter(cycle, node));
-        probe_called(cycle, instance, PROBE_FILTER, status.code, 1, called_ns);
+        struct status status = CALL(cycle, instance, PROBE_FILTER, instance->plugin->filter(cycle, node));
         probe_evaluated(cycle, instance, PROBE_FILTER, 1);
         if (status_ok(status))
             continue;
-        if (!status_rejected(status)) {
-            struct str text = complaint(cycle, status);
-            status = status_printf(cycle->arena, STATUS_ERROR, "running \"%s\" filter plugin: " STR_FMT,
-                                   instance->plugin->name, STR_ARG(text));
-        }
+        if (!status_rejected(status))
+            return plugin_error(cycle, status, "running", " filter plugin");
         status.plugin = instance->plugin;
         return status;
     }
@@ -286,69 +291,57 @@ static struct status check_nomination(struct cycle *cycle, struct status status,
     return status_printf(cycle->arena, STATUS_ERROR, "%s", wrong);
 }
 
-static struct status ask_post_filters(struct cycle *cycle, struct diagnosis *diagnosis,
-                                      struct post_filter_result *ret)
+static void add_reasons(struct status *to, struct status from, struct arena *arena)
 {
-    *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
-    VEC(struct str) reasons = { 0 };
-    struct status rejected = { .code = STATUS_UNSCHEDULABLE };
-    for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
-        struct post_filter_result result = { .nominated_row = ROW_NONE };
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        struct status status = checked(cycle, instance->plugin->post_filter(cycle, diagnosis, &result));
-        status = check_nomination(cycle, status, &result);
-        probe_called(cycle, instance, PROBE_POST_FILTER, status.code, 1, called_ns);
-        status.plugin = instance->plugin;
-        bool final = status_ok(status) || !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
-        if (final || result.clear_nomination)
-            *ret = result;
-        if (final) {
-            vec_release(&reasons);
-            return status;
-        }
-        for (uint32_t i = 0; i < status.len; i++)
-            *vec_push(&reasons) = status.reasons[i];
-        if (!rejected.plugin)
-            rejected.plugin = instance->plugin;
-    }
-    struct str *kept = arena_array(cycle->arena, struct str, reasons.len);
-    if (reasons.len)
-        memcpy(kept, reasons.items, reasons.len * sizeof(*kept));
-    rejected.reasons = kept;
-    rejected.len = (uint32_t)reasons.len;
-    vec_release(&reasons);
-    return rejected;
+    struct str *reasons = arena_array(arena, struct str, to->len + from.len);
+    for (uint32_t i = 0; i < to->len + from.len; i++)
+        reasons[i] = i < to->len ? to->reasons[i] : from.reasons[i - to->len];
+    to->reasons = reasons;
+    to->len += from.len;
 }
 
+/* Until a plugin makes the pod schedulable, fails, or says that no node can help. */
 struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
                               struct post_filter_result *ret)
 {
+    struct status all = { .code = STATUS_UNSCHEDULABLE };
     int64_t begun_ns = probe_now(cycle->probe);
-    struct status status = ask_post_filters(cycle, diagnosis, ret);
-    probe_point(cycle->probe, cycle->profile, PROBE_POST_FILTER, status.code, begun_ns);
-    return status;
+    *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
+    for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
+        struct post_filter_result result = { .nominated_row = ROW_NONE };
+        struct status status =
+            CALL(cycle, instance, PROBE_POST_FILTER,
+                 check_nomination(cycle, instance->plugin->post_filter(cycle, diagnosis, &result), &result));
+        bool final = !status_rejected(status) || status.code == STATUS_UNRESOLVABLE;
+        status.plugin = instance->plugin;
+        if (final || result.clear_nomination)
+            *ret = result;
+        if (final) {
+            all = status;
+            break;
+        }
+        add_reasons(&all, status, cycle->arena);
+        if (!all.plugin)
+            all.plugin = instance->plugin;
+    }
+    probe_point(cycle->probe, cycle->profile, PROBE_POST_FILTER, all.code, begun_ns);
+    return all;
 }
 
 /* ---- Score ---- */
-static struct status run_pre_score(struct cycle *cycle, struct row_list rows)
+struct status run_pre_score(struct cycle *cycle)
 {
-    cycle->feasible = rows;
     for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        struct status status = checked(cycle, instance->plugin->pre_score(cycle, rows));
-        probe_called(cycle, instance, PROBE_PRE_SCORE, status.code, 1, called_ns);
+        if (cycle->skip_score & bit_of(instance))
+            continue;
+        struct status status = CALL(cycle, instance, PROBE_PRE_SCORE, instance->plugin->pre_score(cycle));
         if (status.code == STATUS_SKIP) {
             cycle->skip_score |= bit_of(instance);
             continue;
         }
         probe_evaluated(cycle, instance, PROBE_PRE_SCORE, 1);
-        if (!status_ok(status)) {
-            struct str text = complaint(cycle, status);
-            return status_printf(cycle->arena, STATUS_ERROR, "running PreScore plugin \"%s\": " STR_FMT,
-                                 instance->plugin->name, STR_ARG(text));
-        }
+        if (!status_ok(status))
+            return plugin_error(cycle, status, "running PreScore plugin", "");
     }
     return STATUS_OK;
 }
@@ -366,10 +359,7 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
         struct status status = checked(cycle, plugin->score(cycle, node, &column[i]));
         if (!status_ok(status)) {
             probe_called(cycle, instance, PROBE_SCORE, status.code, 1, called_ns);
-            struct str text = complaint(cycle, status);
-            return status_printf(cycle->arena, STATUS_ERROR,
-                                 "running Score plugins: plugin \"%s\" failed with: " STR_FMT, plugin->name,
-                                 STR_ARG(text));
+            return plugin_error(cycle, status, "running Score plugins: plugin", " failed with");
         }
     }
     probe_called(cycle, instance, PROBE_SCORE, STATUS_SUCCESS, table->rows.len, called_ns);
@@ -382,19 +372,20 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
                 "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
                 "score %lld, it should in the range of [0, %d] after normalizing",
                 plugin->name, (long long)column[i], SCORE_MAX);
-        table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
+        if (table->scores)
+            table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
         table->totals[i] += column[i] * instance->weight;
     }
     return STATUS_OK;
 }
 
-static struct status ask_scorers(struct cycle *cycle, struct score_table *ret)
+struct status run_scorers(struct cycle *cycle, struct score_table *table)
 {
-    int64_t *column = arena_array(cycle->arena, int64_t, ret->rows.len);
+    int64_t *column = arena_array(cycle->arena, int64_t, table->rows.len);
     uint32_t p = 0;
     for_plugins(cycle->profile, POINT_SCORE, instance) {
         if (!(cycle->skip_score & bit_of(instance))) {
-            struct status status = run_score_plugin(cycle, instance, p, ret, column);
+            struct status status = run_score_plugin(cycle, instance, p, table, column);
             if (!status_ok(status))
                 return status;
         }
@@ -418,55 +409,52 @@ struct status run_scores(struct cycle *cycle, struct row_list rows, struct score
         return STATUS_OK;
     }
     int64_t begun_ns = probe_now(cycle->probe);
-    struct status status = run_pre_score(cycle, rows);
+    cycle->feasible = rows;
+    struct status status = run_pre_score(cycle);
     probe_point(cycle->probe, cycle->profile, PROBE_PRE_SCORE, status.code, begun_ns);
     if (!status_ok(status))
         return status;
     begun_ns = probe_now(cycle->probe);
-    status = ask_scorers(cycle, ret);
+    status = run_scorers(cycle, ret);
     probe_point(cycle->probe, cycle->profile, PROBE_SCORE, status.code, begun_ns);
     return status;
 }
 
 /* ---- Reserve to PostBind ---- */
 /* What a plugin's status becomes as the status of the extension point. */
-static struct status point_status(struct cycle *cycle, struct status status, const char *point)
+static struct status point_status(struct cycle *cycle, struct status status, const char *what)
 {
-    const struct plugin *plugin = cycle->current->plugin;
     if (status.code == STATUS_WAIT || status_ok(status))
         return status;
-    if (!status_rejected(status)) {
-        struct str text = complaint(cycle, status);
-        status = status_printf(cycle->arena, STATUS_ERROR, "running %s plugin \"%s\": " STR_FMT, point,
-                               plugin->name, STR_ARG(text));
-    }
-    status.plugin = plugin;
+    if (!status_rejected(status))
+        return plugin_error(cycle, status, what, "");
+    status.plugin = cycle->current->plugin;
     return diagnosis_explained(status, cycle->arena);
 }
 
-static struct status ask_reserve(struct cycle *cycle, uint32_t row)
+/* The same at a point where a plugin cannot wait. */
+static struct status point_status_now(struct cycle *cycle, struct status status, const char *what)
 {
-    for_plugins(cycle->profile, POINT_RESERVE, instance) {
-        if (!instance->plugin->reserve)
-            continue;
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        struct status status = checked(cycle, instance->plugin->reserve(cycle, row));
-        probe_called(cycle, instance, PROBE_RESERVE, status.code, 1, called_ns);
-        if (status.code == STATUS_WAIT)
-            status = status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here");
-        if (!status_ok(status) && status.code != STATUS_SKIP)
-            return point_status(cycle, status, "Reserve");
-    }
-    return STATUS_OK;
+    if (status.code == STATUS_WAIT)
+        return plugin_error(cycle, (struct status){ .code = STATUS_WAIT }, what, "");
+    return point_status(cycle, status, what);
 }
 
 struct status run_reserve(struct cycle *cycle, uint32_t row)
 {
+    struct status result = STATUS_OK;
     int64_t begun_ns = probe_now(cycle->probe);
-    struct status status = ask_reserve(cycle, row);
-    probe_point(cycle->probe, cycle->profile, PROBE_RESERVE, status.code, begun_ns);
-    return status;
+    for_plugins(cycle->profile, POINT_RESERVE, instance) {
+        if (!instance->plugin->reserve)
+            continue;
+        struct status status = CALL(cycle, instance, PROBE_RESERVE, instance->plugin->reserve(cycle, row));
+        if (status_ok(status) || status.code == STATUS_SKIP)
+            continue;
+        result = point_status_now(cycle, status, "running Reserve plugin");
+        break;
+    }
+    probe_point(cycle->probe, cycle->profile, PROBE_RESERVE, result.code, begun_ns);
+    return result;
 }
 
 /* In the opposite order of Reserve. */
@@ -484,66 +472,48 @@ void run_unreserve(struct cycle *cycle, uint32_t row)
     probe_point(cycle->probe, cycle->profile, PROBE_UNRESERVE, STATUS_SUCCESS, begun_ns);
 }
 
-static struct status ask_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
-{
-    struct status result = STATUS_OK;
-    ret->plugins = 0;
-    for_plugins(cycle->profile, POINT_PERMIT, instance) {
-        cycle->current = instance;
-        ret->timeout_ms[instance->index] = 0;
-        int64_t called_ns = probe_call(cycle);
-        int64_t *timeout_ms = &ret->timeout_ms[instance->index];
-        struct status status = checked(cycle, instance->plugin->permit(cycle, row, timeout_ms));
-        *timeout_ms = MAX(*timeout_ms, 1); /* a plugin that gives no timeout waits for 1 ms */
-        probe_called(cycle, instance, PROBE_PERMIT, status.code, 1, called_ns);
-        if (status.code == STATUS_WAIT) {
-            ret->plugins |= (uint64_t)1 << instance->index;
-            status.plugin = instance->plugin;
-            result = status;
-        } else if (!status_ok(status)) {
-            return point_status(cycle, status, "Permit");
-        }
-    }
-    return result;
-}
-
 struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret)
 {
+    struct status result = STATUS_OK;
     int64_t begun_ns = cycle->profile->points[POINT_PERMIT].len ? probe_now(cycle->probe) : 0;
-    struct status status = ask_permit(cycle, row, ret);
-    probe_point(cycle->probe, cycle->profile, PROBE_PERMIT, status.code, begun_ns);
-    return status;
-}
-
-static struct status ask_pre_flights(struct cycle *cycle, uint32_t row)
-{
-    struct status result = STATUS_SKIPPED;
-    for_plugins(cycle->profile, POINT_PRE_BIND, instance) {
-        struct status status = STATUS_OK;
-        cycle->current = instance;
-        int64_t called_ns = probe_call(cycle);
-        if (instance->plugin->pre_bind_pre_flight)
-            status = checked(cycle, instance->plugin->pre_bind_pre_flight(cycle, row));
-        probe_called(cycle, instance, PROBE_PRE_BIND_PRE_FLIGHT, status.code, 1, called_ns);
-        if (status.code == STATUS_SKIP)
-            cycle->skip_pre_bind |= (uint64_t)1 << instance->index;
-        else if (status_ok(status))
-            result = status;
-        else if (status.code == STATUS_WAIT)
-            return point_status(cycle, status_printf(cycle->arena, STATUS_ERROR, "Wait is no answer here"),
-                                "PreBindPreFlight");
-        else
-            return point_status(cycle, status, "PreBindPreFlight");
+    ret->plugins = 0;
+    for_plugins(cycle->profile, POINT_PERMIT, instance) {
+        int64_t *timeout_ms = &ret->timeout_ms[instance->index];
+        *timeout_ms = 0;
+        struct status status =
+            CALL(cycle, instance, PROBE_PERMIT, instance->plugin->permit(cycle, row, timeout_ms));
+        *timeout_ms = MAX(*timeout_ms, 1); /* a plugin that gives no timeout waits for 1 ms */
+        if (status_ok(status))
+            continue;
+        result = point_status(cycle, status, "running Permit plugin");
+        result.plugin = instance->plugin;
+        if (status.code != STATUS_WAIT)
+            break;
+        ret->plugins |= bit_of(instance);
     }
+    probe_point(cycle->probe, cycle->profile, PROBE_PERMIT, result.code, begun_ns);
     return result;
 }
 
 struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row)
 {
+    struct status result = STATUS_SKIPPED;
     int64_t begun_ns = probe_now(cycle->probe);
-    struct status status = ask_pre_flights(cycle, row);
-    probe_point(cycle->probe, cycle->profile, PROBE_PRE_BIND_PRE_FLIGHT, status.code, begun_ns);
-    return status;
+    for_plugins(cycle->profile, POINT_PRE_BIND, instance) {
+        const struct plugin *plugin = instance->plugin;
+        struct status status =
+            CALL(cycle, instance, PROBE_PRE_BIND_PRE_FLIGHT,
+                 plugin->pre_bind_pre_flight ? plugin->pre_bind_pre_flight(cycle, row) : STATUS_OK);
+        if (status.code == STATUS_SKIP) {
+            cycle->skip_pre_bind |= bit_of(instance);
+            continue;
+        }
+        result = point_status_now(cycle, status, "running PreBindPreFlight plugin");
+        if (!status_ok(result))
+            break;
+    }
+    probe_point(cycle->probe, cycle->profile, PROBE_PRE_BIND_PRE_FLIGHT, result.code, begun_ns);
+    return result;
 }
 
 /* A plugin that waits is called several times: its time is that from the first call to its result. */
@@ -566,14 +536,14 @@ struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
     const struct plugin_order *order = &cycle->profile->points[POINT_PRE_BIND];
     for (; *resume < order->len; (*resume)++) {
         const struct plugin_instance *instance = order->items[*resume];
-        if (cycle->skip_pre_bind >> instance->index & 1)
+        if (cycle->skip_pre_bind & bit_of(instance))
             continue;
         cycle->current = instance;
         call_begins(cycle);
         struct status status = checked(cycle, instance->plugin->pre_bind(cycle, row));
         call_ends(cycle, PROBE_PRE_BIND, status.code);
         if (!status_ok(status) && status.code != STATUS_SKIP)
-            return point_status(cycle, status, "PreBind");
+            return point_status(cycle, status, "running PreBind plugin");
     }
     return STATUS_OK;
 }
@@ -588,7 +558,7 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
         struct status status = checked(cycle, order->items[*resume]->plugin->bind(cycle, row));
         call_ends(cycle, PROBE_BIND, status.code);
         if (status.code != STATUS_SKIP)
-            return point_status(cycle, status, "Bind");
+            return point_status(cycle, status, "running Bind plugin");
     }
     return status_printf(cycle->arena, STATUS_ERROR,
                          "every Bind plugin left it to the next, and nobody bound the pod");

@@ -17,7 +17,8 @@ void cycle_reset(struct cycle *cycle);
 
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
                               struct arena *arena);
-/* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). */
+/* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). Plugins that are skipped already are not
+ * called; the same holds for PreScore. */
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);
 struct status run_filters(struct cycle *cycle, struct node_view node);
 /* With and without the pods nominated to the node that are at least as important as this pod. */
@@ -33,13 +34,16 @@ void run_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_vi
 void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 
 /* Scores of the feasible rows: scores[i * plugins + p] is the weighted score of the p-th score plugin in order (skipped
- * ones hold 0, see cycle->skip_score), totals[i] the sum. Arena-owned. */
+ * ones hold 0, see cycle->skip_score; NULL: not wanted), totals[i] the sum. Arena-owned. */
 struct score_table {
     struct row_list rows;
     uint32_t plugins;
     int64_t *scores, *totals;
 };
 struct status run_scores(struct cycle *cycle, struct row_list rows, struct score_table *ret);
+/* The two parts of it: PreScore, and then Score, which adds to the totals. */
+struct status run_pre_score(struct cycle *cycle);
+struct status run_scorers(struct cycle *cycle, struct score_table *table);
 
 struct status run_reserve(struct cycle *cycle, uint32_t row);
 void run_unreserve(struct cycle *cycle, uint32_t row);

@@ -43,10 +43,7 @@ static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *in
         return false;
     if (plugin->filter && (!plugin->pre_filter || plugin->pre_filter(cycle, &names).code != STATUS_SKIP))
         return false;
-    if (plugin->score &&
-        (!plugin->pre_score || plugin->pre_score(cycle, (struct row_list){ 0 }).code != STATUS_SKIP))
-        return false;
-    return true;
+    return !plugin->score || (plugin->pre_score && plugin->pre_score(cycle).code == STATUS_SKIP);
 }
 
 static const struct row_forms *forms_of(const struct plugin *plugin)

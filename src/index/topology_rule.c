@@ -64,7 +64,7 @@ struct status topology_filter(struct cycle *cycle, struct node_view node)
     return detail ? rule->rejection(detail) : STATUS_OK;
 }
 
-struct status topology_pre_score(struct cycle *cycle, struct row_list feasible)
+struct status topology_pre_score(struct cycle *cycle)
 {
     const struct topology_rule *rule = cycle->current->plugin->topology_rule;
     struct topology_counts *counts = &state_of(cycle)->score;
@@ -73,6 +73,7 @@ struct status topology_pre_score(struct cycle *cycle, struct row_list feasible)
     if (!status_ok(status) || !rule->feasible)
         return status;
     size_t width = counts->counters.len;
+    struct row_list feasible = cycle_feasible(cycle);
     struct group_view *groups = arena_array(scratch, struct group_view, feasible.len);
     uint32_t *inputs = arena_alloc(scratch, arena_bytes(feasible.len * width, sizeof(*inputs)));
     for (uint32_t i = 0; i < feasible.len; i++, inputs += width) {

@@ -30,7 +30,7 @@ struct status topology_pre_filter(struct cycle *cycle, struct node_names *narrow
 void topology_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 void topology_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 struct status topology_filter(struct cycle *cycle, struct node_view node);
-struct status topology_pre_score(struct cycle *cycle, struct row_list feasible);
+struct status topology_pre_score(struct cycle *cycle);
 struct status topology_score(struct cycle *cycle, struct node_view node, int64_t *ret);
 
 #define TOPOLOGY_CALLBACKS \

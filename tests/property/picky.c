@@ -98,10 +98,9 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return judge(cycle, node, opinion ? opinion->seed : 0);
 }
 
-static struct status pre_score(struct cycle *cycle, struct row_list nothing)
+static struct status pre_score(struct cycle *cycle)
 {
     struct row_list rows = cycle_feasible(cycle);
-    (void)nothing;
     for (uint32_t i = 1; i < rows.len; i++)
         if (rows.items[i - 1] >= rows.items[i])
             return status_printf(cycle->arena, STATUS_ERROR, "rows are not in order");

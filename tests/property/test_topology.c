@@ -142,7 +142,8 @@ static bool check_scores(struct step *step)
     struct arena *arena = step->world.arena;
     struct row_list rows = some_rows(step->stage, arena);
     int64_t *want = arena_array(arena, int64_t, rows.len), *got = arena_array(arena, int64_t, rows.len);
-    struct status status = plugin->pre_score(&step->cycle, rows);
+    step->cycle.feasible = rows;
+    struct status status = plugin->pre_score(&step->cycle);
     step->when = "PreScore";
     if (!check_skip(step, status, step->rule->skips_score(&step->world)))
         return false;

@@ -28,9 +28,8 @@ static struct balanced_state *balanced_state(const struct scorer *scorer, const 
     return state;
 }
 
-static struct status balanced_pre_score(struct cycle *cycle, struct row_list feasible)
+static struct status balanced_pre_score(struct cycle *cycle)
 {
-    (void)feasible;
     struct balanced_state *state = balanced_state(cycle_self(cycle), cycle->pod, cycle->arena);
     *cycle_state(cycle) = state;
     return state->any ? STATUS_OK : STATUS_SKIPPED;

@@ -188,9 +188,8 @@ static const struct fit_state *scoring_state(struct cycle *cycle)
     return state;
 }
 
-static struct status fit_pre_score(struct cycle *cycle, struct row_list feasible)
+static struct status fit_pre_score(struct cycle *cycle)
 {
-    (void)feasible;
     (void)scoring_state(cycle);
     return STATUS_OK;
 }

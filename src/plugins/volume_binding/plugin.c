@@ -180,9 +180,8 @@ static int64_t use_percent(const struct class_use *use)
     return (int64_t)((__int128)use->requested * UTILIZATION_MAX / use->capacity);
 }
 
-static struct status pre_score(struct cycle *cycle, struct row_list feasible)
+static struct status pre_score(struct cycle *cycle)
 {
-    (void)feasible;
     const struct self *self = cycle_self(cycle);
     return self->scores ? STATUS_OK : STATUS_SKIPPED;
 }

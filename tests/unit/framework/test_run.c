@@ -67,9 +67,8 @@ static struct status act_post_filter(struct cycle *cycle, struct diagnosis *diag
     return play(cycle, "postfilter");
 }
 
-static struct status act_pre_score(struct cycle *cycle, struct row_list feasible)
+static struct status act_pre_score(struct cycle *cycle)
 {
-    (void)feasible;
     struct status status = play(cycle, "prescore");
     return status.code == STATUS_SKIP || status.code == STATUS_WAIT ? status
                                                                     : STATUS_OK; /* others fail later */

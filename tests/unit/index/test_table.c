@@ -24,9 +24,9 @@ static struct status any_filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
-static struct status any_pre_score(struct cycle *cycle, struct row_list feasible)
+static struct status any_pre_score(struct cycle *cycle)
 {
-    (void)cycle, (void)feasible;
+    (void)cycle;
     return (struct status){ .code = pre_score_code };
 }
 
