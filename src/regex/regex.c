@@ -3,13 +3,8 @@
  * A thread is a place in the program and where its match began. Threads are kept in the order the pattern prefers;
  * each place has at most one, so a character costs at most one step per place. When a thread matches, those
  * behind it are given up. */
-#include "regex/regex.h"
-
-#include <stdlib.h>
-
 #include "base/utf8.h"
-#include "base/vec.h"
-#include "regex/regex_parse.h"
+#include "regex/regex_impl.h"
 
 enum { STEPS_MAX = 20000, PATTERN_BYTES_MAX = 16 * 1024 };
 
@@ -36,42 +31,28 @@ static uint32_t fork_to(struct compiler *c, uint32_t more, uint32_t enough, bool
 
 static uint32_t compile(struct compiler *c, const struct regex_node *node, uint32_t next);
 
-/* All parts of a concatenation, from the last to the first: what follows must be there already. */
+/* From the last part to the first: what follows must be there already. */
 static uint32_t compile_concat(struct compiler *c, const struct regex_node *node, uint32_t next)
 {
-    size_t len = 0;
-    for (const struct regex_node *part = node->first; part; part = part->next)
-        len++;
-    const struct regex_node **parts = xcalloc(MAX(len, (size_t)1), sizeof(*parts));
-    len = 0;
-    for (const struct regex_node *part = node->first; part; part = part->next)
-        parts[len++] = part;
-    while (len > 0 && !c->full)
-        next = compile(c, parts[--len], next);
-    free(parts);
+    for (struct list_link *link = node->parts.last; link && !c->full; link = link->prev)
+        next = compile(c, container_of(link, struct regex_node, link), next);
     return next;
 }
 
+/* The first part is tried first. */
 static uint32_t compile_choice(struct compiler *c, const struct regex_node *node, uint32_t next)
 {
-    /* The first is tried first: forks are chained, each of them filled in when the one after it is known. */
-    uint32_t first = 0, before = 0;
-    bool begun = false;
-    for (const struct regex_node *part = node->first; part && !c->full; part = part->next) {
-        uint32_t start = compile(c, part, next);
-        uint32_t here = part->next ? fork_to(c, start, 0, false) : start;
-        if (begun && !c->full)
-            c->steps.items[before].other = here;
-        first = begun ? first : here;
-        before = here;
-        begun = true;
+    uint32_t rest = 0;
+    for (struct list_link *link = node->parts.last; link && !c->full; link = link->prev) {
+        uint32_t start = compile(c, container_of(link, struct regex_node, link), next);
+        rest = link->next ? fork_to(c, start, rest, false) : start;
     }
-    return first;
+    return rest;
 }
 
 static uint32_t compile_repeat(struct compiler *c, const struct regex_node *node, uint32_t next)
 {
-    const struct regex_node *part = node->first;
+    const struct regex_node *part = list_first(&node->parts, struct regex_node, link);
     int copies = node->min;
     if (node->max == REGEX_UNLIMITED) {
         uint32_t loop = fork_to(c, 0, next, node->lazy);
@@ -96,7 +77,7 @@ static uint32_t compile(struct compiler *c, const struct regex_node *node, uint3
     if (c->full)
         return 0;
     switch (node->kind) {
-    case REGEX_EMPTY:
+    case REGEX_FLAGS:
         return next;
     case REGEX_CHARS:
         return emit(
@@ -132,10 +113,11 @@ const struct regex *regex_compile(struct str pattern, struct arena *arena, struc
     if (c.full) {
         error_set(err, -EINVAL, "error parsing regexp: expression too large");
     } else {
+        size_t len = c.steps.len;
         regex = arena_new(arena, struct regex);
-        struct regex_step *steps = arena_array(arena, struct regex_step, c.steps.len);
-        memcpy(steps, c.steps.items, c.steps.len * sizeof(*steps));
-        *regex = (struct regex){ .steps = steps, .len = (uint32_t)c.steps.len, .start = start };
+        *regex = (struct regex){ .steps = arena_copy(arena, struct regex_step, c.steps.items, len, len),
+                                 .len = (uint32_t)len,
+                                 .start = start };
     }
     vec_release(&c.steps);
     return regex;
@@ -161,15 +143,10 @@ struct match {
     uint32_t round;
 };
 
-static bool is_word(struct str text, size_t at)
+static bool holds(struct str text, size_t at, enum regex_check check)
 {
-    char c = at < text.len ? text.ptr[at] : ' ';
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-
-static bool holds(struct str text, size_t at, uint32_t check)
-{
-    bool before = at > 0 && is_word(text, at - 1), boundary = before != is_word(text, at);
+    bool word_before = at > 0 && regex_is_word(text.ptr[at - 1]);
+    bool word_after = at < text.len && regex_is_word(text.ptr[at]);
     switch (check) {
     case CHECK_TEXT_BEGIN:
         return at == 0;
@@ -180,9 +157,9 @@ static bool holds(struct str text, size_t at, uint32_t check)
     case CHECK_LINE_END:
         return at == text.len || text.ptr[at] == '\n';
     case CHECK_WORD:
-        return boundary;
+        return word_before != word_after;
     default:
-        return !boundary;
+        return word_before == word_after;
     }
 }
 
@@ -201,9 +178,6 @@ static void follow(struct match *m, struct threads *to, uint32_t step, size_t be
         switch (s->op) {
         case REGEX_FORK:
             m->stack[depth++] = s->other;
-            m->stack[depth++] = s->next;
-            break;
-        case REGEX_JUMP:
             m->stack[depth++] = s->next;
             break;
         case REGEX_CHECK:
@@ -281,17 +255,18 @@ bool regex_find(const struct regex *regex, struct str text, size_t from, struct 
                 size_t *ret_from, size_t *ret_to)
 {
     size_t begin = 0, end = 0;
-    struct match m = { .regex = regex, .text = text, .budget = budget };
-    m.now.items = xcalloc(regex->len, sizeof(struct thread));
-    m.soon.items = xcalloc(regex->len, sizeof(struct thread));
-    m.seen = xcalloc(regex->len, sizeof(*m.seen));
-    m.stack = xcalloc(2 * (size_t)regex->len + 2, sizeof(*m.stack));
-    budget->steps += regex->len / 16;
+    size_t len = regex->len;
+    _cleanup_(freep) struct thread *threads = xcalloc(2 * len, sizeof(*threads));
+    _cleanup_(freep) uint32_t *steps = xcalloc(3 * len + 2, sizeof(*steps));
+    struct match m = { .regex = regex,
+                       .text = text,
+                       .budget = budget,
+                       .now.items = threads,
+                       .soon.items = threads + len,
+                       .seen = steps,
+                       .stack = steps + len };
+    budget->steps += len / 16;
     bool found = execute(&m, from, &begin, &end);
-    free(m.now.items);
-    free(m.soon.items);
-    free(m.seen);
-    free(m.stack);
     if (found && ret_from)
         *ret_from = begin;
     if (found && ret_to)

@@ -3,29 +3,42 @@
 #include "regex/regex_impl.h"
 #include "regex/unicode.h"
 
-#include <stdlib.h>
+/* Runs of unicode_folds that hold one character. */
+enum { OVERLAP_MAX = 6 };
 
 static void push(struct regex_set *set, uint32_t first, uint32_t last)
 {
-    if (set->len == set->cap) {
-        set->cap = set->cap ? set->cap * 2 : 16;
-        set->items = xreallocarray(set->items, set->cap, sizeof(*set->items));
+    *vec_push(set) = (struct regex_range){ first, last };
+}
+
+/* The next character that differs only in case; the same again if there is none. */
+static uint32_t fold_next(uint32_t rune)
+{
+    size_t low = 0, high = unicode_folds_len;
+    while (low < high) { /* to the first run that begins behind it */
+        size_t middle = (low + high) / 2;
+        if (unicode_folds[middle].first <= rune)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    set->items[set->len++] = (struct regex_range){ first, last };
+    for (size_t i = 0; i < OVERLAP_MAX && i < low; i++) {
+        const struct unicode_fold *fold = &unicode_folds[low - 1 - i];
+        if (rune <= fold->last && (rune - fold->first) % fold->step == 0)
+            return (uint32_t)((int32_t)rune + fold->delta);
+    }
+    return rune;
 }
 
 void regex_set_add(struct regex_set *set, uint32_t first, uint32_t last, bool fold)
 {
     push(set, first, last);
-    if (!fold)
-        return;
     /* Only characters in the table have others like them. */
-    for (const struct unicode_fold *run = unicode_folds; run->step; run++) {
-        if (run->last < first || run->first > last)
-            continue;
-        for (uint32_t c = run->first; c <= MIN(run->last, last); c += run->step)
+    for (size_t i = 0; fold && i < unicode_folds_len; i++) {
+        const struct unicode_fold *run = &unicode_folds[i];
+        for (uint32_t c = run->first; run->last >= first && c <= MIN(run->last, last); c += run->step)
             if (c >= first)
-                for (uint32_t other = unicode_fold_next(c); other != c; other = unicode_fold_next(other))
+                for (uint32_t other = fold_next(c); other != c; other = fold_next(other))
                     push(set, other, other);
     }
 }
@@ -70,8 +83,7 @@ void regex_set_negate(struct regex_set *set)
 
 void regex_set_release(struct regex_set *set)
 {
-    free(set->items);
-    *set = (struct regex_set){ 0 };
+    vec_release(set);
 }
 
 /* Adds what is in `from`, or everything else. */
@@ -84,21 +96,21 @@ static void merge(struct regex_set *set, struct regex_set *from, bool negated)
     regex_set_release(from);
 }
 
-/* Pairs of characters: "09az" is 0-9 and a-z. */
-static void add_pairs(struct regex_set *set, const char *pairs, bool fold)
+/* Pairs of characters, "09az" is 0-9 and a-z; or everything else. */
+static void add_pairs(struct regex_set *set, const char *pairs, bool negated, bool fold)
 {
+    struct regex_set class = { 0 };
     for (; *pairs; pairs += 2)
-        regex_set_add(set, (unsigned char)pairs[0], (unsigned char)pairs[1], fold);
+        regex_set_add(&class, (unsigned char)pairs[0], (unsigned char)pairs[1], fold);
+    merge(set, &class, negated);
 }
 
-bool regex_set_add_perl(struct regex_set *set, char name, bool fold)
+bool regex_set_add_perl(struct regex_set *set, int name, bool fold)
 {
-    const char *pairs = (name | 0x20) == 'd' ? "09" : (name | 0x20) == 's' ? "\t\n\f\r  " : "09AZ__az";
-    struct regex_set class = { 0 };
-    if (!strchr("dDsSwW", name))
+    if (name <= 0 || !strchr("dDsSwW", name))
         return false;
-    add_pairs(&class, pairs, fold);
-    merge(set, &class, name < 'a');
+    int lower = name | 0x20;
+    add_pairs(set, lower == 'd' ? "09" : lower == 's' ? "\t\n\f\r  " : "09AZ__az", name != lower, fold);
     return true;
 }
 
@@ -121,27 +133,63 @@ bool regex_set_add_posix(struct regex_set *set, struct str name, bool fold)
         if (!str_is(name, classes[i].name))
             continue;
         struct regex_set class = { 0 };
-        add_pairs(&class, classes[i].pairs, fold);
+        add_pairs(&class, classes[i].pairs, false, fold);
         if (str_is(name, "cntrl") || str_is(name, "ascii"))
-            regex_set_add(&class, 0, 0, false);
+            push(&class, 0, 0);
         merge(set, &class, negated);
         return true;
     }
     return false;
 }
 
+static uint32_t digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (uint32_t)(c - '0');
+    if (c >= 'A' && c <= 'Z')
+        return (uint32_t)(c - 'A') + 10;
+    return c >= 'a' && c <= 'z' ? (uint32_t)(c - 'a') + 36 : c == '+' ? 62 : 63;
+}
+
+static uint32_t take_number(const char **text)
+{
+    uint32_t value = 0, digit;
+    unsigned shift = 0;
+    do {
+        digit = digit_of(*(*text)++);
+        value |= (digit & 31) << shift;
+        shift += 5;
+    } while (digit & 32);
+    return value;
+}
+
+/* The ranges of a class, up to a space; NULL: there is no such class. */
+static const char *unicode_class(struct str name)
+{
+    for (const char *p = unicode_classes; *p;) {
+        struct str entry = { p, (uint32_t)strcspn(p, " ") };
+        p += entry.len + 1;
+        if (str_eq(entry, name))
+            return p;
+        p += strcspn(p, " ") + 1;
+    }
+    return NULL;
+}
+
 bool regex_set_add_unicode(struct regex_set *set, struct str name, bool negated, bool fold)
 {
     struct regex_set out = { 0 };
-    const struct unicode_class *class = unicode_class(name);
+    const char *ranges = unicode_class(name);
     uint32_t first, last = 0;
-    size_t at = 0;
     if (str_is(name, "Any"))
         push(&out, 0, RUNE_MAX);
-    else if (!class)
+    else if (!ranges)
         return false;
-    while (class && unicode_range(class, &at, &first, &last))
+    while (ranges && *ranges != ' ') {
+        first = last + take_number(&ranges);
+        last = first + take_number(&ranges);
         regex_set_add(&out, first, last, fold);
+    }
     merge(set, &out, negated);
     return true;
 }

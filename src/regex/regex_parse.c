@@ -4,9 +4,8 @@
  *     repeat = atom [ ("*" | "+" | "?" | "{" n [ "," [ m ] ] "}") [ "?" ] ]
  *
  * Back references and look-around do not exist there, so they are errors here as well. */
-#include "regex/regex_parse.h"
-
 #include "base/utf8.h"
+#include "regex/regex_impl.h"
 
 enum { NESTING_MAX = 500, REPEAT_MAX = 1000, RANGES_MAX = 100000 };
 enum { FLAG_FOLD = 1, FLAG_MULTILINE = 2, FLAG_DOT_ALL = 4, FLAG_SWAP_GREED = 8 };
@@ -61,41 +60,36 @@ static struct regex_node *node_new(struct parser *p, enum regex_kind kind)
     return node;
 }
 
-static void append(struct regex_node *parent, struct regex_node *child)
-{
-    if (parent->last)
-        parent->last->next = child;
-    else
-        parent->first = child;
-    parent->last = child;
-}
-
 static struct regex_node *chars(struct parser *p, struct regex_set *set)
 {
     regex_set_finish(set);
     p->ranges_total += set->len;
-    if (p->ranges_total > RANGES_MAX) {
-        regex_set_release(set);
+    if (p->ranges_total > RANGES_MAX)
         return fail(p, "expression too large", 0, p->text.len);
-    }
-    struct regex_range *ranges = arena_array(p->arena, struct regex_range, MAX(set->len, (size_t)1));
-    if (set->len)
-        memcpy(ranges, set->items, set->len * sizeof(*ranges));
     struct regex_node *node = node_new(p, REGEX_CHARS);
-    node->ranges = ranges;
+    node->ranges = arena_copy(p->arena, struct regex_range, set->items, set->len, set->len);
     node->ranges_len = (uint32_t)set->len;
-    regex_set_release(set);
     return node;
 }
 
 static struct regex_node *one_char(struct parser *p, uint32_t rune)
 {
-    struct regex_set set = { 0 };
+    _cleanup_(regex_set_release) struct regex_set set = { 0 };
     regex_set_add(&set, rune, rune, p->flags & FLAG_FOLD);
     return chars(p, &set);
 }
 
-static struct regex_node *assertion(struct parser *p, uint32_t check)
+/* Any character, but perhaps not a newline. */
+static struct regex_node *any_char(struct parser *p)
+{
+    _cleanup_(regex_set_release) struct regex_set set = { 0 };
+    if (!(p->flags & FLAG_DOT_ALL))
+        regex_set_add(&set, '\n', '\n', false);
+    regex_set_negate(&set);
+    return chars(p, &set);
+}
+
+static struct regex_node *assertion(struct parser *p, enum regex_check check)
 {
     struct regex_node *node = node_new(p, REGEX_ASSERT);
     node->check = check;
@@ -139,9 +133,7 @@ static uint32_t take_escape(struct parser *p)
             value = value * 8 + (uint32_t)(p->text.ptr[p->at++] - '0');
         return value;
     }
-    bool word = rune >= 0x80 || (rune >= '0' && rune <= '9') || (rune >= 'A' && rune <= 'Z') ||
-                (rune >= 'a' && rune <= 'z') || rune == '_';
-    if (word)
+    if (rune >= 0x80 || regex_is_word((int)rune))
         fail(p, "invalid escape sequence", from, p->at);
     return rune;
 }
@@ -186,10 +178,10 @@ static bool take_class_escape(struct parser *p, struct regex_set *set)
         p->at += 2;
         return take_unicode_class(p, set, c == 'P');
     }
-    if (c == 0 || !strchr("dDsSwW", c))
+    if (!regex_set_add_perl(set, c, p->flags & FLAG_FOLD))
         return false;
     p->at += 2;
-    return regex_set_add_perl(set, (char)c, p->flags & FLAG_FOLD);
+    return true;
 }
 
 static uint32_t take_class_char(struct parser *p, size_t class_from)
@@ -231,7 +223,7 @@ static void take_class_item(struct parser *p, struct regex_set *set, size_t clas
 static struct regex_node *parse_class(struct parser *p)
 {
     size_t from = p->at++;
-    struct regex_set set = { 0 };
+    _cleanup_(regex_set_release) struct regex_set set = { 0 };
     bool negated = accept(p, "^");
     for (bool first = true; !p->failed && (first || peek(p, 0) != ']'); first = false) {
         if (p->at >= p->text.len) {
@@ -243,11 +235,7 @@ static struct regex_node *parse_class(struct parser *p)
     p->at++;
     if (negated)
         regex_set_negate(&set);
-    if (p->failed) {
-        regex_set_release(&set);
-        return NULL;
-    }
-    return chars(p, &set);
+    return p->failed ? NULL : chars(p, &set);
 }
 
 static struct regex_node *parse_choice(struct parser *p);
@@ -256,9 +244,8 @@ static struct regex_node *parse_choice(struct parser *p);
 static bool take_group_name(struct parser *p, size_t from)
 {
     size_t begin = p->at;
-    for (int c; (c = peek(p, 0)) >= 0 && c != '>'; p->at++)
-        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'))
-            break;
+    while (regex_is_word(peek(p, 0)))
+        p->at++;
     if (p->at > begin && accept(p, ">"))
         return true;
     fail(p, "invalid named capture", from, p->at + 1);
@@ -302,7 +289,7 @@ static struct regex_node *parse_group(struct parser *p)
             if (!take_group_name(p, from))
                 return NULL;
         } else if (!take_flags(p, from)) {
-            return p->failed ? NULL : node_new(p, REGEX_EMPTY); /* for the rest of the group around it */
+            return p->failed ? NULL : node_new(p, REGEX_FLAGS); /* for the rest of the group around it */
         }
     }
     struct regex_node *node = parse_choice(p);
@@ -318,7 +305,7 @@ static struct regex_node *parse_backslash(struct parser *p)
 {
     static const struct {
         const char *text;
-        uint32_t check;
+        enum regex_check check;
     } checks[] = {
         { "\\A", CHECK_TEXT_BEGIN },
         { "\\z", CHECK_TEXT_END },
@@ -328,10 +315,9 @@ static struct regex_node *parse_backslash(struct parser *p)
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
         if (accept(p, checks[i].text))
             return assertion(p, checks[i].check);
-    struct regex_set set = { 0 };
+    _cleanup_(regex_set_release) struct regex_set set = { 0 };
     if (take_class_escape(p, &set))
         return chars(p, &set);
-    regex_set_release(&set);
     if (p->failed)
         return NULL;
     p->at++;
@@ -341,7 +327,6 @@ static struct regex_node *parse_backslash(struct parser *p)
 
 static struct regex_node *parse_atom(struct parser *p)
 {
-    struct regex_set set = { 0 };
     switch (peek(p, 0)) {
     case '(':
         return parse_group(p);
@@ -351,12 +336,7 @@ static struct regex_node *parse_atom(struct parser *p)
         return parse_backslash(p);
     case '.':
         p->at++;
-        regex_set_add(&set, 0, RUNE_MAX, false);
-        if (!(p->flags & FLAG_DOT_ALL)) {
-            set.items[0].last = '\n' - 1;
-            regex_set_add(&set, '\n' + 1, RUNE_MAX, false);
-        }
-        return chars(p, &set);
+        return any_char(p);
     case '^':
         p->at++;
         return assertion(p, p->flags & FLAG_MULTILINE ? CHECK_LINE_BEGIN : CHECK_TEXT_BEGIN);
@@ -420,7 +400,7 @@ static bool repeats_at_most(const struct regex_node *node, int limit)
             return false;
         limit = count > 0 ? limit / count : limit;
     }
-    for (const struct regex_node *part = node->first; part; part = part->next)
+    list_for_each(&node->parts, struct regex_node, part, link)
         if (!repeats_at_most(part, limit))
             return false;
     return true;
@@ -439,7 +419,7 @@ static struct regex_node *repeated(struct parser *p, struct regex_node *node)
         repeat->min = min;
         repeat->max = max;
         repeat->lazy = lazy != !!(p->flags & FLAG_SWAP_GREED);
-        append(repeat, node);
+        list_append(&repeat->parts, &node->link);
         if ((min >= 2 || max >= 2) && !repeats_at_most(repeat, REPEAT_MAX))
             return fail(p, "invalid repeat count", from, p->at);
         node = repeat;
@@ -460,18 +440,15 @@ static bool at_repeat(struct parser *p)
 /* Repeats what came last in a concatenation: flags may stand between it and the operator. */
 static void repeat_last(struct parser *p, struct regex_node *concat)
 {
-    struct regex_node *last = concat->last, *before = NULL;
+    struct regex_node *last = list_item(concat->parts.last, struct regex_node, link);
     if (!last) {
         fail(p, "missing argument to repetition operator", p->at, p->at + 1);
         return;
     }
-    for (struct regex_node *part = concat->first; part != last; part = part->next)
-        before = part;
-    concat->last = before;
-    *(before ? &before->next : &concat->first) = NULL;
+    list_remove(&concat->parts, &last->link);
     struct regex_node *node = repeated(p, last);
     if (node)
-        append(concat, node);
+        list_append(&concat->parts, &node->link);
 }
 
 /* Everything up to \E as it stands; what is repeated behind that is the last character. */
@@ -480,7 +457,7 @@ static void take_quoted(struct parser *p, struct regex_node *concat)
     while (!p->failed && p->at < p->text.len && !accept(p, "\\E")) {
         struct regex_node *one = one_char(p, take_rune(p));
         if (one)
-            append(concat, one);
+            list_append(&concat->parts, &one->link);
     }
 }
 
@@ -489,11 +466,11 @@ static struct regex_node *parse_choice(struct parser *p)
     if (++p->nesting > NESTING_MAX)
         return fail(p, "expression nests too deeply", 0, p->text.len);
     struct regex_node *choice = node_new(p, REGEX_CHOICE), *concat = node_new(p, REGEX_CONCAT);
-    append(choice, concat);
+    list_append(&choice->parts, &concat->link);
     while (!p->failed && p->at < p->text.len && peek(p, 0) != ')') {
         if (accept(p, "|")) {
             concat = node_new(p, REGEX_CONCAT);
-            append(choice, concat);
+            list_append(&choice->parts, &concat->link);
             continue;
         }
         if (accept(p, "\\Q")) {
@@ -505,10 +482,10 @@ static struct regex_node *parse_choice(struct parser *p)
             continue;
         }
         struct regex_node *part = parse_atom(p);
-        bool flags = part && part->kind == REGEX_EMPTY;
+        bool flags = part && part->kind == REGEX_FLAGS;
         part = part && !flags ? repeated(p, part) : part;
         if (part && !flags)
-            append(concat, part);
+            list_append(&concat->parts, &part->link);
     }
     p->nesting--;
     return p->failed ? NULL : choice;

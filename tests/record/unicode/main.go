@@ -17,9 +17,9 @@ import (
 const header = `/* unicode_data.c: characters by category and script, and which are the same but for their case; generated from Unicode
  * %s as Go's package unicode has it, by tests/record/unicode.
  *
- * A class is a list of ranges, each written as two numbers: how far it begins behind the end of the one before,
+ * A class is its name and its ranges, each written as two numbers: how far it begins behind the end of the one before,
  * and how much longer than one character it is. A number is written in digits of five bits, lowest first; a sixth bit
- * says that more follow. The digits are 0-9 A-Z a-z + -. */
+ * says that more follow. The digits are 0-9 A-Z a-z + -. A space ends the name, and another one the ranges. */
 #include "regex/unicode.h"
 
 `
@@ -108,13 +108,10 @@ func main() {
 
 	fmt.Fprintf(out, header, strings.SplitN(unicode.Version, ".", 2)[0])
 	text := ""
-	fmt.Fprintf(out, "const struct unicode_class unicode_classes[] = {\n")
 	for _, name := range names {
-		written := ranges(tables[name])
-		fmt.Fprintf(out, "    { %q, %d, %d },\n", name, len(text), len(written))
-		text += written
+		text += name + " " + ranges(tables[name]) + " "
 	}
-	fmt.Fprintf(out, "    { 0 },\n};\n\nconst char unicode_ranges[] =")
+	fmt.Fprintf(out, "const char unicode_classes[] =")
 	const columns = 104
 	for len(text) > 0 {
 		part := text[:min(columns, len(text))]
@@ -125,5 +122,5 @@ func main() {
 	for _, f := range folds() {
 		fmt.Fprintf(out, "    { 0x%X, 0x%X, %d, %d },\n", f.first, f.last, f.delta, f.step)
 	}
-	fmt.Fprintf(out, "    { 0 },\n};\n")
+	fmt.Fprintf(out, "};\n\nconst size_t unicode_folds_len = ARRAY_SIZE(unicode_folds);\n")
 }
