@@ -67,7 +67,7 @@ struct cel_node {
         struct cel_value literal;
         struct {
             struct str name;
-            int32_t slot; /* -1: a variable that the caller binds */
+            int32_t slot; /* -1: the variable `device` */
         } ident;
         struct {
             struct cel_node *operand;

@@ -26,10 +26,8 @@ static struct cel_value variable(struct cel_run *run, const struct cel_node *nod
 {
     if (node->ident.slot >= 0)
         return cel_eval_slot(run, node->ident.slot);
-    for (size_t i = 0; i < run->variables_len; i++)
-        if (str_eq(run->variables[i].name, node->ident.name))
-            return run->variables[i].value;
-    return cel_fail(run, "no such attribute(s): " STR_FMT, STR_ARG(node->ident.name));
+    return run->device ? *run->device
+                       : cel_fail(run, "no such attribute(s): " STR_FMT, STR_ARG(node->ident.name));
 }
 
 static bool follow(struct cel_run *run, const struct cel_node *node, struct path *path);
@@ -114,7 +112,7 @@ static bool pick(struct cel_run *run, const struct cel_value *object, const stru
         return false;
     }
     if (object->kind == CEL_MAP)
-        return object->map->ops->find(object->map, key, run->scratch, ret);
+        return cel_map_find(object->map, key, ret);
     if (object->kind != CEL_LIST)
         return false;
     struct cel_value index = index_of(run, key);

@@ -104,46 +104,36 @@ struct cel_value {
     };
 };
 
-/* Lists and maps are interfaces, so that a caller's own data needs no conversion: put one of these in front of the
- * data, and find the data again with container_of(). They outlive the evaluation and its result. */
-struct cel_list_ops {
-    /* Item i of `len`. */
-    void (*at)(const struct cel_list *list, size_t i, struct arena *scratch, struct cel_value *ret);
-};
-
+/* Items in an array, or a concatenation that is not copied: doubling a list again and again costs nothing, as in the
+ * reference. */
 struct cel_list {
-    const struct cel_list_ops *ops;
     size_t len;
+    const struct cel_value *items;
+    const struct cel_list *first, *second; /* of a concatenation; else NULL */
+    bool grows;                            /* + appends in place: only the accumulator of a fold does */
+    size_t cap;                            /* then: of items */
 };
 
-struct cel_map_ops {
-    /* The value of `key`, for m[key], m.key and has(). False: no such key. */
-    bool (*find)(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
-                 struct cel_value *ret);
-    /* For `key in m`; NULL: as find. */
-    bool (*contains)(const struct cel_map *map, const struct cel_value *key);
-    /* Entry i of `len`, in an order that stays. Both may be NULL. */
-    void (*at)(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,
-               struct cel_value *ret_value);
+struct cel_entry {
+    struct cel_value key, value;
 };
 
+/* Entries in the order they came. */
 struct cel_map {
-    const struct cel_map_ops *ops;
     size_t len;
+    struct cel_entry *entries;
+    bool is_total; /* a missing key reads as an empty map, but is not `in` the map */
+    bool grows;    /* as of a list */
+    uint32_t
+        *table; /* by hash: entry numbers from 1, 0: free; twice `cap` long. NULL: entries are compared */
+    size_t cap; /* of entries */
 };
 
-struct cel_binding {
-    struct str name;
-    struct cel_value value;
-};
-
-/* Evaluates. `ret` may point into the program, into `scratch` and into what the variables are made of. -EINVAL: `err`
- * says why there is no value ("no such key: foo"); -E2BIG: the cost limit was reached. */
-int cel_eval(const struct cel_program *program, const struct cel_binding *variables, size_t len,
-             struct arena *scratch, struct cel_value *ret, struct error *err);
-/* The same, and what it cost (also after an error). */
-int cel_eval_cost(const struct cel_program *program, const struct cel_binding *variables, size_t len,
-                  struct arena *scratch, struct cel_value *ret, uint64_t *ret_cost, struct error *err);
+/* Evaluates. `device` may be NULL for a program that does not name it. `ret` may point into the program, into `scratch`
+ * and into what `device` is made of. -EINVAL: `err` says why there is no value ("no such key: foo"); -E2BIG: the cost
+ * limit was reached. *ret_cost is set in any case; it may be NULL. */
+int cel_eval(const struct cel_program *program, const struct cel_value *device, struct arena *scratch,
+             struct cel_value *ret, uint64_t *ret_cost, struct error *err);
 
 static inline struct cel_value cel_bool(bool value)
 {
@@ -160,12 +150,14 @@ static inline struct cel_value cel_string(struct str value)
     return (struct cel_value){ .kind = CEL_STRING, .text = value };
 }
 
-/* The name of its type: "int", "google.protobuf.Duration". */
-const char *cel_value_type(const struct cel_value *value);
+/* The name of the type: "int", "google.protobuf.Duration". */
+const char *cel_kind_name(enum cel_kind kind);
 struct cel_value cel_quantity(struct quantity value);
 /* A strict version (1.2.3-pre.4+build), which `arena` then holds. -EINVAL: `err` says why it is none. */
 int cel_semver(struct str text, struct arena *arena, struct cel_value *ret, struct error *err);
 /* A list of values that the caller keeps. */
 struct cel_value cel_list(const struct cel_value *items, size_t len, struct arena *arena);
+/* Item i; *steps grows with the concatenations on the way to it. */
+struct cel_value cel_list_at(const struct cel_list *list, size_t i, uint64_t *steps);
 
 #endif

@@ -65,9 +65,8 @@ static uint64_t traversal(struct cel_run *run, const struct cel_value *value)
         return cost;
     case CEL_MAP:
         for (size_t i = 0; i < value->map->len && !run->stopped; i++) {
-            struct cel_value key, item;
-            value->map->ops->at(value->map, i, run->scratch, &key, &item);
-            cost += traversal(run, &key) + traversal(run, &item);
+            const struct cel_entry *entry = &value->map->entries[i];
+            cost += traversal(run, &entry->key) + traversal(run, &entry->value);
         }
         return cost;
     default:

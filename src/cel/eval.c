@@ -113,17 +113,16 @@ static bool takes_kind(uint8_t wanted, const struct cel_value *value)
 
 static bool takes_parts(struct cel_run *run, const uint8_t parts[static 2], const struct cel_value *value)
 {
-    struct cel_value first, second;
     if (parts[0] == CEL_KINDS && parts[1] == CEL_KINDS)
         return true;
     if (value->kind == CEL_LIST && value->list->len > 0) {
-        first = cel_list_item(run, value->list, 0);
+        struct cel_value first = cel_list_item(run, value->list, 0);
         return takes_kind(parts[0], &first);
     }
     if (value->kind != CEL_MAP || value->map->len == 0)
         return true;
-    value->map->ops->at(value->map, 0, run->scratch, &first, &second);
-    return takes_kind(parts[0], &first) && takes_kind(parts[1], &second);
+    const struct cel_entry *entry = value->map->entries;
+    return takes_kind(parts[0], &entry->key) && takes_kind(parts[1], &entry->value);
 }
 
 static bool takes(struct cel_run *run, const struct cel_candidate *candidate, const struct cel_value *args,

@@ -47,14 +47,11 @@ static struct cel_value walk(struct cel_run *run, const struct cel_fold *fold, c
     bool two = !str_empty(fold->var2);
     size_t len = range->kind == CEL_LIST ? range->list->len : range->map->len;
     for (size_t i = 0; i < len; i++) {
-        struct cel_value key = cel_int((int64_t)i), value;
-        if (range->kind == CEL_LIST)
-            value = cel_list_item(run, range->list, i);
-        else
-            range->map->ops->at(range->map, i, run->scratch, &key, two ? &value : NULL);
-        set(var, range->kind == CEL_LIST && !two ? value : key);
-        if (two)
-            set(var2, value);
+        bool list = range->kind == CEL_LIST;
+        struct cel_value key = list ? cel_int((int64_t)i) : range->map->entries[i].key;
+        struct cel_value value = list ? cel_list_item(run, range->list, i) : range->map->entries[i].value;
+        set(var, list && !two ? value : key);
+        set(var2, value);
         if (!take_step(run, fold))
             break;
     }
@@ -74,7 +71,7 @@ struct cel_value cel_eval_fold(struct cel_run *run, const struct cel_node *node)
     struct cel_slot *accu = &run->slots[fold->slot];
     *accu = (struct cel_slot){ .fold = fold };
     struct cel_value value = walk(run, fold, &range);
-    if (accu->grows && cel_list_grows(&value))
+    if (accu->grows && value.kind == CEL_LIST && value.list->grows)
         return cel_list_frozen(run, &value);
     return value;
 }

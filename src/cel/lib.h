@@ -8,9 +8,6 @@
 /* device.c: the type of a field of `device`; NULL: there is none. */
 const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool list_type_attributes);
 
-/* list.c */
-bool cel_list_is_concat(const struct cel_list *list);
-
 /* quantity.c. COMPUTED: the result of add() or sub(). DECIMAL: counted in more digits than 64 bits have, which is
  * never an integer to the reference. */
 enum { CEL_QUANTITY_COMPUTED = 1, CEL_QUANTITY_DECIMAL = 2 };

@@ -4,20 +4,10 @@
  * the other kinds. */
 #include "cel/value.h"
 
-struct entry {
-    struct cel_value key, value;
-};
-
-struct entry_map {
-    struct cel_map head;
-    struct entry *entries;
-    uint32_t *table; /* entry numbers from 1, 0: free; twice `cap` long */
-    size_t cap;
-};
-
-static struct entry_map *entries_of(const struct cel_map *map)
+/* Only the maps of the evaluation are changed, and only while they are made. */
+static struct cel_map *mutable(const struct cel_value *value)
 {
-    return (struct entry_map *)(void *)container_of(map, const struct entry_map, head);
+    return (struct cel_map *)value->map;
 }
 
 static uint64_t hash(const struct cel_value *key)
@@ -53,7 +43,7 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
 }
 
 /* Where in the table the key is, or would be put. */
-static size_t place(const struct entry_map *map, const struct cel_value *key)
+static size_t place(const struct cel_map *map, const struct cel_value *key)
 {
     size_t mask = map->cap * 2 - 1, at = hash(key) & mask;
     while (map->table[at] && !same_key(&map->entries[map->table[at] - 1].key, key))
@@ -61,15 +51,19 @@ static size_t place(const struct entry_map *map, const struct cel_value *key)
     return at;
 }
 
-static const struct cel_value *find_exact(const struct entry_map *map, const struct cel_value *key)
+static const struct cel_value *find_exact(const struct cel_map *map, const struct cel_value *key)
 {
-    if (map->head.len == 0)
-        return NULL;
-    uint32_t entry = map->table[place(map, key)];
-    return entry ? &map->entries[entry - 1].value : NULL;
+    if (map->table) {
+        uint32_t entry = map->table[place(map, key)];
+        return entry ? &map->entries[entry - 1].value : NULL;
+    }
+    for (size_t i = 0; i < map->len; i++)
+        if (same_key(&map->entries[i].key, key))
+            return &map->entries[i].value;
+    return NULL;
 }
 
-static const struct cel_value *find_any(const struct entry_map *map, const struct cel_value *key)
+static const struct cel_value *find_any(const struct cel_map *map, const struct cel_value *key)
 {
     const struct cel_value *value = find_exact(map, key);
     struct cel_value other = { .kind = CEL_INT };
@@ -89,57 +83,41 @@ static const struct cel_value *find_any(const struct entry_map *map, const struc
     return value;
 }
 
-static bool entries_find(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
-                         struct cel_value *ret)
+bool cel_map_find(const struct cel_map *map, const struct cel_value *key, struct cel_value *ret)
 {
-    (void)scratch;
-    const struct cel_value *value = find_any(entries_of(map), key);
+    static const struct cel_map empty = { 0 };
+    const struct cel_value *value = find_any(map, key);
     if (value)
         *ret = *value;
-    return value != NULL;
+    else if (map->is_total)
+        *ret = (struct cel_value){ .kind = CEL_MAP, .map = &empty };
+    return value || map->is_total;
 }
-
-static void entries_at(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,
-                       struct cel_value *ret_value)
-{
-    (void)scratch;
-    const struct entry *entry = &entries_of(map)->entries[i];
-    if (ret_key)
-        *ret_key = entry->key;
-    if (ret_value)
-        *ret_value = entry->value;
-}
-
-static const struct cel_map_ops entry_ops = { .find = entries_find, .at = entries_at };
-static const struct cel_map_ops grower_ops = { .find = entries_find, .at = entries_at };
 
 struct cel_value cel_map_new(struct cel_run *run, bool growing)
 {
-    struct entry_map *map = cel_take(run, sizeof(*map));
+    struct cel_map *map = cel_take(run, sizeof(*map));
     if (!map)
         return cel_stop(run);
-    *map = (struct entry_map){ .head = { growing ? &grower_ops : &entry_ops, 0 } };
-    return (struct cel_value){ .kind = CEL_MAP, .map = &map->head };
+    *map = (struct cel_map){ .grows = growing };
+    return (struct cel_value){ .kind = CEL_MAP, .map = map };
 }
 
-static bool grows(const struct cel_value *value)
+static bool reserve(struct cel_run *run, struct cel_map *map)
 {
-    return value->kind == CEL_MAP && value->map->ops == &grower_ops;
-}
-
-static bool reserve(struct cel_run *run, struct entry_map *map)
-{
-    if (map->head.len < map->cap)
+    if (map->len < map->cap)
         return true;
-    size_t cap = map->cap ? map->cap * 2 : 4, len = map->head.len;
-    struct entry *entries = cel_take(run, cap * sizeof(*entries));
+    size_t cap = map->cap ? map->cap * 2 : 4, len = map->len;
+    struct cel_entry *entries = cel_take(run, cap * sizeof(*entries));
     uint32_t *table = cel_take(run, cap * 2 * sizeof(*table));
     if (!entries || !table)
         return false;
     if (len)
         memcpy(entries, map->entries, len * sizeof(*entries));
     memset(table, 0, cap * 2 * sizeof(*table));
-    *map = (struct entry_map){ .head = map->head, .entries = entries, .table = table, .cap = cap };
+    map->entries = entries;
+    map->table = table;
+    map->cap = cap;
     for (size_t i = 0; i < len; i++)
         table[place(map, &entries[i].key)] = (uint32_t)i + 1;
     return true;
@@ -156,38 +134,36 @@ struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, c
 {
     if (!is_hashable(key))
         return cel_crash(run);
-    struct entry_map *entries = entries_of(map->map);
-    if (!reserve(run, entries) || !cel_work(run, 1))
+    struct cel_map *to = mutable(map);
+    if (!reserve(run, to) || !cel_work(run, 1))
         return cel_stop(run);
-    size_t at = place(entries, key);
-    if (entries->table[at]) {
-        entries->entries[entries->table[at] - 1].value = *value;
+    size_t at = place(to, key);
+    if (to->table[at]) {
+        to->entries[to->table[at] - 1].value = *value;
         return *map;
     }
-    entries->entries[entries->head.len++] = (struct entry){ *key, *value };
-    entries->table[at] = (uint32_t)entries->head.len;
+    to->entries[to->len++] = (struct cel_entry){ *key, *value };
+    to->table[at] = (uint32_t)to->len;
     return *map;
 }
 
 void cel_map_remove(const struct cel_value *map, const struct cel_value *key)
 {
-    struct entry_map *entries = entries_of(map->map);
-    if (!find_exact(entries, key))
+    struct cel_map *to = mutable(map);
+    if (!find_exact(to, key))
         return;
-    size_t gone = entries->table[place(entries, key)] - 1, last = --entries->head.len;
-    memmove(&entries->entries[gone], &entries->entries[gone + 1], (last - gone) * sizeof(struct entry));
-    memset(entries->table, 0, entries->cap * 2 * sizeof(*entries->table));
+    size_t gone = to->table[place(to, key)] - 1, last = --to->len;
+    memmove(&to->entries[gone], &to->entries[gone + 1], (last - gone) * sizeof(struct cel_entry));
+    memset(to->table, 0, to->cap * 2 * sizeof(*to->table));
     for (size_t i = 0; i < last; i++)
-        entries->table[place(entries, &entries->entries[i].key)] = (uint32_t)i + 1;
+        to->table[place(to, &to->entries[i].key)] = (uint32_t)i + 1;
 }
 
 bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key)
 {
-    struct cel_value ignored;
-    if (map->ops->at == entries_at && map->len > 0 && !is_hashable(key))
+    if (map->table && map->len > 0 && !is_hashable(key))
         cel_crash(run);
-    return map->ops->contains ? map->ops->contains(map, key)
-                              : map->ops->find(map, key, run->scratch, &ignored);
+    return find_any(map, key) != NULL;
 }
 
 struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
@@ -198,13 +174,10 @@ struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map
         return cel_fail(run, "insert failed: key " STR_FMT " already exists", STR_ARG(text));
     }
     struct cel_value copy = *map;
-    if (!grows(map)) {
+    if (!map->map->grows) {
         copy = cel_map_new(run, false);
-        for (size_t i = 0; i < map->map->len && !cel_is_error(&copy); i++) {
-            struct cel_value k, v;
-            map->map->ops->at(map->map, i, run->scratch, &k, &v);
-            copy = cel_map_put(run, &copy, &k, &v);
-        }
+        for (size_t i = 0; i < map->map->len && !cel_is_error(&copy); i++)
+            copy = cel_map_put(run, &copy, &map->map->entries[i].key, &map->map->entries[i].value);
     }
     return cel_is_error(&copy) ? copy : cel_map_put(run, &copy, key, value);
 }

@@ -26,12 +26,10 @@ static void print_map(struct cel_run *run, struct strbuf *out, const struct cel_
 {
     strbuf_putc(out, '{');
     for (size_t i = 0; i < map->len && out->len < TEXT_BYTES_MAX; i++) {
-        struct cel_value key, value;
-        map->ops->at(map, i, run->scratch, &key, &value);
         strbuf_puts(out, i ? ", " : "");
-        print(run, out, &key, depth + 1);
+        print(run, out, &map->entries[i].key, depth + 1);
         strbuf_puts(out, ": ");
-        print(run, out, &value, depth + 1);
+        print(run, out, &map->entries[i].value, depth + 1);
     }
     strbuf_putc(out, '}');
 }

@@ -58,19 +58,18 @@ int cel_compile(struct str text, const struct cel_options *options, struct arena
     return 0;
 }
 
-int cel_eval_cost(const struct cel_program *program, const struct cel_binding *variables, size_t len,
-                  struct arena *scratch, struct cel_value *ret, uint64_t *ret_cost, struct error *err)
+int cel_eval(const struct cel_program *program, const struct cel_value *device, struct arena *scratch,
+             struct cel_value *ret, uint64_t *ret_cost, struct error *err)
 {
     struct cel_run run = {
-        .program = program,
         .scratch = scratch,
-        .variables = variables,
-        .variables_len = len,
+        .device = device,
         .slots = arena_array(scratch, struct cel_slot, program->slots_len),
         .cost_max = program->cost_max,
     };
     struct cel_value value = cel_eval_node(&run, program->root);
-    *ret_cost = run.cost;
+    if (ret_cost)
+        *ret_cost = run.cost;
     if (run.crashed)
         value = cel_crash(&run);
     else if (run.stopped)
@@ -79,11 +78,4 @@ int cel_eval_cost(const struct cel_program *program, const struct cel_binding *v
         return error_set(err, run.stopped && !run.crashed ? -E2BIG : -EINVAL, STR_FMT, STR_ARG(value.text));
     *ret = value;
     return 0;
-}
-
-int cel_eval(const struct cel_program *program, const struct cel_binding *variables, size_t len,
-             struct arena *scratch, struct cel_value *ret, struct error *err)
-{
-    uint64_t cost;
-    return cel_eval_cost(program, variables, len, scratch, ret, &cost, err);
 }

@@ -49,10 +49,8 @@ struct cel_slot {
 };
 
 struct cel_run {
-    const struct cel_program *program;
     struct arena *scratch;
-    const struct cel_binding *variables;
-    size_t variables_len;
+    const struct cel_value *device; /* NULL: unknown */
     struct cel_slot *slots;
     const struct cel_call *call; /* the one whose implementation runs */
     uint64_t cost, cost_max;

@@ -34,11 +34,6 @@ const char *cel_kind_name(enum cel_kind kind)
     return names[kind];
 }
 
-const char *cel_value_type(const struct cel_value *value)
-{
-    return cel_kind_name(value->kind);
-}
-
 bool cel_double_to_int(double value, int64_t *ret)
 {
     if (!(value > -0x1p63 && value < 0x1p63))
@@ -114,7 +109,7 @@ static enum cel_equality lists_equal(struct cel_run *run, const struct cel_list 
         case CEL_DIFFERENT:
             return CEL_DIFFERENT;
         case CEL_INCOMPARABLE:
-            if (cel_list_is_concat(a))
+            if (a->first)
                 equality = CEL_INCOMPARABLE;
             break;
         case CEL_EQUAL:
@@ -129,10 +124,9 @@ static enum cel_equality maps_equal(struct cel_run *run, const struct cel_map *a
     if (a->len != b->len)
         return CEL_DIFFERENT;
     for (size_t i = 0; i < a->len && !run->stopped; i++) {
-        struct cel_value key, value, other;
-        a->ops->at(a, i, run->scratch, &key, &value);
-        if (!b->ops->find(b, &key, run->scratch, &other) ||
-            cel_values_equal(run, &value, &other) == CEL_DIFFERENT)
+        struct cel_value other;
+        if (!cel_map_find(b, &a->entries[i].key, &other) ||
+            cel_values_equal(run, &a->entries[i].value, &other) == CEL_DIFFERENT)
             return CEL_DIFFERENT;
     }
     return CEL_EQUAL;

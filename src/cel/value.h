@@ -6,8 +6,6 @@
 
 enum cel_equality { CEL_DIFFERENT, CEL_EQUAL, CEL_INCOMPARABLE };
 
-const char *cel_kind_name(enum cel_kind kind);
-
 /* As ==, for values that are no errors. INCOMPARABLE: a quantity or the like with something else. */
 enum cel_equality cel_values_equal(struct cel_run *run, const struct cel_value *a, const struct cel_value *b);
 /* Of one kind of the language that is no container, as it is; false for other kinds. */
@@ -16,6 +14,7 @@ bool cel_scalars_equal(const struct cel_value *a, const struct cel_value *b);
 struct cel_value cel_values_compare(const struct cel_value *a, const struct cel_value *b);
 bool cel_is_ordered(enum cel_kind kind);
 
+/* The steps to it are work of the evaluation; callers with loops check that. */
 struct cel_value cel_list_item(struct cel_run *run, const struct cel_list *list, size_t i);
 /* An optional that holds a copy of the value; NULL: none. */
 struct cel_value cel_optional(struct cel_run *run, const struct cel_value *value);
@@ -31,7 +30,6 @@ bool cel_list_contains(struct cel_run *run, const struct cel_list *list, const s
 
 /* A list that grows in place: the accumulator of map(), filter() and so on. */
 struct cel_value cel_list_grower(struct cel_run *run);
-bool cel_list_grows(const struct cel_value *value);
 /* An error, or the list with an item more. */
 struct cel_value cel_list_push(struct cel_run *run, const struct cel_value *grower, struct cel_value item);
 struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *value);
@@ -45,6 +43,9 @@ void cel_map_remove(const struct cel_value *map, const struct cel_value *key);
 /* `map` with an entry more, in place if it grows; an error if the key is there. */
 struct cel_value cel_map_insert(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,
                                 const struct cel_value *value);
+/* For m[key], m.key and has(): numbers of other kinds find the same number. False: no such key. */
+bool cel_map_find(const struct cel_map *map, const struct cel_value *key, struct cel_value *ret);
+/* For `key in m`. */
 bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key);
 
 /* Exact conversions between numbers. */

@@ -16,9 +16,9 @@ static void evaluate(const struct cel_program *program, const struct cel_device 
     struct arena scratch = { 0 };
     struct error err = { "" };
     struct cel_value value;
-    struct cel_binding variable = cel_device_binding(device, &scratch);
+    struct cel_value seen = cel_device_value(device, &scratch);
     *ret = (struct outcome){ 0 };
-    ret->code = cel_eval_cost(program, &variable, 1, &scratch, &value, &ret->cost, &err);
+    ret->code = cel_eval(program, &seen, &scratch, &value, &ret->cost, &err);
     must(ret->code == 0 || ret->code == -EINVAL || ret->code == -E2BIG);
     must((ret->code == 0) == (err.text[0] == '\0'));
     must(scratch.total_bytes < BYTES_MAX);

@@ -7,122 +7,34 @@
 
 #include "cel/lib.h"
 
-struct device_map {
-    struct cel_map head;
-    const struct cel_device *device;
-};
-
-/* The entries of all domains, or of one. */
-struct entries_map {
-    struct cel_map head;
-    const struct cel_device_entry *entries;
-    size_t entries_len;
-    struct str domain;
-};
-
-static const struct cel_device_entry *find_entry(const struct entries_map *map, struct str id)
+static struct cel_value map_of(struct cel_entry *entries, size_t len, bool is_total, struct arena *arena)
 {
-    for (size_t i = 0; i < map->entries_len; i++)
-        if (str_eq(map->entries[i].id, id) && str_eq(map->entries[i].domain, map->domain))
-            return &map->entries[i];
-    return NULL;
+    struct cel_map *map = arena_new(arena, struct cel_map);
+    *map = (struct cel_map){ .entries = entries, .len = len, .is_total = is_total };
+    return (struct cel_value){ .kind = CEL_MAP, .map = map };
 }
 
-static bool ids_find(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
-                     struct cel_value *ret)
+/* The entries by domain, and in each domain by id. */
+static struct cel_value domains_of(const struct cel_device_entry *entries, size_t len, struct arena *arena)
 {
-    (void)scratch;
-    if (key->kind != CEL_STRING)
-        return false;
-    const struct cel_device_entry *entry =
-        find_entry(container_of(map, const struct entries_map, head), key->text);
-    if (entry)
-        *ret = entry->value;
-    return entry != NULL;
-}
-
-static void ids_at(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,
-                   struct cel_value *ret_value)
-{
-    (void)scratch;
-    const struct entries_map *ids = container_of(map, const struct entries_map, head);
-    const struct cel_device_entry *entry = ids->entries;
-    for (; !str_eq(entry->domain, ids->domain) || i > 0; entry++)
-        i -= str_eq(entry->domain, ids->domain) ? 1 : 0;
-    if (ret_key)
-        *ret_key = cel_string(entry->id);
-    if (ret_value)
-        *ret_value = entry->value;
-}
-
-static const struct cel_map_ops ids_ops = { .find = ids_find, .at = ids_at };
-
-static struct cel_value ids_of(const struct entries_map *domains, struct str domain, struct arena *scratch)
-{
-    struct entries_map *ids = arena_new(scratch, struct entries_map);
-    *ids = *domains;
-    ids->head = (struct cel_map){ .ops = &ids_ops };
-    ids->domain = domain;
-    for (size_t i = 0; i < ids->entries_len; i++)
-        ids->head.len += str_eq(ids->entries[i].domain, domain);
-    return (struct cel_value){ .kind = CEL_MAP, .map = &ids->head };
-}
-
-static bool domains_find(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
-                         struct cel_value *ret)
-{
-    struct str domain = key->kind == CEL_STRING ? key->text : (struct str){ NULL, 0 };
-    struct entries_map domains = *container_of(map, const struct entries_map, head);
-    if (key->kind != CEL_STRING)
-        domains.entries_len = 0;
-    *ret = ids_of(&domains, domain, scratch);
-    return true;
-}
-
-static bool domains_contains(const struct cel_map *map, const struct cel_value *key)
-{
-    const struct entries_map *domains = container_of(map, const struct entries_map, head);
-    for (size_t i = 0; key->kind == CEL_STRING && i < domains->entries_len; i++)
-        if (str_eq(domains->entries[i].domain, key->text))
-            return true;
-    return false;
-}
-
-static bool is_first_of_domain(const struct entries_map *map, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (str_eq(map->entries[j].domain, map->entries[i].domain))
-            return false;
-    return true;
-}
-
-static void domains_at(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,
-                       struct cel_value *ret_value)
-{
-    const struct entries_map *domains = container_of(map, const struct entries_map, head);
-    size_t at = 0;
-    for (; !is_first_of_domain(domains, at) || i > 0; at++)
-        i -= is_first_of_domain(domains, at) ? 1 : 0;
-    struct str domain = domains->entries[at].domain;
-    if (ret_key)
-        *ret_key = cel_string(domain);
-    if (ret_value)
-        *ret_value = ids_of(domains, domain, scratch);
-}
-
-static const struct cel_map_ops domains_ops = {
-    .find = domains_find,
-    .contains = domains_contains,
-    .at = domains_at,
-};
-
-static struct cel_value domains_of(const struct cel_device_entry *entries, size_t len, struct arena *scratch)
-{
-    struct entries_map *map = arena_new(scratch, struct entries_map);
-    *map = (struct entries_map){ .head = { .ops = &domains_ops }, .entries = entries, .entries_len = len };
-    for (size_t i = 0; i < len; i++)
-        map->head.len += is_first_of_domain(map, i);
-    return (struct cel_value){ .kind = CEL_MAP, .map = &map->head };
+    struct cel_entry *domains = arena_array(arena, struct cel_entry, len);
+    struct cel_entry *next_id = arena_array(arena, struct cel_entry, len);
+    size_t domains_len = 0;
+    for (size_t i = 0; i < len; i++) {
+        struct str domain = entries[i].domain;
+        size_t first = 0;
+        while (!str_eq(entries[first].domain, domain))
+            first++;
+        if (first < i)
+            continue;
+        struct cel_entry *ids = next_id;
+        for (size_t k = i; k < len; k++)
+            if (str_eq(entries[k].domain, domain))
+                *next_id++ = (struct cel_entry){ cel_string(entries[k].id), entries[k].value };
+        domains[domains_len++] =
+            (struct cel_entry){ cel_string(domain), map_of(ids, (size_t)(next_id - ids), false, arena) };
+    }
+    return map_of(domains, domains_len, true, arena);
 }
 
 enum { FIELD_DRIVER, FIELD_MULTIPLE, FIELD_ATTRIBUTES, FIELD_CAPACITY, FIELDS };
@@ -148,43 +60,6 @@ const struct cel_type *cel_device_field(struct cel_types *types, struct str name
     return ret[0];
 }
 
-static struct cel_value field(const struct cel_device *device, size_t i, struct arena *scratch)
-{
-    switch (i) {
-    case FIELD_DRIVER:
-        return cel_string(device->driver);
-    case FIELD_MULTIPLE:
-        return cel_bool(device->allow_multiple_allocations);
-    case FIELD_ATTRIBUTES:
-        return domains_of(device->attributes, device->attributes_len, scratch);
-    default:
-        return domains_of(device->capacity, device->capacity_len, scratch);
-    }
-}
-
-static bool device_find(const struct cel_map *map, const struct cel_value *key, struct arena *scratch,
-                        struct cel_value *ret)
-{
-    for (size_t i = 0; key->kind == CEL_STRING && i < FIELDS; i++) {
-        if (str_is(key->text, fields[i].name)) {
-            *ret = field(container_of(map, const struct device_map, head)->device, i, scratch);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void device_at(const struct cel_map *map, size_t i, struct arena *scratch, struct cel_value *ret_key,
-                      struct cel_value *ret_value)
-{
-    if (ret_key)
-        *ret_key = cel_string(str_from(fields[i].name));
-    if (ret_value)
-        *ret_value = field(container_of(map, const struct device_map, head)->device, i, scratch);
-}
-
-static const struct cel_map_ops device_ops = { .find = device_find, .at = device_at };
-
 void cel_device_name(struct str name, struct str driver, struct str *ret_domain, struct str *ret_id)
 {
     ptrdiff_t slash = str_find(name, '/');
@@ -192,11 +67,16 @@ void cel_device_name(struct str name, struct str driver, struct str *ret_domain,
     *ret_id = slash < 0 ? name : str_slice(name, (size_t)slash + 1, name.len);
 }
 
-struct cel_binding cel_device_binding(const struct cel_device *device, struct arena *scratch)
+struct cel_value cel_device_value(const struct cel_device *device, struct arena *arena)
 {
-    struct device_map *map = arena_new(scratch, struct device_map);
-    *map = (struct device_map){ .head = { .ops = &device_ops, .len = FIELDS }, .device = device };
-    return (struct cel_binding){ .name = STR("device"), .value = { .kind = CEL_MAP, .map = &map->head } };
+    struct cel_entry *entries = arena_array(arena, struct cel_entry, FIELDS);
+    for (size_t i = 0; i < FIELDS; i++)
+        entries[i].key = cel_string(str_from(fields[i].name));
+    entries[FIELD_DRIVER].value = cel_string(device->driver);
+    entries[FIELD_MULTIPLE].value = cel_bool(device->allow_multiple_allocations);
+    entries[FIELD_ATTRIBUTES].value = domains_of(device->attributes, device->attributes_len, arena);
+    entries[FIELD_CAPACITY].value = domains_of(device->capacity, device->capacity_len, arena);
+    return map_of(entries, FIELDS, false, arena);
 }
 
 /* Why a result is no bool, in the words of the reference's conversions. */
@@ -220,12 +100,11 @@ static const char *no_bool(enum cel_kind kind)
     return texts[kind] ? texts[kind] : "type conversion error";
 }
 
-int cel_device_matches(const struct cel_program *program, const struct cel_device *device,
+int cel_device_matches(const struct cel_program *program, const struct cel_value *device,
                        struct arena *scratch, bool *ret, struct error *err)
 {
-    struct cel_binding variable = cel_device_binding(device, scratch);
     struct cel_value value;
-    int r = cel_eval(program, &variable, 1, scratch, &value, err);
+    int r = cel_eval(program, device, scratch, &value, NULL, err);
     if (r < 0)
         return r;
     /* As the reference converts a result: an optional is what it holds. */
@@ -233,7 +112,7 @@ int cel_device_matches(const struct cel_program *program, const struct cel_devic
         value = *value.optional;
     if (value.kind != CEL_BOOL)
         return error_set(err, -EINVAL, "CEL result of type %s could not be converted to bool: %s",
-                         cel_value_type(&value), no_bool(value.kind));
+                         cel_kind_name(value.kind), no_bool(value.kind));
     *ret = value.boolean;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* device.h: does a device match a selector?
  *
- * A device is given as two tables of entries, made once per device; the maps that an expression sees
- * (device.attributes["domain"].id) are looked up in them. A domain that a device does not have is an empty map,
- * as in the reference: device.attributes["other"].id says "no such key: id". */
+ * A device is given as two tables of entries, and becomes a value once: the maps that an expression sees
+ * (device.attributes["domain"].id). A domain that a device does not have is an empty map, as in the reference:
+ * device.attributes["other"].id says "no such key: id". */
 #ifndef CEL_LIBRARY_DEVICE_H
 #define CEL_LIBRARY_DEVICE_H
 
@@ -10,8 +10,8 @@
 
 struct cel_device_entry {
     struct str domain, id;
-    struct cel_value
-        value; /* an attribute: bool, int, string, semver, or a list of one of them; a capacity: quantity */
+    /* Of an attribute: bool, int, string, semver, or a list of one of them; of a capacity: quantity. */
+    struct cel_value value;
 };
 
 struct cel_device {
@@ -24,11 +24,11 @@ struct cel_device {
 /* "domain/id" in two; without a domain it is the driver's. */
 void cel_device_name(struct str name, struct str driver, struct str *ret_domain, struct str *ret_id);
 
+/* The value of the variable `device`, in the arena. */
+struct cel_value cel_device_value(const struct cel_device *device, struct arena *arena);
 /* 0 and the answer; otherwise as cel_eval(), and -EINVAL as well if the result is no bool. `scratch` holds what is
  * needed meanwhile; the caller resets it. */
-int cel_device_matches(const struct cel_program *program, const struct cel_device *device,
+int cel_device_matches(const struct cel_program *program, const struct cel_value *device,
                        struct arena *scratch, bool *ret, struct error *err);
-/* The same device as the variable `device`, held by `scratch`. */
-struct cel_binding cel_device_binding(const struct cel_device *device, struct arena *scratch);
 
 #endif

@@ -251,11 +251,9 @@ CEL_FUNCTION(map_insert)
     if (len == 3)
         return cel_map_insert(run, &args[0], &args[1], &args[2]);
     struct cel_value map = args[0];
-    for (size_t i = 0; i < args[1].map->len && !cel_is_error(&map); i++) {
-        struct cel_value key, value;
-        args[1].map->ops->at(args[1].map, i, run->scratch, &key, &value);
-        map = cel_map_insert(run, &map, &key, &value);
-    }
+    const struct cel_map *more = args[1].map;
+    for (size_t i = 0; i < more->len && !cel_is_error(&map); i++)
+        map = cel_map_insert(run, &map, &more->entries[i].key, &more->entries[i].value);
     return map;
 }
 

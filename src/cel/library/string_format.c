@@ -130,8 +130,7 @@ static const char *put_map(struct cel_run *run, struct strbuf *out, const struct
     const char *problem = NULL;
     for (size_t i = 0; i < map->len && !problem; i++) {
         _cleanup_(strbuf_release) struct strbuf entry = { 0 };
-        struct cel_value key, value;
-        map->ops->at(map, i, run->scratch, &key, &value);
+        struct cel_value key = map->entries[i].key, value = map->entries[i].value;
         if (key.kind != CEL_STRING && key.kind != CEL_BOOL && key.kind != CEL_INT && key.kind != CEL_UINT)
             problem = "no formatting function for map key";
         problem = problem ? problem : put_nested(run, &entry, &key, depth + 1);

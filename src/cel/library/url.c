@@ -263,7 +263,7 @@ static struct cel_value add_query(struct cel_run *run, struct cel_value map, str
         return cel_stop(run);
     *item = one;
     struct cel_value more = cel_list_make(run, item, 1);
-    if (map.map->ops->find(map.map, &name, run->scratch, &list))
+    if (cel_map_find(map.map, &name, &list))
         more = cel_list_concat(run, &list, &more);
     return cel_is_error(&more) ? more : cel_map_put(run, &map, &name, &more);
 }

@@ -8,7 +8,7 @@
 
 #include "cluster/devices.h"
 
-struct cel_device;
+struct cel_value;
 
 /* A counter that partitions of a device share. */
 struct pool_counter {
@@ -41,11 +41,11 @@ struct candidate {
     const struct device_use *use; /* see candidate_use() */
     bool use_known;
 
-    const struct cel_device *seen; /* as expressions see it; made when needed */
-    uint64_t *claims;              /* picked it: a bit per claim; NULL: none so far */
-    uint32_t claims_len;           /* how many did */
-    uint32_t shares;               /* of it that were picked */
-    struct quantity *taken;        /* by those, per capacity; NULL: nothing so far */
+    const struct cel_value *seen; /* as expressions see it; made when needed */
+    uint64_t *claims;             /* picked it: a bit per claim; NULL: none so far */
+    uint32_t claims_len;          /* how many did */
+    uint32_t shares;              /* of it that were picked */
+    struct quantity *taken;       /* by those, per capacity; NULL: nothing so far */
 };
 
 struct pools {

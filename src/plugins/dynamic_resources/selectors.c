@@ -61,31 +61,32 @@ static bool attribute_value(const struct device_attribute *attribute, struct are
     return true;
 }
 
-const struct cel_device *selectors_device(const struct device *device, struct str driver, struct arena *arena,
-                                          struct str *ret_why)
+const struct cel_value *selectors_device(const struct device *device, struct str driver, struct arena *arena,
+                                         struct str *ret_why)
 {
-    struct cel_device *ret = arena_new(arena, struct cel_device);
     struct cel_device_entry *attributes = arena_array(arena, struct cel_device_entry, device->attributes.len);
     struct cel_device_entry *capacity = arena_array(arena, struct cel_device_entry, device->capacity.len);
-    *ret = (struct cel_device){ .driver = driver,
-                                .allow_multiple_allocations = device->allow_multiple_allocations.value,
-                                .attributes = attributes,
-                                .capacity = capacity };
+    struct cel_device seen = { .driver = driver,
+                               .allow_multiple_allocations = device->allow_multiple_allocations.value,
+                               .attributes = attributes,
+                               .capacity = capacity };
     list_for(&device->attributes, attribute) {
-        struct cel_device_entry *entry = &attributes[ret->attributes_len++];
+        struct cel_device_entry *entry = &attributes[seen.attributes_len++];
         cel_device_name(attribute->key, driver, &entry->domain, &entry->id);
         if (!attribute_value(attribute, arena, &entry->value, ret_why))
             return NULL;
     }
     list_for(&device->capacity, amount) {
-        struct cel_device_entry *entry = &capacity[ret->capacity_len++];
+        struct cel_device_entry *entry = &capacity[seen.capacity_len++];
         cel_device_name(amount->key, driver, &entry->domain, &entry->id);
         entry->value = cel_quantity(amount->value ? *amount->value : (struct quantity){ 0 });
     }
-    return ret;
+    struct cel_value *value = arena_new(arena, struct cel_value);
+    *value = cel_device_value(&seen, arena);
+    return value;
 }
 
-int selectors_match(struct selectors *selectors, struct str expression, const struct cel_device *device,
+int selectors_match(struct selectors *selectors, struct str expression, const struct cel_value *device,
                     struct arena *arena, struct str *ret_why)
 {
     const struct selector_program *program = program_of(selectors, expression);

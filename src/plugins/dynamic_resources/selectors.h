@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-struct cel_device;
+struct cel_value;
 
 struct selectors {
     struct strmap programs; /* text to struct selector_program */
@@ -22,10 +22,10 @@ void selectors_release(struct selectors *selectors);
 void selectors_trim(struct selectors *selectors);
 
 /* The device as expressions see it, in the arena; NULL and *ret_why: it has an attribute that is none. */
-const struct cel_device *selectors_device(const struct device *device, struct str driver, struct arena *arena,
-                                          struct str *ret_why);
+const struct cel_value *selectors_device(const struct device *device, struct str driver, struct arena *arena,
+                                         struct str *ret_why);
 /* 1: it matches; 0: not; -1: *ret_why says in the arena what is wrong: "CEL compile error: ...". */
-int selectors_match(struct selectors *selectors, struct str expression, const struct cel_device *device,
+int selectors_match(struct selectors *selectors, struct str expression, const struct cel_value *device,
                     struct arena *arena, struct str *ret_why);
 
 #endif

@@ -104,8 +104,7 @@ static void case_show_list(struct strbuf *out, const struct cel_list *list, stru
 {
     strbuf_putc(out, '[');
     for (size_t i = 0; i < list->len && i < 200; i++) {
-        struct cel_value item;
-        list->ops->at(list, i, scratch, &item);
+        struct cel_value item = cel_list_at(list, i, &(uint64_t){ 0 });
         strbuf_puts(out, i ? "," : "");
         case_show(out, &item, scratch);
     }
@@ -117,11 +116,9 @@ static void case_show_map(struct strbuf *out, const struct cel_map *map, struct 
     struct str *entries = arena_array(scratch, struct str, map->len);
     for (size_t i = 0; i < map->len; i++) {
         struct strbuf entry = { 0 };
-        struct cel_value key, value;
-        map->ops->at(map, i, scratch, &key, &value);
-        case_show(&entry, &key, scratch);
+        case_show(&entry, &map->entries[i].key, scratch);
         strbuf_putc(&entry, ':');
-        case_show(&entry, &value, scratch);
+        case_show(&entry, &map->entries[i].value, scratch);
         entries[i] = arena_str(scratch, strbuf_slice(&entry));
         strbuf_release(&entry);
     }
@@ -199,7 +196,7 @@ static void case_show(struct strbuf *out, const struct cel_value *value, struct 
         }
         break;
     default:
-        strbuf_puts(out, cel_value_type(value));
+        strbuf_puts(out, cel_kind_name(value->kind));
     }
 }
 

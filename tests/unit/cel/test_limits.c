@@ -19,8 +19,8 @@ static int attempt(struct str text, struct error *err)
     case_device_init(&device, true);
     int r = cel_compile(text, &options, &arena, &program, err);
     if (r == 0) {
-        struct cel_binding variable = cel_device_binding(&device.device, &scratch);
-        r = cel_eval(program, &variable, 1, &scratch, &value, err);
+        struct cel_value seen = cel_device_value(&device.device, &scratch);
+        r = cel_eval(program, &seen, &scratch, &value, NULL, err);
     }
     assert_true(arena.total_bytes < BYTES_MAX && scratch.total_bytes < BYTES_MAX);
     assert_true((clock() - begin) / CLOCKS_PER_SEC < SECONDS_MAX);
@@ -170,7 +170,7 @@ static void test_cost(void **state)
     struct cel_program *program;
     struct cel_value value;
     assert_int_equal(cel_compile(STR("[1, 2].map(x, x + 1)"), &options, &arena, &program, NULL), 0);
-    assert_int_equal(cel_eval(program, NULL, 0, &scratch, &value, &err), -E2BIG);
+    assert_int_equal(cel_eval(program, NULL, &scratch, &value, NULL, &err), -E2BIG);
     arena_release(&arena);
     arena_release(&scratch);
 }

@@ -100,7 +100,8 @@ static void explain(const char *text, struct error *err)
     bool yes;
     case_device_init(&device, false);
     int r = cel_compile(str_from(text), NULL, &arena, &program, err);
-    r = r ? r : cel_device_matches(program, &device.device, &scratch, &yes, err);
+    struct cel_value seen = cel_device_value(&device.device, &scratch);
+    r = r ? r : cel_device_matches(program, &seen, &scratch, &yes, err);
     assert_true(r < 0);
     arena_release(&arena);
     arena_release(&scratch);

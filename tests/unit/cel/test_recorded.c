@@ -31,10 +31,10 @@ static void evaluate(struct str text, bool lists, bool any, struct outcome *ret)
     if (r < 0) {
         ret->class = "compile";
     } else {
-        struct cel_binding variable = cel_device_binding(&device.device, &scratch);
-        r = cel_eval_cost(program, &variable, 1, &scratch, &value, &ret->cost, &ret->err);
+        struct cel_value seen = cel_device_value(&device.device, &scratch);
+        r = cel_eval(program, &seen, &scratch, &value, &ret->cost, &ret->err);
         if (r == 0 && !any)
-            r = cel_device_matches(program, &device.device, &scratch, &matches, &ret->err);
+            r = cel_device_matches(program, &seen, &scratch, &matches, &ret->err);
         ret->class = r == 0 ? "ok" : r == -E2BIG ? "cost" : "runtime";
         if (r == 0 && any)
             case_show(&ret->value, &value, &scratch);
