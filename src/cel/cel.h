@@ -59,6 +59,12 @@ enum cel_kind {
     CEL_FORMAT,
     CEL_ERROR, /* never a result */
     CEL_KINDS,
+    /* Of types only (type.h). */
+    CEL_DYN = CEL_KINDS,
+    CEL_ANY,
+    CEL_DEVICE,
+    CEL_UNKNOWN, /* of an expression that is wrong */
+    CEL_PARAM,
 };
 
 struct cel_value;

@@ -2,8 +2,8 @@
  * entries, and whatever is dyn is left to evaluation. */
 #include "cel/check.h"
 
-#include "cel/lib.h"
 #include "cel/parse.h"
+#include "cel/value.h"
 
 bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const struct cel_type *b)
 {
@@ -19,11 +19,18 @@ void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node
               STR_ARG(b));
 }
 
+void cel_check_undeclared(struct cel_checker *checker, struct cel_node *node, struct str name)
+{
+    cel_issue(checker->issues, node->at, "undeclared reference to '" STR_FMT "' (in container '')",
+              STR_ARG(name));
+    node->type = cel_type_plain(CEL_UNKNOWN);
+}
+
 static void become_type(struct cel_checker *checker, struct cel_node *node, const struct cel_type *type)
 {
     node->kind = NODE_LITERAL;
-    node->literal = cel_make_type(type->name);
-    node->type = cel_type_type(&checker->types, type);
+    node->literal = cel_make_type(type->kind);
+    node->type = cel_type_of(&checker->types, CEL_TYPE, type, NULL);
 }
 
 /* A name with a dot before it is looked up without it: there is no other container. */
@@ -42,16 +49,14 @@ static void check_ident(struct cel_checker *checker, struct cel_node *node)
             return;
         }
     }
-    const struct cel_type *type = cel_type_named(name);
+    const struct cel_type *type = cel_type_named(&checker->types, name);
     if (str_is(name, "device")) {
-        node->type = &cel_type_device;
+        node->type = cel_type_plain(CEL_DEVICE);
         node->ident.name = name;
     } else if (type) {
         become_type(checker, node, type);
     } else {
-        cel_issue(checker->issues, node->at, "undeclared reference to '" STR_FMT "' (in container '')",
-                  STR_ARG(node->ident.name));
-        node->type = &cel_type_error;
+        cel_check_undeclared(checker, node, node->ident.name);
     }
 }
 
@@ -68,6 +73,12 @@ bool cel_check_qualified(const struct cel_node *node, struct strbuf *out)
     return true;
 }
 
+static bool is_struct(enum cel_kind kind)
+{
+    return kind == CEL_DEVICE || kind == CEL_QUANTITY || kind == CEL_SEMVER || kind == CEL_URL ||
+           kind == CEL_FORMAT;
+}
+
 const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node,
                                        struct cel_node *operand, struct str field, bool optional)
 {
@@ -77,34 +88,34 @@ const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_n
         optional = true;
         type = type->args[0];
     }
-    if (type->kind == TYPE_MAP) {
+    if (type->kind == CEL_MAP) {
         result = type->args[1];
-    } else if (type->kind == TYPE_STRUCT) {
+    } else if (is_struct(type->kind)) {
         result = NULL;
-        if (type == &cel_type_device)
+        if (type->kind == CEL_DEVICE)
             result = cel_device_field(&checker->types, field, checker->list_type_attributes);
         if (!result) {
             cel_issue(checker->issues, node->at, "undefined field '" STR_FMT "'", STR_ARG(field));
-            result = &cel_type_error;
+            result = cel_type_plain(CEL_UNKNOWN);
         }
     } else {
-        if (type->kind == TYPE_PARAM) {
-            cel_check_fits(checker, &cel_type_dyn, type);
-        } else if (!cel_type_is_dyn(type) && type->kind != TYPE_ERROR) {
+        if (type->kind == CEL_PARAM) {
+            cel_check_fits(checker, cel_type_plain(CEL_DYN), type);
+        } else if (!cel_type_is_dyn(type) && type->kind != CEL_UNKNOWN) {
             struct str text = cel_type_text(&checker->types, type, false);
             cel_issue(checker->issues, node->at, "type '" STR_FMT "' does not support field selection",
                       STR_ARG(text));
         }
-        result = &cel_type_dyn;
+        result = cel_type_plain(CEL_DYN);
     }
-    return optional ? cel_type_optional(&checker->types, result) : result;
+    return optional ? cel_type_of(&checker->types, CEL_OPTIONAL, result, NULL) : result;
 }
 
 static void check_select(struct cel_checker *checker, struct cel_node *node)
 {
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
     if (cel_check_qualified(node, &name)) {
-        const struct cel_type *type = cel_type_named(strbuf_slice(&name));
+        const struct cel_type *type = cel_type_named(&checker->types, strbuf_slice(&name));
         if (type) {
             become_type(checker, node, type);
             return;
@@ -112,7 +123,8 @@ static void check_select(struct cel_checker *checker, struct cel_node *node)
     }
     const struct cel_type *type =
         cel_check_field(checker, node, node->select.operand, node->select.field, false);
-    node->type = node->select.test ? &cel_type_bool : cel_type_resolve(&checker->types, type, false);
+    node->type =
+        node->select.test ? cel_type_plain(CEL_BOOL) : cel_type_resolve(&checker->types, type, false);
 }
 
 /* What both are; dyn if they have nothing in common. */
@@ -122,7 +134,7 @@ static const struct cel_type *join(struct cel_checker *checker, const struct cel
     if (!before)
         return type;
     return cel_check_fits(checker, before, type) ? cel_type_most_general(&checker->types, before, type)
-                                                 : &cel_type_dyn;
+                                                 : cel_type_plain(CEL_DYN);
 }
 
 /* What an item marked with ? holds. */
@@ -132,7 +144,7 @@ static const struct cel_type *unwrap(struct cel_checker *checker, const struct c
     if (cel_type_is_optional(type))
         return type->args[0];
     if (!cel_type_is_dyn(type))
-        cel_check_mismatch(checker, item, cel_type_optional(&checker->types, type), type);
+        cel_check_mismatch(checker, item, cel_type_of(&checker->types, CEL_OPTIONAL, type, NULL), type);
     return type;
 }
 
@@ -145,7 +157,7 @@ static void check_list(struct cel_checker *checker, struct cel_node *node)
         bool optional = node->list.optional && node->list.optional[i];
         type = join(checker, type, optional ? unwrap(checker, item) : item->type);
     }
-    node->type = cel_type_list(&checker->types, type ? type : cel_type_param(&checker->types));
+    node->type = cel_type_of(&checker->types, CEL_LIST, type ? type : cel_type_param(&checker->types), NULL);
 }
 
 static void check_map(struct cel_checker *checker, struct cel_node *node)
@@ -163,7 +175,7 @@ static void check_map(struct cel_checker *checker, struct cel_node *node)
         key = cel_type_param(&checker->types);
         value = cel_type_param(&checker->types);
     }
-    node->type = cel_type_map(&checker->types, key, value);
+    node->type = cel_type_of(&checker->types, CEL_MAP, key, value);
 }
 
 /* The types of the variables of a fold over `range`. */
@@ -172,20 +184,20 @@ static void range_types(struct cel_checker *checker, struct cel_node *node,
 {
     bool two = !str_empty(node->fold.var2);
     const struct cel_type *range = cel_type_resolve(&checker->types, node->fold.range->type, false);
-    ret[0] = ret[1] = &cel_type_dyn;
+    ret[0] = ret[1] = cel_type_plain(CEL_DYN);
     switch (range->kind) {
-    case TYPE_LIST:
-        ret[0] = two ? &cel_type_int : range->args[0];
+    case CEL_LIST:
+        ret[0] = two ? cel_type_plain(CEL_INT) : range->args[0];
         ret[1] = range->args[0];
         return;
-    case TYPE_MAP:
+    case CEL_MAP:
         ret[0] = range->args[0];
         ret[1] = range->args[1];
         return;
-    case TYPE_DYN:
-    case TYPE_ERROR:
-    case TYPE_PARAM:
-        cel_check_fits(checker, &cel_type_dyn, range);
+    case CEL_DYN:
+    case CEL_UNKNOWN:
+    case CEL_PARAM:
+        cel_check_fits(checker, cel_type_plain(CEL_DYN), range);
         return;
     default: {
         struct str text = cel_type_text(&checker->types, range, false);
@@ -193,7 +205,7 @@ static void range_types(struct cel_checker *checker, struct cel_node *node,
                   "expression of type '" STR_FMT
                   "' cannot be range of a comprehension (must be list, map, or dynamic)",
                   STR_ARG(text));
-        ret[0] = ret[1] = &cel_type_error;
+        ret[0] = ret[1] = cel_type_plain(CEL_UNKNOWN);
     }
     }
 }
@@ -220,23 +232,13 @@ static void check_fold(struct cel_checker *checker, struct cel_node *node)
     const struct cel_scope var2 = { fold->var2, vars[1], slot + 2, &var };
     checker->scope = str_empty(fold->var2) ? &var : &var2;
     cel_check(checker, fold->condition);
-    assert_type(checker, fold->condition, &cel_type_bool);
+    assert_type(checker, fold->condition, cel_type_plain(CEL_BOOL));
     cel_check(checker, fold->step);
     assert_type(checker, fold->step, accu_type);
     checker->scope = &accu;
     cel_check(checker, fold->result);
     checker->scope = outer;
     node->type = cel_type_resolve(&checker->types, fold->result->type, false);
-}
-
-static void check_literal(struct cel_node *node)
-{
-    static const struct cel_type *const types[] = {
-        [CEL_NULL] = &cel_type_null,   [CEL_BOOL] = &cel_type_bool,     [CEL_INT] = &cel_type_int,
-        [CEL_UINT] = &cel_type_uint,   [CEL_DOUBLE] = &cel_type_double, [CEL_STRING] = &cel_type_string,
-        [CEL_BYTES] = &cel_type_bytes,
-    };
-    node->type = types[node->literal.kind];
 }
 
 void cel_check(struct cel_checker *checker, struct cel_node *node)
@@ -246,7 +248,7 @@ void cel_check(struct cel_checker *checker, struct cel_node *node)
     node->checking = true;
     switch (node->kind) {
     case NODE_LITERAL:
-        check_literal(node);
+        node->type = cel_type_plain(node->literal.kind);
         break;
     case NODE_IDENT:
         check_ident(checker, node);

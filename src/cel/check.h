@@ -31,6 +31,8 @@ bool cel_check_qualified(const struct cel_node *node, struct strbuf *out);
 const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_node *node,
                                        struct cel_node *operand, struct str field, bool optional);
 bool cel_check_fits(struct cel_checker *checker, const struct cel_type *a, const struct cel_type *b);
+/* There is no variable, type or function of that name. */
+void cel_check_undeclared(struct cel_checker *checker, struct cel_node *node, struct str name);
 void cel_check_mismatch(struct cel_checker *checker, const struct cel_node *node,
                         const struct cel_type *expected, const struct cel_type *found);
 

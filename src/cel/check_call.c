@@ -5,12 +5,12 @@
 
 static void check_logic(struct cel_checker *checker, struct cel_node *node)
 {
-    node->type = &cel_type_bool;
+    node->type = cel_type_plain(CEL_BOOL);
     for (size_t i = 0; i < node->call.len; i++) {
         const struct cel_node *arg = node->call.args[i];
-        if (!cel_check_fits(checker, arg->type, &cel_type_bool)) {
-            cel_check_mismatch(checker, arg, &cel_type_bool, arg->type);
-            node->type = &cel_type_error;
+        if (!cel_check_fits(checker, arg->type, cel_type_plain(CEL_BOOL))) {
+            cel_check_mismatch(checker, arg, cel_type_plain(CEL_BOOL), arg->type);
+            node->type = cel_type_plain(CEL_UNKNOWN);
         }
     }
 }
@@ -32,7 +32,13 @@ static void no_overload(struct cel_checker *checker, struct cel_node *node)
     strbuf_puts(&text, call->len ? ")" : "()");
     cel_issue(checker->issues, node->at, "found no matching overload for '" STR_FMT "' applied to '%s'",
               STR_ARG(call->function), text.text);
-    node->type = &cel_type_error;
+    node->type = cel_type_plain(CEL_UNKNOWN);
+}
+
+/* CEL_KINDS: any. */
+static uint8_t kind_of_values(const struct cel_type *type)
+{
+    return (uint8_t)MIN(type->kind, CEL_KINDS);
 }
 
 /* Whether the next alternative of a signature fits; then what it takes and gives. */
@@ -44,9 +50,9 @@ static bool fits(struct cel_checker *checker, const struct cel_call *call, const
         return false;
     for (size_t i = 0; i < call->len; i++) {
         args[i] = call->args[i]->type;
-        ret->kinds[i] = (uint8_t)signature[i]->value;
+        ret->kinds[i] = kind_of_values(signature[i]);
         for (size_t j = 0; j < 2; j++)
-            ret->parts[i][j] = j < signature[i]->len ? (uint8_t)signature[i]->args[j]->value : CEL_KINDS;
+            ret->parts[i][j] = j < signature[i]->len ? kind_of_values(signature[i]->args[j]) : CEL_KINDS;
     }
     if (!cel_type_assign(&checker->types, args, signature, call->len))
         return false;
@@ -70,7 +76,7 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
             if (!result)
                 result = type;
             else if (!cel_type_is_dyn(result) && !cel_type_same(&checker->types, type, result, false))
-                result = &cel_type_dyn;
+                result = cel_type_plain(CEL_DYN);
         }
     }
     if (result) {
@@ -83,13 +89,6 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
         no_overload(checker, node);
     }
     vec_release(&found);
-}
-
-static void undeclared(struct cel_checker *checker, struct cel_node *node)
-{
-    cel_issue(checker->issues, node->at, "undeclared reference to '" STR_FMT "' (in container '')",
-              STR_ARG(node->call.function));
-    node->type = &cel_type_error;
 }
 
 /* a.b.f(x) may be the function a.b.f. */
@@ -136,7 +135,7 @@ void cel_check_call(struct cel_checker *checker, struct cel_node *node)
     const struct cel_overload *first = cel_library_find(call->function, 0);
     call->op = first ? first->op : OP_CALL;
     if (!first)
-        undeclared(checker, node);
+        cel_check_undeclared(checker, node, call->function);
     else if (call->op == OP_AND || call->op == OP_OR)
         check_logic(checker, node);
     else

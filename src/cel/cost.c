@@ -1,7 +1,6 @@
 /* cost.c: what calls cost, as the reference counts: k8s.io/apiserver/pkg/cel/library's estimator first, then the
  * trackers of extensions, then cel-go's own. */
 #include "base/utf8.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* operators.c: arithmetic, order, membership and size. */
 #include "base/utf8.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <math.h>

@@ -1,11 +1,5 @@
-/* print.c: values in messages, and numbers as Go writes them. */
-#include "base/decimal.h"
-#include "cel/lib.h"
+/* print.c: values in messages. */
 #include "cel/value.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { TEXT_BYTES_MAX = 200, DEPTH_MAX = 8 };
 
@@ -36,41 +30,22 @@ static void print_map(struct cel_run *run, struct strbuf *out, const struct cel_
 
 static void print(struct cel_run *run, struct strbuf *out, const struct cel_value *value, int depth)
 {
-    char number[DECIMAL_LEN_MAX];
     if (depth > DEPTH_MAX || out->len > TEXT_BYTES_MAX)
         return;
+    if (value->kind > CEL_TYPE) {
+        strbuf_puts(out, cel_kind_name(value->kind));
+        return;
+    }
+    struct str text = value->text;
     switch (value->kind) {
     case CEL_NULL:
         strbuf_puts(out, "null");
-        break;
-    case CEL_BOOL:
-        strbuf_puts(out, value->boolean ? "true" : "false");
-        break;
-    case CEL_INT:
-        strbuf_printf(out, "%lld", (long long)value->integer);
-        break;
-    case CEL_UINT:
-        strbuf_printf(out, "%llu", (unsigned long long)value->uinteger);
-        break;
-    case CEL_DOUBLE:
-        strbuf_str(out, decimal_format(value->number, DECIMAL_GO, number));
-        break;
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_TYPE:
-        strbuf_str(out, str_slice(value->text, 0, MIN(value->text.len, (uint32_t)TEXT_BYTES_MAX)));
         break;
     case CEL_LIST:
         print_list(run, out, value->list, depth);
         break;
     case CEL_MAP:
         print_map(run, out, value->map, depth);
-        break;
-    case CEL_DURATION:
-        strbuf_str(out, cel_duration_text(value->duration_ns, run->scratch));
-        break;
-    case CEL_TIMESTAMP:
-        strbuf_str(out, cel_timestamp_text(value->timestamp, run->scratch));
         break;
     case CEL_OPTIONAL:
         strbuf_puts(out, value->optional ? "optional(" : "optional.none()");
@@ -80,7 +55,9 @@ static void print(struct cel_run *run, struct strbuf *out, const struct cel_valu
         }
         break;
     default:
-        strbuf_puts(out, cel_kind_name(value->kind));
+        if (value->kind != CEL_BYTES)
+            text = cel_convert_text(run, value).text;
+        strbuf_str(out, str_slice(text, 0, MIN(text.len, (uint32_t)TEXT_BYTES_MAX)));
     }
 }
 

@@ -8,8 +8,8 @@ static int check_result(struct cel_checker *checker, const struct cel_node *root
                         const struct cel_options *options, struct error *err)
 {
     const struct cel_type *type = cel_type_resolve(&checker->types, root->type, true);
-    if (options->any_result || type->kind == TYPE_BOOL || type->kind == TYPE_ANY ||
-        (options->list_type_attributes && type->kind == TYPE_DYN))
+    if (options->any_result || type->kind == CEL_BOOL || type->kind == CEL_ANY ||
+        (options->list_type_attributes && type->kind == CEL_DYN))
         return 0;
     struct str text = cel_type_text(&checker->types, type, true);
     return error_set(err, -EINVAL, "must evaluate to bool or the unknown type, not " STR_FMT, STR_ARG(text));

@@ -128,9 +128,9 @@ static inline struct cel_value cel_make_uint(uint64_t value)
     return (struct cel_value){ .kind = CEL_UINT, .uinteger = value };
 }
 
-static inline struct cel_value cel_make_type(const char *name)
+static inline struct cel_value cel_make_type(enum cel_kind kind)
 {
-    return (struct cel_value){ .kind = CEL_TYPE, .text = str_from(name) };
+    return (struct cel_value){ .kind = CEL_TYPE, .text = str_from(cel_kind_name(kind)) };
 }
 
 /* eval.c */

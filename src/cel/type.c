@@ -7,68 +7,30 @@
 
 enum { STEPS_MAX = 200000, TEXT_DEPTH_MAX = 20 };
 
-#define SIMPLE(id, type_kind, text, kind_of_value) \
-    const struct cel_type cel_type_##id = { .kind = TYPE_##type_kind, \
-                                            .name = text, \
-                                            .value = CEL_##kind_of_value }
-SIMPLE(error, ERROR, "!error!", KINDS);
-SIMPLE(dyn, DYN, "dyn", KINDS);
-SIMPLE(any, ANY, "google.protobuf.Any", KINDS);
-SIMPLE(null, NULL, "null_type", NULL);
-SIMPLE(bool, BOOL, "bool", BOOL);
-SIMPLE(int, INT, "int", INT);
-SIMPLE(uint, UINT, "uint", UINT);
-SIMPLE(double, DOUBLE, "double", DOUBLE);
-SIMPLE(string, STRING, "string", STRING);
-SIMPLE(bytes, BYTES, "bytes", BYTES);
-SIMPLE(duration, DURATION, "google.protobuf.Duration", DURATION);
-SIMPLE(timestamp, TIMESTAMP, "google.protobuf.Timestamp", TIMESTAMP);
-SIMPLE(device, STRUCT, "kubernetes.DRADevice", MAP);
-SIMPLE(quantity, STRUCT, "kubernetes.Quantity", QUANTITY);
-static SIMPLE(semver, STRUCT, "kubernetes.Semver", SEMVER);
-static SIMPLE(url, STRUCT, "kubernetes.URL", URL);
-static SIMPLE(format, STRUCT, "kubernetes.NamedFormat", FORMAT);
-static SIMPLE(ip, OPAQUE, "net.IP", IP);
-static SIMPLE(cidr, OPAQUE, "net.CIDR", CIDR);
-static SIMPLE(optional_any, OPAQUE, "optional_type", OPTIONAL);
-static const struct cel_type type_any_list = { TYPE_LIST, 0, "list", CEL_LIST, 1, { &cel_type_dyn } };
-static const struct cel_type type_any_map = {
-    TYPE_MAP, 0, "map", CEL_MAP, 2, { &cel_type_dyn, &cel_type_dyn }
+/* How signatures name the types that have no short name of their own. */
+static const char *const short_names[CEL_PARAM] = {
+    [CEL_DURATION] = "duration",
+    [CEL_TIMESTAMP] = "timestamp",
+    [CEL_QUANTITY] = "quantity",
+    [CEL_SEMVER] = "semver",
+    [CEL_URL] = "url",
+    [CEL_FORMAT] = "format",
+    [CEL_IP] = "ip",
+    [CEL_CIDR] = "cidr",
+    [CEL_ANY] = "any",
 };
-static const struct cel_type type_any_type = { TYPE_TYPE, 0, "type", CEL_TYPE, 0, { NULL } };
 
-/* Which names signatures use, and which expressions may use. */
-static const struct {
-    const char *name;
-    const struct cel_type *type;
-    bool in_signature, in_text;
-} named[] = {
-    { "bool", &cel_type_bool, true, true },
-    { "bytes", &cel_type_bytes, true, true },
-    { "double", &cel_type_double, true, true },
-    { "int", &cel_type_int, true, true },
-    { "uint", &cel_type_uint, true, true },
-    { "string", &cel_type_string, true, true },
-    { "dyn", &cel_type_dyn, true, false },
-    { "any", &cel_type_any, true, false },
-    { "duration", &cel_type_duration, true, false },
-    { "timestamp", &cel_type_timestamp, true, false },
-    { "quantity", &cel_type_quantity, true, false },
-    { "semver", &cel_type_semver, true, false },
-    { "url", &cel_type_url, true, false },
-    { "format", &cel_type_format, true, false },
-    { "ip", &cel_type_ip, true, false },
-    { "cidr", &cel_type_cidr, true, false },
-    { "list", &type_any_list, false, true },
-    { "map", &type_any_map, false, true },
-    { "null_type", &cel_type_null, false, true },
-    { "type", &type_any_type, false, true },
-    { "google.protobuf.Duration", &cel_type_duration, false, true },
-    { "google.protobuf.Timestamp", &cel_type_timestamp, false, true },
-    { "optional_type", &cel_type_optional_any, false, true },
-    { "net.IP", &cel_type_ip, false, true },
-    { "net.CIDR", &cel_type_cidr, false, true },
-};
+const struct cel_type *cel_type_plain(enum cel_kind kind)
+{
+    static const struct cel_type plain[] = {
+        { CEL_NULL },      { CEL_BOOL },     { CEL_INT },    { CEL_UINT },     { CEL_DOUBLE },
+        { CEL_STRING },    { CEL_BYTES },    { CEL_LIST },   { CEL_MAP },      { CEL_DURATION },
+        { CEL_TIMESTAMP }, { CEL_OPTIONAL }, { CEL_TYPE },   { CEL_QUANTITY }, { CEL_SEMVER },
+        { CEL_URL },       { CEL_IP },       { CEL_CIDR },   { CEL_FORMAT },   { CEL_ERROR },
+        { CEL_DYN },       { CEL_ANY },      { CEL_DEVICE }, { CEL_UNKNOWN },
+    };
+    return &plain[kind];
+}
 
 void cel_types_release(struct cel_types *types)
 {
@@ -94,36 +56,25 @@ const struct cel_type *cel_type_param(struct cel_types *types)
 {
     uint32_t param = (uint32_t)types->bound.len;
     *vec_push(&types->bound) = NULL;
-    return make(types, (struct cel_type){ .kind = TYPE_PARAM, .param = param, .value = CEL_KINDS });
+    return make(types, (struct cel_type){ .kind = CEL_PARAM, .param = param });
 }
 
-const struct cel_type *cel_type_list(struct cel_types *types, const struct cel_type *item)
+const struct cel_type *cel_type_of(struct cel_types *types, enum cel_kind kind, const struct cel_type *a,
+                                   const struct cel_type *b)
 {
-    return make(types, (struct cel_type){ TYPE_LIST, 0, "list", CEL_LIST, 1, { item } });
+    return make(types, (struct cel_type){ .kind = kind, .len = b ? 2 : 1, .args = { a, b } });
 }
 
-const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key,
-                                    const struct cel_type *value)
+const struct cel_type *cel_type_named(struct cel_types *types, struct str name)
 {
-    return make(types, (struct cel_type){ TYPE_MAP, 0, "map", CEL_MAP, 2, { key, value } });
-}
-
-const struct cel_type *cel_type_type(struct cel_types *types, const struct cel_type *of)
-{
-    return make(types, (struct cel_type){ TYPE_TYPE, 0, "type", CEL_TYPE, 1, { of } });
-}
-
-const struct cel_type *cel_type_optional(struct cel_types *types, const struct cel_type *of)
-{
-    return make(types,
-                (struct cel_type){ TYPE_OPAQUE, 0, cel_type_optional_any.name, CEL_OPTIONAL, 1, { of } });
-}
-
-const struct cel_type *cel_type_named(struct str name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(named); i++)
-        if (named[i].in_text && str_is(name, named[i].name))
-            return named[i].type;
+    const struct cel_type *dyn = cel_type_plain(CEL_DYN);
+    for (enum cel_kind kind = CEL_NULL; kind <= CEL_CIDR; kind++) {
+        if ((kind > CEL_TYPE && kind < CEL_IP) || !str_is(name, cel_kind_name(kind)))
+            continue;
+        if (kind == CEL_LIST || kind == CEL_MAP)
+            return cel_type_of(types, kind, dyn, kind == CEL_MAP ? dyn : NULL);
+        return cel_type_plain(kind);
+    }
     return NULL;
 }
 
@@ -135,7 +86,7 @@ static const struct cel_type *parse_type(struct cel_types *types, const char **t
     size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     struct str name = { p, (uint32_t)len };
     p += len;
-    const struct cel_type *args[2] = { NULL, NULL }, *type = NULL;
+    const struct cel_type *args[2] = { NULL, NULL };
     if (*p == '(') {
         p++;
         args[0] = parse_type(types, &p, letters);
@@ -152,16 +103,13 @@ static const struct cel_type *parse_type(struct cel_types *types, const char **t
             letters[letter] = cel_type_param(types);
         return letters[letter];
     }
-    if (args[0])
-        type = str_is(name, "list")  ? cel_type_list(types, args[0])
-               : str_is(name, "map") ? cel_type_map(types, args[0], args[1])
-               : str_is(name, "opt") ? cel_type_optional(types, args[0])
-                                     : cel_type_type(types, args[0]);
-    for (size_t i = 0; !type && i < ARRAY_SIZE(named); i++)
-        if (named[i].in_signature && str_is(name, named[i].name))
-            type = named[i].type;
-    assert(type);
-    return type;
+    if (str_is(name, "opt"))
+        return cel_type_of(types, CEL_OPTIONAL, args[0], NULL);
+    enum cel_kind kind = CEL_NULL;
+    while (kind < CEL_PARAM && !str_is(name, short_names[kind] ? short_names[kind] : cel_kind_name(kind)))
+        kind++;
+    assert(kind < CEL_PARAM);
+    return args[0] ? cel_type_of(types, kind, args[0], args[1]) : cel_type_plain(kind);
 }
 
 size_t cel_type_signature(struct cel_types *types, const char **text, const struct cel_type *ret[static 5])
@@ -180,26 +128,21 @@ size_t cel_type_signature(struct cel_types *types, const char **text, const stru
 
 bool cel_type_is_dyn(const struct cel_type *type)
 {
-    return type->kind == TYPE_DYN || type->kind == TYPE_ANY;
+    return type->kind == CEL_DYN || type->kind == CEL_ANY;
 }
 
 bool cel_type_is_optional(const struct cel_type *type)
 {
-    return type->kind == TYPE_OPAQUE && type->value == CEL_OPTIONAL && type->len == 1;
-}
-
-static bool same_name(const struct cel_type *a, const struct cel_type *b)
-{
-    return a->name == b->name || (a->name && b->name && strcmp(a->name, b->name) == 0);
+    return type->kind == CEL_OPTIONAL && type->len == 1;
 }
 
 bool cel_type_same(struct cel_types *types, const struct cel_type *a, const struct cel_type *b, bool loose)
 {
     if (a == b)
         return true;
-    if (!step(types) || a->kind != b->kind || a->len != b->len || !same_name(a, b))
+    if (!step(types) || a->kind != b->kind || a->len != b->len)
         return false;
-    if (a->kind == TYPE_PARAM)
+    if (a->kind == CEL_PARAM)
         return loose || a->param == b->param;
     for (size_t i = 0; i < a->len; i++)
         if (!cel_type_same(types, a->args[i], b->args[i], loose))
@@ -216,9 +159,9 @@ static void bind(struct cel_types *types, const struct cel_type *param, const st
 /* Whether `param` is no part of `within`: nothing may stand for something that holds itself. */
 static bool absent(struct cel_types *types, const struct cel_type *param, const struct cel_type *within)
 {
-    if (!step(types) || (within->kind == TYPE_PARAM && within->param == param->param))
+    if (!step(types) || (within->kind == CEL_PARAM && within->param == param->param))
         return false;
-    if (within->kind == TYPE_PARAM) {
+    if (within->kind == CEL_PARAM) {
         const struct cel_type *bound = types->bound.items[within->param];
         return !bound || absent(types, param, bound);
     }
@@ -230,13 +173,13 @@ static bool absent(struct cel_types *types, const struct cel_type *param, const 
 
 static bool less_specific(struct cel_types *types, const struct cel_type *a, const struct cel_type *b)
 {
-    if (!step(types) || cel_type_is_dyn(a) || a->kind == TYPE_PARAM)
+    if (!step(types) || cel_type_is_dyn(a) || a->kind == CEL_PARAM)
         return true;
-    if (cel_type_is_dyn(b) || b->kind == TYPE_PARAM || a->kind != b->kind)
+    if (cel_type_is_dyn(b) || b->kind == CEL_PARAM || a->kind != b->kind)
         return false;
-    if (a->kind == TYPE_TYPE)
+    if (a->kind == CEL_TYPE)
         return true;
-    if (!same_name(a, b) || a->len != b->len)
+    if (a->len != b->len)
         return false;
     for (size_t i = 0; i < a->len; i++)
         if (!less_specific(types, a->args[i], b->args[i]))
@@ -257,7 +200,7 @@ static bool substitute(struct cel_types *types, const struct cel_type *type, con
                        bool *ret_bound)
 {
     *ret_bound = true;
-    if (type->kind == TYPE_PARAM && type->param == param->param)
+    if (type->kind == CEL_PARAM && type->param == param->param)
         return true;
     const struct cel_type *bound = types->bound.items[param->param];
     if (bound) {
@@ -277,10 +220,10 @@ static bool substitute(struct cel_types *types, const struct cel_type *type, con
     return true;
 }
 
-static bool nullable(const struct cel_type *type)
+static bool nullable(enum cel_kind kind)
 {
-    return type->kind == TYPE_OPAQUE || type->kind == TYPE_STRUCT || type->kind == TYPE_DURATION ||
-           type->kind == TYPE_TIMESTAMP || type->kind == TYPE_NULL;
+    return kind == CEL_NULL || kind == CEL_DEVICE ||
+           (kind >= CEL_DURATION && kind <= CEL_FORMAT && kind != CEL_TYPE);
 }
 
 static bool assignable(struct cel_types *types, const struct cel_type *a, const struct cel_type *b)
@@ -288,21 +231,21 @@ static bool assignable(struct cel_types *types, const struct cel_type *a, const 
     bool bound;
     if (!step(types))
         return false;
-    if (b->kind == TYPE_PARAM) {
+    if (b->kind == CEL_PARAM) {
         if (substitute(types, a, b, &bound))
             return true;
         if (bound)
             return false;
     }
-    if (a->kind == TYPE_PARAM)
+    if (a->kind == CEL_PARAM)
         return substitute(types, b, a, &bound);
-    if (cel_type_is_dyn(a) || cel_type_is_dyn(b) || a->kind == TYPE_ERROR || b->kind == TYPE_ERROR)
+    if (cel_type_is_dyn(a) || cel_type_is_dyn(b) || a->kind == CEL_UNKNOWN || b->kind == CEL_UNKNOWN)
         return true;
-    if (a->kind == TYPE_NULL || b->kind == TYPE_NULL)
-        return nullable(a->kind == TYPE_NULL ? b : a);
-    if (a->kind == TYPE_TYPE)
-        return b->kind == TYPE_TYPE;
-    if (a->kind != b->kind || !same_name(a, b) || a->len != b->len)
+    if (a->kind == CEL_NULL || b->kind == CEL_NULL)
+        return nullable(a->kind == CEL_NULL ? b->kind : a->kind);
+    if (a->kind == CEL_TYPE)
+        return b->kind == CEL_TYPE;
+    if (a->kind != b->kind || a->len != b->len)
         return false;
     for (size_t i = 0; i < a->len; i++)
         if (!assignable(types, a->args[i], b->args[i]))
@@ -326,17 +269,17 @@ bool cel_type_assign(struct cel_types *types, const struct cel_type *const *a,
 
 const struct cel_type *cel_type_resolve(struct cel_types *types, const struct cel_type *type, bool to_dyn)
 {
-    while (type->kind == TYPE_PARAM && types->bound.items[type->param]) {
+    while (type->kind == CEL_PARAM && types->bound.items[type->param]) {
         if (!step(types))
-            return &cel_type_dyn;
+            return cel_type_plain(CEL_DYN);
         type = types->bound.items[type->param];
     }
-    if (type->kind == TYPE_PARAM)
-        return to_dyn ? &cel_type_dyn : type;
+    if (type->kind == CEL_PARAM)
+        return to_dyn ? cel_type_plain(CEL_DYN) : type;
     if (type->len == 0)
         return type;
     if (!step(types))
-        return &cel_type_dyn;
+        return cel_type_plain(CEL_DYN);
     struct cel_type copy = *type;
     bool changed = false;
     for (size_t i = 0; i < type->len; i++) {
@@ -352,17 +295,14 @@ static void print(struct strbuf *out, const struct cel_type *type, bool full, si
         strbuf_puts(out, "...");
         return;
     }
-    const char *name = type->name;
-    if (!full)
-        name = type->kind == TYPE_ANY         ? "any"
-               : type->kind == TYPE_NULL      ? "null"
-               : type->kind == TYPE_DURATION  ? "duration"
-               : type->kind == TYPE_TIMESTAMP ? "timestamp"
-                                              : name;
-    if (type->kind == TYPE_PARAM)
+    bool is_short =
+        !full && (type->kind == CEL_ANY || type->kind == CEL_DURATION || type->kind == CEL_TIMESTAMP);
+    if (type->kind == CEL_PARAM)
         strbuf_printf(out, "_var%u", type->param);
+    else if (type->kind == CEL_NULL && !full)
+        strbuf_puts(out, "null");
     else
-        strbuf_puts(out, name);
+        strbuf_puts(out, is_short ? short_names[type->kind] : cel_kind_name(type->kind));
     for (size_t i = 0; i < type->len; i++) {
         strbuf_puts(out, i ? ", " : "(");
         print(out, type->args[i], full, depth + 1);

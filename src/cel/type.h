@@ -9,33 +9,10 @@
 #include "base/vec.h"
 #include "cel/cel.h"
 
-enum cel_type_kind {
-    TYPE_ERROR,
-    TYPE_DYN,
-    TYPE_ANY,
-    TYPE_NULL,
-    TYPE_BOOL,
-    TYPE_INT,
-    TYPE_UINT,
-    TYPE_DOUBLE,
-    TYPE_STRING,
-    TYPE_BYTES,
-    TYPE_DURATION,
-    TYPE_TIMESTAMP,
-    TYPE_LIST,
-    TYPE_MAP,
-    TYPE_TYPE,
-    TYPE_OPAQUE, /* optional_type(V), net.IP */
-    TYPE_STRUCT, /* kubernetes.Quantity */
-    TYPE_PARAM,
-};
-
 struct cel_type {
-    enum cel_type_kind kind;
-    uint32_t param; /* of TYPE_PARAM */
-    const char *name;
-    enum cel_kind value; /* the kind that values of this type have; CEL_KINDS: any */
-    size_t len;
+    enum cel_kind kind; /* that values of this type have; from CEL_KINDS on: any */
+    uint32_t param;     /* of CEL_PARAM */
+    size_t len;         /* of args: 1 of a list, an optional or a type, 2 of a map */
     const struct cel_type *args[2];
 };
 
@@ -50,20 +27,16 @@ struct cel_types {
     bool exhausted;
 };
 
-extern const struct cel_type cel_type_error, cel_type_dyn, cel_type_any, cel_type_null, cel_type_bool,
-    cel_type_int, cel_type_uint, cel_type_double, cel_type_string, cel_type_bytes, cel_type_duration,
-    cel_type_timestamp, cel_type_device, cel_type_quantity;
-
 void cel_types_release(struct cel_types *types);
 
 const struct cel_type *cel_type_param(struct cel_types *types);
-const struct cel_type *cel_type_list(struct cel_types *types, const struct cel_type *item);
-const struct cel_type *cel_type_map(struct cel_types *types, const struct cel_type *key,
-                                    const struct cel_type *value);
-const struct cel_type *cel_type_type(struct cel_types *types, const struct cel_type *of);
-const struct cel_type *cel_type_optional(struct cel_types *types, const struct cel_type *of);
+/* A type without arguments. */
+const struct cel_type *cel_type_plain(enum cel_kind kind);
+/* list(a), map(a, b), type(a), optional_type(a). */
+const struct cel_type *cel_type_of(struct cel_types *types, enum cel_kind kind, const struct cel_type *a,
+                                   const struct cel_type *b);
 /* The type that a name in an expression means ("int", "google.protobuf.Duration"), or NULL. */
-const struct cel_type *cel_type_named(struct str name);
+const struct cel_type *cel_type_named(struct cel_types *types, struct str name);
 /* The types of a signature in the tables of overloads, "list(A), int -> A; map(A, B), A -> B", with fresh parameters.
  * The last one is the result; *text moves to the next alternative. */
 size_t cel_type_signature(struct cel_types *types, const char **text, const struct cel_type *ret[static 5]);

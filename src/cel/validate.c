@@ -1,6 +1,6 @@
 /* validate.c: what is wrong with an expression though its types fit. */
 #include "cel/check.h"
-#include "cel/lib.h"
+#include "cel/value.h"
 #include "regex/regex.h"
 
 static const struct cel_type *final_type(struct cel_checker *checker, const struct cel_node *node,
@@ -91,7 +91,7 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
     }
     /* A variable that holds a type is taken for the name of one. */
     if (node->kind == NODE_IDENT && node->ident.slot >= 0 &&
-        final_type(checker, node, false)->kind == TYPE_TYPE)
+        final_type(checker, node, false)->kind == CEL_TYPE)
         cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT,
                   STR_ARG(node->ident.name));
     struct cel_node *part;

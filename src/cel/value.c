@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "cel/lib.h"
-
 const char *cel_kind_name(enum cel_kind kind)
 {
     static const char *const names[] = {
@@ -30,6 +28,10 @@ const char *cel_kind_name(enum cel_kind kind)
         [CEL_CIDR] = "net.CIDR",
         [CEL_FORMAT] = "kubernetes.NamedFormat",
         [CEL_ERROR] = "error",
+        [CEL_DYN] = "dyn",
+        [CEL_ANY] = "google.protobuf.Any",
+        [CEL_DEVICE] = "kubernetes.DRADevice",
+        [CEL_UNKNOWN] = "!error!",
     };
     return names[kind];
 }

@@ -1,29 +1,11 @@
 /* convert.c: int(), uint(), double(), string(), bytes(), bool(), dyn(), type(). */
 #include "base/decimal.h"
 #include "base/utf8.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-bool cel_parse_int(struct str text, int64_t *ret)
-{
-    bool negative = text.len > 0 && text.ptr[0] == '-';
-    size_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
-    if (at == text.len)
-        return false;
-    int64_t value = 0;
-    for (; at < text.len; at++) {
-        int digit = text.ptr[at] - '0';
-        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, negative ? -digit : digit, &value))
-            return false;
-    }
-    *ret = value;
-    return true;
-}
 
 bool cel_parse_uint(struct str text, uint64_t *ret)
 {
@@ -119,7 +101,7 @@ CEL_FUNCTION(to_int)
     case CEL_TIMESTAMP:
         return cel_int(args->timestamp.seconds);
     default:
-        return cel_parse_int(args->text, &value) ? cel_int(value) : bad(run, args, "int");
+        return str_to_int64(args->text, &value) ? cel_int(value) : bad(run, args, "int");
     }
 }
 
@@ -211,7 +193,7 @@ CEL_FUNCTION(to_bool)
 
 CEL_RETURNS(to_dyn, *args)
 
-CEL_RETURNS(to_type, cel_make_type(cel_kind_name(args->kind)))
+CEL_RETURNS(to_type, cel_make_type(args->kind))
 
 const struct cel_overload cel_lib_convert[] = {
     { "int", "int -> int; double -> int; duration -> int; string -> int; timestamp -> int; uint -> int",

@@ -5,7 +5,7 @@
  *     ...["domain"]       by id */
 #include "cel/library/device.h"
 
-#include "cel/lib.h"
+#include "cel/value.h"
 
 static struct cel_value map_of(struct cel_entry *entries, size_t len, bool is_total, struct arena *arena)
 {

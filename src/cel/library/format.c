@@ -1,5 +1,4 @@
 /* format.c: the named formats of Kubernetes: format.dns1123Label().validate("x") says what is wrong, if anything. */
-#include "cel/lib.h"
 #include "cel/value.h"
 #include "regex/regex.h"
 

@@ -1,5 +1,4 @@
 /* lists.c: functions on lists: the extension's third version, sets, those of Kubernetes, and includes(). */
-#include "cel/lib.h"
 #include "cel/parse.h"
 #include "cel/value.h"
 

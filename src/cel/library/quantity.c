@@ -3,7 +3,6 @@
  * An amount is kept exactly, as billionths in 128 bits. What the reference calls an integer also depends on how it
  * was written and computed ("1000m" is none, nor is anything of more than 18 digits), so the power of ten it is
  * counted in, and whether it outgrew 64 bits, go along. */
-#include "cel/lib.h"
 #include "cel/value.h"
 
 typedef __int128 wide;

@@ -1,6 +1,5 @@
 /* semver.c: semantic versions, as github.com/blang/semver reads and orders them. Build data is checked and does not
  * count. */
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <stdio.h>

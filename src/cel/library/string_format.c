@@ -5,7 +5,6 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cel/check.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <math.h>
@@ -319,22 +318,21 @@ struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *
     return cel_text(run, &out);
 }
 
-/* The kinds of type that a clause takes. */
-static bool type_fits(char verb, enum cel_type_kind kind)
+/* Does a clause take values of the kind? */
+static bool kind_fits(char verb, enum cel_kind kind)
 {
-    bool integer = kind == TYPE_INT || kind == TYPE_UINT;
+    bool integer = kind == CEL_INT || kind == CEL_UINT;
     switch (verb) {
     case 's':
-        return kind == TYPE_LIST || kind == TYPE_MAP || (kind >= TYPE_NULL && kind <= TYPE_TIMESTAMP) ||
-               kind == TYPE_TYPE;
+        return kind <= CEL_TYPE && kind != CEL_OPTIONAL;
     case 'f':
     case 'e':
-        return kind == TYPE_DOUBLE || kind == TYPE_STRING;
+        return kind == CEL_DOUBLE || kind == CEL_STRING;
     case 'b':
-        return integer || kind == TYPE_BOOL;
+        return integer || kind == CEL_BOOL;
     case 'x':
     case 'X':
-        return integer || kind == TYPE_STRING || kind == TYPE_BYTES;
+        return integer || kind == CEL_STRING || kind == CEL_BYTES;
     default:
         return integer;
     }
@@ -344,7 +342,7 @@ static bool type_fits(char verb, enum cel_type_kind kind)
 static const struct cel_node *misfit_of(struct cel_checker *checker, char verb, const struct cel_node *item)
 {
     const struct cel_type *type = cel_type_resolve(&checker->types, item->type, true);
-    if (type->kind != TYPE_DYN && !type_fits(verb, type->kind))
+    if (type->kind != CEL_DYN && !kind_fits(verb, type->kind))
         return item;
     const struct cel_node *bad = NULL;
     if (verb == 's' && item->kind == NODE_LIST)
@@ -382,7 +380,7 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
         index++;
         const struct cel_node *bad = misfit_of(checker, clause.verb, item);
         if (bad) {
-            const char *name = cel_type_resolve(&checker->types, bad->type, true)->name;
+            const char *name = cel_kind_name(cel_type_resolve(&checker->types, bad->type, true)->kind);
             cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s",
                       misfit(clause.verb), name);
             return;

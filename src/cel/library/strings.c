@@ -2,7 +2,6 @@
  * characters, not bytes. */
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 static bool both_text(const struct cel_value *args)

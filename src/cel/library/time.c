@@ -5,7 +5,6 @@
 #include "base/decimal.h"
 #include "base/duration.h"
 #include "base/timestamp.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 #include <stdio.h>
@@ -102,8 +101,8 @@ static bool zone_offset(struct str zone, int64_t *ret)
     *ret = 0;
     if (colon < 0)
         return zone.len == 0 || str_is(zone, "UTC") || str_is(zone, "Local");
-    if (!cel_parse_int(str_slice(zone, 0, (size_t)colon), &hours) ||
-        !cel_parse_int(str_slice(zone, (size_t)colon + 1, zone.len), &minutes) || hours < -10000 ||
+    if (!str_to_int64(str_slice(zone, 0, (size_t)colon), &hours) ||
+        !str_to_int64(str_slice(zone, (size_t)colon + 1, zone.len), &minutes) || hours < -10000 ||
         hours > 10000 || minutes < -100000 || minutes > 100000)
         return false;
     *ret = (hours * 60 + (zone.ptr[0] == '-' ? -minutes : minutes)) * 60;

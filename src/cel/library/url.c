@@ -1,7 +1,6 @@
 /* url.c: URLs, as Go's net/url reads an absolute one or an absolute path. */
 #include "base/percent.h"
 #include "base/utf8.h"
-#include "cel/lib.h"
 #include "cel/value.h"
 
 struct cel_url {
