@@ -1,7 +1,7 @@
 /* net.c: IP addresses and prefixes, as Go's net/netip reads them: no leading zeros, no zones, no IPv4 within IPv6. */
 #include "cel/value.h"
 
-#include <arpa/inet.h>
+#include <stdio.h>
 
 struct cel_ip {
     uint8_t bytes[16]; /* an IPv4 address has four */
@@ -19,32 +19,87 @@ size_t cel_ip_size(const struct cel_value *value)
     return value->kind == CEL_IP ? value->ip->len : (size_t)(value->ip->bits + 7) / 8;
 }
 
+/* Four numbers of up to three digits. */
+static bool parse_v4(struct str text, uint8_t out[static 4])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < 4; i++) {
+        size_t from = at;
+        unsigned value = 0;
+        while (at < text.len && at - from < 3 && text.ptr[at] >= '0' && text.ptr[at] <= '9')
+            value = value * 10 + (unsigned)(text.ptr[at++] - '0');
+        if (at == from || value > 255 || (at - from > 1 && text.ptr[from] == '0'))
+            return false;
+        out[i] = (uint8_t)value;
+        if (i < 3 && (at == text.len || text.ptr[at++] != '.'))
+            return false;
+    }
+    return at == text.len;
+}
+
+/* Opens the gap that :: left at `gap`. */
+static bool close_v6(uint8_t out[static 16], size_t filled, ptrdiff_t gap)
+{
+    if (gap < 0)
+        return filled == 16;
+    if (filled == 16)
+        return false;
+    size_t behind = filled - (size_t)gap;
+    memmove(out + 16 - behind, out + gap, behind);
+    memset(out + gap, 0, 16 - behind - (size_t)gap);
+    return true;
+}
+
+static bool parse_v6(struct str text, uint8_t out[static 16])
+{
+    size_t at = 0, filled = 0;
+    ptrdiff_t gap = -1;
+    if (text.len >= 2 && text.ptr[0] == ':' && text.ptr[1] == ':') {
+        gap = 0;
+        at = 2;
+        if (at == text.len)
+            return close_v6(out, 0, 0);
+    }
+    while (filled < 16) {
+        size_t from = at;
+        unsigned value = 0;
+        for (; at < text.len && at - from < 4 && hex_digit(text.ptr[at]) >= 0; at++)
+            value = value << 4 | (unsigned)hex_digit(text.ptr[at]);
+        if (at < text.len && text.ptr[at] == '.') {
+            if (filled > 12 || (gap < 0 && filled != 12) ||
+                !parse_v4(str_slice(text, from, text.len), out + filled))
+                return false;
+            return close_v6(out, filled + 4, gap);
+        }
+        if (at == from)
+            return false;
+        out[filled++] = (uint8_t)(value >> 8);
+        out[filled++] = (uint8_t)value;
+        if (at == text.len)
+            return close_v6(out, filled, gap);
+        if (text.ptr[at++] != ':' || at == text.len)
+            return false;
+        if (text.ptr[at] == ':') {
+            if (gap >= 0)
+                return false;
+            gap = (ptrdiff_t)filled;
+            if (++at == text.len)
+                return close_v6(out, filled, gap);
+        }
+    }
+    return false;
+}
+
 static bool is_mapped(const struct cel_ip *ip)
 {
     static const uint8_t prefix[12] = { [10] = 0xFF, [11] = 0xFF };
     return ip->len == 16 && memcmp(ip->bytes, prefix, sizeof(prefix)) == 0;
 }
 
-/* Of whatever kind. */
-static bool parse_any(struct str text, struct cel_ip *ret)
-{
-    char copy[INET6_ADDRSTRLEN] = "";
-    *ret = (struct cel_ip){ .len = str_find(text, ':') >= 0 ? 16 : 4 };
-    if (text.len == 0 || text.len >= sizeof(copy) || str_find(text, '\0') >= 0)
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    return inet_pton(ret->len == 16 ? AF_INET6 : AF_INET, copy, ret->bytes) == 1;
-}
-
 static bool parse_address(struct str text, struct cel_ip *ret)
 {
-    return parse_any(text, ret) && !is_mapped(ret);
-}
-
-bool cel_ip_is_v6(struct str text)
-{
-    struct cel_ip ip;
-    return parse_any(text, &ip) && ip.len == 16;
+    *ret = (struct cel_ip){ .len = str_find(text, ':') >= 0 ? 16 : 4 };
+    return (ret->len == 16 ? parse_v6(text, ret->bytes) : parse_v4(text, ret->bytes)) && !is_mapped(ret);
 }
 
 static bool parse_prefix(struct str text, struct cel_ip *ret)
@@ -246,3 +301,9 @@ const struct cel_overload cel_lib_net[] = {
     { "prefixLength", "cidr -> int", prefix_length, CEL_MEMBER },
     { 0 },
 };
+
+bool cel_ip_is_v6(struct str text)
+{
+    uint8_t bytes[16];
+    return str_find(text, ':') >= 0 && parse_v6(text, bytes);
+}
