@@ -37,23 +37,13 @@ WRITE(time_write)
 
 READ_PROTOBUF(time_read_protobuf)
 {
-    struct protobuf_reader rest = protobuf_reader(in->bytes);
-    struct protobuf_field part;
-    int64_t seconds = 0;
-    int32_t nanos = 0;
-    int r;
-    while ((r = protobuf_next(&rest, &part)) > 0) {
-        if (part.tag <= 2 && part.wire != WIRE_VARINT) {
-            r = -EBADMSG;
-            break;
-        }
-        if (part.tag == 1)
-            seconds = (int64_t)part.number;
-        else if (part.tag == 2 && kind == &record_MICRO_TIME)
-            nanos = (int32_t)part.number / NANO_PER_MICRO * NANO_PER_MICRO;
-    }
+    struct protobuf_field parts[] = { { .wire = WIRE_VARINT }, { .wire = WIRE_VARINT } };
+    int r = protobuf_parts(in->bytes, parts, ARRAY_SIZE(parts));
     if (r < 0)
         return record_refuse(reader, path, r, "%s", protobuf_problem(r));
+    int64_t seconds = (int64_t)parts[0].number;
+    int32_t nanos =
+        kind == &record_MICRO_TIME ? (int32_t)parts[1].number / NANO_PER_MICRO * NANO_PER_MICRO : 0;
     seconds = MAX(SECONDS_MIN, MIN(seconds, SECONDS_MAX)) + nanos / NANO;
     nanos %= NANO;
     if (nanos < 0) {
@@ -76,12 +66,6 @@ WRITE_PROTOBUF(time_write_protobuf)
     protobuf_end(out, begun);
 }
 
-EQUAL(time_equal)
-{
-    const struct opt_time *x = a, *y = b;
-    return x->set == y->set && (!x->set || (x->seconds == y->seconds && x->nanos == y->nanos));
-}
-
 PUT_KEY(time_put_key)
 {
     const struct opt_time *time = at;
@@ -99,7 +83,6 @@ static const struct record_ops time_ops = { .read = time_read,
                                             .write = time_write,
                                             .read_protobuf = time_read_protobuf,
                                             .write_protobuf = time_write_protobuf,
-                                            .equal = time_equal,
                                             .put_key = time_put_key,
                                             .view = time_view };
 #define TIME_KIND \
@@ -145,23 +128,18 @@ WRITE(amount_write)
 
 READ_PROTOBUF(amount_read_protobuf)
 {
-    struct protobuf_reader rest = protobuf_reader(in->bytes);
-    struct protobuf_field part;
-    int r;
-    while ((r = protobuf_next(&rest, &part)) > 0) {
-        if (part.tag != 1)
-            continue;
-        if (part.wire != WIRE_BYTES)
-            return record_refuse(reader, path, -EBADMSG, "expected a quantity, got a number");
-        if (quantity_parse(part.bytes, at) < 0) {
-            enum { SHOWN_BYTES_MAX = 40 };
-            _cleanup_(strbuf_release) struct strbuf shown = { 0 };
-            path_print_shown(&shown, part.bytes, SHOWN_BYTES_MAX);
-            return record_refuse(reader, path, -EINVAL, "expected a quantity, got the string \"%s\"",
-                                 shown.len ? shown.text : "");
-        }
-    }
-    return r < 0 ? record_refuse(reader, path, r, "%s", protobuf_problem(r)) : 0;
+    enum { SHOWN_BYTES_MAX = 40 };
+    struct protobuf_field text = { .wire = WIRE_BYTES };
+    int r = protobuf_parts(in->bytes, &text, 1);
+    if (r < 0)
+        return record_refuse(reader, path, r, "%s",
+                             r == -EBADMSG ? "expected a quantity, got a number" : protobuf_problem(r));
+    if (!text.tag || quantity_parse(text.bytes, at) == 0)
+        return 0;
+    _cleanup_(strbuf_release) struct strbuf shown = { 0 };
+    path_print_shown(&shown, text.bytes, SHOWN_BYTES_MAX);
+    return record_refuse(reader, path, -EINVAL, "expected a quantity, got the string \"%s\"",
+                         shown.len ? shown.text : "");
 }
 
 /* Like printf's %lld, at a fraction of its price. */
@@ -199,11 +177,6 @@ WRITE_PROTOBUF(amount_write_protobuf)
     protobuf_end(out, begun);
 }
 
-EQUAL(amount_equal)
-{
-    return quantity_cmp(*(const struct quantity *)a, *(const struct quantity *)b) == 0;
-}
-
 PUT_KEY(amount_put_key)
 {
     const struct quantity *amount = at;
@@ -223,7 +196,6 @@ static const struct record_ops amount_ops = { .read = amount_read,
                                               .write = amount_write,
                                               .read_protobuf = amount_read_protobuf,
                                               .write_protobuf = amount_write_protobuf,
-                                              .equal = amount_equal,
                                               .put_key = amount_put_key,
                                               .view = amount_view };
 const struct record_kind record_AMOUNT = { .ops = &amount_ops,

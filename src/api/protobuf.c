@@ -18,40 +18,23 @@ static int malformed(struct error *err, int code, const char *what)
     return error_set(err, code, "%s: %s", what, protobuf_problem(code));
 }
 
-static int open_type_meta(struct str bytes, struct envelope *ret, struct error *err)
-{
-    struct protobuf_reader reader = protobuf_reader(bytes);
-    struct protobuf_field in;
-    int r;
-    while ((r = protobuf_next(&reader, &in)) > 0) {
-        if (in.tag <= 2 && in.wire != WIRE_BYTES)
-            return malformed(err, -EBADMSG, "typeMeta");
-        if (in.tag == 1)
-            ret->api_version = in.bytes;
-        else if (in.tag == 2)
-            ret->kind = in.bytes;
-    }
-    return r < 0 ? malformed(err, r, "typeMeta") : 0;
-}
-
 static int open_unknown(struct str bytes, struct envelope *ret, struct error *err)
 {
-    struct protobuf_reader reader = protobuf_reader(bytes);
-    struct protobuf_field in;
-    int r;
-    while ((r = protobuf_next(&reader, &in)) > 0) {
-        if (in.tag <= 4 && in.wire != WIRE_BYTES)
-            return malformed(err, -EBADMSG, "the envelope");
-        if (in.tag == 1 && (r = open_type_meta(in.bytes, ret, err)) < 0)
-            return r;
-        if (in.tag == 2)
-            ret->raw = in.bytes;
-        if (in.tag == 3 && in.bytes.len)
-            return error_set(err, -ENOTSUP, "the object is encoded once more, which is not supported");
-        if (in.tag == 4 && in.bytes.len && !str_eq(in.bytes, content_type))
-            return error_set(err, -ENOTSUP, "the object is not protobuf inside, which is not supported");
-    }
-    return r < 0 ? malformed(err, r, "the envelope") : 0;
+    enum { TYPE_META, RAW, ENCODING, CONTENT_TYPE };
+    struct protobuf_field parts[] = { [TYPE_META... CONTENT_TYPE] = { .wire = WIRE_BYTES } };
+    struct protobuf_field names[] = { [0 ... 1] = { .wire = WIRE_BYTES } };
+    int r = protobuf_parts(bytes, parts, ARRAY_SIZE(parts));
+    if (r < 0)
+        return malformed(err, r, "the envelope");
+    r = protobuf_parts(parts[TYPE_META].bytes, names, ARRAY_SIZE(names));
+    if (r < 0)
+        return malformed(err, r, "typeMeta");
+    if (parts[ENCODING].bytes.len)
+        return error_set(err, -ENOTSUP, "the object is encoded once more, which is not supported");
+    if (parts[CONTENT_TYPE].bytes.len && !str_eq(parts[CONTENT_TYPE].bytes, content_type))
+        return error_set(err, -ENOTSUP, "the object is not protobuf inside, which is not supported");
+    *ret = (struct envelope){ names[0].bytes, names[1].bytes, parts[RAW].bytes };
+    return 0;
 }
 
 static int open_envelope(struct str bytes, struct envelope *ret, struct error *err)
@@ -59,7 +42,7 @@ static int open_envelope(struct str bytes, struct envelope *ret, struct error *e
     if (!str_starts_with(bytes, magic))
         return error_set(err, -EBADMSG,
                          "not a Kubernetes object in protobuf: it does not begin with \"k8s\"");
-    struct envelope envelope = { 0 };
+    struct envelope envelope;
     int r = open_unknown(str_slice(bytes, magic.len, bytes.len), &envelope, err);
     if (r < 0)
         return r;
@@ -178,20 +161,17 @@ enum { LIST_METADATA = 1, LIST_ITEMS = 2 };
 
 static int open_list_meta(struct str bytes, struct object_list_protobuf *list, struct error *err)
 {
-    struct protobuf_reader reader = protobuf_reader(bytes);
-    struct protobuf_field in;
-    int r;
-    while ((r = protobuf_next(&reader, &in)) > 0) {
-        if (in.tag <= 4 && in.wire != (in.tag == 4 ? WIRE_VARINT : WIRE_BYTES))
-            return malformed(err, -EBADMSG, "metadata");
-        if (in.tag == 2)
-            list->resource_version = in.bytes;
-        else if (in.tag == 3)
-            list->continue_token = in.bytes;
-        else if (in.tag == 4)
-            list->remaining_count = (struct opt_int64){ true, (int64_t)in.number };
-    }
-    return r < 0 ? malformed(err, r, "metadata") : 0;
+    enum { SELF_LINK, RESOURCE_VERSION, CONTINUE, REMAINING };
+    struct protobuf_field parts[] = {
+        [SELF_LINK... CONTINUE] = { .wire = WIRE_BYTES }, [REMAINING] = { .wire = WIRE_VARINT }
+    };
+    int r = protobuf_parts(bytes, parts, ARRAY_SIZE(parts));
+    if (r < 0)
+        return malformed(err, r, "metadata");
+    list->resource_version = parts[RESOURCE_VERSION].bytes;
+    list->continue_token = parts[CONTINUE].bytes;
+    list->remaining_count = (struct opt_int64){ parts[REMAINING].tag, (int64_t)parts[REMAINING].number };
+    return 0;
 }
 
 /* Checks the whole list, so that it is sound down to its items before any of them is used. */
@@ -271,43 +251,21 @@ static int watch_type_from(struct str name, enum watch_type *ret)
     return -EINVAL;
 }
 
-/* object.raw of a RawExtension. */
-static int open_raw(struct str bytes, struct str *ret)
-{
-    struct protobuf_reader reader = protobuf_reader(bytes);
-    struct protobuf_field in;
-    int r;
-    while ((r = protobuf_next(&reader, &in)) > 0) {
-        if (in.tag == 1 && in.wire != WIRE_BYTES)
-            return -EBADMSG;
-        if (in.tag == 1)
-            *ret = in.bytes;
-    }
-    return r;
-}
-
 int watch_event_decode_protobuf(struct str frame, enum string_home home, struct arena *arena,
                                 struct watch_event *ret, struct error *err)
 {
-    struct protobuf_reader reader = protobuf_reader(frame);
-    struct protobuf_field in;
-    struct str type = { 0 }, raw = { 0 };
-    int r;
-    while ((r = protobuf_next(&reader, &in)) > 0) {
-        if (in.tag <= 2 && in.wire != WIRE_BYTES)
-            return malformed(err, -EBADMSG, "the watch event");
-        if (in.tag == 1)
-            type = in.bytes;
-        else if (in.tag == 2 && (r = open_raw(in.bytes, &raw)) < 0)
-            break;
-    }
+    struct protobuf_field parts[] = { [0 ... 1] = { .wire = WIRE_BYTES } }; /* type, object */
+    struct protobuf_field raw = { .wire = WIRE_BYTES };
+    int r = protobuf_parts(frame, parts, ARRAY_SIZE(parts));
+    if (r == 0)
+        r = protobuf_parts(parts[1].bytes, &raw, 1);
     if (r < 0)
         return malformed(err, r, "the watch event");
     struct watch_event event = { 0 };
-    if (watch_type_from(type, &event.type) < 0)
+    if (watch_type_from(parts[0].bytes, &event.type) < 0)
         return error_set(err, -EINVAL, "a watch event of no known type");
-    r = event.type == WATCH_ERROR ? status_decode_protobuf(raw, home, arena, &event.status, err)
-                                  : object_decode_protobuf(raw, home, arena, &event.object, err);
+    r = event.type == WATCH_ERROR ? status_decode_protobuf(raw.bytes, home, arena, &event.status, err)
+                                  : object_decode_protobuf(raw.bytes, home, arena, &event.object, err);
     if (r == 0)
         *ret = event;
     return r;

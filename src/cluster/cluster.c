@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/fields.h"
+#include "api/names.h"
 #include "cluster/devices.h"
 #include "cluster/model.h"
 #include "cluster/volumes.h"
@@ -20,66 +22,10 @@ void cluster_init(struct cluster *cluster)
 }
 
 /* ---- resources ---- */
-static bool is_prefixed_native(struct str name)
-{
-    return str_contains(name, STR("kubernetes.io/"));
-}
-
-static bool is_native(struct str name)
-{
-    return str_find(name, '/') < 0 || is_prefixed_native(name);
-}
-
-/* Label syntax of a qualified name, as extended resources need it behind "requests.". */
-static bool is_qualified(struct str name)
-{
-    ptrdiff_t slash = str_find(name, '/');
-    struct str prefix = str_slice(name, 0, slash < 0 ? 0 : (size_t)slash);
-    struct str rest = str_slice(name, (size_t)(slash + 1), name.len);
-    if (str_find(rest, '/') >= 0 || !rest.len || rest.len > 63 || prefix.len > 253 ||
-        (slash >= 0 && !prefix.len))
-        return false;
-    for (uint32_t i = 0; i < rest.len; i++) {
-        char c = rest.ptr[i];
-        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        bool edge = i == 0 || i + 1 == rest.len;
-        if (!word && (edge || (c != '-' && c != '_' && c != '.')))
-            return false;
-    }
-    char before = '.';
-    for (uint32_t i = 0; i < prefix.len; i++) {
-        char c = prefix.ptr[i];
-        bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        if (!word && c != '-' && c != '.')
-            return false;
-        if (!word && (before == '.' || (c == '.' && before == '-')))
-            return false;
-        before = c;
-    }
-    return !prefix.len || (before != '.' && before != '-');
-}
-
-static bool is_extended(struct str name)
-{
-    if (is_native(name) || str_starts_with(name, STR("requests.")))
-        return false;
-    char quota[320];
-    if (name.len > sizeof(quota) - 10)
-        return false;
-    memcpy(quota, "requests.", 9);
-    memcpy(quota + 9, name.ptr, name.len);
-    return is_qualified((struct str){ quota, name.len + 9 });
-}
-
-bool resource_is_extended(struct str name)
-{
-    return is_extended(name);
-}
-
 bool resource_is_scalar(struct str name)
 {
-    return is_extended(name) || str_starts_with(name, STR("hugepages-")) || is_prefixed_native(name) ||
-           str_starts_with(name, STR("attachable-volumes-"));
+    return name_is_extended_resource(name) || str_starts_with(name, STR("hugepages-")) ||
+           str_contains(name, STR("kubernetes.io/")) || str_starts_with(name, STR("attachable-volumes-"));
 }
 
 uint32_t resource_add(struct cluster *cluster, struct str name)
@@ -217,26 +163,19 @@ static uint32_t taints_number(struct cluster *cluster, const struct node *node)
         return 0;
     struct strbuf *key = &cluster->scratch;
     strbuf_clear(key);
-    list_for(&node->spec.taints, taint) {
-        strbuf_printf(key, "%u:%u:%u:", taint->key.len, taint->value.len, taint->effect.len);
-        strbuf_str(key, taint->key);
-        strbuf_str(key, taint->value);
-        strbuf_str(key, taint->effect);
-    }
+    const struct record_member taints = record_member(api_kinds[KIND_NODE].type, STR("spec.taints"));
+    record_member_put_key(key, taints, node);
     uint32_t number = (uint32_t)(uintptr_t)strmap_get(&cluster->taint_numbers, strbuf_slice(key));
     if (number) {
         cluster->taint_lists.items[number]->refs++;
         return number;
     }
     struct taint_list *list = xcalloc(1, sizeof(*list));
-    struct taint *copy = arena_array(&list->arena, struct taint, node->spec.taints.len);
-    for (uint32_t i = 0; i < node->spec.taints.len; i++)
-        copy[i] = (struct taint){ arena_str(&list->arena, node->spec.taints.items[i].key),
-                                  arena_str(&list->arena, node->spec.taints.items[i].value),
-                                  arena_str(&list->arena, node->spec.taints.items[i].effect) };
+    struct record_list copy = { (char *)node->spec.taints.items, node->spec.taints.len };
+    taints.field->kind->ops->copy(taints.field->kind, &list->arena, taints.field, &copy);
     list->refs = 1;
-    list->items = copy;
-    list->len = node->spec.taints.len;
+    list->items = (const struct taint *)(void *)copy.items;
+    list->len = copy.len;
     list->key = arena_str(&list->arena, strbuf_slice(key));
     for (number = 1; number < cluster->taint_lists.len && cluster->taint_lists.items[number]; number++)
         ;

@@ -220,8 +220,6 @@ const void *stored_object(const struct map_slot *slot);
 /* The number of a resource that a scheduler accounts for; false for names that it ignores. */
 bool cluster_resource(struct cluster *cluster, struct str name, uint32_t *ret);
 bool resource_is_scalar(struct str name);
-/* An extended resource: has a domain that is not kubernetes.io. */
-bool resource_is_extended(struct str name);
 /* The column of a label key, made at first use. */
 struct topology *cluster_topology(struct cluster *cluster, sym key);
 

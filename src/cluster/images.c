@@ -1,6 +1,7 @@
 /* images.c: which images are on how many nodes. */
 #include <stdlib.h>
 
+#include "api/fields.h"
 #include "cluster/model.h"
 
 static bool reported_already(const struct node_entry *node, sym name)
@@ -30,17 +31,8 @@ static void image_add(struct cluster *cluster, struct node_entry *node, struct s
 
 static bool same_images(const struct node *a, const struct node *b)
 {
-    if (a->status.images.len != b->status.images.len)
-        return false;
-    for (uint32_t i = 0; i < a->status.images.len; i++) {
-        const struct node_image *x = &a->status.images.items[i], *y = &b->status.images.items[i];
-        if (x->size_bytes != y->size_bytes || x->names.len != y->names.len)
-            return false;
-        for (uint32_t k = 0; k < x->names.len; k++)
-            if (!str_eq(x->names.items[k], y->names.items[k]))
-                return false;
-    }
-    return true;
+    const struct record_member images = record_member(api_kinds[KIND_NODE].type, STR("status.images"));
+    return record_member_equal(images, a, b);
 }
 
 static int64_t own_size(const struct node *api, struct str wanted)

@@ -42,6 +42,21 @@ int protobuf_next_fixed(struct protobuf_reader *reader, struct protobuf_field *r
     return 1;
 }
 
+int protobuf_parts(struct str message, struct protobuf_field *parts, uint32_t len)
+{
+    struct protobuf_reader reader = protobuf_reader(message);
+    struct protobuf_field in;
+    int r;
+    while ((r = protobuf_next(&reader, &in)) > 0) {
+        if (in.tag > len)
+            continue;
+        if (in.wire != parts[in.tag - 1].wire)
+            return -EBADMSG;
+        parts[in.tag - 1] = in;
+    }
+    return r;
+}
+
 const char *protobuf_problem(int code)
 {
     switch (code) {

@@ -89,6 +89,11 @@ static inline int protobuf_next(struct protobuf_reader *reader, struct protobuf_
     return 1;
 }
 
+/* A small message, whose fields have the tags 1 to `len`. The caller has set `wire` of each part. A part that is in the
+ * message several times is the last of them; the tag of one that is not stays 0. Returns 0, or as protobuf_next(), and
+ * -EBADMSG where a part has another wire type. */
+int protobuf_parts(struct str message, struct protobuf_field *parts, uint32_t len);
+
 /* What an errno of protobuf_next() means: "the message ends in the middle of a field". */
 const char *protobuf_problem(int code);
 

@@ -83,14 +83,14 @@ const struct record_field *record_unnamed(const struct record_type *type)
 
 /* ---- sentences ---- */
 
-static int complain(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
-                    struct str sentence)
+static int say(const struct record_reader *reader, const struct path *path, const yyjson_val *val, int code,
+               const char *sentence)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     path_print(&text, path);
-    strbuf_puts(&text, text.len ? ": " : "");
-    strbuf_str(&text, sentence);
-    return doc_error(reader->doc, val, -EINVAL, reader->err, "%s", text.text);
+    strbuf_printf(&text, "%s%s", text.len ? ": " : "", sentence);
+    return reader->doc ? doc_error(reader->doc, val, code, reader->err, "%s", text.text)
+                       : error_set(reader->err, code, "%s", text.text);
 }
 
 int record_complain(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
@@ -101,7 +101,18 @@ int record_complain(const struct record_reader *reader, const struct path *path,
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
-    return complain(reader, path, val, str_from(sentence));
+    return say(reader, path, val, -EINVAL, sentence);
+}
+
+int record_refuse(const struct record_reader *reader, const struct path *path, int code, const char *format,
+                  ...)
+{
+    char sentence[sizeof(reader->err->text)];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    return say(reader, path, NULL, code, sentence);
 }
 
 /* What a value is: "the number 5", "a list". */
@@ -138,20 +149,7 @@ int record_expected(const struct record_reader *reader, const struct path *path,
     _cleanup_(strbuf_release) struct strbuf sentence = { 0 };
     strbuf_printf(&sentence, "expected %s, got ", expected);
     put_found(&sentence, val, reader->mode & RECORD_SECRET);
-    return complain(reader, path, val, strbuf_slice(&sentence));
-}
-
-int record_refuse(const struct record_reader *reader, const struct path *path, int code, const char *format,
-                  ...)
-{
-    char sentence[sizeof(reader->err->text)];
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof(sentence), format, args);
-    va_end(args);
-    path_print(&text, path);
-    return error_set(reader->err, code, "%s%s%s", text.len ? text.text : "", text.len ? ": " : "", sentence);
+    return say(reader, path, val, -EINVAL, sentence.text);
 }
 
 /* ---- values ---- */
@@ -172,15 +170,18 @@ void record_copy(const struct record_type *type, const void *record, struct aren
     }
 }
 
+bool record_member_equal(struct record_member member, const void *a, const void *b)
+{
+    _cleanup_(strbuf_release) struct strbuf left = { 0 }, right = { 0 };
+    record_member_put_key(&left, member, a);
+    record_member_put_key(&right, member, b);
+    return str_eq(strbuf_slice(&left), strbuf_slice(&right));
+}
+
 bool record_equal(const struct record_type *type, const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < type->len; i++) {
-        const struct record_field *field = &type->fields[i];
-        if (!(field->flags & RECORD_OLDER) &&
-            !field->kind->ops->equal(field->kind, field, inside(field, a), inside(field, b)))
-            return false;
-    }
-    return true;
+    const struct record_field all = { .kind = &record_STRUCT, .type = type };
+    return record_member_equal((struct record_member){ &all, 0 }, a, b);
 }
 
 void record_put_key(struct strbuf *out, const struct record_type *type, const void *record)

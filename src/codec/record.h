@@ -201,6 +201,8 @@ struct record_member {
 struct record_member record_member(const struct record_type *type, struct str path);
 /* What record_put_key() appends for this member alone. */
 void record_member_put_key(struct strbuf *out, struct record_member member, const void *record);
+/* record_equal() of this member alone. */
+bool record_member_equal(struct record_member member, const void *a, const void *b);
 
 /* ---- kinds ---- */
 
@@ -230,8 +232,7 @@ struct record_ops {
     /* The value was copied bit by bit: makes its own what it points to. NULL: it points to nothing. */
     void (*copy)(const struct record_kind *kind, struct arena *arena, const struct record_field *field,
                  void *at);
-    bool (*equal)(const struct record_kind *kind, const struct record_field *field, const void *a,
-                  const void *b);
+    /* Appends bytes that tell the value from every other one. */
     void (*put_key)(const struct record_kind *kind, struct strbuf *out, const struct record_field *field,
                     const void *at);
     /* NULL: a plugin cannot read it. */

@@ -29,9 +29,6 @@
 #define COPY(name) \
     static void name(const struct record_kind *kind _unused_, struct arena *arena, \
                      const struct record_field *field _unused_, void *at)
-#define EQUAL(name) \
-    static bool name(const struct record_kind *kind _unused_, const struct record_field *field _unused_, \
-                     const void *a, const void *b)
 #define PUT_KEY(name) \
     static void name(const struct record_kind *kind _unused_, struct strbuf *out, \
                      const struct record_field *field _unused_, const void *at)

@@ -9,11 +9,6 @@
 
 /* ---- values that are their bytes ---- */
 
-EQUAL(bytes_equal)
-{
-    return memcmp(a, b, kind->size) == 0;
-}
-
 PUT_KEY(bytes_put_key)
 {
     strbuf_add(out, at, kind->size);
@@ -66,16 +61,6 @@ COPY(str_copy)
         *text = text->len ? arena_str(arena, *text) : STR("");
 }
 
-EQUAL(str_equal)
-{
-    return str_eq(*(const struct str *)a, *(const struct str *)b);
-}
-
-EQUAL(opt_str_equal)
-{
-    return !((const struct str *)a)->ptr == !((const struct str *)b)->ptr && str_equal(kind, field, a, b);
-}
-
 PUT_KEY(str_put_key)
 {
     const struct str *text = at;
@@ -95,20 +80,20 @@ VIEW(str_view)
     return (struct record_view){ .type = text.ptr ? VIEW_TEXT : VIEW_ABSENT, .text = text };
 }
 
-static const struct record_ops str_ops = { str_read, str_write, str_read_protobuf, str_write_protobuf,
-                                           str_copy, str_equal, str_put_key,       str_view };
-static const struct record_ops opt_str_ops = { str_read,           str_write, opt_str_read_protobuf,
-                                               str_write_protobuf, str_copy,  opt_str_equal,
-                                               opt_str_put_key,    str_view };
+static const struct record_ops str_ops = { str_read, str_write,   str_read_protobuf, str_write_protobuf,
+                                           str_copy, str_put_key, str_view };
+static const struct record_ops opt_str_ops = {
+    str_read, str_write, opt_str_read_protobuf, str_write_protobuf, str_copy, opt_str_put_key, str_view
+};
 VIEW(item_str_view)
 {
     struct str text = *(const struct str *)at;
     return (struct record_view){ .type = VIEW_TEXT, .text = text.ptr ? text : STR("") };
 }
 
-static const struct record_ops item_str_ops = { str_read,           str_write,    opt_str_read_protobuf,
-                                                str_write_protobuf, str_copy,     str_equal,
-                                                str_put_key,        item_str_view };
+static const struct record_ops item_str_ops = { str_read,           str_write, opt_str_read_protobuf,
+                                                str_write_protobuf, str_copy,  str_put_key,
+                                                item_str_view };
 const struct record_kind record_STR = {
     .ops = &str_ops, .size = sizeof(struct str), .empty = EMPTY_LEN, .wire = WIRE_BYTES, .is_text = true
 };
@@ -147,7 +132,7 @@ WRITE(base64_write)
 }
 
 static const struct record_ops bytes_ops = {
-    .read = base64_read, .write = base64_write, .copy = str_copy, .equal = str_equal, .put_key = str_put_key
+    .read = base64_read, .write = base64_write, .copy = str_copy, .put_key = str_put_key
 };
 const struct record_kind record_BYTES = { .ops = &bytes_ops, .size = sizeof(struct str), .empty = EMPTY_LEN };
 
@@ -166,29 +151,42 @@ WRITE(bool_write)
     json_bool(writer->json, *(const bool *)at);
 }
 
-READ_PROTOBUF(bool_read_protobuf)
+/* The number or truth value at a place of 1, 4 or 8 bytes. */
+static int64_t number_at(const struct record_kind *kind, const void *at)
 {
-    *(bool *)at = in->number != 0;
+    return kind->size == sizeof(bool)      ? *(const bool *)at
+           : kind->size == sizeof(int32_t) ? *(const int32_t *)at
+                                           : *(const int64_t *)at;
+}
+
+READ_PROTOBUF(number_read_protobuf)
+{
+    if (kind->size == sizeof(bool))
+        *(bool *)at = in->number != 0;
+    else if (kind->size == sizeof(int32_t))
+        *(int32_t *)at = (int32_t)in->number;
+    else
+        *(int64_t *)at = (int64_t)in->number;
     return 0;
 }
 
-WRITE_PROTOBUF(bool_write_protobuf)
+WRITE_PROTOBUF(number_write_protobuf)
 {
-    protobuf_put_number(out, tag, *(const bool *)at);
+    protobuf_put_number(out, tag, (uint64_t)number_at(kind, at));
 }
 
-VIEW(bool_view)
+VIEW(number_view)
 {
-    return (struct record_view){ .type = VIEW_FLAG, .number = *(const bool *)at };
+    return (struct record_view){ .type = kind->size == sizeof(bool) ? VIEW_FLAG : VIEW_NUMBER,
+                                 .number = number_at(kind, at) };
 }
 
 static const struct record_ops bool_ops = { .read = bool_read,
                                             .write = bool_write,
-                                            .read_protobuf = bool_read_protobuf,
-                                            .write_protobuf = bool_write_protobuf,
-                                            .equal = bytes_equal,
+                                            .read_protobuf = number_read_protobuf,
+                                            .write_protobuf = number_write_protobuf,
                                             .put_key = bytes_put_key,
-                                            .view = bool_view };
+                                            .view = number_view };
 const struct record_kind record_BOOL = { .ops = &bool_ops, .size = sizeof(bool), .empty = EMPTY_ZERO };
 
 /* JSON tells 1 from 1.0 and 1e0, YAML does not. */
@@ -220,27 +218,6 @@ READ(int32_read)
     return 0;
 }
 
-WRITE(int32_write)
-{
-    json_int(writer->json, *(const int32_t *)at);
-}
-
-READ_PROTOBUF(int32_read_protobuf)
-{
-    *(int32_t *)at = (int32_t)in->number;
-    return 0;
-}
-
-WRITE_PROTOBUF(int32_write_protobuf)
-{
-    protobuf_put_number(out, tag, (uint64_t)*(const int32_t *)at);
-}
-
-VIEW(int32_view)
-{
-    return (struct record_view){ .type = VIEW_NUMBER, .number = *(const int32_t *)at };
-}
-
 READ(int64_read)
 {
     if (!whole_number(reader, val, at))
@@ -248,41 +225,23 @@ READ(int64_read)
     return 0;
 }
 
-WRITE(int64_write)
+WRITE(int_write)
 {
-    json_int(writer->json, *(const int64_t *)at);
-}
-
-READ_PROTOBUF(int64_read_protobuf)
-{
-    *(int64_t *)at = (int64_t)in->number;
-    return 0;
-}
-
-WRITE_PROTOBUF(int64_write_protobuf)
-{
-    protobuf_put_number(out, tag, (uint64_t)*(const int64_t *)at);
-}
-
-VIEW(int64_view)
-{
-    return (struct record_view){ .type = VIEW_NUMBER, .number = *(const int64_t *)at };
+    json_int(writer->json, number_at(kind, at));
 }
 
 static const struct record_ops int32_ops = { .read = int32_read,
-                                             .write = int32_write,
-                                             .read_protobuf = int32_read_protobuf,
-                                             .write_protobuf = int32_write_protobuf,
-                                             .equal = bytes_equal,
+                                             .write = int_write,
+                                             .read_protobuf = number_read_protobuf,
+                                             .write_protobuf = number_write_protobuf,
                                              .put_key = bytes_put_key,
-                                             .view = int32_view };
+                                             .view = number_view };
 static const struct record_ops int64_ops = { .read = int64_read,
-                                             .write = int64_write,
-                                             .read_protobuf = int64_read_protobuf,
-                                             .write_protobuf = int64_write_protobuf,
-                                             .equal = bytes_equal,
+                                             .write = int_write,
+                                             .read_protobuf = number_read_protobuf,
+                                             .write_protobuf = number_write_protobuf,
                                              .put_key = bytes_put_key,
-                                             .view = int64_view };
+                                             .view = number_view };
 const struct record_kind record_INT32 = { .ops = &int32_ops, .size = sizeof(int32_t), .empty = EMPTY_ZERO };
 const struct record_kind record_INT64 = { .ops = &int64_ops, .size = sizeof(int64_t), .empty = EMPTY_ZERO };
 const struct record_kind record_OPT_BOOL = RECORD_OPTIONAL(BOOL, struct opt_bool, WIRE_VARINT);
@@ -313,9 +272,9 @@ WRITE(float_write)
     json_double(writer->json, shortest);
 }
 
-static const struct record_ops float_ops = {
-    .read = float_read, .write = float_write, .equal = bytes_equal, .put_key = bytes_put_key
-};
+static const struct record_ops float_ops = { .read = float_read,
+                                             .write = float_write,
+                                             .put_key = bytes_put_key };
 const struct record_kind record_FLOAT = { .ops = &float_ops, .size = sizeof(double), .empty = EMPTY_ZERO };
 
 /* ---- a number or a text ---- */
@@ -341,27 +300,17 @@ WRITE(int_or_str_write)
 
 READ_PROTOBUF(int_or_str_read_protobuf)
 {
-    struct protobuf_reader rest = protobuf_reader(in->bytes);
-    struct protobuf_field part;
-    struct int_or_str value = { .set = true };
-    bool is_text = false;
-    int r;
-    while ((r = protobuf_next(&rest, &part)) > 0) {
-        if (part.tag <= 3 && part.wire != (part.tag == 3 ? WIRE_BYTES : WIRE_VARINT)) {
-            r = -EBADMSG;
-            break;
-        }
-        if (part.tag == 1)
-            is_text = part.number != 0;
-        else if (part.tag == 2)
-            value.number = (int32_t)part.number;
-        else if (part.tag == 3)
-            value.text = part.bytes;
-    }
+    struct protobuf_field parts[] = { { .wire = WIRE_VARINT },
+                                      { .wire = WIRE_VARINT },
+                                      { .wire = WIRE_BYTES } };
+    int r = protobuf_parts(in->bytes, parts, ARRAY_SIZE(parts));
     if (r < 0)
         return record_refuse(reader, path, r, "%s", protobuf_problem(r));
-    value.number = is_text ? 0 : value.number;
-    value.text = is_text ? record_keep(reader, value.text) : (struct str){ 0 };
+    struct int_or_str value = { .set = true };
+    if (parts[0].number)
+        value.text = record_keep(reader, parts[2].bytes);
+    else
+        value.number = (int32_t)parts[1].number;
     *(struct int_or_str *)at = value;
     return 0;
 }
@@ -383,12 +332,6 @@ COPY(int_or_str_copy)
     str_copy(kind, arena, field, &((struct int_or_str *)at)->text);
 }
 
-EQUAL(int_or_str_equal)
-{
-    const struct int_or_str *x = a, *y = b;
-    return x->set == y->set && x->number == y->number && opt_str_equal(kind, field, &x->text, &y->text);
-}
-
 PUT_KEY(int_or_str_put_key)
 {
     const struct int_or_str *either = at;
@@ -406,8 +349,8 @@ VIEW(int_or_str_view)
 
 static const struct record_ops int_or_str_ops = { int_or_str_read,          int_or_str_write,
                                                   int_or_str_read_protobuf, int_or_str_write_protobuf,
-                                                  int_or_str_copy,          int_or_str_equal,
-                                                  int_or_str_put_key,       int_or_str_view };
+                                                  int_or_str_copy,          int_or_str_put_key,
+                                                  int_or_str_view };
 const struct record_kind record_INT_OR_STR = {
     .ops = &int_or_str_ops, .size = sizeof(struct int_or_str), .empty = EMPTY_UNSET, .wire = WIRE_BYTES
 };
@@ -431,19 +374,13 @@ WRITE(raw_write)
 
 READ_PROTOBUF(raw_read_protobuf)
 {
-    struct protobuf_reader rest = protobuf_reader(in->bytes);
-    struct protobuf_field part;
-    int r;
-    while ((r = protobuf_next(&rest, &part)) > 0) {
-        if (part.tag != 1)
-            continue;
-        if (part.wire != WIRE_BYTES) {
-            r = -EBADMSG;
-            break;
-        }
-        *(struct str *)at = record_keep(reader, part.bytes);
-    }
-    return r < 0 ? record_refuse(reader, path, r, "%s", protobuf_problem(r)) : 0;
+    struct protobuf_field raw = { .wire = WIRE_BYTES };
+    int r = protobuf_parts(in->bytes, &raw, 1);
+    if (r < 0)
+        return record_refuse(reader, path, r, "%s", protobuf_problem(r));
+    if (raw.tag)
+        *(struct str *)at = record_keep(reader, raw.bytes);
+    return 0;
 }
 
 WRITE_PROTOBUF(raw_write_protobuf)
@@ -458,7 +395,6 @@ static const struct record_ops raw_ops = { .read = raw_read,
                                            .read_protobuf = raw_read_protobuf,
                                            .write_protobuf = raw_write_protobuf,
                                            .copy = str_copy,
-                                           .equal = str_equal,
                                            .put_key = str_put_key };
 const struct record_kind record_RAW = {
     .ops = &raw_ops, .size = sizeof(struct str), .empty = EMPTY_LEN, .wire = WIRE_BYTES, .is_text = true
@@ -511,21 +447,15 @@ WRITE(value_write)
     record_write_value(writer->json, *(yyjson_val *const *)at);
 }
 
-EQUAL(value_equal)
-{
-    yyjson_val *x = *(yyjson_val *const *)a, *y = *(yyjson_val *const *)b;
-    return x == y || (x && y && yyjson_equals(x, y));
-}
-
 PUT_KEY(value_put_key)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
     record_write_value(&json, *(yyjson_val *const *)at);
 }
 
-static const struct record_ops value_ops = {
-    .read = value_read, .write = value_write, .equal = value_equal, .put_key = value_put_key
-};
+static const struct record_ops value_ops = { .read = value_read,
+                                             .write = value_write,
+                                             .put_key = value_put_key };
 const struct record_kind record_VALUE = {
     .ops = &value_ops, .size = sizeof(yyjson_val *), .empty = EMPTY_POINTER, .has_null = true
 };

@@ -13,8 +13,6 @@
 #include "codec/record_ops.h"
 #include "codec/record_struct.h"
 
-enum { KEYS_ON_STACK_MAX = 32 };
-
 static int too_big(const struct record_reader *reader, const struct path *path)
 {
     return record_refuse(reader, path, -EFBIG, "too much for an object of its size");
@@ -55,13 +53,6 @@ WRITE_PROTOBUF(optional_write_protobuf)
     kind->item->ops->write_protobuf(kind->item, out, tag, field, (const char *)at + kind->item_offset);
 }
 
-EQUAL(optional_equal)
-{
-    return *(const bool *)a == *(const bool *)b &&
-           kind->item->ops->equal(kind->item, field, (const char *)a + kind->item_offset,
-                                  (const char *)b + kind->item_offset);
-}
-
 PUT_KEY(optional_put_key)
 {
     strbuf_putc(out, *(const bool *)at);
@@ -79,7 +70,6 @@ const struct record_ops record_optional_ops = { .read = optional_read,
                                                 .write = optional_write,
                                                 .read_protobuf = optional_read_protobuf,
                                                 .write_protobuf = optional_write_protobuf,
-                                                .equal = optional_equal,
                                                 .put_key = optional_put_key,
                                                 .view = optional_view };
 
@@ -122,12 +112,6 @@ COPY(pointer_copy)
         kind->item->ops->copy(kind->item, arena, field, *pointer);
 }
 
-EQUAL(pointer_equal)
-{
-    const void *x = *(void *const *)a, *y = *(void *const *)b;
-    return x && y ? kind->item->ops->equal(kind->item, field, x, y) : x == y;
-}
-
 PUT_KEY(pointer_put_key)
 {
     const void *pointed = *(void *const *)at;
@@ -142,9 +126,10 @@ VIEW(pointer_view)
     return pointed ? kind->item->ops->view(kind->item, field, pointed) : (struct record_view){ 0 };
 }
 
-const struct record_ops record_pointer_ops = { pointer_read,           pointer_write, pointer_read_protobuf,
-                                               pointer_write_protobuf, pointer_copy,  pointer_equal,
-                                               pointer_put_key,        pointer_view };
+const struct record_ops record_pointer_ops = { pointer_read,          pointer_write,
+                                               pointer_read_protobuf, pointer_write_protobuf,
+                                               pointer_copy,          pointer_put_key,
+                                               pointer_view };
 
 /* ---- lists ---- */
 
@@ -176,13 +161,8 @@ WRITE(list_write)
     for (uint32_t i = 0; i < list->len; i++) {
         const void *item = list->items + i * size;
         struct str text;
-        if (writer->redactor && kind->item->is_text) {
-            text = *(const struct str *)item;
-            item = &text;
-            if (!record_redacted(writer, field, &text, false))
-                continue;
-        }
-        kind->item->ops->write(kind->item, writer, field, item);
+        if (record_redacted(writer, field, kind->item, &item, &text))
+            kind->item->ops->write(kind->item, writer, field, item);
     }
     json_end_array(writer->json);
 }
@@ -237,34 +217,23 @@ WRITE_PROTOBUF(list_write_protobuf)
         kind->item->ops->write_protobuf(kind->item, out, tag, field, list->items + i * size);
 }
 
-/* The items themselves; what they point to is still the source's. */
-static void copy_items(struct record_list *list, size_t size, struct arena *arena)
-{
-    char *items = arena_alloc(arena, arena_bytes(list->len, size));
-    if (list->len)
-        memcpy(items, list->items, list->len * size);
-    list->items = items;
-}
-
+/* Of lists and of maps. */
 COPY(list_copy)
 {
     struct record_list *list = at;
     size_t size = record_item_size(kind, field);
     if (!list->items)
         return;
-    copy_items(list, size, arena);
-    for (uint32_t i = 0; i < list->len && kind->item->ops->copy; i++)
-        kind->item->ops->copy(kind->item, arena, field, list->items + i * size);
-}
-
-EQUAL(list_equal)
-{
-    const struct record_list *x = a, *y = b;
-    size_t size = record_item_size(kind, field);
-    bool equal = x->len == y->len;
-    for (uint32_t i = 0; i < x->len && equal; i++)
-        equal = kind->item->ops->equal(kind->item, field, x->items + i * size, y->items + i * size);
-    return equal;
+    char *items = arena_alloc(arena, arena_bytes(list->len, size));
+    if (list->len)
+        memcpy(items, list->items, list->len * size);
+    list->items = items;
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (kind->ops == &record_map_ops)
+            record_STR.ops->copy(&record_STR, arena, field, items + i * size);
+        if (kind->item && kind->item->ops->copy)
+            kind->item->ops->copy(kind->item, arena, field, items + i * size + kind->item_offset);
+    }
 }
 
 PUT_KEY(list_put_key)
@@ -282,8 +251,8 @@ VIEW(list_view)
                                  .len = ((const struct record_list *)at)->len };
 }
 
-const struct record_ops record_list_ops = { list_read, list_write, list_read_protobuf, list_write_protobuf,
-                                            list_copy, list_equal, list_put_key,       list_view };
+const struct record_ops record_list_ops = { list_read, list_write,   list_read_protobuf, list_write_protobuf,
+                                            list_copy, list_put_key, list_view };
 
 const struct record_kind record_STRS = RECORD_LIST_OF(ITEM_STR, WIRE_BYTES);
 
@@ -298,53 +267,41 @@ static struct any_entry *entry_at(const struct record_list *list, size_t i, size
     return (struct any_entry *)(void *)(list->items + i * size);
 }
 
-/* One key of a document's map. Values lie in memory in the document's order: addresses tell which came last. */
-struct member {
+struct sort_key {
     struct str key;
-    yyjson_val *key_val, *val;
+    uint32_t place;
 };
 
-static int member_cmp(const void *a, const void *b)
+static int sort_key_cmp(const void *a, const void *b)
 {
-    const struct member *left = a, *right = b;
+    const struct sort_key *left = a, *right = b;
     int order = str_cmp(left->key, right->key);
-    return order ? order : (left->val > right->val) - (left->val < right->val);
+    return order ? order : (left->place > right->place) - (left->place < right->place);
 }
 
-/* Sorts by key, and keeps the last of equal keys; *ret_twice is one of those, or NULL. Returns how many are left. */
-static uint32_t settle(struct member *members, uint32_t len, const struct member **ret_twice)
+struct str record_sort_entries(struct record_list *list, size_t size)
 {
-    uint32_t sorted = 1, kept = 0;
-    *ret_twice = NULL;
-    while (sorted < len && str_cmp(members[sorted - 1].key, members[sorted].key) < 0)
-        sorted++;
-    if (sorted >= len)
-        return len;
-    qsort(members, len, sizeof(*members), member_cmp);
-    for (uint32_t i = 0; i < len; i++) {
-        if (i + 1 == len || !str_eq(members[i].key, members[i + 1].key))
-            members[kept++] = members[i];
+    _cleanup_(freep) struct sort_key *keys = xreallocarray(NULL, list->len, sizeof(*keys));
+    _cleanup_(freep) char *copy = xreallocarray(NULL, list->len, size);
+    struct str twice = { 0 };
+    memcpy(copy, list->items, list->len * size);
+    for (uint32_t i = 0; i < list->len; i++)
+        keys[i] = (struct sort_key){ entry_at(list, i, size)->key, i };
+    qsort(keys, list->len, sizeof(*keys), sort_key_cmp);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->len; i++)
+        if (i + 1 == list->len || !str_eq(keys[i].key, keys[i + 1].key))
+            memcpy(list->items + kept++ * size, copy + keys[i].place * size, size);
         else
-            *ret_twice = &members[i];
-    }
-    return kept;
+            twice = keys[i].key;
+    list->len = kept;
+    return twice;
 }
 
-static int fill_map(const struct record_kind *kind, struct record_reader *reader, const struct path *path,
-                    const struct member *members, const struct record_field *field, struct record_list *list)
+/* Is the key of entry i behind that of the entry before? */
+static bool follows(const struct record_list *list, size_t i, size_t size)
 {
-    size_t size = record_item_size(kind, field);
-    int r = 0;
-    for (uint32_t i = 0; i < list->len && r == 0; i++) {
-        struct path here = { .parent = path, .name = members[i].key, .subscript = true };
-        char *entry = list->items + i * size;
-        if (kind->item && (!yyjson_is_null(members[i].val) || kind->item->reads_null))
-            r = kind->item->ops->read(kind->item, reader, &here, members[i].val, field,
-                                      entry + kind->item_offset);
-        if (r == 0)
-            r = record_read_str(reader, &here, members[i].key_val, (struct str *)(void *)entry);
-    }
-    return r;
+    return i == 0 || str_cmp(entry_at(list, i - 1, size)->key, entry_at(list, i, size)->key) < 0;
 }
 
 READ(map_read)
@@ -352,25 +309,26 @@ READ(map_read)
     if (!yyjson_is_obj(val))
         return record_expected(reader, path, val,
                                kind->item && kind->item->is_text ? "an object with strings" : "an object");
-    size_t count = yyjson_obj_size(val), i, max;
-    struct member few[KEYS_ON_STACK_MAX];
-    _cleanup_(freep) struct member *many =
-        count > KEYS_ON_STACK_MAX ? xreallocarray(NULL, count, sizeof(*many)) : NULL;
-    struct member *members = many ? many : few;
-    const struct member *twice;
+    struct record_list *list = at;
+    size_t size = record_item_size(kind, field), i, max;
+    bool is_sorted = true;
+    *list = (struct record_list){ arena_zalloc(reader->arena, arena_bytes(yyjson_obj_size(val), size)),
+                                  (uint32_t)yyjson_obj_size(val) };
     yyjson_val *key, *item;
     yyjson_obj_foreach(val, i, max, key, item) {
-        members[i] = (struct member){ record_text(key), key, item };
+        struct path here = { .parent = path, .name = record_text(key), .subscript = true };
+        char *entry = list->items + i * size;
+        int r = record_read_str(reader, &here, key, (struct str *)(void *)entry);
+        if (r == 0 && kind->item && (!yyjson_is_null(item) || kind->item->reads_null))
+            r = kind->item->ops->read(kind->item, reader, &here, item, field, entry + kind->item_offset);
+        if (r < 0)
+            return r;
+        is_sorted = is_sorted && follows(list, i, size);
     }
-    uint32_t len = settle(members, (uint32_t)count, &twice);
-    if (twice && reader->mode & RECORD_STRICT)
-        return record_complain(reader, path, val, "the key \"" STR_FMT "\" is given twice",
-                               STR_ARG(twice->key));
-    struct record_list *list = at;
-    *list =
-        (struct record_list){ arena_zalloc(reader->arena, arena_bytes(len, record_item_size(kind, field))),
-                              len };
-    return fill_map(kind, reader, path, members, field, list);
+    struct str twice = is_sorted ? (struct str){ 0 } : record_sort_entries(list, size);
+    return twice.ptr && reader->mode & RECORD_STRICT
+               ? record_complain(reader, path, val, "the key \"" STR_FMT "\" is given twice", STR_ARG(twice))
+               : 0;
 }
 
 WRITE(map_write)
@@ -381,14 +339,11 @@ WRITE(map_write)
     for (uint32_t i = 0; i < list->len; i++) {
         struct str key = entry_at(list, i, size)->key, text;
         const void *value = list->items + i * size + kind->item_offset;
-        if (!record_redacted(writer, field, &key, true))
+        if (writer->redactor)
+            key = writer->redactor->text(writer->redactor->user, field, key, true);
+        if ((writer->redactor && !key.ptr) ||
+            (kind->item && !record_redacted(writer, field, kind->item, &value, &text)))
             continue;
-        if (kind->item && kind->item->is_text) {
-            text = *(const struct str *)value;
-            value = &text;
-            if (!record_redacted(writer, field, &text, false))
-                continue;
-        }
         json_key(writer->json, key);
         if (kind->item)
             kind->item->ops->write(kind->item, writer, field, value);
@@ -402,25 +357,18 @@ WRITE(map_write)
 static int read_entry(const struct record_kind *kind, struct record_reader *reader, const struct path *path,
                       struct str bytes, const struct record_field *field, char *entry)
 {
-    struct protobuf_reader rest = protobuf_reader(bytes);
-    struct protobuf_field in, value = { .tag = 2, .wire = WIRE_BYTES, .bytes = STR("") };
-    struct str key = STR("");
-    int r;
-    while ((r = protobuf_next(&rest, &in)) > 0) {
-        if (in.tag > 2)
-            continue;
-        if (in.wire != WIRE_BYTES)
-            return record_refuse(reader, path, -EBADMSG, "expected a key and a value, got a number");
-        if (in.tag == 1)
-            key = in.bytes;
-        else
-            value = in;
-    }
+    struct protobuf_field parts[] = { { .wire = WIRE_BYTES }, { .wire = WIRE_BYTES } };
+    int r = protobuf_parts(bytes, parts, ARRAY_SIZE(parts));
     if (r < 0)
-        return record_refuse(reader, path, r, "%s", protobuf_problem(r));
+        return record_refuse(reader, path, r, "%s",
+                             r == -EBADMSG ? "expected a key and a value, got a number"
+                                           : protobuf_problem(r));
+    struct str key = parts[0].bytes;
+    if (!parts[1].tag)
+        parts[1] = (struct protobuf_field){ .tag = 2, .wire = WIRE_BYTES, .bytes = STR("") };
     *(struct str *)(void *)entry = record_keep(reader, key);
     struct path here = { .parent = path, .name = key, .subscript = true };
-    return kind->item ? kind->item->ops->read_protobuf(kind->item, reader, &here, &value, field,
+    return kind->item ? kind->item->ops->read_protobuf(kind->item, reader, &here, &parts[1], field,
                                                        entry + kind->item_offset)
                       : 0;
 }
@@ -434,37 +382,9 @@ READ_PROTOBUF(map_read_protobuf)
         return too_big(reader, path);
     struct record_message *msg = reader->message;
     int r = read_entry(kind, reader, path, in->bytes, field, entry);
-    if (r == 0 && list->len > 1 &&
-        str_cmp(entry_at(list, list->len - 2, size)->key, entry_at(list, list->len - 1, size)->key) >= 0)
+    if (r == 0 && !follows(list, list->len - 1, size))
         msg->unsorted |= (uint64_t)1 << in->tag;
     return r;
-}
-
-struct sort_key {
-    struct str key;
-    uint32_t place;
-};
-
-static int sort_key_cmp(const void *a, const void *b)
-{
-    const struct sort_key *left = a, *right = b;
-    int order = str_cmp(left->key, right->key);
-    return order ? order : (left->place > right->place) - (left->place < right->place);
-}
-
-void record_sort_entries(struct record_list *list, size_t size)
-{
-    _cleanup_(freep) struct sort_key *keys = xreallocarray(NULL, list->len, sizeof(*keys));
-    _cleanup_(freep) char *copy = xreallocarray(NULL, list->len, size);
-    memcpy(copy, list->items, list->len * size);
-    for (uint32_t i = 0; i < list->len; i++)
-        keys[i] = (struct sort_key){ entry_at(list, i, size)->key, i };
-    qsort(keys, list->len, sizeof(*keys), sort_key_cmp);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < list->len; i++)
-        if (i + 1 == list->len || !str_eq(keys[i].key, keys[i + 1].key))
-            memcpy(list->items + kept++ * size, copy + keys[i].place * size, size);
-    list->len = kept;
 }
 
 WRITE_PROTOBUF(map_write_protobuf)
@@ -481,36 +401,6 @@ WRITE_PROTOBUF(map_write_protobuf)
             protobuf_put_bytes(out, 2, STR(""));
         protobuf_end(out, begun);
     }
-}
-
-COPY(map_copy)
-{
-    struct record_list *list = at;
-    size_t size = record_item_size(kind, field);
-    if (!list->items)
-        return;
-    copy_items(list, size, arena);
-    for (uint32_t i = 0; i < list->len; i++) {
-        struct any_entry *entry = entry_at(list, i, size);
-        record_STR.ops->copy(&record_STR, arena, field, &entry->key);
-        if (kind->item && kind->item->ops->copy)
-            kind->item->ops->copy(kind->item, arena, field, (char *)entry + kind->item_offset);
-    }
-}
-
-EQUAL(map_equal)
-{
-    const struct record_list *x = a, *y = b;
-    size_t size = record_item_size(kind, field);
-    bool equal = x->len == y->len;
-    for (uint32_t i = 0; i < x->len && equal; i++) {
-        const struct any_entry *left = entry_at(x, i, size), *right = entry_at(y, i, size);
-        equal =
-            str_eq(left->key, right->key) &&
-            (!kind->item || kind->item->ops->equal(kind->item, field, (const char *)left + kind->item_offset,
-                                                   (const char *)right + kind->item_offset));
-    }
-    return equal;
 }
 
 PUT_KEY(map_put_key)
@@ -532,8 +422,8 @@ VIEW(map_view)
                                  .len = ((const struct record_list *)at)->len };
 }
 
-const struct record_ops record_map_ops = { map_read, map_write, map_read_protobuf, map_write_protobuf,
-                                           map_copy, map_equal, map_put_key,       map_view };
+const struct record_ops record_map_ops = { map_read,  map_write,   map_read_protobuf, map_write_protobuf,
+                                           list_copy, map_put_key, map_view };
 
 const struct record_kind record_PAIRS = RECORD_MAP_OF(ITEM_STR, struct pair, value);
 const struct record_kind record_KEYS = { .ops = &record_map_ops,

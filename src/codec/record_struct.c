@@ -126,12 +126,15 @@ bool record_is_empty(const struct record_kind *kind, const struct record_field *
     return false;
 }
 
-bool record_redacted(const struct record_writer *writer, const struct record_field *field, struct str *text,
-                     bool is_key)
+bool record_redacted(const struct record_writer *writer, const struct record_field *field,
+                     const struct record_kind *kind, const void **at, struct str *space)
 {
-    if (writer->redactor)
-        *text = writer->redactor->text(writer->redactor->user, field, *text, is_key);
-    return text->ptr || !writer->redactor;
+    const struct record_redactor *redactor = writer->redactor;
+    if (!redactor || !kind->is_text)
+        return true;
+    *space = redactor->text(redactor->user, field, *(const struct str *)*at, false);
+    *at = space;
+    return space->ptr;
 }
 
 static void write_field(const struct record_writer *writer, const struct record_field *field, const void *at)
@@ -143,14 +146,8 @@ static void write_field(const struct record_writer *writer, const struct record_
         return;
     }
     bool is_empty = record_is_empty(kind, field, at);
-    if (is_empty && !(field->flags & RECORD_ALWAYS))
+    if ((is_empty && !(field->flags & RECORD_ALWAYS)) || !record_redacted(writer, field, kind, &at, &text))
         return;
-    if (writer->redactor && kind->is_text) {
-        text = *(const struct str *)at;
-        at = &text;
-        if (!record_redacted(writer, field, &text, false))
-            return;
-    }
     json_key(writer->json, (struct str){ field->name, field->name_len });
     if (is_empty && kind->has_null)
         json_null(writer->json);
@@ -241,14 +238,6 @@ int record_read_protobuf(struct record_reader *reader, const struct path *path, 
 
 /* ---- protobuf out ---- */
 
-static void write_message(struct strbuf *out, uint32_t tag, const struct record_type *type,
-                          const void *record)
-{
-    size_t begun = protobuf_begin(out, tag);
-    record_write_protobuf(out, type, record);
-    protobuf_end(out, begun);
-}
-
 /* Left out when it has nothing: a struct that is no pointer is there anyway. */
 static void write_inner(struct strbuf *out, uint32_t tag, const struct record_type *type, const void *record)
 {
@@ -294,17 +283,14 @@ READ_PROTOBUF(struct_read_protobuf)
 
 WRITE_PROTOBUF(struct_write_protobuf)
 {
-    write_message(out, tag, field->type, at);
+    size_t begun = protobuf_begin(out, tag);
+    record_write_protobuf(out, field->type, at);
+    protobuf_end(out, begun);
 }
 
 COPY(struct_copy)
 {
     record_copy(field->type, at, arena, at);
-}
-
-EQUAL(struct_equal)
-{
-    return record_equal(field->type, a, b);
 }
 
 PUT_KEY(struct_put_key)
@@ -318,9 +304,10 @@ VIEW(struct_view)
     return (struct record_view){ .type = VIEW_OBJECT };
 }
 
-static const struct record_ops struct_ops = { struct_read,           struct_write, struct_read_protobuf,
-                                              struct_write_protobuf, struct_copy,  struct_equal,
-                                              struct_put_key,        struct_view };
+static const struct record_ops struct_ops = { struct_read,          struct_write,
+                                              struct_read_protobuf, struct_write_protobuf,
+                                              struct_copy,          struct_put_key,
+                                              struct_view };
 const struct record_kind record_STRUCT = {
     .ops = &struct_ops, .empty = EMPTY_FIELDS, .wire = WIRE_BYTES, .is_single = true
 };

@@ -22,8 +22,9 @@ struct record_message {
 /* A STR in a list or a map: one that is there has a pointer. */
 RECORD_KIND(ITEM_STR, struct str);
 
-/* Sorts the entries of a map by key; of equal ones the last is kept. */
-void record_sort_entries(struct record_list *list, size_t size);
+/* Sorts the entries of a map by key; of equal ones the last is kept. Returns a key that was there twice; without a
+ * pointer: there was none. */
+struct str record_sort_entries(struct record_list *list, size_t size);
 
 static inline struct str record_text(yyjson_val *val)
 {
@@ -37,8 +38,8 @@ static inline size_t record_item_size(const struct record_kind *kind, const stru
 
 /* Is there anything to write? */
 bool record_is_empty(const struct record_kind *kind, const struct record_field *field, const void *at);
-/* The text as it may be written; false: not at all. */
-bool record_redacted(const struct record_writer *writer, const struct record_field *field, struct str *text,
-                     bool is_key);
+/* Where a redactor is asked about the value, *at becomes `space` with the text that it gives; false: it is left out. */
+bool record_redacted(const struct record_writer *writer, const struct record_field *field,
+                     const struct record_kind *kind, const void **at, struct str *space);
 
 #endif

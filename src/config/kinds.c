@@ -19,19 +19,14 @@ WRITE(duration_write)
     json_str(writer->json, str_from(text));
 }
 
-EQUAL(duration_equal)
-{
-    return *(const int64_t *)a == *(const int64_t *)b;
-}
-
 PUT_KEY(duration_put_key)
 {
     strbuf_add(out, at, sizeof(int64_t));
 }
 
-static const struct record_ops duration_ops = {
-    .read = duration_read, .write = duration_write, .equal = duration_equal, .put_key = duration_put_key
-};
+static const struct record_ops duration_ops = { .read = duration_read,
+                                                .write = duration_write,
+                                                .put_key = duration_put_key };
 const struct record_kind record_DURATION = {
     .ops = &duration_ops, .size = sizeof(int64_t), .empty = EMPTY_NEVER, .reads_null = true
 };

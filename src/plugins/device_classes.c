@@ -1,9 +1,11 @@
 /* device_classes.c: the device class that provides a resource. */
 #include "plugins/device_classes.h"
 
+#include "api/names.h"
+
 bool resource_may_be_devices(struct str resource)
 {
-    return str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) || resource_is_extended(resource);
+    return str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)) || name_is_extended_resource(resource);
 }
 
 static bool is_preferred(const struct device_class *class, const struct device_class *over)
@@ -24,7 +26,7 @@ const struct device_class *device_class_of(const struct cluster *cluster, struct
     if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)))
         found = cluster_get(&cluster->device_classes, (struct str){ 0 },
                             str_slice(resource, sizeof(DEVICE_CLASS_PREFIX) - 1, resource.len));
-    if (found || !resource_is_extended(resource))
+    if (found || !name_is_extended_resource(resource))
         return found;
     map_for(&cluster->device_classes, slot) {
         const struct device_class *class = stored_object(slot);

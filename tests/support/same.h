@@ -160,7 +160,7 @@ static inline bool same_field(struct same *same, const struct record_field *fiel
         return same_pointed(same, field, *(const void *const *)a, *(const void *const *)b);
     if (kind->ops == &record_list_ops || kind->ops == &record_map_ops)
         return same_items(same, field, a, b);
-    return kind->ops->equal(kind, field, a, b);
+    return record_member_equal((struct record_member){ field, 0 }, a, b);
 }
 
 static inline bool same_struct(struct same *same, const struct record_type *type, const void *a,

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "api/names.h"
 #include "api/pod_resources.h"
 #include "api/resource_list.h"
 #include "plugins/device_classes.h"
@@ -74,7 +75,8 @@ static bool is_ignored(const struct fit *fit, struct str name)
         return false;
     ptrdiff_t slash = str_find(name, '/');
     struct str group = str_slice(name, 0, slash < 0 ? name.len : (size_t)slash);
-    return resource_is_extended(name) && (listed(&fit->ignored, name) || listed(&fit->ignored_groups, group));
+    return name_is_extended_resource(name) &&
+           (listed(&fit->ignored, name) || listed(&fit->ignored_groups, group));
 }
 
 static struct fit_state *fit_state(struct cycle *cycle)

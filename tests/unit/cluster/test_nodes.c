@@ -1,5 +1,6 @@
 /* Nodes come, change and go: which rows they have, what the columns and the counters say, in which order they are
  * listed, and that the log names every row that changed. */
+#include "api/names.h"
 #include "support/fixture.h"
 
 /* ---- rows ---- */
@@ -201,7 +202,7 @@ static void test_resource_names(void **state)
         uint32_t first, again;
         struct str name = str_from(resources[i].name);
         bool known = cluster_resource(&f.cluster, name, &first);
-        if (known != resources[i].known || resource_is_extended(name) != resources[i].extended)
+        if (known != resources[i].known || name_is_extended_resource(name) != resources[i].extended)
             fail_msg("%s: wrong", resources[i].name);
         if (known) {
             assert_true(cluster_resource(&f.cluster, name, &again));

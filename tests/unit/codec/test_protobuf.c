@@ -242,12 +242,44 @@ static void test_frames_memory(void **state)
     strbuf_release(&stream);
 }
 
+/* The last of each part counts, others are passed over, and a part of another wire type is an error. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hex;
+        int want;
+        const char *text;
+        uint64_t number;
+        bool has_number;
+    } cases[] = {
+        { "", 0, "", 0, false },
+        { "0a 01 61 10 05", 0, "a", 5, true },
+        { "0a 01 61 0a 01 62 10 00 18 07", 0, "b", 0, true },
+        { "08 01", -EBADMSG, "", 0, false },
+        { "12 00", -EBADMSG, "", 0, false },
+        { "0a 05 61", -ENODATA, "", 0, false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct protobuf_field parts[] = { { .wire = WIRE_BYTES }, { .wire = WIRE_VARINT } };
+        struct str message = from_hex(cases[i].hex);
+        assert_int_equal(protobuf_parts(message, parts, ARRAY_SIZE(parts)), cases[i].want);
+        if (cases[i].want == 0) {
+            assert_str(parts[0].bytes, cases[i].text);
+            assert_int_equal(parts[1].number, cases[i].number);
+            assert_int_equal(parts[1].tag != 0, cases[i].has_number);
+        }
+        free((char *)message.ptr);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),           cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_nested),         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_frame_too_long), cmocka_unit_test(test_frames_memory),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
