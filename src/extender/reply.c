@@ -1,5 +1,7 @@
 /* reply.c: see reply.h. Documents are trees of yyjson, whose memory is a small multiple of the text; the text is
- * bounded by round_trip.h. Work is linear in it: rows that were seen are marked, not searched for. */
+ * bounded by round_trip.h. Work is linear in it: rows that were seen are marked, not searched for.
+ *
+ *     text ──open_answer(): all of it has the types of a table──▶ root ──reply_*(): names become rows──▶ result */
 #include "extender/reply.h"
 
 #include <stdlib.h>
@@ -9,37 +11,132 @@
 #include "base/bitmap.h"
 #include "extender/syntax.h"
 
-/* A field of an answer, and Go's name of its type. */
-struct place {
-    const char *key, *where, *type;
-};
-#define FIELD_OF(result, field, type) { field, "struct field " result "." field, type }
-static const struct place
-    FILTER = { NULL, "value", "v1.ExtenderFilterResult" },
-    FILTER_ERROR = FIELD_OF("ExtenderFilterResult", "Error", "string"),
-    NAMES = FIELD_OF("ExtenderFilterResult", "NodeNames", "[]string"),
-    NAME = FIELD_OF("ExtenderFilterResult", "NodeNames", "string"),
-    NODES = FIELD_OF("ExtenderFilterResult", "Nodes", "v1.NodeList"),
-    ITEMS = { "items", "struct field NodeList.Nodes.items", "[]v1.Node" },
-    ITEM = { "items", "struct field NodeList.Nodes.items", "v1.Node" },
-    META = { "metadata", "struct field Node.Nodes.items.metadata", "v1.ObjectMeta" },
-    META_NAME = { "name", "struct field ObjectMeta.Nodes.items.metadata.name", "string" },
-    FAILED = FIELD_OF("ExtenderFilterResult", "FailedNodes", "v1.FailedNodesMap"),
-    FAILED_FOR_GOOD = FIELD_OF("ExtenderFilterResult", "FailedAndUnresolvableNodes", "v1.FailedNodesMap"),
-    SCORES = { NULL, "value", "v1.HostPriorityList" }, SCORE_OF = { NULL, "value", "v1.HostPriority" },
-    HOST = FIELD_OF("HostPriority", "Host", "string"), SCORE = FIELD_OF("HostPriority", "Score", "int64"),
-    PREEMPT = { NULL, "value", "v1.ExtenderPreemptionResult" },
-    VICTIMS = FIELD_OF("ExtenderPreemptionResult", "NodeNameToMetaVictims", "map[string]*v1.MetaVictims"),
-    VICTIMS_OF = FIELD_OF("ExtenderPreemptionResult", "NodeNameToMetaVictims", "v1.MetaVictims"),
-    PODS = { "Pods", "struct field MetaVictims.NodeNameToMetaVictims.Pods", "[]*v1.MetaPod" },
-    POD = { "Pods", "struct field MetaVictims.NodeNameToMetaVictims.Pods", "v1.MetaPod" },
-    UID = { "UID", "struct field MetaPod.NodeNameToMetaVictims.Pods.UID", "string" },
-    VIOLATIONS = { "NumPDBViolations", "struct field MetaVictims.NodeNameToMetaVictims.NumPDBViolations",
-                   "int64" },
-    BIND = { NULL, "value", "v1.ExtenderBindingResult" },
-    BIND_ERROR = FIELD_OF("ExtenderBindingResult", "Error", "string");
+/* ---- types of answers ---- */
 
-/* yyjson reads any depth without recursion, and its tree is walked no deeper than an answer goes. */
+/* A Go type, with those of its fields that are read. */
+struct go_type {
+    const char *name;
+    yyjson_type json;
+    bool refuses_null;          /* it is pointed to, and used */
+    const struct go_type *item; /* of a list, or of the values of a map */
+    struct go_field {
+        const char *name;
+        const struct go_type *type;
+    } fields[6]; /* of a struct, up to the one without a name */
+};
+
+#define LIST_OF(name, ...) { name, YYJSON_TYPE_ARR, .item = __VA_ARGS__ }
+#define MAP_OF(name, ...) { name, YYJSON_TYPE_OBJ, .item = __VA_ARGS__ }
+#define STRUCT(name, ...) \
+    { \
+        "v1." name, YYJSON_TYPE_OBJ, .fields = { __VA_ARGS__ } \
+    }
+static const struct go_type
+    text_type = { "string", YYJSON_TYPE_STR },
+    number_type = { "int64", YYJSON_TYPE_NUM }, names_type = LIST_OF("[]string", &text_type),
+    meta_type = STRUCT("ObjectMeta", { "name", &text_type }),
+    node_type = STRUCT("Node", { "metadata", &meta_type }), nodes_type = LIST_OF("[]v1.Node", &node_type),
+    node_list_type = STRUCT("NodeList", { "items", &nodes_type }),
+    reasons_type = MAP_OF("v1.FailedNodesMap", &text_type),
+    filter_type = STRUCT("ExtenderFilterResult", { "Nodes", &node_list_type }, { "NodeNames", &names_type },
+                         { "FailedNodes", &reasons_type }, { "FailedAndUnresolvableNodes", &reasons_type },
+                         { "Error", &text_type }),
+    score_type = STRUCT("HostPriority", { "Host", &text_type }, { "Score", &number_type }),
+    scores_type = LIST_OF("v1.HostPriorityList", &score_type),
+    pod_type = { "v1.MetaPod", YYJSON_TYPE_OBJ, true, .fields = { { "UID", &text_type } } },
+    pods_type = LIST_OF("[]*v1.MetaPod", &pod_type),
+    victims_type = { "v1.MetaVictims", YYJSON_TYPE_OBJ, true,
+                     .fields = { { "Pods", &pods_type }, { "NumPDBViolations", &number_type } } },
+    candidates_type = MAP_OF("map[string]*v1.MetaVictims", &victims_type),
+    preempt_type = STRUCT("ExtenderPreemptionResult", { "NodeNameToMetaVictims", &candidates_type }),
+    bind_type = STRUCT("ExtenderBindingResult", { "Error", &text_type });
+
+/* The field that a value is of. */
+struct place {
+    const struct place *parent; /* NULL: a field of the root */
+    const char *struct_name, *field;
+};
+
+static void put_fields(struct strbuf *out, const struct place *place)
+{
+    if (place->parent)
+        put_fields(out, place->parent);
+    strbuf_printf(out, ".%s", place->field);
+}
+
+static int wrong_type(const struct go_type *type, const struct place *place, yyjson_val *val,
+                      struct error *err)
+{
+    static const char *const names[] = { [YYJSON_TYPE_NULL] = "null",
+                                         [YYJSON_TYPE_BOOL] = "bool",
+                                         [YYJSON_TYPE_STR] = "string",
+                                         [YYJSON_TYPE_ARR] = "array",
+                                         [YYJSON_TYPE_OBJ] = "object" };
+    _cleanup_(strbuf_release) struct strbuf where = { 0 };
+    yyjson_type found = yyjson_get_type(val);
+    strbuf_puts(&where, place ? "struct field " : "value");
+    if (place) {
+        strbuf_puts(&where, place->struct_name);
+        put_fields(&where, place);
+    }
+    return error_set(err, -EBADMSG, "json: cannot unmarshal %s into Go %s of type %s",
+                     found < ARRAY_SIZE(names) && names[found] ? names[found] : "number", where.text,
+                     type->name);
+}
+
+static bool key_is(yyjson_val *key, const char *name)
+{
+    return yyjson_get_len(key) == strlen(name) && strncasecmp(yyjson_get_str(key), name, strlen(name)) == 0;
+}
+
+static bool has_type(const struct go_type *type, yyjson_val *val)
+{
+    if (yyjson_is_null(val))
+        return !type->refuses_null;
+    if (type->json == YYJSON_TYPE_NUM)
+        return yyjson_is_sint(val) || (yyjson_is_uint(val) && yyjson_get_uint(val) <= INT64_MAX);
+    return yyjson_get_type(val) == type->json;
+}
+
+static int check(const struct go_type *type, const struct place *place, yyjson_val *val, struct error *err);
+
+static int check_member(const struct go_type *type, const struct place *place, yyjson_val *key,
+                        yyjson_val *val, struct error *err)
+{
+    if (type->item)
+        return check(type->item, place, val, err);
+    for (const struct go_field *field = type->fields; field->name; field++)
+        if (key_is(key, field->name))
+            return check(field->type, &(struct place){ place, type->name + strlen("v1."), field->name }, val,
+                         err);
+    return 0;
+}
+
+/* Goes no deeper than the types do. */
+static int check(const struct go_type *type, const struct place *place, yyjson_val *val, struct error *err)
+{
+    yyjson_val *key, *item;
+    size_t i, max;
+    int r = 0;
+    if (!has_type(type, val))
+        return wrong_type(type, place, val, err);
+    yyjson_arr_foreach(val, i, max, item)
+        if ((r = check(type->item, place, item, err)) < 0)
+            return r;
+    yyjson_obj_foreach(val, i, max, key, item)
+        if ((r = check_member(type, place, key, item, err)) < 0)
+            return r;
+    return 0;
+}
+
+/* ---- documents ---- */
+
+static void doc_freep(yyjson_doc **doc)
+{
+    yyjson_doc_free(*doc);
+}
+
+/* yyjson reads any depth without recursion. */
 static yyjson_doc *read_first(struct str text, yyjson_read_err *problem)
 {
     const yyjson_read_flag as_go = YYJSON_READ_STOP_WHEN_DONE | YYJSON_READ_BIGNUM_AS_RAW;
@@ -62,18 +159,30 @@ static int open_doc(struct str text, yyjson_doc **ret, struct error *err)
     return *ret ? 0 : error_set(err, -EBADMSG, "the answer is not JSON: wrong at byte %zu", problem.pos);
 }
 
-static int wrong_type(struct error *err, const struct place *place, yyjson_val *val)
+/* A document of that type, or null. */
+static int open_answer(struct str text, const struct go_type *type, yyjson_doc **ret, struct error *err)
 {
-    static const char *const names[] = { [YYJSON_TYPE_NULL] = "null",
-                                         [YYJSON_TYPE_BOOL] = "bool",
-                                         [YYJSON_TYPE_STR] = "string",
-                                         [YYJSON_TYPE_ARR] = "array",
-                                         [YYJSON_TYPE_OBJ] = "object" };
-    uint8_t type = yyjson_get_type(val);
-    const char *found = type < ARRAY_SIZE(names) && names[type] ? names[type] : "number";
-    return error_set(err, -EBADMSG, "json: cannot unmarshal %s into Go %s of type %s", found, place->where,
-                     place->type);
+    int r = open_doc(text, ret, err);
+    return r < 0 ? r : check(type, NULL, yyjson_doc_get_root(*ret), err);
 }
+
+/* A member of an object by name in any case: the last one, as Go has it. NULL: none, or null. */
+static yyjson_val *member(yyjson_val *object, const char *name)
+{
+    yyjson_val *key, *val, *found = NULL;
+    size_t i, max;
+    yyjson_obj_foreach(object, i, max, key, val)
+        if (key_is(key, name))
+            found = val;
+    return yyjson_is_null(found) ? NULL : found;
+}
+
+static struct str text_of(yyjson_val *val)
+{
+    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) } : STR("");
+}
+
+/* ---- filter ---- */
 
 /* An error in the extender's own words: they may have several lines. */
 static int quoted(struct error *err, struct str words)
@@ -86,232 +195,94 @@ static int quoted(struct error *err, struct str words)
     return -EREMOTEIO;
 }
 
-static bool key_is(yyjson_val *key, const char *name)
+/* The nodes that pass, in NodeNames or in Nodes. One that is there twice passes once. */
+static int take_nodes(const struct reply *reply, yyjson_val *names, yyjson_val *nodes,
+                      struct row_list requested, struct extender_filtered *ret, struct error *err)
 {
-    return yyjson_get_len(key) == strlen(name) && strncasecmp(yyjson_get_str(key), name, strlen(name)) == 0;
-}
-
-/* A member of an object by name in any case: the last one, as Go has it. NULL: none, or null. */
-static yyjson_val *member(yyjson_val *object, const struct place *place)
-{
-    yyjson_val *key, *val, *found = NULL;
-    size_t i, max;
-    if (yyjson_is_obj(object))
-        yyjson_obj_foreach(object, i, max, key, val)
-            if (key_is(key, place->key))
-                found = val;
-    return yyjson_is_null(found) ? NULL : found;
-}
-
-static int text_of(yyjson_val *val, const struct place *place, struct str *ret, struct error *err)
-{
-    *ret = STR("");
-    if (!val || yyjson_is_null(val))
-        return 0;
-    if (!yyjson_is_str(val))
-        return wrong_type(err, place, val);
-    *ret = (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
-    return 0;
-}
-
-static int number_of(yyjson_val *val, const struct place *place, int64_t *ret, struct error *err)
-{
-    *ret = 0;
-    if (!val || yyjson_is_null(val))
-        return 0;
-    if (!yyjson_is_int(val) || (yyjson_is_uint(val) && yyjson_get_uint(val) > INT64_MAX))
-        return wrong_type(err, place, val);
-    *ret = yyjson_get_sint(val);
-    return 0;
-}
-
-/* A member that is a list or an object, or nothing. */
-static int container_of_kind(yyjson_val *object, const struct place *place, bool is_list, yyjson_val **ret,
-                             struct error *err)
-{
-    *ret = member(object, place);
-    if (*ret && !(is_list ? yyjson_is_arr(*ret) : yyjson_is_obj(*ret)))
-        return wrong_type(err, place, *ret);
-    return 0;
-}
-
-/* The document's own value: an object or a list; null counts as an empty one. */
-static int open_root(struct str text, const struct place *place, bool is_list, yyjson_doc **ret_doc,
-                     yyjson_val **ret, struct error *err)
-{
-    int r = open_doc(text, ret_doc, err);
-    if (r < 0)
-        return r;
-    *ret = yyjson_doc_get_root(*ret_doc);
-    if (!yyjson_is_null(*ret) && !(is_list ? yyjson_is_arr(*ret) : yyjson_is_obj(*ret)))
-        return wrong_type(err, place, *ret);
-    return 0;
-}
-
-/* ---- filter ---- */
-struct filter_reply {
-    const struct reply *reply;
-    uint64_t *requested; /* rows, bit by bit */
-    uint64_t *taken;
-    struct extender_filtered *ret;
-    struct error *err;
-};
-
-/* A node that passes. One that is named twice passes once. */
-static int take_node(struct filter_reply *f, struct str name)
-{
-    const struct reply *reply = f->reply;
-    uint32_t row = cluster_row(reply->cycle->cluster, name);
-    if (row == ROW_NONE || !bitmap_get(f->requested, row))
-        return error_set(f->err, -ENOENT,
-                         "extender \"" STR_FMT "\" claims a filtered node \"" STR_FMT
-                         "\" which is not found in the input node list",
-                         STR_ARG(reply->extender), STR_ARG(name));
-    if (!bitmap_get(f->taken, row))
-        f->ret->rows[f->ret->len++] = row;
-    bitmap_set(f->taken, row);
-    return 0;
-}
-
-static int take_names(struct filter_reply *f, yyjson_val *names)
-{
+    const struct cluster *cluster = reply->cycle->cluster;
+    uint64_t *open = arena_array(reply->cycle->arena, uint64_t, bitmap_words(cluster->nodes.len));
+    uint64_t *taken = arena_array(reply->cycle->arena, uint64_t, bitmap_words(cluster->nodes.len));
     yyjson_val *val;
     size_t i, max;
-    yyjson_arr_foreach(names, i, max, val) {
-        struct str name;
-        int r = text_of(val, &NAME, &name, f->err);
-        if (r == 0)
-            r = take_node(f, name);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int take_objects(struct filter_reply *f, yyjson_val *list)
-{
-    yyjson_val *items, *val, *meta;
-    size_t i, max;
-    int r = container_of_kind(list, &ITEMS, true, &items, f->err);
-    if (r < 0 || !items)
-        return r;
-    yyjson_arr_foreach(items, i, max, val) {
-        struct str name = STR("");
-        if (!yyjson_is_obj(val) && !yyjson_is_null(val))
-            return wrong_type(f->err, &ITEM, val);
-        r = container_of_kind(val, &META, false, &meta, f->err);
-        if (r == 0)
-            r = text_of(member(meta, &META_NAME), &META_NAME, &name, f->err);
-        if (r == 0)
-            r = take_node(f, name);
-        if (r < 0)
-            return r;
+    for (uint32_t j = 0; j < requested.len; j++)
+        bitmap_set(open, requested.items[j]);
+    ret->rows = arena_array(reply->cycle->arena, uint32_t, requested.len);
+    yyjson_arr_foreach(names ? names : member(nodes, "items"), i, max, val) {
+        struct str name = text_of(names ? val : member(member(val, "metadata"), "name"));
+        uint32_t row = cluster_row(cluster, name);
+        if (row == ROW_NONE || !bitmap_get(open, row))
+            return error_set(err, -ENOENT,
+                             "extender \"" STR_FMT "\" claims a filtered node \"" STR_FMT
+                             "\" which is not found in the input node list",
+                             STR_ARG(reply->extender), STR_ARG(name));
+        if (!bitmap_get(taken, row))
+            ret->rows[ret->len++] = row;
+        bitmap_set(taken, row);
     }
     return 0;
 }
 
 /* Unknown nodes are ignored: nothing depends on them. */
-static int take_refusals(struct filter_reply *f, yyjson_val *root, const struct place *place,
-                         bool unresolvable, uint32_t *number_of_row)
+static void take_refusals(const struct reply *reply, yyjson_val *map, bool unresolvable,
+                          uint32_t *number_of_row, struct extender_filtered *ret)
 {
-    const struct cluster *cluster = f->reply->cycle->cluster;
-    const struct place message_place = { NULL, place->where, "string" };
-    yyjson_val *map, *key, *val;
+    yyjson_val *key, *val;
     size_t i, max;
-    int r = container_of_kind(root, place, false, &map, f->err);
-    if (r < 0 || !map)
-        return r;
     yyjson_obj_foreach(map, i, max, key, val) {
-        struct str message, name = { yyjson_get_str(key), (uint32_t)yyjson_get_len(key) };
-        r = text_of(val, &message_place, &message, f->err);
-        if (r < 0)
-            return r;
-        uint32_t row = cluster_row(cluster, name);
+        uint32_t row = cluster_row(reply->cycle->cluster, text_of(key));
         if (row == ROW_NONE)
             continue;
         if (!number_of_row[row])
-            number_of_row[row] = ++f->ret->refusals_len;
-        f->ret->refusals[number_of_row[row] - 1] =
-            (struct extender_refusal){ row, unresolvable, arena_str(f->reply->cycle->arena, message) };
+            number_of_row[row] = ++ret->refusals_len;
+        ret->refusals[number_of_row[row] - 1] =
+            (struct extender_refusal){ row, unresolvable, arena_str(reply->cycle->arena, text_of(val)) };
     }
-    return 0;
-}
-
-static int read_filter(struct filter_reply *f, yyjson_val *root, bool node_names)
-{
-    struct cycle *cycle = f->reply->cycle;
-    size_t rows = cycle->cluster->nodes.len;
-    struct str problem;
-    yyjson_val *names, *nodes;
-    int r = text_of(member(root, &FILTER_ERROR), &FILTER_ERROR, &problem, f->err);
-    if (r < 0 || (r = container_of_kind(root, &NAMES, true, &names, f->err)) < 0 ||
-        (r = container_of_kind(root, &NODES, false, &nodes, f->err)) < 0)
-        return r;
-    if (problem.len)
-        return quoted(f->err, problem);
-    f->taken = arena_array(cycle->arena, uint64_t, bitmap_words(rows));
-    r = node_names && names ? take_names(f, names) : nodes ? take_objects(f, nodes) : 0;
-    if (r < 0)
-        return r;
-    uint32_t *number_of_row = arena_array(cycle->arena, uint32_t, rows);
-    f->ret->refusals = arena_array(cycle->arena, struct extender_refusal, rows);
-    /* A node in both is unresolvable. */
-    r = take_refusals(f, root, &FAILED, false, number_of_row);
-    return r < 0 ? r : take_refusals(f, root, &FAILED_FOR_GOOD, true, number_of_row);
 }
 
 int reply_filter(const struct reply *reply, bool node_names, struct row_list nodes,
                  struct extender_filtered *ret, struct error *err)
 {
     struct arena *arena = reply->cycle->arena;
-    struct filter_reply f = { .reply = reply, .ret = ret, .err = err };
-    yyjson_doc *doc;
-    yyjson_val *root;
-    *ret = (struct extender_filtered){ .rows = arena_array(arena, uint32_t, nodes.len) };
-    f.requested = arena_array(arena, uint64_t, bitmap_words(reply->cycle->cluster->nodes.len));
-    for (uint32_t i = 0; i < nodes.len; i++)
-        bitmap_set(f.requested, nodes.items[i]);
-    int r = open_root(reply->text, &FILTER, false, &doc, &root, err);
-    if (r == 0)
-        r = read_filter(&f, root, node_names);
-    yyjson_doc_free(doc);
-    return r;
-}
-
-/* ---- score ---- */
-static int read_scores(const struct reply *reply, yyjson_val *root, struct extender_scores *ret,
-                       struct error *err)
-{
-    yyjson_val *val;
-    size_t i, max;
-    ret->items = arena_array(reply->cycle->arena, struct extender_score, yyjson_arr_size(root));
-    yyjson_arr_foreach(root, i, max, val) {
-        struct str host;
-        int64_t score;
-        if (!yyjson_is_obj(val) && !yyjson_is_null(val))
-            return wrong_type(err, &SCORE_OF, val);
-        int r = text_of(member(val, &HOST), &HOST, &host, err);
-        if (r == 0)
-            r = number_of(member(val, &SCORE), &SCORE, &score, err);
-        if (r < 0)
-            return r;
-        uint32_t row = cluster_row(reply->cycle->cluster, host);
-        if (row != ROW_NONE)
-            ret->items[ret->len++] = (struct extender_score){ row, score };
-    }
+    size_t rows = reply->cycle->cluster->nodes.len;
+    _cleanup_(doc_freep) yyjson_doc *doc = NULL;
+    *ret = (struct extender_filtered){ 0 };
+    int r = open_answer(reply->text, &filter_type, &doc, err);
+    if (r < 0)
+        return r;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    struct str problem = text_of(member(root, "Error"));
+    if (problem.len)
+        return quoted(err, problem);
+    r = take_nodes(reply, node_names ? member(root, "NodeNames") : NULL, member(root, "Nodes"), nodes, ret,
+                   err);
+    if (r < 0)
+        return r;
+    uint32_t *number_of_row = arena_array(arena, uint32_t, rows);
+    ret->refusals = arena_array(arena, struct extender_refusal, rows);
+    /* A node in both is unresolvable. */
+    take_refusals(reply, member(root, "FailedNodes"), false, number_of_row, ret);
+    take_refusals(reply, member(root, "FailedAndUnresolvableNodes"), true, number_of_row, ret);
     return 0;
 }
 
+/* ---- score ---- */
 int reply_score(const struct reply *reply, struct extender_scores *ret, struct error *err)
 {
-    yyjson_doc *doc;
-    yyjson_val *root;
+    _cleanup_(doc_freep) yyjson_doc *doc = NULL;
+    yyjson_val *val;
+    size_t i, max;
     *ret = (struct extender_scores){ 0 };
-    int r = open_root(reply->text, &SCORES, true, &doc, &root, err);
-    if (r == 0)
-        r = read_scores(reply, root, ret, err);
-    yyjson_doc_free(doc);
-    return r;
+    int r = open_answer(reply->text, &scores_type, &doc, err);
+    if (r < 0)
+        return r;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    ret->items = arena_array(reply->cycle->arena, struct extender_score, yyjson_arr_size(root));
+    yyjson_arr_foreach(root, i, max, val) {
+        uint32_t row = cluster_row(reply->cycle->cluster, text_of(member(val, "Host")));
+        if (row != ROW_NONE)
+            ret->items[ret->len++] = (struct extender_score){ row, yyjson_get_sint(member(val, "Score")) };
+    }
+    return 0;
 }
 
 /* ---- preempt ---- */
@@ -332,7 +303,7 @@ static bool has_victim(const struct preempt_candidate *candidate, const struct p
 }
 
 /* A victim that is named twice is one. There are no more of them than pods on the node. */
-static int read_victims(const struct reply *reply, yyjson_val *pods, struct preempt_candidate *ret,
+static int take_victims(const struct reply *reply, yyjson_val *pods, struct preempt_candidate *ret,
                         struct error *err)
 {
     const struct cluster *cluster = reply->cycle->cluster;
@@ -342,12 +313,7 @@ static int read_victims(const struct reply *reply, yyjson_val *pods, struct pree
         ret->victims =
             arena_array(reply->cycle->arena, struct pod_info *, cluster_node(cluster, ret->row)->pods.len);
     yyjson_arr_foreach(pods, i, max, val) {
-        struct str uid = STR("");
-        if (!yyjson_is_obj(val))
-            return wrong_type(err, &POD, val);
-        int r = text_of(member(val, &UID), &UID, &uid, err);
-        if (r < 0)
-            return r;
+        struct str uid = text_of(member(val, "UID"));
         struct pod_info *pod = pod_on(cluster, ret->row, uid);
         if (!pod)
             return error_set(err, -ENOENT,
@@ -361,32 +327,24 @@ static int read_victims(const struct reply *reply, yyjson_val *pods, struct pree
     return 0;
 }
 
-static int read_candidate(const struct reply *reply, yyjson_val *val, struct preempt_candidate *ret,
-                          struct error *err)
-{
-    yyjson_val *pods = NULL;
-    if (!yyjson_is_obj(val))
-        return wrong_type(err, &VICTIMS_OF, val);
-    int r = number_of(member(val, &VIOLATIONS), &VIOLATIONS, &ret->pdb_violations, err);
-    if (r == 0)
-        r = container_of_kind(val, &PODS, true, &pods, err);
-    return r < 0 ? r : read_victims(reply, pods, ret, err);
-}
-
-static int read_candidates(const struct reply *reply, yyjson_val *root, struct preempt_candidate **ret,
-                           uint32_t *ret_len, struct error *err)
+int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len,
+                  struct error *err)
 {
     struct cycle *cycle = reply->cycle;
-    yyjson_val *map, *key, *val;
+    _cleanup_(doc_freep) yyjson_doc *doc = NULL;
+    yyjson_val *key, *val;
     size_t i, max;
-    int r = container_of_kind(root, &VICTIMS, false, &map, err);
-    if (r < 0 || !map)
+    *ret = NULL;
+    *ret_len = 0;
+    int r = open_answer(reply->text, &preempt_type, &doc, err);
+    if (r < 0)
         return r;
+    yyjson_val *map = member(yyjson_doc_get_root(doc), "NodeNameToMetaVictims");
     uint32_t *number_of_row = arena_array(cycle->arena, uint32_t, cycle->cluster->nodes.len);
     *ret = arena_array(cycle->arena, struct preempt_candidate,
                        MIN(yyjson_obj_size(map), (size_t)cycle->cluster->live_nodes));
     yyjson_obj_foreach(map, i, max, key, val) {
-        struct str node = { yyjson_get_str(key), (uint32_t)yyjson_get_len(key) };
+        struct str node = text_of(key);
         uint32_t row = cluster_row(cycle->cluster, node);
         if (row == ROW_NONE)
             return error_set(err, -ENOENT, "nodeinfo not found for node name \"" STR_FMT "\"", STR_ARG(node));
@@ -394,39 +352,25 @@ static int read_candidates(const struct reply *reply, yyjson_val *root, struct p
             number_of_row[row] = ++*ret_len;
         /* A node that comes twice: the last one counts. */
         struct preempt_candidate *candidate = &(*ret)[number_of_row[row] - 1];
-        *candidate = (struct preempt_candidate){ .row = row, .victims = candidate->victims };
-        if ((r = read_candidate(reply, val, candidate, err)) < 0)
+        *candidate = (struct preempt_candidate){
+            .row = row,
+            .victims = candidate->victims,
+            .pdb_violations = yyjson_get_sint(member(val, "NumPDBViolations")),
+        };
+        r = take_victims(reply, member(val, "Pods"), candidate, err);
+        if (r < 0)
             return r;
     }
     return 0;
 }
 
-int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uint32_t *ret_len,
-                  struct error *err)
-{
-    yyjson_doc *doc;
-    yyjson_val *root;
-    *ret = NULL;
-    *ret_len = 0;
-    int r = open_root(reply->text, &PREEMPT, false, &doc, &root, err);
-    if (r == 0)
-        r = read_candidates(reply, root, ret, ret_len, err);
-    yyjson_doc_free(doc);
-    return r;
-}
-
 /* ---- bind ---- */
 int reply_bind(struct str text, struct arena *arena, struct str *ret_message, struct error *err)
 {
-    yyjson_doc *doc;
-    yyjson_val *root;
-    struct str message = STR("");
-    *ret_message = message;
-    int r = open_root(text, &BIND, false, &doc, &root, err);
+    _cleanup_(doc_freep) yyjson_doc *doc = NULL;
+    *ret_message = STR("");
+    int r = open_answer(text, &bind_type, &doc, err);
     if (r == 0)
-        r = text_of(member(root, &BIND_ERROR), &BIND_ERROR, &message, err);
-    if (r == 0)
-        *ret_message = arena_str(arena, message);
-    yyjson_doc_free(doc);
+        *ret_message = arena_str(arena, text_of(member(yyjson_doc_get_root(doc), "Error")));
     return r;
 }

@@ -1,7 +1,7 @@
 /* syntax.c: see syntax.h.
  *
- * A machine that takes a byte at a time. Between values it is in one of the states of enum where; a string, a number or
- * a literal is read at a stretch. What is open, objects and lists, is a stack of bits. */
+ * Values are read without recursion: what is open, objects and lists, is a stack of bits. A string, a number or a
+ * literal is read at a stretch. */
 #include "extender/syntax.h"
 
 #include <ctype.h>
@@ -10,19 +10,10 @@
 #include <string.h>
 
 #include "base/bitmap.h"
+#include "base/quote.h"
 #include "base/utf8.h"
-#include "codec/json_writer.h"
 
 enum { DEPTH_MAX = 10000 };
-
-enum where {
-    WHERE_VALUE,        /* a value */
-    WHERE_VALUE_OR_END, /* the same, or the list is empty */
-    WHERE_KEY,          /* a key */
-    WHERE_KEY_OR_END,   /* the same, or the object is empty */
-    WHERE_AFTER_KEY,    /* a colon */
-    WHERE_AFTER_VALUE,  /* a comma, or the end of what is open */
-};
 
 struct syntax {
     const unsigned char *at, *end;
@@ -32,36 +23,18 @@ struct syntax {
 };
 
 /* ---- errors ---- */
-static int ended(struct syntax *s)
-{
-    return error_set(s->err, -ENODATA, "unexpected EOF");
-}
-
-/* As a literal of Go: bytes are characters there. */
-static void quote(unsigned char c, char out[16])
-{
-    static const char names[] = { ['\a'] = 'a', ['\b'] = 'b', ['\f'] = 'f',  ['\n'] = 'n', ['\r'] = 'r',
-                                  ['\t'] = 't', ['\v'] = 'v', ['\''] = '\'', ['\\'] = '\\' };
-    bool unseen = (c >= 0x7f && c <= 0xa0) || c == 0xad || c < 0x20;
-    if (c < sizeof(names) && names[c])
-        snprintf(out, 16, "'\\%c'", names[c]);
-    else if (unseen && c <= 0x7f)
-        snprintf(out, 16, "'\\x%02x'", c);
-    else if (unseen)
-        snprintf(out, 16, "'\\u%04x'", c);
-    else if (c < 0x80)
-        snprintf(out, 16, "'%c'", c);
-    else
-        snprintf(out, 16, "'%c%c'", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
-}
-
+/* Bytes are characters there; quotes are escaped as in a literal of one character. */
 static int wrong(struct syntax *s, const char *context)
 {
-    char shown[16];
+    _cleanup_(strbuf_release) struct strbuf shown = { 0 };
+    char utf8[RUNE_BYTES_MAX];
     if (s->at == s->end)
-        return ended(s);
-    quote(*s->at, shown);
-    return error_set(s->err, -EBADMSG, "invalid character %s %s", shown, context);
+        return error_set(s->err, -ENODATA, "unexpected EOF");
+    quote_go(&shown, (struct str){ utf8, (uint32_t)utf8_rune_put(*s->at, utf8) });
+    const char *quoted = *s->at == '\'' ? "\\'" : *s->at == '"' ? "\"" : NULL;
+    return error_set(s->err, -EBADMSG, "invalid character '%.*s' %s",
+                     quoted ? (int)strlen(quoted) : (int)shown.len - 2, quoted ? quoted : shown.text + 1,
+                     context);
 }
 
 static void skip_space(struct syntax *s)
@@ -145,106 +118,89 @@ static int take_literal(struct syntax *s, const char *word)
     return 0;
 }
 
-/* ---- what is open ---- */
-static int open_one(struct syntax *s, bool is_list)
+/* ---- a document ---- */
+static int take_scalar(struct syntax *s)
 {
-    if (s->depth == DEPTH_MAX)
-        return wrong(s, "exceeded max depth");
-    s->at++;
-    s->depth++;
-    bitmap_assign(s->lists, s->depth, is_list);
-    return is_list ? WHERE_VALUE_OR_END : WHERE_KEY_OR_END;
-}
-
-static int close_one(struct syntax *s)
-{
-    s->at++;
-    s->depth--;
-    return WHERE_AFTER_VALUE;
-}
-
-/* ---- a step: where it leads to, or a negative errno ---- */
-static int take_value(struct syntax *s)
-{
-    int r;
+    if (take(s, '"'))
+        return take_string(s);
     switch (s->at < s->end ? *s->at : '\0') {
-    case '{':
-        return open_one(s, false);
-    case '[':
-        return open_one(s, true);
-    case '"':
-        s->at++;
-        r = take_string(s);
-        break;
     case 't':
-        r = take_literal(s, "true");
-        break;
+        return take_literal(s, "true");
     case 'f':
-        r = take_literal(s, "false");
-        break;
+        return take_literal(s, "false");
     case 'n':
-        r = take_literal(s, "null");
-        break;
+        return take_literal(s, "null");
     default:
         if (s->at < s->end && (*s->at == '-' || isdigit(*s->at)))
-            r = take_number(s);
-        else
-            r = wrong(s, "looking for beginning of value");
+            return take_number(s);
+        return wrong(s, "looking for beginning of value");
     }
-    return r < 0 ? r : WHERE_AFTER_VALUE;
 }
 
+/* What stands in front of a value: in an object its key, in a list nothing. */
 static int take_key(struct syntax *s)
 {
+    if (bitmap_get(s->lists, s->depth))
+        return 0;
+    skip_space(s);
     if (!take(s, '"'))
         return wrong(s, "looking for beginning of object key string");
     int r = take_string(s);
-    return r < 0 ? r : WHERE_AFTER_KEY;
+    skip_space(s);
+    return r < 0 ? r : take(s, ':') ? 0 : wrong(s, "after object key");
 }
 
-static int take_after_value(struct syntax *s)
-{
-    bool is_list = bitmap_get(s->lists, s->depth);
-    if (take(s, ','))
-        return is_list ? WHERE_VALUE : WHERE_KEY;
-    if (s->at < s->end && *s->at == (is_list ? ']' : '}'))
-        return close_one(s);
-    return wrong(s, is_list ? "after array element" : "after object key:value pair");
-}
-
-static int step(struct syntax *s, enum where where)
+/* A value, or the beginning of one with the key of its first item: then *ret_open. */
+static int take_value(struct syntax *s, bool *ret_open)
 {
     char next = s->at < s->end ? (char)*s->at : '\0';
-    switch (where) {
-    case WHERE_VALUE:
-        return take_value(s);
-    case WHERE_VALUE_OR_END:
-        return next == ']' ? close_one(s) : take_value(s);
-    case WHERE_KEY:
-        return take_key(s);
-    case WHERE_KEY_OR_END:
-        return next == '}' ? close_one(s) : take_key(s);
-    case WHERE_AFTER_KEY:
-        return take(s, ':') ? WHERE_VALUE : wrong(s, "after object key");
-    case WHERE_AFTER_VALUE:
-        return take_after_value(s);
+    bool is_list = next == '[';
+    *ret_open = false;
+    if (!is_list && next != '{')
+        return take_scalar(s);
+    if (s->depth == DEPTH_MAX)
+        return wrong(s, "exceeded max depth");
+    s->at++;
+    skip_space(s);
+    if (take(s, is_list ? ']' : '}'))
+        return 0;
+    s->depth++;
+    bitmap_assign(s->lists, s->depth, is_list);
+    *ret_open = true;
+    return take_key(s);
+}
+
+/* Behind a value: ends what ends with it, up to the key of another value. */
+static int take_ends(struct syntax *s)
+{
+    while (s->depth) {
+        bool is_list = bitmap_get(s->lists, s->depth);
+        skip_space(s);
+        if (take(s, ','))
+            return take_key(s);
+        if (!take(s, is_list ? ']' : '}'))
+            return wrong(s, is_list ? "after array element" : "after object key:value pair");
+        s->depth--;
     }
-    return -EINVAL;
+    return 0;
 }
 
 int syntax_check(struct str text, struct error *err)
 {
     struct syntax s = { .at = (const unsigned char *)text.ptr, .err = err };
-    int where = WHERE_VALUE;
+    int r;
     s.end = s.at + text.len;
     skip_space(&s);
     if (s.at == s.end)
         return error_set(err, -ENODATA, "EOF");
     do {
+        bool opened;
         skip_space(&s);
-        where = step(&s, (enum where)where);
-    } while (where >= 0 && (s.depth || where != WHERE_AFTER_VALUE));
-    return where < 0 ? where : 0;
+        r = take_value(&s, &opened);
+        if (r == 0 && !opened)
+            r = take_ends(&s);
+    } while (r == 0 && s.depth);
+    return r;
 }
 
 /* ---- repair ---- */
