@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "api/timestamp.h"
-#include "base/base64.h"
 #include "codec/json_writer.h"
 #include "http/http.h"
 #include "net/file.h"
@@ -35,31 +34,20 @@ void exec_output_release(struct exec_output *output)
 
 /* What the program is told */
 
+/* The authority is told as data. */
 static int write_cluster(struct json_writer *json, const struct kube_access *access, struct error *err)
 {
-    const struct kube_cluster *cluster = &access->cluster;
-    _cleanup_(strbuf_release) struct strbuf ca = { 0 }, text = { 0 };
-    if (cluster->certificate_authority_data.len)
-        strbuf_str(&ca, cluster->certificate_authority_data);
-    else if (cluster->certificate_authority.len) {
-        int r = file_read(cluster->certificate_authority.ptr, CA_BYTES_MAX, &ca, err);
+    struct kube_cluster cluster = access->cluster;
+    _cleanup_(strbuf_release) struct strbuf ca = { 0 };
+    if (cluster.certificate_authority.len && !cluster.certificate_authority_data.len) {
+        int r = file_read(cluster.certificate_authority.ptr, CA_BYTES_MAX, &ca, err);
         if (r < 0)
             return r;
+        cluster.certificate_authority_data = strbuf_slice(&ca);
     }
-    base64_encode(&text, strbuf_slice(&ca));
-    json_key(json, STR("cluster"));
-    json_begin_object(json);
-    json_member_str(json, "server", cluster->server);
-    if (cluster->tls_server_name.len)
-        json_member_str(json, "tls-server-name", cluster->tls_server_name);
-    if (cluster->insecure)
-        json_member_bool(json, "insecure-skip-tls-verify", true);
-    if (text.len)
-        json_member_str(json, "certificate-authority-data", strbuf_slice(&text));
-    if (cluster->proxy_url.len)
-        json_member_str(json, "proxy-url", cluster->proxy_url);
-    if (cluster->disable_compression)
-        json_member_bool(json, "disable-compression", true);
+    cluster.certificate_authority = (struct str){ 0 };
+    json_member_object(json, "cluster");
+    record_write_fields(&(struct record_writer){ .json = json }, &kube_cluster_type, &cluster);
     json_key(json, STR("config"));
     json_raw(json, access->user.exec->cluster_config.len ? access->user.exec->cluster_config : STR("null"));
     json_end_object(json);
@@ -74,8 +62,7 @@ static int write_info(struct strbuf *out, const struct kube_access *access, bool
     json_begin_object(&json);
     json_member_str(&json, "kind", STR("ExecCredential"));
     json_member_str(&json, "apiVersion", exec->api_version);
-    json_key(&json, STR("spec"));
-    json_begin_object(&json);
+    json_member_object(&json, "spec");
     int r = exec->provide_cluster_info ? write_cluster(&json, access, err) : 0;
     json_member_bool(&json, "interactive", interactive);
     json_end_object(&json);

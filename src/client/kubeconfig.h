@@ -12,6 +12,7 @@
 #include "api/types.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "codec/record.h"
 #include "config/config.h"
 
 struct exec_env {
@@ -59,6 +60,7 @@ struct kube_cluster {
     struct str tls_server_name, certificate_authority, certificate_authority_data, proxy_url;
     bool insecure, disable_compression;
 };
+RECORD_TYPE(kube_cluster, struct kube_cluster);
 
 /* Every string ends with a zero, so that its ptr is a C string; an absent one is NULL or "". */
 struct kube_access {

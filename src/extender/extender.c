@@ -19,9 +19,7 @@ struct http_extender {
     struct http_extenders *all;
     const struct extender_config *config;
     struct extender_target target;
-    struct pending_request score; /* between begin and end */
-    struct error score_error;     /* why there is none */
-    bool scoring;
+    struct pending_request request; /* that the core thread waits for, or will */
 };
 
 struct http_extenders {
@@ -61,55 +59,62 @@ static struct round_trip round_trip_to(struct http_extender *self, enum extender
     return trip;
 }
 
-static int end(struct http_extender *self, struct pending_request *request, struct cycle *cycle,
-               struct reply *ret, struct error *err)
+/* ---- filter, prioritize, preempt ---- */
+/* Takes the body over. `r` below 0: there is none, and receive() says why. */
+static void send_request(struct http_extender *self, enum extender_verb verb, struct strbuf *body, int r,
+                         const struct error *err)
 {
-    *ret = (struct reply){ .extender = self->base.name, .cycle = cycle };
-    return pending_end(request, &ret->text, err);
+    if (r == 0) {
+        pending_begin(&self->request, self->all->pending, round_trip_to(self, verb, body));
+        return;
+    }
+    self->request = (struct pending_request){ .error = *err };
+    strbuf_release(body);
 }
 
-/* ---- filter, prioritize, preempt ---- */
+static void send_nodes(struct http_extender *self, enum extender_verb verb, struct cycle *cycle,
+                       struct row_list nodes)
+{
+    struct strbuf body = { 0 };
+    struct error err;
+    int r = args_nodes(&body, cycle, nodes, self->config->node_cache_capable, &err);
+    send_request(self, verb, &body, r, &err);
+}
+
+/* pending_release() follows. */
+static int receive(struct http_extender *self, struct cycle *cycle, struct reply *ret, struct error *err)
+{
+    *ret = (struct reply){ .extender = self->base.name, .cycle = cycle };
+    return pending_end(&self->request, &ret->text, err);
+}
+
 static int filter(struct extender *extender, struct cycle *cycle, struct row_list nodes,
                   struct extender_filtered *ret, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf body = { 0 };
-    struct pending_request request;
     struct reply reply;
-    int r = args_nodes(&body, cycle, nodes, self->config->node_cache_capable, err);
-    if (r < 0)
-        return r;
-    pending_begin(&request, self->all->pending, round_trip_to(self, EXTENDER_FILTER, &body));
-    r = end(self, &request, cycle, &reply, err);
+    send_nodes(self, EXTENDER_FILTER, cycle, nodes);
+    int r = receive(self, cycle, &reply, err);
     if (r == 0)
         r = reply_filter(&reply, self->config->node_cache_capable, nodes, ret, err);
-    pending_release(&request);
+    pending_release(&self->request);
     return r;
 }
 
 static void begin_score(struct extender *extender, struct cycle *cycle, struct row_list nodes)
 {
-    struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf body = { 0 };
-    self->scoring =
-        args_nodes(&body, cycle, nodes, self->config->node_cache_capable, &self->score_error) == 0;
-    if (self->scoring)
-        pending_begin(&self->score, self->all->pending, round_trip_to(self, EXTENDER_PRIORITIZE, &body));
+    send_nodes(self_of(extender), EXTENDER_PRIORITIZE, cycle, nodes);
 }
 
-static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes,
+static int end_score(struct extender *extender, struct cycle *cycle, struct row_list nodes _unused_,
                      struct extender_scores *ret, struct error *err)
 {
     struct http_extender *self = self_of(extender);
     struct reply reply;
-    (void)nodes;
-    if (!self->scoring)
-        return error_set(err, -EINVAL, "%s", self->score_error.text);
-    int r = end(self, &self->score, cycle, &reply, err);
+    int r = receive(self, cycle, &reply, err);
     if (r == 0)
         r = reply_score(&reply, ret, err);
-    pending_release(&self->score);
-    self->scoring = false;
+    pending_release(&self->request);
     return r;
 }
 
@@ -117,17 +122,15 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
                    uint32_t len, struct preempt_candidate **ret, uint32_t *ret_len, struct error *err)
 {
     struct http_extender *self = self_of(extender);
-    _cleanup_(strbuf_release) struct strbuf body = { 0 };
-    struct pending_request request;
+    struct strbuf body = { 0 };
+    struct error problem;
     struct reply reply;
-    int r = args_preempt(&body, cycle, candidates, len, self->config->node_cache_capable, err);
-    if (r < 0)
-        return r;
-    pending_begin(&request, self->all->pending, round_trip_to(self, EXTENDER_PREEMPT, &body));
-    r = end(self, &request, cycle, &reply, err);
+    int r = args_preempt(&body, cycle, candidates, len, self->config->node_cache_capable, &problem);
+    send_request(self, EXTENDER_PREEMPT, &body, r, &problem);
+    r = receive(self, cycle, &reply, err);
     if (r == 0)
         r = reply_preempt(&reply, ret, ret_len, err);
-    pending_release(&request);
+    pending_release(&self->request);
     return r;
 }
 
@@ -202,15 +205,15 @@ static int make_tls(const struct extender_config *config, struct tls_config **re
     if (!given && !config->enable_https)
         return 0;
     if (given)
-        options = (struct tls_options){ .ca_file = given->ca_file.len ? given->ca_file.ptr : NULL,
-                                        .cert_file = given->cert_file.len ? given->cert_file.ptr : NULL,
-                                        .key_file = given->key_file.len ? given->key_file.ptr : NULL,
+        options = (struct tls_options){ .ca_file = given->ca_file.ptr,
+                                        .cert_file = given->cert_file.ptr,
+                                        .key_file = given->key_file.ptr,
                                         .ca_data = given->ca_data,
                                         .cert_data = given->cert_data,
                                         .key_data = given->key_data,
-                                        .server_name = given->server_name.len ? given->server_name.ptr : NULL,
+                                        .server_name = given->server_name.ptr,
                                         .insecure = given->insecure };
-    options.insecure |= config->enable_https && !options.ca_file && !options.ca_data.len;
+    options.insecure |= config->enable_https && !(given && (given->ca_file.len || given->ca_data.len));
     return tls_config_new(&options, ret, err);
 }
 

@@ -2,7 +2,6 @@
 #include "extender/pending.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* Beyond the time-out, which http/ keeps: what its thread may need to report it. */
 enum { GRACE_MS = 500 };
@@ -11,12 +10,7 @@ enum { GRACE_MS = 500 };
 struct pending_requests *pending_requests_new(void)
 {
     struct pending_requests *all = xcalloc(1, sizeof(*all));
-    pthread_condattr_t attributes;
-    pthread_mutex_init(&all->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&all->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    monitor_init(&all->monitor);
     return all;
 }
 
@@ -24,8 +18,7 @@ void pending_requests_free(struct pending_requests *all)
 {
     if (!all)
         return;
-    pthread_mutex_destroy(&all->lock);
-    pthread_cond_destroy(&all->changed);
+    monitor_release(&all->monitor);
     free(all);
 }
 
@@ -36,11 +29,11 @@ static void cancel(struct pending_request *request)
 
 void pending_requests_close(struct pending_requests *all)
 {
-    pthread_mutex_lock(&all->lock);
+    monitor_lock(&all->monitor);
     all->ending = true;
     list_for_each(&all->requests, struct pending_request, request, link)
         cancel(request);
-    pthread_mutex_unlock(&all->lock);
+    monitor_unlock(&all->monitor);
 }
 
 /* ---- one request ---- */
@@ -48,7 +41,7 @@ static void on_done(void *user, struct strbuf *answer, const struct error *probl
 {
     struct pending_request *request = user;
     struct pending_requests *all = request->all;
-    pthread_mutex_lock(&all->lock);
+    monitor_lock(&all->monitor);
     request->failed = problem != NULL;
     if (problem) {
         request->error = *problem;
@@ -57,17 +50,17 @@ static void on_done(void *user, struct strbuf *answer, const struct error *probl
         *answer = (struct strbuf){ 0 };
     }
     request->done = true;
-    pthread_cond_broadcast(&all->changed);
-    pthread_mutex_unlock(&all->lock);
+    monitor_wake(&all->monitor);
+    monitor_unlock(&all->monitor);
 }
 
 static bool on_sent(void *user, uint64_t id)
 {
     struct pending_request *request = user;
-    pthread_mutex_lock(&request->all->lock);
+    monitor_lock(&request->all->monitor);
     request->id = id;
     bool goes_on = !request->all->ending;
-    pthread_mutex_unlock(&request->all->lock);
+    monitor_unlock(&request->all->monitor);
     return goes_on;
 }
 
@@ -78,7 +71,7 @@ void pending_begin(struct pending_request *request, struct pending_requests *all
     request->trip.on_done = on_done;
     request->trip.on_sent = on_sent;
     request->trip.user = request;
-    pthread_mutex_lock(&all->lock);
+    monitor_lock(&all->monitor);
     if (all->ending) {
         error_set(&request->error, -ESHUTDOWN, "Post \"%s\": the scheduler is ending", trip.url.text);
         error_mask(&request->error);
@@ -87,7 +80,7 @@ void pending_begin(struct pending_request *request, struct pending_requests *all
     }
     if (request->begun)
         list_append(&all->requests, &request->link);
-    pthread_mutex_unlock(&all->lock);
+    monitor_unlock(&all->monitor);
 }
 
 static void await_answer(struct pending_request *request)
@@ -95,18 +88,15 @@ static void await_answer(struct pending_request *request)
     struct pending_requests *all = request->all;
     const struct round_trip *trip = &request->trip;
     int64_t until_ns = trip->begun_ns + (trip->target->timeout_ms + GRACE_MS) * NS_PER_MS;
-    struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
-    int r = 0;
-    pthread_mutex_lock(&all->lock);
-    while (!request->done && r == 0)
-        r = pthread_cond_timedwait(&all->changed, &all->lock, &until);
-    if (!request->done) { /* it must not answer into memory that is gone: cancelled is answered at once */
+    monitor_lock(&all->monitor);
+    while (!request->done && monitor_wait(&all->monitor, until_ns))
+        ;
+    if (!request->done) /* it must not answer into memory that is gone: cancelled is answered at once */
         cancel(request);
-        while (!request->done)
-            pthread_cond_wait(&all->changed, &all->lock);
-    }
+    while (!request->done)
+        monitor_wait(&all->monitor, INT64_MAX);
     list_remove(&all->requests, &request->link);
-    pthread_mutex_unlock(&all->lock);
+    monitor_unlock(&all->monitor);
 }
 
 int pending_end(struct pending_request *request, struct str *ret, struct error *err)

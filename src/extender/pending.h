@@ -8,15 +8,13 @@
 #ifndef EXTENDER_PENDING_H
 #define EXTENDER_PENDING_H
 
-#include <pthread.h>
-
 #include "base/list.h"
+#include "base/thread.h"
 #include "extender/round_trip.h"
 
 struct pending_requests {
-    pthread_mutex_t lock; /* of the requests in the list as well */
-    pthread_cond_t changed;
-    struct list requests; /* struct pending_request */
+    struct monitor monitor; /* of the requests in the list as well */
+    struct list requests;   /* struct pending_request */
     bool ending;
 };
 
