@@ -1,8 +1,10 @@
 /* credentials.c: tokens, passwords, certificates and programs, behind one function.
  *
- * `current` is what is given out. It is replaced, under the lock and on the loop's thread, by files that changed
- * (take_files) or by what a credential program printed (on_ran); both are read in the worker pool. No lock is held
- * while a program runs or a callback is called. */
+ *     files, read again ────────▶ struct secrets ──use()──▶ current ──credentials_get()──▶ requests
+ *     credential program, run ──▶
+ *
+ * Secrets are read in the worker pool. `current` is what is given out; it is replaced under the lock and on the loop's
+ * thread. No lock is held while a program runs or a callback is called. */
 #include "client/credentials.h"
 
 #include <pthread.h>
@@ -34,10 +36,11 @@ struct pending {
     void *user;
 };
 
-/* What the files hold, as far as they could be read. */
-struct files {
+/* What a credential is made of, as far as it could be read. */
+struct secrets {
     struct strbuf token;
     struct tls_config *tls;
+    int64_t expires_s; /* of a program: wall clock; INT64_MAX: never */
     int token_result, tls_result;
     struct error err;
 };
@@ -48,25 +51,20 @@ struct credentials {
     pthread_mutex_t lock;
     struct credential *current; /* NULL: a program has to run first */
     struct strbuf token;        /* that `current` was made of */
-    bool has_files;
+    struct secrets read;        /* the worker pool's while it reads, then the loop's */
+    bool has_files, uses_exec;  /* not both */
     struct reread reread;
-    struct files read; /* the worker pool's while it reads, then the loop's */
 
     /* Of a credential program. */
-    bool uses_exec, stale;
+    bool stale;
     bool runs; /* the program does, or is about to */
     struct loop_work run;
     atomic_bool stop;
     VEC(struct pending) pending;
-    int64_t expires_s; /* wall clock; INT64_MAX: never */
+    int64_t expires_s; /* of `current` */
     int64_t ran_ns;    /* when it last ended, by the monotonic clock; INT64_MIN: never ran */
     bool failed;
     struct error failure;
-    /* What the last run gave: the worker pool's until it is done. */
-    struct credential *fresh;
-    int64_t fresh_expires_s;
-    int run_result;
-    struct error run_error;
 };
 
 struct credential *credential_ref(struct credential *credential)
@@ -89,22 +87,9 @@ void credential_unref(struct credential *credential)
     free(box);
 }
 
-static void report(const struct credentials *c, const char *sentence)
-{
-    if (c->options.on_problem)
-        c->options.on_problem(c->options.user, sentence);
-}
+/* ---- building one ---- */
 
-/* Building one */
-
-struct header_list {
-    VEC(struct http_header) items;
-};
-
-static void add_header(struct header_list *list, const char *name, struct str value)
-{
-    *vec_push(&list->items) = (struct http_header){ name, value.ptr ? value.ptr : "" };
-}
+typedef VEC(struct http_header) header_vec;
 
 static struct str basic_auth(struct arena *arena, const struct kube_user *user)
 {
@@ -124,69 +109,92 @@ static const char *escape_key(struct arena *arena, struct str key)
     return arena_str(arena, strbuf_slice(&name)).ptr;
 }
 
-static void add_impersonation(struct header_list *list, struct arena *arena, const struct kube_user *user)
+static void add_impersonation(header_vec *headers, struct arena *arena, const struct kube_user *user)
 {
     if (!user->as.len)
         return;
-    add_header(list, "Impersonate-User", user->as);
+    *vec_push(headers) = (struct http_header){ "Impersonate-User", arena_str(arena, user->as).ptr };
     if (user->as_uid.len)
-        add_header(list, "Impersonate-Uid", user->as_uid);
+        *vec_push(headers) = (struct http_header){ "Impersonate-Uid", arena_str(arena, user->as_uid).ptr };
     list_for(&user->as_groups, group)
-        add_header(list, "Impersonate-Group", *group);
+        *vec_push(headers) = (struct http_header){ "Impersonate-Group", arena_str(arena, *group).ptr };
     list_for(&user->as_extra, extra) {
         const char *name = escape_key(arena, extra->key);
         list_for(&extra->values, value)
-            add_header(list, name, *value);
+            *vec_push(headers) = (struct http_header){ name, arena_str(arena, *value).ptr };
     }
 }
 
-/* Copies the values, so that they can be wiped with the credential. Takes over `tls`. */
+/* All values are its own, so that they can be wiped with it. Takes over `tls`. */
 static struct credential *build(const struct credentials *c, struct str token, struct tls_config *tls)
 {
+    const struct kube_user *user = &c->access.user;
     struct credential_box *box = xcalloc(1, sizeof(*box));
     struct arena *arena = &box->arena;
-    struct header_list list = { 0 };
+    header_vec headers = { 0 };
+    struct str authorization = { 0 };
     atomic_init(&box->references, 1);
     if (token.len)
-        add_header(&list, "Authorization", arena_printf(arena, "Bearer " STR_FMT, STR_ARG(token)));
-    else if (c->access.user.username.len || c->access.user.password.len)
-        add_header(&list, "Authorization", basic_auth(arena, &c->access.user));
-    add_impersonation(&list, arena, &c->access.user);
-    box->public.headers = arena_array(arena, struct http_header, list.items.len);
-    vec_for(&list.items, header)
-        box->public.headers[box->public.header_count++] =
-            (struct http_header){ header->name, arena_strndup(arena, header->value, strlen(header->value)) };
-    box->public.tls = tls;
-    vec_release(&list.items);
+        authorization = arena_printf(arena, "Bearer " STR_FMT, STR_ARG(token));
+    else if (user->username.len || user->password.len)
+        authorization = basic_auth(arena, user);
+    if (authorization.len)
+        *vec_push(&headers) = (struct http_header){ "Authorization", authorization.ptr };
+    add_impersonation(&headers, arena, user);
+    box->public = (struct credential){
+        .headers = arena_copy(arena, struct http_header, headers.items, headers.len, headers.len),
+        .header_count = headers.len,
+        .tls = tls,
+    };
+    vec_release(&headers);
     return &box->public;
 }
 
-static bool fits_a_header(struct str text)
+/* A value that goes into a header as it is. */
+static int check_value(const char *what, struct str text, struct error *err)
 {
     for (uint32_t i = 0; i < text.len; i++)
         if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
-            return false;
-    return true;
+            return error_set(err, -EINVAL, "%s has characters that no header can hold", what);
+    return 0;
 }
 
-/* Reading what it is made of */
-
-static struct tls_options tls_options_of(const struct kube_access *access)
+static int check_impersonation(const struct kube_user *user, struct error *err)
 {
-    const struct kube_cluster *cluster = &access->cluster;
-    const struct kube_user *user = &access->user;
-    return (struct tls_options){
+    int r = check_value("as", user->as, err);
+    if (r == 0)
+        r = check_value("as-uid", user->as_uid, err);
+    list_for(&user->as_groups, group)
+        r = r == 0 ? check_value("as-groups", *group, err) : r;
+    list_for(&user->as_extra, extra)
+        list_for(&extra->values, value)
+            r = r == 0 ? check_value("as-user-extra", *value, err) : r;
+    return r;
+}
+
+/* ---- reading what it is made of ---- */
+
+/* NULL where the server is plain http. `output`: its certificate takes the place of that of the kubeconfig, which has
+ * none (see uses_exec). */
+static int make_tls(const struct credentials *c, const struct exec_output *output, struct tls_config **ret,
+                    struct error *err)
+{
+    const struct kube_cluster *cluster = &c->access.cluster;
+    const struct kube_user *user = &c->access.user;
+    bool has_certificate = user->client_certificate.len || user->client_certificate_data.len;
+    struct tls_options options = {
         .ca_file = cluster->certificate_authority.ptr,
         .ca_data = cluster->certificate_authority_data,
         .insecure = cluster->insecure,
         .server_name = cluster->tls_server_name.ptr,
         .cert_file = user->client_certificate.ptr,
-        .cert_data = user->client_certificate_data,
-        .key_file =
-            user->client_certificate.len || user->client_certificate_data.len ? user->client_key.ptr : NULL,
-        .key_data = user->client_certificate.len || user->client_certificate_data.len ? user->client_key_data
-                                                                                      : (struct str){ 0 },
+        .cert_data = output ? strbuf_slice(&output->cert) : user->client_certificate_data,
+        .key_file = has_certificate ? user->client_key.ptr : NULL,
+        .key_data = output            ? strbuf_slice(&output->key)
+                    : has_certificate ? user->client_key_data
+                                      : (struct str){ 0 },
     };
+    return c->access.https ? tls_config_new(&options, ret, err) : 0;
 }
 
 /* The token of the file, or else the one of the kubeconfig. */
@@ -206,62 +214,60 @@ static int read_token(const struct credentials *c, struct strbuf *ret, struct er
         strbuf_str(ret, user->token);
         r = 0;
     }
-    if (r == 0 && !fits_a_header(strbuf_slice(ret)))
-        r = error_set(err, -EINVAL, "the token has characters that no header can hold");
-    return r;
+    return r < 0 ? r : check_value("the token", strbuf_slice(ret), err);
 }
 
-static void replace_current(struct credentials *c, struct credential *fresh)
+static void swap(struct strbuf *a, struct strbuf *b)
 {
-    credential_unref(c->current);
-    c->current = fresh;
+    struct strbuf before = *a;
+    *a = *b;
+    *b = before;
 }
 
-static void read_files(const struct credentials *c, struct files *ret)
+static void secrets_release(struct secrets *secrets)
 {
-    *ret = (struct files){ 0 };
-    ret->token_result = read_token(c, &ret->token, &ret->err);
-    if (ret->token_result < 0 && !c->current)
-        return;
-    struct tls_options options = tls_options_of(&c->access);
-    ret->tls_result = c->access.https ? tls_config_new(&options, &ret->tls, &ret->err) : 0;
-}
-
-static void wipe(struct strbuf *secret)
-{
-    if (secret->text)
-        explicit_bzero(secret->text, secret->cap);
-    strbuf_release(secret);
+    secret_release(&secrets->token);
+    tls_config_unref(secrets->tls);
+    secrets->tls = NULL;
 }
 
 /* Under the lock. What could not be read stays as it is, if there is something. Returns whether connections of before
  * belong to another identity. */
-static bool use_files(struct credentials *c, struct files *files)
+static bool use(struct credentials *c, struct secrets *secrets)
 {
     struct tls_config *old_tls = c->current ? c->current->tls : NULL;
-    bool new_identity = false;
-    if (files->token_result < 0) {
-        strbuf_clear(&files->token);
-        strbuf_str(&files->token, strbuf_slice(&c->token));
+    bool same_tls = c->current && (secrets->tls_result < 0 || tls_config_equal(secrets->tls, old_tls));
+    bool same_token =
+        secrets->token_result < 0 || str_eq(strbuf_slice(&secrets->token), strbuf_slice(&c->token));
+    bool new_identity = c->current && !same_tls;
+    if (!c->current || !same_tls || !same_token || c->uses_exec) {
+        if (!same_token)
+            swap(&secrets->token, &c->token);
+        struct credential *fresh =
+            build(c, strbuf_slice(&c->token), tls_config_ref(same_tls ? old_tls : secrets->tls));
+        credential_unref(c->current);
+        c->current = fresh;
     }
-    if (files->tls_result < 0 || tls_config_equal(files->tls, old_tls)) {
-        tls_config_unref(files->tls);
-        files->tls = tls_config_ref(old_tls);
-    } else {
-        new_identity = c->current != NULL;
-    }
-    if (!c->current || files->tls != old_tls ||
-        !str_eq(strbuf_slice(&files->token), strbuf_slice(&c->token))) {
-        replace_current(c, build(c, strbuf_slice(&files->token), files->tls));
-        struct strbuf old = c->token;
-        c->token = files->token;
-        files->token = old;
-    } else {
-        tls_config_unref(files->tls);
-    }
-    wipe(&files->token);
-    *files = (struct files){ .err = files->err };
+    secrets_release(secrets);
     return new_identity;
+}
+
+static void tell(const struct credentials *c, bool new_identity, const struct error *problem)
+{
+    if (problem && c->options.on_problem)
+        c->options.on_problem(c->options.user, problem->text);
+    if (new_identity && c->options.on_new_identity)
+        c->options.on_new_identity(c->options.user);
+}
+
+/* ---- files ---- */
+
+static void read_files(const struct credentials *c, struct secrets *ret)
+{
+    *ret = (struct secrets){ 0 };
+    ret->token_result = read_token(c, &ret->token, &ret->err);
+    if (ret->token_result == 0 || c->current)
+        ret->tls_result = make_tls(c, NULL, &ret->tls, &ret->err);
 }
 
 static void reread_files(struct reread *reread)
@@ -275,68 +281,52 @@ static int64_t take_files(struct reread *reread)
     struct credentials *c = container_of(reread, struct credentials, reread);
     bool failed = c->read.token_result < 0 || c->read.tls_result < 0;
     pthread_mutex_lock(&c->lock);
-    bool new_identity = use_files(c, &c->read);
+    bool new_identity = use(c, &c->read);
     pthread_mutex_unlock(&c->lock);
-    if (failed)
-        report(c, c->read.err.text);
-    if (new_identity && c->options.on_new_identity)
-        c->options.on_new_identity(c->options.user);
+    tell(c, new_identity, failed ? &c->read.err : NULL);
     return monotonic_ns() + c->options.reload_ms * NS_PER_MS;
 }
 
 /* At the start: without all of it there is no credential. */
 static int first_files(struct credentials *c, struct error *err)
 {
-    struct files files;
-    read_files(c, &files);
-    if (files.token_result < 0 || files.tls_result < 0) {
-        wipe(&files.token);
-        tls_config_unref(files.tls);
-        *err = files.err;
-        return files.token_result < 0 ? files.token_result : files.tls_result;
-    }
-    use_files(c, &files);
+    read_files(c, &c->read);
+    int r = c->read.token_result < 0 ? c->read.token_result : c->read.tls_result;
+    if (r < 0)
+        return error_set(err, r, "%s", c->read.err.text);
+    use(c, &c->read);
     c->reread = (struct reread){ .read = reread_files, .took = take_files };
     if (c->has_files)
         reread_start(&c->reread, c->options.loop, monotonic_ns() + c->options.reload_ms * NS_PER_MS);
     return 0;
 }
 
-/* Credential programs */
+/* ---- credential programs ---- */
 
-/* The program's certificate takes the place of that of the kubeconfig, which has none: see uses_exec. */
-static int exec_tls(const struct credentials *c, const struct exec_output *output, struct tls_config **ret,
-                    struct error *err)
-{
-    struct tls_options options = tls_options_of(&c->access);
-    options.cert_data = strbuf_slice(&output->cert);
-    options.key_data = strbuf_slice(&output->key);
-    return c->access.https ? tls_config_new(&options, ret, err) : 0;
-}
-
-/* Runs the program and builds a credential of what it said. */
-static int ask_program(struct credentials *c, struct credential **ret, int64_t *ret_expires_s,
-                       struct error *err)
+static int run_exec(struct credentials *c, struct secrets *ret, struct error *err)
 {
     struct exec_output output;
-    struct tls_config *tls = NULL;
     int r = exec_run(&c->access, c->options.exec_timeout_ms, &c->stop, &output, err);
     if (c->options.on_exec)
         c->options.on_exec(c->options.user, output.exit_code, output.call_status);
     if (r < 0)
         return r;
-    if (!fits_a_header(strbuf_slice(&output.token)))
-        r = error_set(err, -EINVAL, "the token has characters that no header can hold");
+    r = check_value("the token", strbuf_slice(&output.token), err);
     if (r == 0)
-        r = exec_tls(c, &output, &tls, err);
-    if (r == 0) {
-        *ret = build(c, strbuf_slice(&output.token), tls);
-        *ret_expires_s = output.expires.set ? output.expires.seconds : INT64_MAX;
-    } else {
+        r = make_tls(c, &output, &ret->tls, err);
+    if (r < 0)
         error_prefix(err, "the credential program %s", c->access.user.exec->command.ptr);
-    }
+    ret->expires_s = output.expires.set ? output.expires.seconds : INT64_MAX;
+    swap(&ret->token, &output.token);
     exec_output_release(&output);
     return r;
+}
+
+static void run_program(struct loop_work *work)
+{
+    struct credentials *c = container_of(work, struct credentials, run);
+    c->read = (struct secrets){ 0 };
+    c->read.token_result = run_exec(c, &c->read, &c->read.err);
 }
 
 static int64_t wall_seconds(void)
@@ -357,55 +347,31 @@ static bool usable(const struct credentials *c)
     return c->current && !c->stale && (just_came || wall_seconds() < c->expires_s);
 }
 
-/* Takes in what the program said, under the lock. Returns whether it is another identity. */
-static bool settle(struct credentials *c)
-{
-    bool new_identity = false;
-    c->ran_ns = monotonic_ns();
-    c->failed = c->run_result < 0;
-    c->stale = false; /* a refused one is used again if there is no other */
-    if (c->failed) {
-        c->failure = c->run_error;
-        return false;
-    }
-    struct credential *fresh = c->fresh;
-    c->fresh = NULL;
-    if (c->current && !tls_config_equal(c->current->tls, fresh->tls))
-        new_identity = true;
-    else if (c->current) {
-        tls_config_unref(fresh->tls);
-        fresh->tls = tls_config_ref(c->current->tls);
-    }
-    replace_current(c, fresh);
-    c->expires_s = c->fresh_expires_s;
-    return new_identity;
-}
-
-static void run_program(struct loop_work *work)
-{
-    struct credentials *c = container_of(work, struct credentials, run);
-    c->run_error = (struct error){ 0 };
-    c->run_result = ask_program(c, &c->fresh, &c->fresh_expires_s, &c->run_error);
-}
-
 static void on_ran(struct loop_work *work)
 {
     struct credentials *c = container_of(work, struct credentials, run);
+    bool new_identity = false;
     pthread_mutex_lock(&c->lock);
-    bool new_identity = settle(c), failed = c->failed;
-    struct error why = c->failure;
+    c->ran_ns = monotonic_ns();
+    c->failed = c->read.token_result < 0;
+    c->stale = false; /* a refused one is used again if there is no other */
     c->runs = false;
-    bool valid = c->current && (!failed || wall_seconds() < c->expires_s);
+    if (c->failed) {
+        c->failure = c->read.err;
+        secrets_release(&c->read);
+    } else {
+        c->expires_s = c->read.expires_s;
+        new_identity = use(c, &c->read);
+    }
+    bool failed = c->failed, valid = c->current && (!failed || wall_seconds() < c->expires_s);
+    struct error why = c->failure;
     struct credential *given = valid ? credential_ref(c->current) : NULL;
     struct pending *pending = c->pending.items;
     size_t count = c->pending.len;
     memset(&c->pending, 0, sizeof(c->pending));
     pthread_mutex_unlock(&c->lock);
 
-    if (failed && !atomic_load(&c->stop))
-        report(c, why.text);
-    if (new_identity && c->options.on_new_identity)
-        c->options.on_new_identity(c->options.user);
+    tell(c, new_identity, failed && !atomic_load(&c->stop) ? &why : NULL);
     for (size_t i = 0; i < count; i++)
         pending[i].ready(pending[i].user, given, given ? NULL : &why);
     credential_unref(given);
@@ -441,40 +407,18 @@ static bool get_from_program(struct credentials *c, struct pending pending, stru
     return true;
 }
 
-/* From outside */
-
-/* A value of the kubeconfig that goes into a header as it is. */
-static int check_headers(const struct kube_user *user, struct error *err)
-{
-    const struct {
-        const char *field;
-        struct str value;
-    } plain[] = { { "as", user->as }, { "as-uid", user->as_uid } };
-    for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-        if (!fits_a_header(plain[i].value))
-            return error_set(err, -EINVAL, "%s has characters that no header can hold", plain[i].field);
-    list_for(&user->as_groups, group)
-        if (!fits_a_header(*group))
-            return error_set(err, -EINVAL, "as-groups has characters that no header can hold");
-    list_for(&user->as_extra, extra)
-        list_for(&extra->values, value)
-            if (!fits_a_header(*value))
-                return error_set(err, -EINVAL, "as-user-extra has characters that no header can hold");
-    return 0;
-}
+/* ---- from outside ---- */
 
 static int first_load(struct credentials *c, struct error *err)
 {
-    int r = check_headers(&c->access.user, err);
+    int r = check_impersonation(&c->access.user, err);
     if (r < 0)
         return r;
     if (!c->uses_exec)
         return first_files(c, err);
     /* The trust in the server is checked now, although the program runs later. */
-    struct tls_config *tls = NULL;
-    struct tls_options options = tls_options_of(&c->access);
-    r = c->access.https ? tls_config_new(&options, &tls, err) : 0;
-    tls_config_unref(tls);
+    r = make_tls(c, NULL, &c->read.tls, err);
+    secrets_release(&c->read);
     return r;
 }
 
@@ -511,10 +455,9 @@ void credentials_free(struct credentials *c)
     atomic_store(&c->stop, true);
     loop_work_wait(c->options.loop, &c->run); /* which has answered what was pending */
     reread_stop(&c->reread);
-    wipe(&c->read.token);
-    tls_config_unref(c->read.tls);
+    secrets_release(&c->read);
     credential_unref(c->current);
-    wipe(&c->token);
+    secret_release(&c->token);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

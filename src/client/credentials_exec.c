@@ -22,14 +22,18 @@ extern char **environ;
 
 enum { OUTPUT_BYTES_MAX = 1 << 20, CA_BYTES_MAX = 4 << 20, TICK_MS = 20 };
 
+void secret_release(struct strbuf *secret)
+{
+    if (secret->text)
+        explicit_bzero(secret->text, secret->cap);
+    strbuf_release(secret);
+}
+
 void exec_output_release(struct exec_output *output)
 {
-    struct strbuf *secrets[] = { &output->token, &output->cert, &output->key };
-    for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
-        if (secrets[i]->text)
-            explicit_bzero(secrets[i]->text, secrets[i]->cap);
-        strbuf_release(secrets[i]);
-    }
+    secret_release(&output->token);
+    secret_release(&output->cert);
+    secret_release(&output->key);
 }
 
 /* What the program is told */
