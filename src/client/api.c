@@ -1,13 +1,13 @@
-/* api.c: a request gets a token of the rate, a credential and its headers, and goes to net/http; its answer
+/* api.c: a request gets a token of the rate, a credential and its headers, and goes to http/; its answer
  * comes back through here, so that a 401 can be tried again once.
  *
  *     api_send ─▶ call ─▶ credentials_get ─▶ launch ─▶ http_send ─▶ done ─▶ on_done
  *                              ▲     (any thread)    (I/O thread) │
  *                              └──────────── 401, once ◀──────────┘
  *
- * A call is owned by the map of calls until `done` takes it out. What fails before net/http has the request
- * is sent there nevertheless, marked as refused: may_leave stops it, and so even its answer comes on the I/O
- * thread. No lock is held while a callback runs; `life` is only held for reading, except by api_free(). */
+ * A call is owned by the map of calls until `deliver` takes it out. What fails before http/ has the request is answered
+ * by a call on the loop, so that even this answer comes on the I/O thread. No lock is held while a callback runs; `life`
+ * is only held for reading, except by api_free(). */
 #include "client/api.h"
 
 #include <pthread.h>
@@ -37,13 +37,11 @@ struct call {
     bool counted; /* a stream that was told to on_sample */
     /* During try_again(), where the answer of a 401 is still there: is there no other credential? */
     bool tries_again, has_no_other;
-    bool refused; /* never to be sent: `refusal` says why */
-    enum http_failure failure;
+    enum http_failure failure; /* not NONE: it is not sent, `refusal` says why */
     struct error refusal;
     /* Under the lock of the api. */
-    uint64_t http_id; /* 0: not given to net/http */
+    uint64_t http_id; /* 0: not given to http/ */
     bool cancelled;
-    struct call *next; /* among the parked */
 };
 
 struct api {
@@ -61,7 +59,6 @@ struct api {
     pthread_mutex_t lock;
     struct idmap calls;
     uint64_t last_id;
-    struct call *parked; /* whose credential was waited for when the api ended */
 
     /* Of the I/O thread. */
     struct strmap warnings; /* that were logged; values are not used */
@@ -96,14 +93,13 @@ static void drop_connections(void *user)
     api_drop_connections(user);
 }
 
-/* The answer */
+/* ---- the answer ---- */
 
 static bool may_leave(void *user)
 {
     const struct call *call = user;
     const struct api_options *options = &call->api->options;
-    return !call->refused &&
-           (!call->request.fenced || !options->may_write || options->may_write(options->user));
+    return !call->request.fenced || !options->may_write || options->may_write(options->user);
 }
 
 /* `299 - "text"`: the text, with its escapes. Empty: a warning of another kind. */
@@ -184,10 +180,6 @@ static void deliver(struct call *call, struct http_response *response)
     idmap_remove(&api->calls, call->id);
     pthread_mutex_unlock(&api->lock);
     response->id = call->id;
-    if (call->refused && response->outcome == HTTP_UNSENT) {
-        response->failure = call->failure;
-        response->error = call->refusal;
-    }
     int64_t now_ns = monotonic_ns();
     if (response->outcome == HTTP_UNSENT && call->token_ns > now_ns)
         rate_cancel(&api->rate, now_ns, call->token_ns);
@@ -233,13 +225,24 @@ static void on_done(void *user, struct http_response *response)
 
 static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
 
-/* The way out */
+/* ---- the way out ---- */
 
 static void refuse(struct call *call, enum http_failure failure, const char *sentence)
 {
-    call->refused = true;
     call->failure = failure;
     error_set(&call->refusal, 0, "%s", sentence);
+}
+
+static void answer_refused(void *user)
+{
+    struct call *call = user;
+    _cleanup_(strbuf_release) struct strbuf body = { 0 };
+    struct http_response response = { .outcome = HTTP_UNSENT,
+                                      .failure = call->failure,
+                                      .error = call->refusal,
+                                      .retry_after_ms = -1,
+                                      .body = &body };
+    deliver(call, &response);
 }
 
 enum { HEADERS_OF_OURS = 3 };
@@ -277,35 +280,21 @@ static int send_call(struct call *call, struct error *err)
     return http_send(api->http, &request, &call->http_id, err);
 }
 
-/* One that will not be sent goes to net/http as well, for its answer to come from there. */
-static int send_refused(struct call *call)
-{
-    const struct http_request request = {
-        .method = "GET",
-        .url = "http://localhost", /* whose name nobody looks up */
-        .urgent = true,
-        .may_leave = may_leave,
-        .callbacks = &callbacks,
-        .user = call,
-    };
-    return http_send(call->api->http, &request, &call->http_id, NULL);
-}
-
-/* From any thread. Until the lock is given back, `done` cannot take the call away. */
+/* From any thread. Until the lock is given back, `deliver` cannot take the call away. */
 static void launch(struct call *call)
 {
     struct api *api = call->api;
     struct error err;
     pthread_rwlock_rdlock(&api->life);
     pthread_mutex_lock(&api->lock);
-    if (call->cancelled)
+    if (api->ending)
+        refuse(call, HTTP_FAILURE_CANCELLED, "the client is ending");
+    else if (call->cancelled)
         refuse(call, HTTP_FAILURE_CANCELLED, "cancelled");
-    if (!api->ending && !call->refused && send_call(call, &err) < 0)
+    else if (!call->failure && send_call(call, &err) < 0)
         refuse(call, HTTP_FAILURE_CONNECT, err.text);
-    if (api->ending || (call->refused && send_refused(call) < 0)) {
-        call->next = api->parked;
-        api->parked = call;
-    }
+    if (call->failure)
+        loop_run(api_loop(api), answer_refused, call);
     pthread_mutex_unlock(&api->lock);
     pthread_rwlock_unlock(&api->life);
 }
@@ -436,7 +425,7 @@ struct loop *api_loop(const struct api *api)
     return http_client_loop(api->http);
 }
 
-/* The life of it */
+/* ---- life ---- */
 
 /* "https://HOST:PORT/path": what is between. */
 static struct str host_of(const char *url)
@@ -494,22 +483,9 @@ int api_new(const struct api_options *options, struct api **ret, struct error *e
     return r;
 }
 
-/* No other thread runs any more: these are answered here. */
-static void answer_parked(struct api *api)
+static void nothing(void *context)
 {
-    for (struct call *call = api->parked, *next; call; call = next) {
-        struct strbuf body = { 0 };
-        struct http_response response = {
-            .outcome = HTTP_UNSENT,
-            .failure = HTTP_FAILURE_CANCELLED,
-            .retry_after_ms = -1,
-            .body = &body,
-        };
-        error_set(&response.error, 0, "the client is ending");
-        next = call->next;
-        deliver(call, &response);
-        strbuf_release(&body);
-    }
+    (void)context;
 }
 
 void api_free(struct api *api)
@@ -520,8 +496,9 @@ void api_free(struct api *api)
     api->ending = true;
     pthread_rwlock_unlock(&api->life);
     credentials_free(api->credentials);
+    if (api->http)
+        loop_run_wait(api_loop(api), nothing, NULL); /* calls that were refused have their answers */
     http_client_free(api->http);
-    answer_parked(api);
     idmap_release(&api->calls);
     strmap_release(&api->warnings);
     arena_release(&api->warning_texts);

@@ -1,9 +1,9 @@
 /* api.h: requests to the API server: address, identity, patience and rate in one place.
  *
- *     api_send() ──▶ rate (QPS and burst) ──▶ credentials ──▶ fence ──▶ net/http ──▶ API server
+ *     api_send() ──▶ rate (QPS and burst) ──▶ credentials ──▶ fence ──▶ http/ ──▶ API server
  *                                                 ▲ 401: another credential, once
  *
- * From any thread. Callbacks come on the I/O thread of net/http, exactly one on_done per request that was taken, and
+ * From any thread. Callbacks come on the I/O thread of http/, exactly one on_done per request that was taken, and
  * must not block. */
 #ifndef CLIENT_API_H
 #define CLIENT_API_H
