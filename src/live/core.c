@@ -269,10 +269,9 @@ static void call_of(struct inbox_message *message)
     message->call(message->context);
 }
 
-static void read_messages(struct core *core, struct inbox_message *message)
+static void read_messages(struct core *core, struct list messages)
 {
-    while (message) {
-        struct inbox_message *next = message->next;
+    for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message)) {
         int64_t now_ns = core_now(core);
         journal_message(core->options.journal, message, now_ns);
         if (message->kind == MESSAGE_ANSWER)
@@ -281,8 +280,6 @@ static void read_messages(struct core *core, struct inbox_message *message)
             call_of(message);
         else
             mirror_apply(&core->mirror, message, now_ns);
-        inbox_message_free(message);
-        message = next;
     }
 }
 
@@ -382,15 +379,12 @@ static void stop_reflectors(struct core *core)
 /* What is in the inbox is about an engine that is no more, but for calls. */
 static void drop_messages(struct core *core)
 {
-    struct inbox_message *message = inbox_take(core->options.inbox, 0);
-    while (message) {
-        struct inbox_message *next = message->next;
+    struct list messages = inbox_take(core->options.inbox, 0);
+    for (struct inbox_message *message; (message = inbox_next(&messages));)
         if (message->kind == MESSAGE_CALL)
             inbox_post(core->options.inbox, message);
         else
             inbox_message_free(message);
-        message = next;
-    }
 }
 
 static void restart(struct core *core)

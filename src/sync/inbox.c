@@ -1,17 +1,14 @@
-/* inbox.c: a list under a lock. Who posts wakes the taker only when it sleeps, so that a burst costs one
- * wake-up; who takes empties the list in one step and walks it without the lock. */
+/* inbox.c: a list under a lock. The core takes the complete list in one step and walks it without the lock. */
 #include "sync/inbox.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/thread.h"
 
 struct inbox {
-    pthread_mutex_t lock;
-    pthread_cond_t filled;
-    struct inbox_message *first, **end;
-    bool sleeping;
+    struct monitor monitor;
+    struct list messages;
     void (*prepare)(struct inbox_message *message); /* may be NULL */
     atomic_size_t depth;
 };
@@ -19,13 +16,7 @@ struct inbox {
 struct inbox *inbox_new(void)
 {
     struct inbox *inbox = xcalloc(1, sizeof(*inbox));
-    pthread_condattr_t attributes;
-    pthread_mutex_init(&inbox->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as monotonic_ns() */
-    pthread_cond_init(&inbox->filled, &attributes);
-    pthread_condattr_destroy(&attributes);
-    inbox->end = &inbox->first;
+    monitor_init(&inbox->monitor);
     return inbox;
 }
 
@@ -33,12 +24,9 @@ void inbox_free(struct inbox *inbox)
 {
     if (!inbox)
         return;
-    for (struct inbox_message *message = inbox->first, *next; message; message = next) {
-        next = message->next;
+    list_for_each(&inbox->messages, struct inbox_message, message, link)
         inbox_message_free(message);
-    }
-    pthread_cond_destroy(&inbox->filled);
-    pthread_mutex_destroy(&inbox->lock);
+    monitor_release(&inbox->monitor);
     free(inbox);
 }
 
@@ -68,43 +56,25 @@ void inbox_prepare(struct inbox *inbox, void (*prepare)(struct inbox_message *me
 
 void inbox_post(struct inbox *inbox, struct inbox_message *message)
 {
-    message->next = NULL;
     if (inbox->prepare)
         inbox->prepare(message);
-    pthread_mutex_lock(&inbox->lock);
-    *inbox->end = message;
-    inbox->end = &message->next;
+    monitor_lock(&inbox->monitor);
+    list_append(&inbox->messages, &message->link);
     atomic_fetch_add_explicit(&inbox->depth, 1, memory_order_relaxed);
-    bool wake = inbox->sleeping;
-    inbox->sleeping = false;
-    pthread_mutex_unlock(&inbox->lock);
-    if (wake)
-        pthread_cond_signal(&inbox->filled);
+    monitor_unlock(&inbox->monitor);
+    monitor_wake(&inbox->monitor);
 }
 
-/* Under the lock. Wake-ups without a message happen; only a message or the time ends it. */
-static void wait_for_message(struct inbox *inbox, int64_t until_ns)
+struct list inbox_take(struct inbox *inbox, int64_t until_ns)
 {
-    struct timespec until = { .tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000 };
-    int r = 0;
-    while (!inbox->first && r == 0) {
-        inbox->sleeping = true;
-        r = until_ns == INT64_MAX ? pthread_cond_wait(&inbox->filled, &inbox->lock)
-                                  : pthread_cond_timedwait(&inbox->filled, &inbox->lock, &until);
-    }
-    inbox->sleeping = false;
-}
-
-struct inbox_message *inbox_take(struct inbox *inbox, int64_t until_ns)
-{
-    pthread_mutex_lock(&inbox->lock);
-    if (!inbox->first && until_ns > 0)
-        wait_for_message(inbox, until_ns);
-    struct inbox_message *messages = inbox->first;
-    inbox->first = NULL;
-    inbox->end = &inbox->first;
+    monitor_lock(&inbox->monitor);
+    bool waits = until_ns > 0;
+    while (waits && list_empty(&inbox->messages))
+        waits = monitor_wait(&inbox->monitor, until_ns);
+    struct list messages = inbox->messages;
+    inbox->messages = (struct list){ 0 };
     atomic_store_explicit(&inbox->depth, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&inbox->lock);
+    monitor_unlock(&inbox->monitor);
     return messages;
 }
 

@@ -8,6 +8,7 @@
 #define SYNC_INBOX_H
 
 #include "api/object.h"
+#include "base/list.h"
 #include "engine/inputs.h"
 #include "framework/effects.h"
 
@@ -26,14 +27,14 @@ enum inbox_message_kind {
 struct live_object {
     struct arena arena;
     struct object object;
-    uint32_t round; /* for who keeps it: in which list it was seen last */
+    uint32_t round; /* the mirror's: in which list it was seen last */
 };
 
 struct inbox_message {
     enum inbox_message_kind kind;
-    struct inbox_message *next;
+    struct list_link link;
     enum api_kind api_kind;     /* of SET, REMOVE, LIST_*, ABSENT */
-    struct live_object *object; /* SET, REMOVE: taken over by who takes the message */
+    struct live_object *object; /* SET, REMOVE */
     uint64_t ticket;            /* ANSWER */
     struct answer answer;       /* its texts live in `texts` */
     struct arena texts;
@@ -52,14 +53,19 @@ void inbox_free(struct inbox *inbox);
 struct inbox_message *inbox_message_new(enum inbox_message_kind kind);
 /* Frees the message, with its object and its context if it still has them. */
 void inbox_message_free(struct inbox_message *message);
-/* From now on each message goes through this on the thread that posts it, before it is in the inbox. Before anybody
- * posts. */
+/* From now on each message goes through this on the thread that posts it, before it is in the inbox. Before the
+ * first message. */
 void inbox_prepare(struct inbox *inbox, void (*prepare)(struct inbox_message *message));
 /* From any thread; takes the message over. */
 void inbox_post(struct inbox *inbox, struct inbox_message *message);
-/* All messages that are there, first to last by `next`; NULL: none. Waits until until_ns (by monotonic_ns()) for the
- * first one; 0 does not wait, INT64_MAX waits for as long as it takes. */
-struct inbox_message *inbox_take(struct inbox *inbox, int64_t until_ns);
+/* All messages that are there, first to last. Waits until until_ns (by monotonic_ns()) for the first one; 0 does not
+ * wait, INT64_MAX waits for as long as it takes. */
+struct list inbox_take(struct inbox *inbox, int64_t until_ns);
+/* The first of those that were taken, which is the caller's from then on; NULL: there are no more. */
+static inline struct inbox_message *inbox_next(struct list *taken)
+{
+    return list_take(taken, struct inbox_message, link);
+}
 /* How many were posted and not taken. */
 size_t inbox_depth(const struct inbox *inbox);
 

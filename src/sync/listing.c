@@ -119,14 +119,11 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
 {
     int r = 0;
     while (reading->open && r == 0) {
-        struct inbox_message *message = inbox_take(inbox, monotonic_ns() + LOOK_MS * NS_PER_MS);
-        if (message)
+        struct list messages = inbox_take(inbox, monotonic_ns() + LOOK_MS * NS_PER_MS);
+        if (!list_empty(&messages))
             reading->received_ns = monotonic_ns();
-        for (struct inbox_message *next; message; message = next) {
-            next = message->next;
+        for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message))
             read_message(reading, message);
-            inbox_message_free(message);
-        }
         if (reading->options->on_progress)
             reading->options->on_progress(reading->listing->objects.len,
                                           (double)(monotonic_ns() - reading->started_ns) / 1e9);

@@ -72,18 +72,15 @@ void live_core_do(struct live_core *core, struct live_server *server, const stru
 }
 
 /* ---- the core's ---- */
-static void read_messages(struct live_core *core, struct inbox_message *message)
+static void read_messages(struct live_core *core, struct list messages)
 {
-    while (message) {
-        struct inbox_message *next = message->next;
+    for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message)) {
         core->now_ns += core->message_ns;
         journal_message(core->journal, message, core->now_ns);
         if (message->kind == MESSAGE_ANSWER)
             engine_answer(&core->engine, message->ticket, &message->answer, core->now_ns);
         else
             mirror_apply(&core->mirror, message, core->now_ns);
-        inbox_message_free(message);
-        message = next;
     }
 }
 
@@ -98,16 +95,15 @@ static bool decide(struct live_core *core)
 
 bool live_core_round(struct live_core *core)
 {
-    bool did = false;
-    struct inbox_message *messages = inbox_take(core->inbox, 0);
-    if (messages)
-        read_messages(core, messages);
+    struct list messages = inbox_take(core->inbox, 0);
+    bool did = !list_empty(&messages);
+    read_messages(core, messages);
     engine_tick(&core->engine, core->now_ns);
     journal_tick(core->journal, core->now_ns);
     for (int i = 0; i < DECISIONS_PER_ROUND && decide(core); i++)
         did = true;
     journal_round(core->journal, core->now_ns);
-    return did || messages;
+    return did;
 }
 
 void live_wish(live_wishes *wishes, const struct effect *effect)

@@ -8,7 +8,7 @@
 #include "http/http.h"
 #include "sync/inbox.h"
 
-enum { POSTERS = 4, LETTERS = 20000, MS = 1000000 };
+enum { POSTERS = 4, MESSAGES = 20000, MS = 1000000 };
 
 struct poster {
     struct inbox *inbox;
@@ -30,6 +30,12 @@ static void *post_all(void *user)
     return NULL;
 }
 
+static struct inbox_message *take_first(struct inbox *inbox, int64_t until_ns)
+{
+    struct list messages = inbox_take(inbox, until_ns);
+    return inbox_next(&messages);
+}
+
 static void test_order_of_many_threads(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
@@ -37,22 +43,21 @@ static void test_order_of_many_threads(void **state _unused_)
     pthread_t threads[POSTERS];
     uint64_t next[POSTERS] = { 0 };
     for (size_t i = 0; i < POSTERS; i++) {
-        posters[i] = (struct poster){ inbox, i, 0, LETTERS };
+        posters[i] = (struct poster){ inbox, i, 0, MESSAGES };
         pthread_create(&threads[i], NULL, post_all, &posters[i]);
     }
-    for (size_t seen = 0; seen < (size_t)POSTERS * LETTERS;) {
-        struct inbox_message *messages = inbox_take(inbox, monotonic_ns() + INT64_C(20000) * MS);
-        assert_non_null(messages);
-        for (struct inbox_message *message = messages, *after; message; message = after, seen++) {
+    for (size_t seen = 0; seen < (size_t)POSTERS * MESSAGES;) {
+        struct list messages = inbox_take(inbox, monotonic_ns() + INT64_C(20000) * MS);
+        assert_false(list_empty(&messages));
+        for (struct inbox_message *message; (message = inbox_next(&messages)); seen++) {
             uint64_t poster = message->ticket >> 32;
             assert_int_equal(message->ticket & UINT32_MAX, next[poster]++);
-            after = message->next;
             inbox_message_free(message);
         }
     }
     for (size_t i = 0; i < POSTERS; i++)
         pthread_join(threads[i], NULL);
-    assert_null(inbox_take(inbox, 0));
+    assert_null(take_first(inbox, 0));
     assert_int_equal(inbox_depth(inbox), 0);
     inbox_free(inbox);
 }
@@ -73,9 +78,11 @@ static void test_contexts_of_calls(void **state _unused_)
         message->context = &dropped;
         inbox_post(inbox, message);
     }
-    struct inbox_message *taken = inbox_take(inbox, 0), *second = taken->next, *third = second->next;
-    second->drop = NULL; /* as who calls does it */
-    inbox_message_free(taken);
+    struct list taken = inbox_take(inbox, 0);
+    struct inbox_message *first = inbox_next(&taken), *second = inbox_next(&taken),
+                         *third = inbox_next(&taken);
+    second->drop = NULL; /* as the core does it */
+    inbox_message_free(first);
     inbox_message_free(second);
     assert_int_equal(dropped, 1);
     inbox_post(inbox, third);
@@ -87,16 +94,16 @@ static void test_waiting(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
     int64_t before_ns = monotonic_ns();
-    assert_null(inbox_take(inbox, 0));
-    assert_null(inbox_take(inbox, before_ns - MS));
-    assert_null(inbox_take(inbox, before_ns + 30 * MS));
+    assert_null(take_first(inbox, 0));
+    assert_null(take_first(inbox, before_ns - MS));
+    assert_null(take_first(inbox, before_ns + 30 * MS));
     assert_true(monotonic_ns() - before_ns >= 30 * MS);
 
     struct poster late = { inbox, 1, 20000, 1 };
     pthread_t thread;
     before_ns = monotonic_ns();
     pthread_create(&thread, NULL, post_all, &late);
-    struct inbox_message *message = inbox_take(inbox, INT64_MAX);
+    struct inbox_message *message = take_first(inbox, INT64_MAX);
     assert_non_null(message);
     assert_true(monotonic_ns() - before_ns < INT64_C(10000) * MS);
     inbox_message_free(message);
@@ -104,7 +111,7 @@ static void test_waiting(void **state _unused_)
     inbox_free(inbox);
 }
 
-static void test_letters_own_what_they_carry(void **state _unused_)
+static void test_messages_own_what_they_carry(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
     for (int i = 0; i < 3; i++) {
@@ -115,14 +122,14 @@ static void test_letters_own_what_they_carry(void **state _unused_)
         inbox_post(inbox, message);
     }
     assert_int_equal(inbox_depth(inbox), 3);
-    struct inbox_message *first = inbox_take(inbox, INT64_MAX);
+    struct list taken = inbox_take(inbox, INT64_MAX);
+    struct inbox_message *first = inbox_next(&taken), *second = inbox_next(&taken);
     struct live_object *object = first->object;
-    struct inbox_message *second = first->next;
     first->object = NULL; /* taken over */
     inbox_message_free(first);
     object->object.meta->generation = 7;
     live_object_free(object);
-    inbox_post(inbox, second->next);
+    inbox_post(inbox, inbox_next(&taken));
     inbox_message_free(second);
     inbox_free(inbox); /* with a message inside; a sanitizer sees whether all is freed */
     inbox_message_free(NULL);
@@ -136,7 +143,7 @@ int main(void)
         cmocka_unit_test(test_order_of_many_threads),
         cmocka_unit_test(test_contexts_of_calls),
         cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_letters_own_what_they_carry),
+        cmocka_unit_test(test_messages_own_what_they_carry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static struct dialogue server;
 static struct api *api;
 static struct inbox *inbox;
 static struct reflectors *all;
-static struct inbox_message *messages; /* taken and not looked at */
+static struct list messages; /* taken and not looked at */
 
 static int setup(void **state _unused_)
 {
@@ -46,11 +46,8 @@ static int teardown(void **state _unused_)
     reflectors_stop(all);
     all = NULL;
     api_free(api);
-    while (messages) {
-        struct inbox_message *message = messages;
-        messages = message->next;
+    for (struct inbox_message *message; (message = inbox_next(&messages));)
         inbox_message_free(message);
-    }
     inbox_free(inbox);
     dialogue_stop(&server);
     return 0;
@@ -72,12 +69,9 @@ static void start_pods(void)
 /* The next message; NULL: none comes in time. */
 static struct inbox_message *message_within(int64_t ms)
 {
-    if (!messages)
+    if (list_empty(&messages))
         messages = inbox_take(inbox, monotonic_ns() + ms * 1000000);
-    struct inbox_message *message = messages;
-    if (message)
-        messages = message->next;
-    return message;
+    return inbox_next(&messages);
 }
 
 static void want(enum inbox_message_kind kind, const char *name)
