@@ -5,9 +5,9 @@
  *                              ▲     (any thread)    (I/O thread) │
  *                              └──────────── 401, once ◀──────────┘
  *
- * A call is owned by the map of calls until `deliver` takes it out. What fails before http/ has the request is answered
- * by a call on the loop, so that even this answer comes on the I/O thread. No lock is held while a callback runs; `life`
- * is only held for reading, except by api_free(). */
+ * A call is owned by the map of calls until `deliver` takes it out. What fails before http/ has the request is
+ * answered by a call on the loop, so that even this answer comes on the I/O thread. No lock is held while a callback
+ * runs; `life` is only held for reading, except by api_free(). */
 #include "client/api.h"
 
 #include <pthread.h>
