@@ -14,6 +14,7 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define _cleanup_(f) __attribute__((cleanup(f)))
+#define _always_inline_ inline __attribute__((always_inline))
 #define _printf_(text, first) __attribute__((format(printf, text, first)))
 #define _unused_ __attribute__((unused))
 

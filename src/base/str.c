@@ -110,15 +110,15 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 {
     const unsigned char *at = data;
     uint64_t hash = seed ^ (len * 0x9e3779b97f4a7c15u);
-    for (; len >= 8; len -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        hash = hash_mix(hash ^ word, 0xa0761d6478bd642fu);
+    uint64_t words[2];
+    for (; len >= sizeof(words); len -= sizeof(words), at += sizeof(words)) {
+        memcpy(words, at, sizeof(words));
+        hash = hash_mix(hash ^ words[0], 0xa0761d6478bd642fu ^ words[1]);
     }
     if (len) {
-        uint64_t word = 0;
-        memcpy(&word, at, len);
-        hash = hash_mix(hash ^ word, 0xe7037ed1a0b428dbu);
+        memset(words, 0, sizeof(words));
+        memcpy(words, at, len);
+        hash = hash_mix(hash ^ words[0], 0xe7037ed1a0b428dbu ^ words[1]);
     }
     return hash_mix(hash ^ 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u);
 }
@@ -159,15 +159,6 @@ void strbuf_reserve(struct strbuf *buf, size_t more)
     buf->text = xrealloc(buf->text, buf->cap);
 }
 
-void strbuf_add(struct strbuf *buf, const char *text, size_t len)
-{
-    strbuf_reserve(buf, len);
-    if (len)
-        memcpy(buf->text + buf->len, text, len);
-    buf->len += len;
-    buf->text[buf->len] = '\0';
-}
-
 void strbuf_str(struct strbuf *buf, struct str text)
 {
     strbuf_add(buf, text.ptr, text.len);
@@ -176,11 +167,6 @@ void strbuf_str(struct strbuf *buf, struct str text)
 void strbuf_puts(struct strbuf *buf, const char *text)
 {
     strbuf_add(buf, text, strlen(text));
-}
-
-void strbuf_putc(struct strbuf *buf, char c)
-{
-    strbuf_add(buf, &c, 1);
 }
 
 void strbuf_printf(struct strbuf *buf, const char *format, ...)

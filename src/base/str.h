@@ -79,10 +79,22 @@ struct strbuf {
 
 /* Makes space for so many bytes behind the text and its terminator, for a caller that writes there itself. */
 void strbuf_reserve(struct strbuf *buf, size_t more);
-void strbuf_add(struct strbuf *buf, const char *text, size_t len);
+/* Inline: keys are made of many small pieces, most of a size that the compiler knows. */
+static inline void strbuf_add(struct strbuf *buf, const char *text, size_t len)
+{
+    if (buf->len + len >= buf->cap)
+        strbuf_reserve(buf, len);
+    if (len)
+        memcpy(buf->text + buf->len, text, len);
+    buf->len += len;
+    buf->text[buf->len] = '\0';
+}
 void strbuf_str(struct strbuf *buf, struct str text);
+static inline void strbuf_putc(struct strbuf *buf, char c)
+{
+    strbuf_add(buf, &c, 1);
+}
 void strbuf_puts(struct strbuf *buf, const char *text);
-void strbuf_putc(struct strbuf *buf, char c);
 void strbuf_printf(struct strbuf *buf, const char *format, ...) _printf_(2, 3);
 /* A text that may hold URLs, with "***" where one of them has a password: "http://user:***@host/path". */
 void strbuf_masked(struct strbuf *buf, struct str text);

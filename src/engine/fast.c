@@ -37,10 +37,8 @@ static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 /* The part that refuses a group, or NULL. */
 static struct table_part *group_refused_by(struct table *table, const uint32_t *inputs, uint32_t *ret_detail)
 {
-    for (uint32_t i = 0; i < table->filter_len; i++) {
-        struct table_part *part = &table->parts[table->filter_order[i]];
-        if (!part->filters_groups)
-            continue;
+    table_parts_for(table, table->filtering_groups, part)
+    {
         *ret_detail = part->forms->group_filter(table, part, inputs);
         if (*ret_detail)
             return part;
@@ -173,13 +171,13 @@ static void add_scores(struct candidates *candidates, struct cycle *cycle, struc
 static void candidates_score(struct candidates *candidates, struct cycle *cycle)
 {
     struct table *table = &candidates->source->table;
-    size_t cells = (size_t)table->score_len * candidates->len;
+    size_t cells = (size_t)table->scores.len * candidates->len;
     candidates->scores = arena_alloc(cycle->arena, arena_bytes(cells, sizeof(*candidates->scores)));
     for (uint32_t i = 0; i < candidates->len; i++)
         candidates->totals[i] = candidates->best[i];
-    for (uint32_t i = 0; i < table->score_len; i++)
-        if (table->parts[table->score_order[i]].scores_groups)
-            add_scores(candidates, cycle, &table->parts[table->score_order[i]],
+    for (uint32_t i = 0; i < table->scores.len; i++)
+        if (table->parts[table->scores.items[i]].scores_groups)
+            add_scores(candidates, cycle, &table->parts[table->scores.items[i]],
                        candidates->scores + (size_t)i * candidates->len);
 }
 
@@ -311,8 +309,8 @@ static void rank_local(struct table *table, struct ranking *ranking)
     int32_t kept[RANKING_MAX];
     for (uint32_t k = 0; k < ranking->len; k++)
         kept[k] = table->local[ranking->rows[k]];
-    for (uint32_t i = 0; i < table->score_len; i++) {
-        struct table_part *part = &table->parts[table->score_order[i]];
+    for (uint32_t i = 0; i < table->scores.len; i++) {
+        struct table_part *part = &table->parts[table->scores.items[i]];
         if (!part->scores)
             continue;
         for (uint32_t k = 0; k < ranking->len; k++)
@@ -333,8 +331,8 @@ static void rank_scores(const struct candidates *candidates, struct ranking *ran
         uint32_t at = 0;
         while (candidates->numbers[at] != candidates->source->groups.group_of[ranking->rows[k]])
             at++;
-        for (uint32_t i = 0; i < table->score_len; i++) {
-            const struct table_part *part = &table->parts[table->score_order[i]];
+        for (uint32_t i = 0; i < table->scores.len; i++) {
+            const struct table_part *part = &table->parts[table->scores.items[i]];
             if (part->scores_groups)
                 ranking->scores[k][i] +=
                     candidates->scores[(size_t)i * candidates->len + at] * part->instance->weight;
@@ -381,8 +379,8 @@ static void rank(struct ranking *ranking, const struct cycle *cycle, const struc
 static bool rows_come_first(const struct table *table)
 {
     bool groups = false;
-    for (uint32_t i = 0; i < table->filter_len; i++) {
-        const struct table_part *part = &table->parts[table->filter_order[i]];
+    for (uint32_t i = 0; i < table->filters.len; i++) {
+        const struct table_part *part = &table->parts[table->filters.items[i]];
         if (part->filters && groups)
             return false;
         groups |= part->filters_groups;

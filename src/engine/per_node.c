@@ -6,7 +6,7 @@
 uint32_t per_node_place(const struct table *table, const struct table_part *part)
 {
     uint32_t place = 0;
-    while (&table->parts[table->filter_order[place]] != part)
+    while (&table->parts[table->filters.items[place]] != part)
         place++;
     return place;
 }
@@ -16,8 +16,8 @@ uint32_t per_node_place(const struct table *table, const struct table_part *part
 static bool list_filters(struct per_node *per_node, const struct table *table, const struct cycle *cycle)
 {
     bool groups = false, behind_groups = false;
-    for (uint32_t i = 0; i < table->filter_len; i++) {
-        const struct table_part *part = &table->parts[table->filter_order[i]];
+    for (uint32_t i = 0; i < table->filters.len; i++) {
+        const struct table_part *part = &table->parts[table->filters.items[i]];
         if (!(cycle->skip_filter >> part->instance->index & 1)) {
             per_node->filters[per_node->filters_len++] = (struct per_node_filter){ part->instance, i };
             behind_groups |= groups;
@@ -35,7 +35,8 @@ bool per_node_begin(struct per_node *per_node, const struct table *table, struct
 {
     struct node_names names;
     uint64_t blamed;
-    *per_node = (struct per_node){ .filters_last = true };
+    per_node->filters_len = 0;
+    per_node->filters_last = true;
     cycle->skip_filter = cycle->skip_score = ~table->per_node;
     return !table->per_node || (status_ok(run_pre_filter(cycle, &names, &blamed)) && names.all &&
                                 list_filters(per_node, table, cycle));

@@ -124,21 +124,36 @@ static void memo_reset(struct memo *memo, struct table *table, size_t values)
     memo->lists_made = table->cluster->taint_lists_made;
 }
 
-/* judge_row() of a row that changed. */
-static int32_t judge_changed(struct table *table, const struct node_rule *rule, const void *pod,
-                             struct memo *memo, uint32_t row)
+/* judge_row() of rows that changed, one after another. */
+struct rejudge {
+    const struct table *table;
+    const struct node_rule *rule;
+    const void *pod;
+    const uint32_t *numbers; /* of the rows' values; NULL: they have none */
+    int64_t *answers;
+};
+
+static struct rejudge rejudge_begin(struct table *table, const struct node_rule *rule, const void *pod,
+                                    struct memo *memo)
 {
-    const struct cluster *cluster = table->cluster;
     size_t values;
-    const uint32_t *numbers = value_numbers(cluster, rule->column, &values);
-    if (!numbers)
-        return judge_row(table, rule, pod, row);
-    if (memo->len < values || memo->lists_made != cluster->taint_lists_made)
+    struct rejudge changed = { .table = table, .rule = rule, .pod = pod };
+    changed.numbers = value_numbers(table->cluster, rule->column, &values);
+    if (changed.numbers && (memo->len < values || memo->lists_made != table->cluster->taint_lists_made))
         memo_reset(memo, table, values);
-    int64_t *answer = &memo->answers[numbers[row]];
-    if (*answer == UNKNOWN)
-        *answer = rule->judge(pod, numbered_value(cluster, rule->column, numbers[row]));
-    return (int32_t)*answer;
+    changed.answers = memo->answers;
+    return changed;
+}
+
+static inline int32_t rejudge(const struct rejudge *changed, uint32_t row)
+{
+    if (!changed->numbers)
+        return judge_row(changed->table, changed->rule, changed->pod, row);
+    uint32_t number = changed->numbers[row];
+    if (changed->answers[number] == UNKNOWN)
+        changed->answers[number] = changed->rule->judge(
+            changed->pod, numbered_value(changed->table->cluster, changed->rule->column, number));
+    return (int32_t)changed->answers[number];
 }
 
 /* The answers for all rows: by the number of the row's value, or (where there are no numbers) by row. */
@@ -163,20 +178,28 @@ static struct answers judge_all(struct table *table, const struct node_rule *rul
     return (struct answers){ numbers, items };
 }
 
-static void filter(struct table *table, struct table_part *part, struct row_span span)
+static void filter_changed(struct table *table, struct table_part *part, struct row_span span)
 {
-    const struct node_rule *rule = part->instance->plugin->filter_rule;
     struct rows_state *state = part->state;
-    const void *pod = state->filter;
-    uint32_t *rejection = table->rejection, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
-    for (uint32_t i = 0; span.rows && i < span.len; i++) {
+    struct rejudge changed =
+        rejudge_begin(table, part->instance->plugin->filter_rule, state->filter, &state->of_filter);
+    for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span.rows[i];
-        int32_t answer = rejection[row] ? 0 : judge_changed(table, rule, pod, &state->of_filter, row);
+        int32_t answer = table->rejection[row] ? 0 : rejudge(&changed, row);
         if (answer)
             table_reject(table, part, row, (uint32_t)answer);
     }
-    if (span.rows)
+}
+
+static void filter(struct table *table, struct table_part *part, struct row_span span)
+{
+    const struct node_rule *rule = part->instance->plugin->filter_rule;
+    const void *pod = ((const struct rows_state *)part->state)->filter;
+    uint32_t *rejection = table->rejection, rejections[1 + RULE_REJECTIONS_MAX] = { 0 };
+    if (span.rows) {
+        filter_changed(table, part, span);
         return;
+    }
     for (uint32_t i = 0; i < RULE_REJECTIONS_MAX && rule->rejections[i].reason.len; i++)
         rejections[i + 1] = table_rejection(table, part, i + 1);
     struct answers all = judge_all(table, rule, pod, span.len);
@@ -192,11 +215,13 @@ static void score(struct table *table, struct table_part *part, struct row_span 
     struct rows_state *state = part->state;
     const void *pod = state->score;
     int32_t *local = table->local, weight = part->instance->weight;
-    for (uint32_t i = 0; span.rows && i < span.len; i++)
-        if (!table->rejection[span.rows[i]])
-            local[span.rows[i]] += weight * judge_changed(table, rule, pod, &state->of_score, span.rows[i]);
-    if (span.rows)
+    if (span.rows) {
+        struct rejudge changed = rejudge_begin(table, rule, pod, &state->of_score);
+        for (uint32_t i = 0; i < span.len; i++)
+            if (!table->rejection[span.rows[i]])
+                local[span.rows[i]] += weight * rejudge(&changed, span.rows[i]);
         return;
+    }
     struct answers all = judge_all(table, rule, pod, span.len);
     for (uint32_t row = 0; row < span.len; row++)
         local[row] += weight * all.items[all.numbers ? all.numbers[row] : row];
@@ -208,11 +233,13 @@ static void input(struct table *table, struct table_part *part, struct row_span 
     struct rows_state *state = part->state;
     const void *pod = state->score;
     uint32_t *column = table->inputs[part->first_input];
-    for (uint32_t i = 0; span.rows && i < span.len; i++)
-        if (!table->rejection[span.rows[i]])
-            column[span.rows[i]] = (uint32_t)judge_changed(table, rule, pod, &state->of_score, span.rows[i]);
-    if (span.rows)
+    if (span.rows) {
+        struct rejudge changed = rejudge_begin(table, rule, pod, &state->of_score);
+        for (uint32_t i = 0; i < span.len; i++)
+            if (!table->rejection[span.rows[i]])
+                column[span.rows[i]] = (uint32_t)rejudge(&changed, span.rows[i]);
         return;
+    }
     struct answers all = judge_all(table, rule, pod, span.len);
     for (uint32_t row = 0; row < span.len; row++)
         column[row] = (uint32_t)all.items[all.numbers ? all.numbers[row] : row];

@@ -115,14 +115,44 @@ static void how_it_joins(const struct profile *profile, const struct plugin_inst
     }
 }
 
-static void order_parts(struct table *table, const struct plugin_order *order, uint32_t *ret,
-                        uint32_t *ret_len)
+static void list_add(struct part_list *list, uint32_t place, bool belongs)
 {
-    *ret_len = 0;
+    if (belongs)
+        list->items[list->len++] = (uint8_t)place;
+}
+
+static void order_parts(struct table *table, const struct plugin_order *order, struct part_list *ret)
+{
+    ret->len = 0;
     for (uint32_t i = 0; i < order->len; i++)
         for (uint32_t p = 0; p < table->parts_len; p++)
-            if (table->parts[p].instance == order->items[i])
-                ret[(*ret_len)++] = p;
+            list_add(ret, p, table->parts[p].instance == order->items[i]);
+}
+
+/* Before rows are counted. */
+static void list_prepared(struct table *table)
+{
+    table->versioned.len = table->counting.len = 0;
+    for (uint32_t i = 0; i < table->parts_len; i++) {
+        const struct table_part *part = &table->parts[i];
+        list_add(&table->versioned, i, part->has_version);
+        list_add(&table->counting, i, part->forms && part->forms->count && part->state);
+    }
+}
+
+/* After all rows were counted. */
+static void list_counted(struct table *table)
+{
+    table->filtering.len = table->filtering_groups.len = table->scoring.len = table->with_inputs.len = 0;
+    for (uint32_t i = 0; i < table->filters.len; i++) {
+        uint32_t place = table->filters.items[i];
+        list_add(&table->filtering, place, table->parts[place].filters);
+        list_add(&table->filtering_groups, place, table->parts[place].filters_groups);
+    }
+    for (uint32_t i = 0; i < table->scores.len; i++)
+        list_add(&table->scoring, table->scores.items[i], table->parts[table->scores.items[i]].scores);
+    for (uint32_t i = 0; i < table->parts_len; i++)
+        list_add(&table->with_inputs, i, table->parts[i].inputs);
 }
 
 static bool prepare_parts(struct table *table, struct cycle *cycle)
@@ -135,19 +165,17 @@ static bool prepare_parts(struct table *table, struct cycle *cycle)
         if (any && !prepare_part(table, cycle, instance, all))
             return false;
     }
-    order_parts(table, &profile->points[POINT_FILTER], table->filter_order, &table->filter_len);
-    order_parts(table, &profile->points[POINT_SCORE], table->score_order, &table->score_len);
+    order_parts(table, &profile->points[POINT_FILTER], &table->filters);
+    order_parts(table, &profile->points[POINT_SCORE], &table->scores);
+    list_prepared(table);
     return true;
 }
 
 static uint64_t current_version(const struct table *table)
 {
     uint64_t version = 0;
-    for (uint32_t i = 0; i < table->parts_len; i++) {
-        const struct table_part *part = &table->parts[i];
-        if (part->has_version)
-            version = version * 1000003 + part->forms->version(table, part);
-    }
+    table_parts_for(table, table->versioned, part) version =
+        version * 1000003 + part->forms->version(table, part);
     return version;
 }
 
@@ -217,6 +245,7 @@ static bool assign_inputs(struct table *table)
     if (table->inputs_len > TABLE_INPUTS_MAX)
         return false;
     grow_columns(table);
+    list_counted(table);
     table->version = current_version(table);
     return true;
 }
@@ -225,24 +254,12 @@ bool table_fill(struct table *table, struct row_span span)
 {
     table->rows = (uint32_t)table->cluster->nodes.len;
     clear_rows(table, span);
-    for (uint32_t i = 0; i < table->parts_len; i++)
-        if (table->parts[i].forms && table->parts[i].forms->count && table->parts[i].state)
-            table->parts[i].forms->count(table, &table->parts[i], span);
+    table_parts_for(table, table->counting, part) part->forms->count(table, part, span);
     if (!span.rows && !assign_inputs(table))
         return false;
-    for (uint32_t i = 0; i < table->filter_len; i++) {
-        struct table_part *part = &table->parts[table->filter_order[i]];
-        if (part->filters)
-            part->forms->filter(table, part, span);
-    }
-    for (uint32_t i = 0; i < table->score_len; i++) {
-        struct table_part *part = &table->parts[table->score_order[i]];
-        if (part->scores)
-            part->forms->score(table, part, span);
-    }
-    for (uint32_t i = 0; i < table->parts_len; i++)
-        if (table->parts[i].inputs)
-            table->parts[i].forms->input(table, &table->parts[i], span);
+    table_parts_for(table, table->filtering, part) part->forms->filter(table, part, span);
+    table_parts_for(table, table->scoring, part) part->forms->score(table, part, span);
+    table_parts_for(table, table->with_inputs, part) part->forms->input(table, part, span);
     return true;
 }
 

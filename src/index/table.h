@@ -47,6 +47,17 @@ struct rejection {
     uint32_t detail; /* the plugin's; not 0 */
 };
 
+/* Some of a table's parts, in the order in which they run. */
+struct part_list {
+    uint8_t items[PLUGINS_MAX]; /* places in table->parts */
+    uint32_t len;
+};
+
+#define table_parts_for(table, list, part) \
+    for (uint32_t part##_at = 0; part##_at < (list).len; part##_at++) \
+        for (struct table_part *part = (struct table_part *)&(table)->parts[(list).items[part##_at]]; part; \
+             part = NULL)
+
 struct table {
     struct cluster *cluster;
     const struct profile *profile;
@@ -61,8 +72,9 @@ struct table {
     VEC(struct rejection) rejections; /* [0] is unused */
     struct table_part parts[PLUGINS_MAX];
     uint32_t parts_len;
-    uint32_t filter_order[PLUGINS_MAX], filter_len; /* parts in the order of the Filter point */
-    uint32_t score_order[PLUGINS_MAX], score_len;
+    struct part_list filters, scores; /* in the order of the Filter and of the Score point */
+    /* Those of them that have something to do; most parts of a table have not. */
+    struct part_list versioned, counting, filtering, filtering_groups, scoring, with_inputs;
     uint64_t per_node; /* plugins without row forms that take part, by index in the profile */
     uint64_t version;
     bool must_rebuild; /* a form found that its inputs no longer suffice */

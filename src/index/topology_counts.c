@@ -189,8 +189,8 @@ static void mark_rows(const struct topology_counts *counts, const struct topolog
     }
 }
 
-static inline bool row_counts(const struct topology_counts *counts, const struct topology_counter *item,
-                              uint32_t row)
+static bool row_counts(const struct topology_counts *counts, const struct topology_counter *item,
+                       uint32_t row)
 {
     uint8_t ok = 1;
     if (counts_some(counts, item))
@@ -217,13 +217,14 @@ static inline const pod_vec *selecting_pods(const struct topology_counts *counts
     return counts->selecting_anti ? &node->with_anti : &node->with_affinity;
 }
 
-static void count_row(struct topology_counts *counts, uint32_t row)
+/* False: there is no node. */
+static bool count_row(struct topology_counts *counts, uint32_t row)
 {
     const struct node_entry *node = &counts->cluster->nodes.items[row];
     vec_for(&counts->counters, item)
         item->row_value = 0;
     if (!node->api)
-        return;
+        return false;
     if (counts->terms.len)
         vec_for(&node->pods, pod)
             add_to_row(counts, &counts->by_labels,
@@ -232,6 +233,7 @@ static void count_row(struct topology_counts *counts, uint32_t row)
         vec_for(selecting_pods(counts, node), pod)
             add_to_row(counts, &counts->by_terms, additions(counts, &counts->by_terms, (*pod)->class->terms),
                        (*pod)->terminating);
+    return true;
 }
 
 static bool any_selecting(const struct topology_counts *counts)
@@ -241,18 +243,24 @@ static bool any_selecting(const struct topology_counts *counts)
            (counts->selecting_anti ? cluster->pods_with_anti : cluster->pods_with_affinity);
 }
 
+static int32_t saturate(int64_t value)
+{
+    return (int32_t)MAX(MIN(value, INT32_MAX), INT32_MIN);
+}
+
 static bool fill_rows(struct topology_counts *counts, struct row_span span)
 {
     size_t known = counts->counters.len;
     if (!known && !counts->terms.len && !any_selecting(counts))
         return true;
+    vec_for(&counts->counters, item)
+        item->counts_some = counts_some(counts, item);
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span.rows[i];
-        bool live = counts->cluster->nodes.items[row].api;
-        count_row(counts, row);
+        bool live = count_row(counts, row);
         vec_for(&counts->counters, item) {
-            int64_t value = MAX(MIN(item->row_value, INT32_MAX), INT32_MIN);
-            domain_counter_set(&item->sums, row, live && row_counts(counts, item, row), (int32_t)value);
+            bool ok = live && (!item->counts_some || row_counts(counts, item, row));
+            domain_counter_set(&item->sums, row, ok, saturate(item->row_value));
         }
     }
     return counts->counters.len == known &&

@@ -43,6 +43,7 @@ struct topology_counter {
     bool per_node;                     /* a node's own pods, whatever its domain; every node counts */
     bool missing_is_empty;             /* a node without the label is in the domain of the empty value */
     bool is_touched;                   /* a pod was counted in a domain */
+    bool counts_some;                  /* while rows are counted again: some nodes do not count */
     int64_t row_value;                 /* of the row being counted */
     int32_t *values;                   /* by row, while all rows are counted */
 };

@@ -122,7 +122,8 @@ static bool is_left_to_devices(const struct want *want, int64_t there)
 /* What the node is short of: bits, the last ones by number of the want. */
 enum { SHORT_OF_PODS = 1, SHORT_FOR_EVER = 2, SHORT_OF_FIRST = 4, SHORT_BITS = 2 };
 
-static uint64_t shortage(const struct wants *wants, struct node_view node)
+/* Inlined into the repair of rows, where the view is of the cluster as it is. */
+static _always_inline_ uint64_t shortage(const struct wants *wants, struct node_view node)
 {
     uint64_t shorts = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
     for (uint32_t i = 0; i < wants->len; i++) {
