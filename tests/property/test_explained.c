@@ -101,7 +101,8 @@ static void describe_model(const struct cluster *cluster, struct strbuf *out)
         describe_pods("anti", &node->with_anti, out);
         describe_pods("nominated", &node->nominated, out);
         for (size_t i = 0; i < node->ports.len; i++)
-            strbuf_printf(out, " port %d/%u", node->ports.items[i].port, node->ports.items[i].protocol);
+            strbuf_printf(out, " port %d/" STR_FMT, node->ports.items[i].port,
+                          STR_ARG(intern_text(&cluster->syms, node->ports.items[i].protocol)));
         for (uint32_t r = 0; r < cluster->col.resources; r++)
             strbuf_printf(out, " %lld", (long long)cluster->col.used[r][row]);
         strbuf_printf(out, " %lld %lld\n", (long long)cluster->col.nonzero_cpu[row],
