@@ -3,7 +3,7 @@
  * The body of an item of a rejected pod, numbers as they are in memory:
  *     message, names of rejecting plugins    each a length and its bytes
  *     live nodes, rows, statuses             and of each status from 0: code, nodes, cut, reasons, plugin, the reasons
- *     form, and the status of each row       FORM_EACH: two bytes; FORM_RUNS: status and length, two bytes each
+ *     the statuses of rows                   of each run of equal ones the status and its length, two bytes each
  * Of a pod that found a node, the body is the number of scorers and their names, and its own bytes are
  *     nodes, and of each                     row, total and scores, seven bits of a number in each byte */
 #include "debug/attempts.h"
@@ -12,10 +12,9 @@
 
 #include "debug/ring.h"
 
-/* For pods that found no node, pods that found one, and pods that are bound. */
-enum { NOTE_BYTES = 9 << 20, PLACED_BYTES = 5 << 20, RECORDS = 24 << 10 };
+/* For pods that found no node, and pods that found one. */
+enum { REJECTED_BYTES = 9 << 20, PLACED_BYTES = 7 << 20 };
 enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, STATUSES_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
-enum form { FORM_EACH, FORM_RUNS };
 
 const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
 #define X(name, text) [ATTEMPT_##name] = text,
@@ -24,7 +23,7 @@ const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
 };
 
 struct record {
-    uint64_t pod, sequence; /* hash of its name; no pod: not used yet */
+    uint64_t pod, sequence; /* hash of its name; order of the records */
     uint64_t arrivals;
     int64_t time_ns, took_ns, total;
     uint32_t uid; /* hash */
@@ -32,15 +31,12 @@ struct record {
     uint16_t restart; /* how often the engine had been filled anew when it was made */
     uint8_t outcome, path;
 };
-static_assert(RECORDS * sizeof(struct record) + NOTE_BYTES + PLACED_BYTES <= 16 << 20,
-              "what attempts.h says");
+static_assert(REJECTED_BYTES + PLACED_BYTES <= 16 << 20, "what attempts.h says");
 
 struct attempts {
     const struct cluster *cluster;
     uint64_t sequence;
     uint16_t restart;
-    struct record *records;
-    uint32_t next; /* record to be written */
     struct ring *rejected, *placed;
     struct strbuf own, body; /* of the item that is being written */
 };
@@ -49,8 +45,7 @@ struct attempts *attempts_new(const struct cluster *cluster)
 {
     struct attempts *attempts = xcalloc(1, sizeof(*attempts));
     attempts->cluster = cluster;
-    attempts->records = xcalloc(RECORDS, sizeof(*attempts->records));
-    attempts->rejected = ring_new(NOTE_BYTES, sizeof(struct record));
+    attempts->rejected = ring_new(REJECTED_BYTES, sizeof(struct record));
     attempts->placed = ring_new(PLACED_BYTES, sizeof(struct record));
     return attempts;
 }
@@ -59,7 +54,6 @@ void attempts_free(struct attempts *attempts)
 {
     if (!attempts)
         return;
-    free(attempts->records);
     ring_free(attempts->rejected);
     ring_free(attempts->placed);
     strbuf_release(&attempts->own);
@@ -76,8 +70,7 @@ void attempts_restart(struct attempts *attempts, const struct cluster *cluster)
 /* ---- writing ---- */
 static uint64_t name_hash(struct str namespace, struct str name)
 {
-    uint64_t hash = hash_bytes(name.ptr, name.len, str_hash(namespace));
-    return hash ? hash : 1;
+    return hash_bytes(name.ptr, name.len, str_hash(namespace));
 }
 
 static void put_number(struct strbuf *buf, uint32_t number)
@@ -105,11 +98,6 @@ static void put_status(struct strbuf *buf, struct status status, uint32_t nodes)
         put_text(buf, str_slice(status.reasons[i], 0, MIN(status.reasons[i].len, (uint32_t)WORDS_BYTES_MAX)));
 }
 
-static uint16_t kept_status(uint32_t status)
-{
-    return (uint16_t)MIN(status, (uint32_t)STATUSES_MAX - 1);
-}
-
 /* How many of the first are equal. Short runs are looked at one by one, long ones in blocks. */
 static uint32_t run_len(const uint32_t *statuses, uint32_t rows)
 {
@@ -130,31 +118,12 @@ static uint32_t run_len(const uint32_t *statuses, uint32_t rows)
     return len;
 }
 
-/* False: two bytes per row would be less, and nothing was written. */
-static bool put_runs(struct strbuf *buf, const uint32_t *status_of, uint32_t rows)
+static void put_runs(struct strbuf *buf, const uint32_t *status_of, uint32_t rows)
 {
-    size_t before = buf->len, most = (size_t)rows * sizeof(uint16_t);
     for (uint32_t i = 0, len; i < rows; i += len) {
         len = run_len(status_of + i, rows - i);
-        const uint16_t run[] = { kept_status(status_of[i]), (uint16_t)len };
-        if (buf->len - before + sizeof(run) > most) {
-            buf->len = before;
-            return false;
-        }
+        const uint16_t run[] = { (uint16_t)MIN(status_of[i], (uint32_t)STATUSES_MAX - 1), (uint16_t)len };
         strbuf_add(buf, (const char *)run, sizeof(run));
-    }
-    return true;
-}
-
-static void put_each(struct strbuf *buf, const uint32_t *status_of, uint32_t rows)
-{
-    enum { AT_ONCE = 256 };
-    uint16_t part[AT_ONCE];
-    for (uint32_t i = 0, len; i < rows; i += len) {
-        len = MIN(rows - i, (uint32_t)AT_ONCE);
-        for (uint32_t k = 0; k < len; k++)
-            part[k] = kept_status(status_of[i + k]);
-        strbuf_add(buf, (const char *)part, len * sizeof(*part));
     }
 }
 
@@ -167,14 +136,7 @@ static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis,
     put_status(buf, diagnosis->absent, live_nodes - MIN(live_nodes, diagnosis->explicit_nodes));
     for (uint32_t i = 1; i < statuses; i++)
         put_status(buf, diagnosis->statuses.items[i].status, diagnosis->statuses.items[i].nodes);
-    size_t form_at = buf->len;
-    uint32_t form = FORM_RUNS;
-    put_number(buf, form);
-    if (put_runs(buf, diagnosis->status_of, diagnosis->rows))
-        return;
-    form = FORM_EACH;
-    memcpy(buf->text + form_at, &form, sizeof(form));
-    put_each(buf, diagnosis->status_of, diagnosis->rows);
+    put_runs(buf, diagnosis->status_of, diagnosis->rows);
 }
 
 static void put_names(struct strbuf *buf, const struct profile *profile, uint64_t mask)
@@ -247,12 +209,6 @@ static struct record make_record(struct attempts *attempts, const struct pod *po
                             .row = decision->row };
 }
 
-static void keep_record(struct attempts *attempts, const struct record *record)
-{
-    attempts->records[attempts->next] = *record;
-    attempts->next = attempts->next + 1 == RECORDS ? 0 : attempts->next + 1;
-}
-
 static void keep_item(struct attempts *attempts, struct ring *ring, const struct record *record)
 {
     if (!ring_add(ring, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
@@ -293,13 +249,11 @@ void attempts_notice(struct attempts *attempts, const struct notice *notice)
     record.time_ns = notice->now_ns;
     record.took_ns = MAX(notice->took_ns, 1);
     record.row = cluster_row(attempts->cluster, notice->node);
-    if (bound) {
-        keep_record(attempts, &record);
-        return;
+    if (!bound) {
+        put_text(&attempts->body, notice->message);
+        put_text(&attempts->body, STR(""));
     }
-    put_text(&attempts->body, notice->message);
-    put_text(&attempts->body, STR(""));
-    keep_item(attempts, attempts->rejected, &record);
+    keep_item(attempts, bound ? attempts->placed : attempts->rejected, &record);
 }
 
 /* ---- reading ---- */
@@ -356,14 +310,12 @@ static void get_ranking(struct reader *body, struct reader *own, struct attempt 
     }
 }
 
-static void get_rows(struct reader *reader, enum form form, struct attempt *ret, struct arena *arena)
+static void get_rows(struct reader *reader, struct attempt *ret, struct arena *arena)
 {
+    uint16_t run[2];
     ret->status_of = arena_array(arena, uint16_t, ret->rows);
-    for (uint32_t row = 0; row < ret->rows && reader->at < reader->end;) {
-        uint16_t run[2] = { 0, 1 };
-        size_t len = form == FORM_RUNS ? sizeof(run) : sizeof(*run);
-        memcpy(run, reader->at, len);
-        reader->at += len;
+    for (uint32_t row = 0; row < ret->rows && reader->at < reader->end; reader->at += sizeof(run)) {
+        memcpy(run, reader->at, sizeof(run));
         for (uint32_t i = 0; i < run[1] && row < ret->rows; i++)
             ret->status_of[row++] = run[0] < ret->statuses_len ? run[0] : 0;
     }
@@ -386,13 +338,13 @@ static void get_diagnosis(struct reader *reader, struct attempt *ret, struct are
         for (uint32_t k = 0; k < status->reasons_len; k++)
             status->reasons[k] = get_text(reader, arena);
     }
-    get_rows(reader, (enum form)get_number(reader), ret, arena);
+    get_rows(reader, ret, arena);
 }
 
 /* Attempts of one pod while they are collected. */
 struct found_record {
     struct record record;
-    struct ring_item item; /* none: empty */
+    struct ring_item item;
 };
 
 struct search {
@@ -431,20 +383,18 @@ static void read_found(const struct attempts *attempts, const struct found_recor
                              .total = record->total,
                              .row = record->row,
                              .arrivals = record->restart == attempts->restart ? record->arrivals : 0 };
-    if (!found->item.head)
-        return;
-    if (ret->outcome == ATTEMPT_PLACED) {
+    if (ret->outcome <= ATTEMPT_BOUND) {
         if (found->item.body.len)
             get_ranking(&body, &own, ret, arena);
         return;
     }
-    ret->words_gone = found->item.body_gone || !found->item.body.len;
+    ret->words_gone = !found->item.body.len;
     if (found->item.body.len) {
         ret->message = get_text(&body, arena);
         ret->rejected_by = get_text(&body, arena);
+        if (body.at < body.end)
+            get_diagnosis(&body, ret, arena);
     }
-    if (found->item.body.len && body.at < body.end)
-        get_diagnosis(&body, ret, arena);
     if (found->item.own.len) {
         ret->nominated = get_text(&own, arena);
         ret->victims = get_text(&own, arena);
@@ -499,9 +449,6 @@ size_t attempts_of(const struct attempts *attempts, struct str namespace, struct
     size_t len = 0;
     ring_each(attempts->rejected, look_at_item, &search);
     ring_each(attempts->placed, look_at_item, &search);
-    for (uint32_t i = 0; i < RECORDS; i++)
-        if (attempts->records[i].pod == search.pod)
-            *vec_push(&search.found) = (struct found_record){ .record = attempts->records[i] };
     if (search.found.len)
         qsort(search.found.items, search.found.len, sizeof(*search.found.items), newest_first);
     uint32_t uid_hash =

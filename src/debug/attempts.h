@@ -1,11 +1,11 @@
 /* attempts.h: the last attempts to schedule each pod, with the status of every node.
  *
- *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ three rings ──▶ attempts_of(): of one pod
+ *     decision, notice ──▶ attempts_decision(), attempts_notice() ──▶ two rings ──▶ attempts_of(): of one pod
  *
- * A pod that found a node gets an item of a ring (ring.h) with the scores of the best nodes when it is decided, and a
- * record of fixed size when it is bound. A pod that found none gets an item with the messages, and two bytes per node
- * at most; pods that are rejected for the same reasons share them. In all rings the oldest go, so memory has a limit:
- * 16 MiB. No pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by
+ * A pod that found a node gets an item of a ring (ring.h) with the scores of the best nodes when it is decided, and
+ * another one when it is bound. A pod that found none gets an item with the messages, and four bytes per node at most;
+ * pods that are rejected for the same reasons share them. In both rings the oldest go, so memory has a limit: 16 MiB.
+ * No pointers are kept: pods are known by a hash of their names, nodes by row and order of arrival, plugins by
  * name. Everything on the core thread. */
 #ifndef DEBUG_ATTEMPTS_H
 #define DEBUG_ATTEMPTS_H

@@ -93,7 +93,7 @@ bool ring_add(struct ring *ring, const void *head, struct str own, struct str bo
         return false;
     if (left < bytes)
         make_space(ring, left)->is_filler = true;
-    if (!shares)
+    if (!shares && body.len)
         ring->finders[hash % FINDERS] = (struct finder){ hash, ring->head };
     struct item_head *item = make_space(ring, bytes);
     item->own_len = own.len;
