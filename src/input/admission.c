@@ -8,74 +8,43 @@ enum { SYSTEM_NODE_CRITICAL = 2000001000, SYSTEM_CLUSTER_CRITICAL = 2000000000 }
 
 /* ---- priority ---- */
 
-static int compare_classes(const void *a, const void *b)
+/* Of several with the same name the first one counts. */
+static const struct class_value *add_class(struct admission *admission, struct class_value class)
 {
-    return str_cmp(((const struct class_value *)a)->name, ((const struct class_value *)b)->name);
-}
-
-static const struct class_value *find_class(const struct admission *admission, struct str name)
-{
-    const struct class_value key = { .name = name };
-    if (!admission->classes.len)
-        return NULL;
-    return bsearch(&key, admission->classes.items, admission->classes.len, sizeof(key), compare_classes);
-}
-
-/* Values that pods of the input carry for classes that are not in the input. */
-static void learn_from_pods(struct admission *admission, const struct load *load)
-{
-    struct strmap known = { 0 };
-    vec_for(&admission->classes, class)
-        strmap_put(&known, class->name, admission);
-    vec_for(&load->objects[KIND_POD], item) {
-        const struct pod_spec *spec = &((const struct pod *)*item)->spec;
-        if (!spec->priority.set || str_empty(spec->priority_class_name))
-            continue;
-        if (strmap_get(&known, spec->priority_class_name))
-            continue;
-        strmap_put(&known, spec->priority_class_name, admission);
-        *vec_push(&admission->classes) = (struct class_value){
-            .name = spec->priority_class_name,
-            .value = spec->priority.value,
-            .preemption_policy = spec->preemption_policy,
-        };
-    }
-    strmap_release(&known);
+    struct class_value *kept = strmap_get(&admission->classes, class.name);
+    if (kept)
+        return kept;
+    kept = arena_new(&admission->arena, struct class_value);
+    *kept = class;
+    strmap_put(&admission->classes, kept->name, kept);
+    return kept;
 }
 
 void admission_init(struct admission *admission, const struct load *load)
 {
-    static const struct class_value built_in[] = {
-        { .name = STR("system-node-critical"), .value = SYSTEM_NODE_CRITICAL },
-        { .name = STR("system-cluster-critical"), .value = SYSTEM_CLUSTER_CRITICAL },
-    };
     *admission = (struct admission){ 0 };
-    struct str fallback = { 0 };
-    int32_t lowest = INT32_MAX;
     vec_for(&load->objects[KIND_PRIORITY_CLASS], item) {
         const struct priority_class *class = (const struct priority_class *)*item;
-        *vec_push(&admission->classes) = (struct class_value){
-            .name = class->meta.name,
-            .value = class->value,
-            .preemption_policy = class->preemption_policy,
-        };
-        if (class->global_default && (str_empty(fallback) || class->value < lowest)) {
-            fallback = class->meta.name;
-            lowest = class->value;
-        }
+        const struct class_value *kept = add_class(
+            admission, (struct class_value){ class->meta.name, class->value, class->preemption_policy });
+        if (class->global_default && (!admission->fallback || kept->value < admission->fallback->value))
+            admission->fallback = kept;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
-        if (!load_find(load, KIND_PRIORITY_CLASS, (struct str){ 0 }, built_in[i].name))
-            *vec_push(&admission->classes) = built_in[i];
-    learn_from_pods(admission, load);
-    qsort(admission->classes.items, admission->classes.len, sizeof(struct class_value), compare_classes);
-    if (!str_empty(fallback))
-        admission->fallback = find_class(admission, fallback);
+    add_class(admission, (struct class_value){ STR("system-node-critical"), SYSTEM_NODE_CRITICAL, { 0 } });
+    add_class(admission,
+              (struct class_value){ STR("system-cluster-critical"), SYSTEM_CLUSTER_CRITICAL, { 0 } });
+    vec_for(&load->objects[KIND_POD], item) {
+        const struct pod_spec *spec = &((const struct pod *)*item)->spec;
+        if (spec->priority.set && spec->priority_class_name.len)
+            add_class(admission, (struct class_value){ spec->priority_class_name, spec->priority.value,
+                                                       spec->preemption_policy });
+    }
 }
 
 void admission_release(struct admission *admission)
 {
-    vec_release(&admission->classes);
+    strmap_release(&admission->classes);
+    arena_release(&admission->arena);
 }
 
 void admission_prioritize(struct admission *admission, struct pod *pod)
@@ -85,7 +54,7 @@ void admission_prioritize(struct admission *admission, struct pod *pod)
         return;
     const struct class_value *class = admission->fallback;
     if (!str_empty(spec->priority_class_name)) {
-        class = find_class(admission, spec->priority_class_name);
+        class = strmap_get(&admission->classes, spec->priority_class_name);
         if (!class && !admission->unknown++)
             admission->unknown_name = spec->priority_class_name;
     } else if (class) {
@@ -140,25 +109,19 @@ static void tolerate_for_a_while(struct pod_spec *spec, struct str key, struct a
 static struct label_selector *with_keys(const struct label_selector *selector, const struct str_list *keys,
                                         bool in, const struct str_map *labels, struct arena *arena)
 {
-    struct label_selector *copy = arena_new(arena, struct label_selector);
-    *copy = *selector;
+    struct label_selector *copy = arena_copy(arena, struct label_selector, selector, 1, 1);
     uint32_t len = selector->match_expressions.len;
-    struct selector_requirement *all =
-        arena_array(arena, struct selector_requirement, (size_t)len + keys->len);
-    if (len)
-        memcpy(all, selector->match_expressions.items, len * sizeof(*all));
-    for (uint32_t i = 0; i < keys->len; i++) {
-        const struct str *value = str_map_get(labels, keys->items[i]);
-        if (!value)
-            continue;
-        struct str *values = arena_new(arena, struct str);
-        *values = *value;
-        all[len++] = (struct selector_requirement){
-            .key = keys->items[i],
-            .operator= in ? STR("In") : STR("NotIn"),
-            .op = in ? OP_IN : OP_NOT_IN,
-            .values = { values, 1 },
-        };
+    struct selector_requirement *all = arena_copy(
+        arena, struct selector_requirement, selector->match_expressions.items, len, (size_t)len + keys->len);
+    list_for(keys, key) {
+        const struct str *value = str_map_get(labels, *key);
+        if (value)
+            all[len++] = (struct selector_requirement){
+                .key = *key,
+                .operator= in ? STR("In") : STR("NotIn"),
+                .op = in ? OP_IN : OP_NOT_IN,
+                .values = { arena_copy(arena, struct str, value, 1, 1), 1 },
+            };
     }
     copy->match_expressions.items = all;
     copy->match_expressions.len = len;
@@ -178,18 +141,16 @@ static void merge_term(struct pod_affinity_term *term, const struct str_map *lab
 static struct pod_affinity *merge_terms(const struct pod_affinity *affinity, const struct str_map *labels,
                                         struct arena *arena)
 {
-    struct pod_affinity *copy = arena_new(arena, struct pod_affinity);
-    *copy = *affinity;
-    copy->required.items = arena_array(arena, struct pod_affinity_term, affinity->required.len);
-    for (uint32_t i = 0; i < affinity->required.len; i++) {
-        copy->required.items[i] = affinity->required.items[i];
-        merge_term(&copy->required.items[i], labels, arena);
-    }
-    copy->preferred.items = arena_array(arena, struct weighted_pod_term, affinity->preferred.len);
-    for (uint32_t i = 0; i < affinity->preferred.len; i++) {
-        copy->preferred.items[i] = affinity->preferred.items[i];
-        merge_term(&copy->preferred.items[i].term, labels, arena);
-    }
+    struct pod_affinity *copy = arena_copy(arena, struct pod_affinity, affinity, 1, 1);
+    uint32_t required = affinity->required.len, preferred = affinity->preferred.len;
+    copy->required.items =
+        arena_copy(arena, struct pod_affinity_term, affinity->required.items, required, required);
+    list_for(&copy->required, term)
+        merge_term(term, labels, arena);
+    copy->preferred.items =
+        arena_copy(arena, struct weighted_pod_term, affinity->preferred.items, preferred, preferred);
+    list_for(&copy->preferred, weighted)
+        merge_term(&weighted->term, labels, arena);
     return copy;
 }
 
@@ -198,24 +159,18 @@ static void merge_label_keys(struct pod *pod, struct arena *arena)
     struct pod_spec *spec = &pod->spec;
     const struct str_map *labels = &pod->meta.labels;
     if (spec->affinity && (spec->affinity->pod || spec->affinity->pod_anti)) {
-        struct affinity *affinity = arena_new(arena, struct affinity);
-        *affinity = *spec->affinity;
+        struct affinity *affinity = arena_copy(arena, struct affinity, spec->affinity, 1, 1);
         if (affinity->pod)
             affinity->pod = merge_terms(affinity->pod, labels, arena);
         if (affinity->pod_anti)
             affinity->pod_anti = merge_terms(affinity->pod_anti, labels, arena);
         spec->affinity = affinity;
     }
-    if (!spec->spread.len)
-        return;
-    struct spread_constraint *spread = arena_array(arena, struct spread_constraint, spec->spread.len);
-    for (uint32_t i = 0; i < spec->spread.len; i++) {
-        spread[i] = spec->spread.items[i];
-        if (spread[i].selector && spread[i].match_label_keys.len)
-            spread[i].selector =
-                with_keys(spread[i].selector, &spread[i].match_label_keys, true, labels, arena);
-    }
-    spec->spread.items = spread;
+    spec->spread.items =
+        arena_copy(arena, struct spread_constraint, spec->spread.items, spec->spread.len, spec->spread.len);
+    list_for(&spec->spread, spread)
+        if (spread->selector && spread->match_label_keys.len)
+            spread->selector = with_keys(spread->selector, &spread->match_label_keys, true, labels, arena);
 }
 
 void admission_admit(struct admission *admission, struct pod *pod, struct arena *arena)

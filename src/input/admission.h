@@ -18,7 +18,8 @@ struct class_value {
 };
 
 struct admission {
-    VEC(struct class_value) classes;    /* sorted by name */
+    struct arena arena;
+    struct strmap classes;              /* by name: struct class_value */
     const struct class_value *fallback; /* the global default, or NULL */
     size_t unknown;                     /* pods that name a class of unknown value */
     struct str unknown_name;

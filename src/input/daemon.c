@@ -49,8 +49,7 @@ bool daemon_wants_node(const struct pod_spec *spec, const struct node *node)
 
 void daemon_pin(struct pod_spec *spec, struct str node, struct arena *arena)
 {
-    struct str *value = arena_new(arena, struct str);
-    *value = node;
+    struct str *value = arena_copy(arena, struct str, &node, 1, 1);
     struct selector_requirement *field = arena_new(arena, struct selector_requirement);
     *field = (struct selector_requirement){
         .key = STR(NAME_FIELD),

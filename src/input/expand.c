@@ -59,9 +59,9 @@ static void share_out(struct expansion *expansion, const struct workload *deploy
 
 static uint64_t hash_map(const struct str_map *map, uint64_t hash)
 {
-    for (uint32_t i = 0; i < map->len; i++) {
-        hash = hash_bytes(map->items[i].key.ptr, map->items[i].key.len, hash);
-        hash = hash_bytes(map->items[i].value.ptr, map->items[i].value.len, hash);
+    list_for(map, pair) {
+        hash = hash_bytes(pair->key.ptr, pair->key.len, hash);
+        hash = hash_bytes(pair->value.ptr, pair->value.len, hash);
     }
     return hash;
 }
@@ -137,9 +137,8 @@ static void add_replica_set(struct expansion *expansion, const struct workload *
 static void settle_deployments(struct expansion *expansion)
 {
     adopt_unseen_sets(expansion);
-    object_vec *deployments = &expansion->load->objects[KIND_DEPLOYMENT];
-    for (size_t i = 0; i < deployments->len; i++) {
-        const struct workload *deployment = (const struct workload *)deployments->items[i];
+    vec_for(&expansion->load->objects[KIND_DEPLOYMENT], item) {
+        const struct workload *deployment = (const struct workload *)*item;
         const struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT,
                                                deployment->meta.namespace, deployment->meta.name);
         if (deployment->meta.deletion_time.set)
@@ -157,12 +156,11 @@ static void settle_deployments(struct expansion *expansion)
 static int check_count(struct expansion *expansion, const struct owner *owner, int64_t count,
                        struct error *err)
 {
-    const struct meta *meta = owner->object;
     if (count + (int64_t)expansion->pods.len > EXPANDED_PODS_MAX)
         return error_set(err, -E2BIG,
-                         STR_FMT " " STR_FMT "/" STR_FMT ": wants %lld more pods; at most %d can be expanded",
-                         STR_ARG(api_kinds[owner->kind].kind), STR_ARG(meta->namespace), STR_ARG(meta->name),
-                         (long long)count, EXPANDED_PODS_MAX);
+                         STR_FMT " " META_FMT ": wants %lld more pods; at most %d can be expanded",
+                         STR_ARG(api_kinds[owner->kind].kind), META_ARG(owner->object), (long long)count,
+                         EXPANDED_PODS_MAX);
     return 0;
 }
 
@@ -329,17 +327,12 @@ typedef VEC(struct interval) interval_vec;
 static void parse_intervals(struct str list, interval_vec *ret)
 {
     while (list.len) {
-        ptrdiff_t comma = str_find(list, ',');
-        struct str part = str_slice(list, 0, comma < 0 ? list.len : (size_t)comma);
-        ptrdiff_t dash = str_find(part, '-');
+        struct str last = str_cut(&list, ',');
+        bool is_range = str_find(last, '-') >= 0;
+        struct str first = str_cut(&last, '-');
         struct interval interval;
-        bool ok = str_to_int64(str_slice(part, 0, dash < 0 ? part.len : (size_t)dash), &interval.first);
-        interval.last = interval.first;
-        if (ok && dash >= 0)
-            ok = str_to_int64(str_slice(part, (size_t)dash + 1, part.len), &interval.last);
-        if (ok)
+        if (str_to_int64(first, &interval.first) && str_to_int64(is_range ? last : first, &interval.last))
             *vec_push(ret) = interval;
-        list = str_slice(list, comma < 0 ? list.len : (size_t)comma + 1, list.len);
     }
 }
 
@@ -522,7 +515,7 @@ void expansion_release(struct expansion *expansion)
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim)
 {
     struct pod_factory *factory = &expansion->factory;
-    struct owner *owner = owners_of(&expansion->owners, victim);
+    struct owner *owner = owners_of(&expansion->owners, &victim->meta);
     if (!owner || owner->kind == KIND_DEPLOYMENT)
         return NULL;
     if (!victim->meta.deletion_time.set)

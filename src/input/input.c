@@ -27,61 +27,41 @@ static int load_config(struct input *input, const struct input_options *options,
     return r;
 }
 
-static void add_nodes(struct input *input)
+static void add_objects(struct input *input, enum api_kind kind)
 {
-    struct meta **nodes = load_sorted(&input->load, KIND_NODE);
-    for (size_t i = 0; i < input->load.objects[KIND_NODE].len; i++)
-        cluster_set_node(&input->cluster, (const struct node *)nodes[i]);
-    free(nodes);
-}
-
-static void add_running(struct input *input)
-{
-    struct meta **pods = load_sorted(&input->load, KIND_POD);
-    for (size_t i = 0; i < input->load.objects[KIND_POD].len; i++) {
-        const struct pod *pod = (const struct pod *)pods[i];
-        if (str_empty(pod->spec.node_name))
-            continue;
-        cluster_add_pod(&input->cluster, pod);
-        input->running++;
+    struct meta **objects = load_sorted(&input->load, kind);
+    for (size_t i = 0; i < input->load.objects[kind].len; i++) {
+        if (kind == KIND_NODE) {
+            cluster_set_node(&input->cluster, (const struct node *)objects[i]);
+        } else if (kind != KIND_POD) {
+            cluster_set_object(&input->cluster, kind, objects[i], objects[i]);
+        } else if (((const struct pod *)objects[i])->spec.node_name.len) {
+            cluster_add_pod(&input->cluster, (const struct pod *)objects[i]);
+            input->running++;
+        }
     }
-    free(pods);
-}
-
-static void add_others(struct input *input)
-{
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++) {
-        if (kind == KIND_NODE || kind == KIND_POD)
-            continue;
-        struct meta **objects = load_sorted(&input->load, (enum api_kind)kind);
-        for (size_t i = 0; i < input->load.objects[kind].len; i++)
-            cluster_set_object(&input->cluster, (enum api_kind)kind, objects[i], objects[i]);
-        free(objects);
-    }
+    free(objects);
 }
 
 /* Copies, so that objects of files and of a cluster live in the same place. */
 static int add_listing(struct input *input, const struct listing *listing, struct error *err)
 {
-    struct strbuf bytes = { 0 };
-    int r = 0;
+    _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
     vec_for(&listing->objects, live) {
         struct object copy;
         strbuf_clear(&bytes);
         object_encode_protobuf(&(*live)->object, &bytes);
-        r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
+        int r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
         if (r < 0)
-            break;
+            return r;
         load_add(&input->load, copy.kind, copy.meta);
     }
-    strbuf_release(&bytes);
-    return r;
+    return 0;
 }
 
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
-    load_init(&input->load);
     int r = load_config(input, options, err);
     if (r == 0 && options->listing)
         r = add_listing(input, options->listing, err);
@@ -94,9 +74,11 @@ int input_open(struct input *input, const struct input_options *options, struct 
     input->expansion_ready = true;
     cluster_init(&input->cluster);
     input->cluster_ready = true;
-    add_nodes(input);
-    add_others(input);
-    add_running(input);
+    add_objects(input, KIND_NODE);
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        if (kind != KIND_NODE && kind != KIND_POD)
+            add_objects(input, (enum api_kind)kind);
+    add_objects(input, KIND_POD);
     return 0;
 }
 

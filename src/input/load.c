@@ -14,11 +14,6 @@
 
 enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
 
-void load_init(struct load *load)
-{
-    *load = (struct load){ 0 };
-}
-
 void load_release(struct load *load)
 {
     vec_for(&load->streams, stream) {
@@ -33,32 +28,25 @@ void load_release(struct load *load)
     vec_release(&load->finished);
     vec_release(&load->ignored);
     strmap_release(&load->ignored_places);
+    strbuf_release(&load->key);
     arena_release(&load->arena);
 }
 
 /* ---- the table of objects ---- */
 
-/* "namespace/name" in a buffer that the caller brings; long names go to the arena. */
-static struct str full_name(char *buf, size_t size, const struct meta *meta, struct arena *arena)
+struct str full_name(struct strbuf *buf, struct str namespace, struct str name)
 {
-    size_t len = (size_t)meta->namespace.len + 1 + meta->name.len;
-    char *text = len <= size ? buf : arena_alloc(arena, len);
-    if (meta->namespace.len)
-        memcpy(text, meta->namespace.ptr, meta->namespace.len);
-    text[meta->namespace.len] = '/';
-    if (meta->name.len)
-        memcpy(text + meta->namespace.len + 1, meta->name.ptr, meta->name.len);
-    return (struct str){ text, (uint32_t)len };
+    strbuf_clear(buf);
+    strbuf_str(buf, namespace);
+    strbuf_putc(buf, '/');
+    strbuf_str(buf, name);
+    return strbuf_slice(buf);
 }
 
 void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name)
 {
-    char buf[512];
-    struct arena scratch = { 0 };
-    const struct meta key = { .namespace = namespace, .name = name };
-    struct str full = full_name(buf, sizeof(buf), &key, &scratch);
-    size_t place = (size_t)strmap_get(&load->by_name[kind], full);
-    arena_release(&scratch);
+    _cleanup_(strbuf_release) struct strbuf buf = { 0 };
+    size_t place = (size_t)strmap_get(&load->by_name[kind], full_name(&buf, namespace, name));
     return place ? load->objects[kind].items[place - 1] : NULL;
 }
 
@@ -66,8 +54,7 @@ void *load_find(const struct load *load, enum api_kind kind, struct str namespac
  * SIZE_MAX. */
 static size_t insert(struct load *load, enum api_kind kind, struct meta *object)
 {
-    char buf[512];
-    struct str full = full_name(buf, sizeof(buf), object, &load->arena);
+    struct str full = full_name(&load->key, object->namespace, object->name);
     size_t place = (size_t)strmap_get(&load->by_name[kind], full);
     if (place)
         return place - 1;
@@ -102,17 +89,14 @@ struct meta **load_sorted(const struct load *load, enum api_kind kind)
     return sorted;
 }
 
-static bool is_finished(enum api_kind kind, const struct meta *object)
+static bool is_finished(const struct pod *pod)
 {
-    if (kind != KIND_POD)
-        return false;
-    const struct pod *pod = (const struct pod *)object;
     return str_is(pod->status.phase, "Succeeded") || str_is(pod->status.phase, "Failed");
 }
 
 static void keep(struct load *load, enum api_kind kind, struct meta *object)
 {
-    if (is_finished(kind, object)) {
+    if (kind == KIND_POD && is_finished((const struct pod *)object)) {
         *vec_push(&load->finished) = (struct pod *)object;
         return;
     }
@@ -129,13 +113,12 @@ static void keep(struct load *load, enum api_kind kind, struct meta *object)
 static void count_ignored(struct load *load, struct str kind)
 {
     size_t place = (size_t)strmap_get(&load->ignored_places, kind);
-    if (place) {
-        load->ignored.items[place - 1].count++;
-        return;
+    if (!place) {
+        *vec_push(&load->ignored) = (struct kind_count){ arena_str(&load->arena, kind), 0 };
+        place = load->ignored.len;
+        strmap_put(&load->ignored_places, load->ignored.items[place - 1].kind, (void *)place);
     }
-    struct kind_count row = { arena_str(&load->arena, kind), 1 };
-    *vec_push(&load->ignored) = row;
-    strmap_put(&load->ignored_places, row.kind, (void *)load->ignored.len);
+    load->ignored.items[place - 1].count++;
 }
 
 /* ---- documents ---- */

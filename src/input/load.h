@@ -33,14 +33,17 @@ struct load {
     struct str duplicate;              /* one of them: "Pod default/web" */
     size_t bytes;                      /* of all streams */
     bool stdin_read;
+    struct strbuf key; /* scratch */
 };
 
-void load_init(struct load *load);
+/* A zeroed load is empty. */
 void load_release(struct load *load);
 /* A file, "-" or a folder with all *.yaml, *.yml, *.json and *.jsonl below it. */
 int load_path(struct load *load, const char *path, struct error *err);
 /* Everything that a user should know about the input, a line each on standard error. */
 void load_warn(const struct load *load);
+/* "namespace/name" in the buffer. */
+struct str full_name(struct strbuf *buf, struct str namespace, struct str name);
 /* By name, or NULL. */
 void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name);
 /* Adds an object that the input implies, unless one of that name is there. */

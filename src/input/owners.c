@@ -48,7 +48,7 @@ static bool same_uid(const struct owner *owner, const struct owner_ref *ref)
            str_eq(owner->object->uid, ref->uid);
 }
 
-static struct owner *owner_of(struct owners *owners, const struct meta *meta)
+struct owner *owners_of(struct owners *owners, const struct meta *meta)
 {
     const struct owner_ref *ref = controller_of(meta);
     enum api_kind kind = ref ? kind_of(ref) : KIND_UNKNOWN;
@@ -58,11 +58,6 @@ static struct owner *owner_of(struct owners *owners, const struct meta *meta)
     return same_uid(owner, ref) ? owner : NULL;
 }
 
-struct owner *owners_of(struct owners *owners, const struct pod *pod)
-{
-    return owner_of(owners, &pod->meta);
-}
-
 void owners_init(struct owners *owners, const struct load *load)
 {
     *owners = (struct owners){ 0 };
@@ -70,12 +65,12 @@ void owners_init(struct owners *owners, const struct load *load)
         vec_for(&load->objects[controller_kinds[i]], item)
             owners_get(owners, controller_kinds[i], (*item)->namespace, (*item)->name)->object = *item;
     vec_for(&load->objects[KIND_REPLICA_SET], item) {
-        struct owner *owner = owner_of(owners, *item);
+        struct owner *owner = owners_of(owners, *item);
         if (owner && owner->kind == KIND_DEPLOYMENT)
             *vec_push(&owner->sets) = (struct workload *)*item;
     }
     vec_for(&load->objects[KIND_POD], item) {
-        struct owner *owner = owner_of(owners, *item);
+        struct owner *owner = owners_of(owners, *item);
         if (!owner)
             continue;
         if ((*item)->deletion_time.set) {
@@ -86,7 +81,7 @@ void owners_init(struct owners *owners, const struct load *load)
         owner->active++;
     }
     vec_for(&load->finished, item) {
-        struct owner *owner = owner_of(owners, &(*item)->meta);
+        struct owner *owner = owners_of(owners, &(*item)->meta);
         if (owner)
             *vec_push(&owner->finished) = *item;
     }

@@ -33,7 +33,7 @@ void owners_init(struct owners *owners, const struct load *load);
 void owners_release(struct owners *owners);
 /* Made at first use. */
 struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str namespace, struct str name);
-/* The owner of a pod, or NULL for a bare pod and for controllers of other kinds. */
-struct owner *owners_of(struct owners *owners, const struct pod *pod);
+/* The controller of an object, or NULL where it has none, or one of another kind. */
+struct owner *owners_of(struct owners *owners, const struct meta *meta);
 
 #endif

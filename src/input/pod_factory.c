@@ -58,23 +58,24 @@ struct str_map str_map_with(const struct str_map *map, struct str key, struct st
     return (struct str_map){ items, len };
 }
 
+static void set_controller(struct meta *meta, enum api_kind kind, const struct meta *controller,
+                           struct arena *arena)
+{
+    meta->owners.items = arena_new(arena, struct owner_ref);
+    meta->owners.len = 1;
+    meta->owners.items[0] = (struct owner_ref){
+        api_kinds[kind].api_version, api_kinds[kind].kind, controller->name, controller->uid, { true, true }
+    };
+}
+
 struct pod factory_pod(struct pod_factory *factory, const struct pod_template *template, enum api_kind kind,
                        const struct meta *controller)
 {
-    struct owner_ref *ref = arena_new(&factory->arena, struct owner_ref);
-    *ref = (struct owner_ref){
-        .api_version = api_kinds[kind].api_version,
-        .kind = api_kinds[kind].kind,
-        .name = controller->name,
-        .uid = controller->uid,
-        .controller = { true, true },
-    };
     struct pod pod = { .spec = template->spec, .status = { .phase = STR("Pending") } };
     pod.meta.namespace = controller->namespace;
     pod.meta.labels = template->meta.labels;
     pod.meta.annotations = template->meta.annotations;
-    pod.meta.owners.items = ref;
-    pod.meta.owners.len = 1;
+    set_controller(&pod.meta, kind, controller, &factory->arena);
     return pod;
 }
 
@@ -92,18 +93,9 @@ struct str factory_letters(struct arena *arena, uint64_t hash, size_t len)
     return (struct str){ text, (uint32_t)len };
 }
 
-static struct str full_name(struct pod_factory *factory, struct str namespace, struct str name)
-{
-    strbuf_clear(&factory->scratch);
-    strbuf_str(&factory->scratch, namespace);
-    strbuf_putc(&factory->scratch, '/');
-    strbuf_str(&factory->scratch, name);
-    return strbuf_slice(&factory->scratch);
-}
-
 static bool name_is_free(struct pod_factory *factory, struct str namespace, struct str name)
 {
-    struct str full = full_name(factory, namespace, name);
+    struct str full = full_name(&factory->scratch, namespace, name);
     return !strmap_get(&factory->taken, full) && !strmap_get(&factory->load->by_name[KIND_POD], full);
 }
 
@@ -140,7 +132,7 @@ void factory_claim(struct pod_factory *factory, const struct pvc_template *templ
     struct pvc *claim = arena_new(&factory->arena, struct pvc);
     claim->meta.name = name;
     claim->meta.namespace = namespace;
-    claim->meta.uid = make_uid(&factory->arena, full_name(factory, namespace, name));
+    claim->meta.uid = make_uid(&factory->arena, full_name(&factory->scratch, namespace, name));
     claim->meta.labels = template->meta.labels;
     claim->meta.annotations = template->meta.annotations;
     for (uint32_t i = 0; labels && i < labels->len; i++)
@@ -151,12 +143,8 @@ void factory_claim(struct pod_factory *factory, const struct pvc_template *templ
     if (!claim->spec.storage_class_name.ptr && factory->default_class)
         claim->spec.storage_class_name = factory->default_class->meta.name;
     claim->status.phase = STR("Pending");
-    if (owner) {
-        struct owner_ref *ref = arena_new(&factory->arena, struct owner_ref);
-        *ref = (struct owner_ref){ STR("v1"), STR("Pod"), owner->meta.name, owner->meta.uid, { true, true } };
-        claim->meta.owners.items = ref;
-        claim->meta.owners.len = 1;
-    }
+    if (owner)
+        set_controller(&claim->meta, KIND_POD, &owner->meta, &factory->arena);
     load_add(factory->load, KIND_PVC, &claim->meta);
     *vec_push(&factory->claims) = claim;
 }
@@ -166,7 +154,7 @@ struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, s
     struct pod *made = arena_new(&factory->arena, struct pod);
     *made = *pod;
     made->meta.name = name;
-    struct str full = arena_str(&factory->arena, full_name(factory, pod->meta.namespace, name));
+    struct str full = arena_str(&factory->arena, full_name(&factory->scratch, pod->meta.namespace, name));
     made->meta.uid = make_uid(&factory->arena, full);
     strmap_put(&factory->taken, full, made);
     list_for(&made->spec.volumes, volume) {

@@ -216,7 +216,7 @@ static int load_objects(const char *path, struct speed *speed, struct error *err
 {
     struct load load;
     double start = seconds_now();
-    load_init(&load);
+    load = (struct load){ 0 };
     int r = load_path(&load, path, err);
     note(speed, &load, seconds_now() - start);
     load_release(&load);

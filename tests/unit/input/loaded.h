@@ -25,7 +25,7 @@ static inline int load_text(struct load *load, const char *text, struct error *e
 static inline void load_good(struct load *load, const char *text)
 {
     struct error err = { "" };
-    load_init(load);
+    *load = (struct load){ 0 };
     if (load_text(load, text, &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -73,7 +73,7 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct load load;
         struct error err = { "" };
-        load_init(&load);
+        load = (struct load){ 0 };
         assert_true(load_text(&load, cases[i].text, &err) < 0);
         if (!strstr(err.text, cases[i].word))
             fail_msg("%s: \"%s\" does not say %s", cases[i].text, err.text, cases[i].word);
