@@ -285,13 +285,19 @@ void grid_release(struct grid *grid)
     arena_release(&grid->arena);
 }
 
+enum { BUFFERS = 8, BUFFER_LEN = 64 };
+
+static char *next_buffer(void)
+{
+    static _Thread_local char buffers[BUFFERS][BUFFER_LEN];
+    static _Thread_local unsigned next;
+    return buffers[next++ % BUFFERS];
+}
+
 const char *grouped(int64_t number)
 {
-    enum { BUFFERS = 8 };
-    static _Thread_local char buffers[BUFFERS][32];
-    static _Thread_local unsigned next;
     char digits[24];
-    char *out = buffers[next++ % BUFFERS];
+    char *out = next_buffer();
     int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
     int at = 0;
     for (int i = 0; i < len; i++) {
@@ -301,5 +307,28 @@ const char *grouped(int64_t number)
         out[at++] = digits[i];
     }
     out[at] = '\0';
+    return out;
+}
+
+const char *counted(uint64_t number, const char *noun)
+{
+    char *out = next_buffer();
+    snprintf(out, BUFFER_LEN, "%s %s%s", grouped((int64_t)number), noun, number == 1 ? "" : "s");
+    return out;
+}
+
+const char *aged(int64_t seconds)
+{
+    static const struct {
+        int64_t from, unit;
+        char name;
+    } units[] = {
+        { 2 * 86400, 86400, 'd' }, { 2 * 3600, 3600, 'h' }, { 600, 60, 'm' }, { INT64_MIN, 1, 's' }
+    };
+    char *out = next_buffer();
+    size_t i = 0;
+    while (seconds < units[i].from)
+        i++;
+    snprintf(out, BUFFER_LEN, "%lld%c", (long long)(MAX(seconds, 0) / units[i].unit), units[i].name);
     return out;
 }

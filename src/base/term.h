@@ -33,6 +33,10 @@ void term_bar(struct term *term, double share, unsigned cells);
 size_t text_width(struct str text);
 /* A number with commas between thousands, in a buffer of its own that is used again after 8 more calls. */
 const char *grouped(int64_t number);
+/* The same, of things: "1 pod", "2,000 pods". */
+const char *counted(uint64_t number, const char *noun);
+/* The same, of an age: "93s", "15m", "3h", "2d". */
+const char *aged(int64_t seconds);
 
 /* A table whose columns are as wide as their widest cell. The first row is the heading. Where it is wider than a
  * screen, cells of several words go on below themselves; words stay whole. */

@@ -169,8 +169,8 @@ static int run(void *settings _unused_, const struct texts *words)
     } shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
-    for (size_t i = 0; words->list.len == 1 && i < ARRAY_SIZE(shells); i++)
-        if (strcmp(words->list.items[0], shells[i].shell) == 0) {
+    for (size_t i = 0; words->len == 1 && i < ARRAY_SIZE(shells); i++)
+        if (strcmp(words->items[0], shells[i].shell) == 0) {
             shells[i].write(&out);
             return finish(&term);
         }

@@ -36,22 +36,8 @@ extern const struct command command_explain;
 
 /* ---- finding the pod ---- */
 
-struct wanted {
-    struct str namespace, name;
-};
-
-/* "NAMESPACE/POD", or "POD" for the namespace default. */
-static struct wanted parse_wanted(const char *text)
-{
-    struct str all = str_from(text);
-    ptrdiff_t slash = str_find(all, '/');
-    if (slash < 0)
-        return (struct wanted){ STR("default"), all };
-    return (struct wanted){ str_slice(all, 0, (size_t)slash), str_slice(all, (size_t)slash + 1, all.len) };
-}
-
 /* "no pod default/wbe; did you mean default/web?" */
-static int no_such_pod(const struct input *input, struct wanted wanted, struct error *err)
+static int no_such_pod(const struct input *input, struct pod_name wanted, struct error *err)
 {
     struct arena scratch = { 0 };
     const object_vec *plain = &input->load.objects[KIND_POD];
@@ -61,8 +47,7 @@ static int no_such_pod(const struct input *input, struct wanted wanted, struct e
         names[len++] = pod_full_name((const struct pod *)*item, &scratch).ptr;
     vec_for(&input->expansion.pods, pod)
         names[len++] = pod_full_name(*pod, &scratch).ptr;
-    struct str full =
-        arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name));
+    struct str full = arena_printf(&scratch, META_FMT, META_ARG(&wanted));
     const char *near = nearest_name(full.ptr, names, len);
     int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr,
                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -71,7 +56,7 @@ static int no_such_pod(const struct input *input, struct wanted wanted, struct e
     return r;
 }
 
-static const struct pod *find_made(struct input *input, struct wanted wanted)
+static const struct pod *find_made(struct input *input, struct pod_name wanted)
 {
     vec_for(&input->expansion.pods, pod)
         if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
@@ -81,7 +66,7 @@ static const struct pod *find_made(struct input *input, struct wanted wanted)
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct input *input, struct wanted wanted, struct error *err)
+static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
     const struct pod *pod = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (pod)
@@ -127,9 +112,9 @@ static const struct profile_config *find_profile(const struct input *input, cons
     const struct profile_config *config = config_profile(&input->config, pod->spec.scheduler_name);
     if (!config)
         error_set(err, -ENOENT,
-                  "pod " STR_FMT "/" STR_FMT " belongs to the scheduler \"" STR_FMT
+                  "pod " META_FMT " belongs to the scheduler \"" STR_FMT
                   "\", for which the configuration has no profile",
-                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.scheduler_name));
+                  META_ARG(&pod->meta), STR_ARG(pod->spec.scheduler_name));
     return config;
 }
 
@@ -188,15 +173,14 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&input, parse_wanted(name), &err);
+    const struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
     expansion_warn(&input.expansion);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
         error_set(&err, -EEXIST,
-                  "pod " STR_FMT "/" STR_FMT " runs on " STR_FMT
-                  "; --as-if-pending asks where it would go now",
-                  STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(pod->spec.node_name));
+                  "pod " META_FMT " runs on " STR_FMT "; --as-if-pending asks where it would go now",
+                  META_ARG(&pod->meta), STR_ARG(pod->spec.node_name));
         return fail(EXIT_INPUT, &err);
     }
     if (!str_empty(pod->spec.node_name))
@@ -209,12 +193,10 @@ static int explain_objects(struct explain_settings *settings, const char *name)
 static void make_path(const struct explain_settings *settings, const char *name, const struct term *term,
                       struct strbuf *path)
 {
-    struct wanted wanted = parse_wanted(name);
+    struct pod_name wanted = parse_pod_name(name);
     struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
-    watched_query(
-        path, "pod",
-        arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(wanted.namespace), STR_ARG(wanted.name)));
+    watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
     if (settings->input.output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
     if (settings->input.output == OUTPUT_TABLE && term->folds)
@@ -241,9 +223,8 @@ static int check_server(const struct explain_settings *settings, struct error *e
     if (!settings->server)
         return settings->insecure ? error_set(err, -EINVAL, "--insecure-skip-tls-verify goes with --server")
                                   : 0;
-    if (settings->input.files.list.len || settings->input.config || settings->as_if_pending ||
-        settings->no_extenders || settings->input.plugins.files.list.len ||
-        settings->input.plugins.dirs.list.len)
+    if (settings->input.files.len || settings->input.config || settings->as_if_pending ||
+        settings->no_extenders || settings->input.plugins.files.len || settings->input.plugins.dirs.len)
         return error_set(
             err, -EINVAL,
             "--server asks a scheduler that has its own objects, configuration and plugins: "
@@ -257,7 +238,7 @@ static int run(void *given, const struct texts *words)
 {
     struct explain_settings *settings = given;
     struct error err = { "" };
-    const char *pod = words->list.len ? words->list.items[0] : NULL;
+    const char *pod = words->len ? words->items[0] : NULL;
     if (settings->server && !pod && !strstr(settings->server, "://")) { /* `--server shop/cart-0` */
         pod = settings->server;
         settings->server = RUNNING_SERVER;

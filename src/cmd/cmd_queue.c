@@ -102,21 +102,18 @@ static double number_of(yyjson_val *object, const char *key)
     return yyjson_get_num(yyjson_obj_get(object, key));
 }
 
-/* Where the pod is, its name, and since when: "93s", "15m", "3h". */
+static struct str name_of(yyjson_val *pod, struct arena *arena)
+{
+    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
+                        STR_ARG(text_of(pod, "name")));
+}
+
+/* Where the pod is, its name, and since when. */
 static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
 {
-    static const struct {
-        double from, unit;
-        const char *name;
-    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 600, 60, "m" }, { 0, 1, "s" } };
-    double seconds = number_of(pod, "seconds");
-    size_t i = 0;
     grid_str(grid, PAINT_NONE, text_of(pod, place));
-    grid_cell(grid, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-              STR_ARG(text_of(pod, "name")));
-    while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].from)
-        i++;
-    grid_cell(grid, PAINT_NONE, "%.0f%s", seconds / units[i].unit, units[i].name);
+    grid_str(grid, PAINT_NONE, name_of(pod, &grid->arena));
+    grid_cell(grid, PAINT_NONE, "%s", aged((int64_t)number_of(pod, "seconds")));
 }
 
 /* The plugins that rejected it, or the one that holds it back before filters run. */
@@ -214,18 +211,12 @@ static void names_of(yyjson_doc *doc, struct arena *arena, struct strmap *ret)
     size_t i, len;
     yyjson_val *pod;
     yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "pods"), i, len, pod)
-        strmap_put(ret,
-                   arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-                                STR_ARG(text_of(pod, "name"))),
-                   ret);
+        strmap_put(ret, name_of(pod, arena), ret);
 }
 
 static bool is_among(const struct strmap *names, yyjson_val *pod, struct arena *arena)
 {
-    return names->len && text_of(pod, "queue").len &&
-           yyjson_equals_str(yyjson_obj_get(pod, "queue"), IN_FLIGHT) &&
-           strmap_get(names, arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-                                          STR_ARG(text_of(pod, "name"))));
+    return names->len && str_is(text_of(pod, "queue"), IN_FLIGHT) && strmap_get(names, name_of(pod, arena));
 }
 
 /* Without those that `others` shows. Returns how many there are. */
@@ -358,7 +349,7 @@ static int run(void *given, const struct texts *words)
     _cleanup_(shown_release) struct shown shown = { 0 };
     _cleanup_(strbuf_release) struct strbuf pod = { 0 };
     struct error err;
-    const char *name = words->list.len ? words->list.items[0] : NULL;
+    const char *name = words->len ? words->items[0] : NULL;
     if (name && !strchr(name, '/'))
         strbuf_printf(&pod, "%s/", settings->namespace ? settings->namespace : "default");
     if (name)

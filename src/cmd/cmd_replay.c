@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/timestamp.h"
+#include "base/clock.h"
 #include "cmd/common.h"
 #include "codec/json_line.h"
 #include "replay/replay.h"
@@ -44,8 +45,6 @@ static const struct option_row rows[] = {
 };
 
 extern const struct command command_replay;
-
-#define NS_PER_S INT64_C(1000000000)
 
 /* ---- words ---- */
 
@@ -147,8 +146,7 @@ static void show_progress(void *user, uint64_t decisions, int64_t now_ns)
 
 static void warn(const struct replay *replay)
 {
-    vec_for(&replay->warnings.list, sentence)
-        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
+    print_warnings(&replay->warnings);
     if (replay->recording.cut.text[0])
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
     if (replay->comparison && replay->reloads)
@@ -180,13 +178,11 @@ static void say_same(const struct replay *replay, struct term *term)
     const struct replay_difference *difference = &replay->difference;
     add_origin(replay, term->out);
     if (!difference->there) {
-        term_paint(term, PAINT_GOOD, "%s decision%s repeated exactly", grouped((int64_t)replay->decisions),
-                   replay->decisions == 1 ? "" : "s");
+        term_paint(term, PAINT_GOOD, "%s repeated exactly", counted(replay->decisions, "decision"));
         strbuf_printf(term->out, " (%s placed), digest %016llx", grouped((int64_t)replay->placements),
                       (unsigned long long)replay->digest);
         if (replay->reloads)
-            strbuf_printf(term->out, "; the configuration was changed %s time%s",
-                          grouped((int64_t)replay->reloads), replay->reloads == 1 ? "" : "s");
+            strbuf_printf(term->out, "; the configuration was changed %s", counted(replay->reloads, "time"));
         strbuf_putc(term->out, '\n');
         return;
     }
@@ -260,8 +256,7 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
             continue;
         }
         shown++;
-        grid_cell(&grid, PAINT_NONE, STR_FMT "/" STR_FMT, STR_ARG(pods[i]->namespace),
-                  STR_ARG(pods[i]->name));
+        grid_cell(&grid, PAINT_NONE, META_FMT, META_ARG(pods[i]));
         add_side(&grid, &pods[i]->recorded);
         add_side(&grid, &pods[i]->here);
     }
@@ -289,15 +284,14 @@ static void say_comparison(const struct replay *replay, struct term *term, size_
     struct grid grid = { 0 };
     uint64_t both = sum.same + sum.moved;
     add_origin(replay, term->out);
-    if (sum.left_out) {
-        add_count(term->out, sum.left_out, "pod");
-        strbuf_printf(term->out, " that %s decided are left out: %s has no profile ",
-                      sum.left_out == 1 ? "was" : "were", replay->options.config);
-        strbuf_printf(term->out, "for their scheduler, " STR_FMT "\n",
+    if (sum.left_out)
+        strbuf_printf(term->out,
+                      "%s that %s decided are left out: %s has no profile for their scheduler, " STR_FMT "\n",
+                      counted(sum.left_out, "pod"), sum.left_out == 1 ? "was" : "were",
+                      replay->options.config,
                       STR_ARG(sum.scheduler.len ? sum.scheduler : STR("whose name is not known")));
-    }
-    add_count(term->out, sum.pods, "pod");
-    strbuf_printf(term->out, " waited for a node. With %s:\n", replay->options.config);
+    strbuf_printf(term->out, "%s waited for a node. With %s:\n", counted(sum.pods, "pod"),
+                  replay->options.config);
     strbuf_printf(&where, "%s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
                   grouped((int64_t)sum.moved));
     strbuf_printf(&where, "%s that had a node wait, %s that waited have one, %s wait in both",
@@ -538,10 +532,9 @@ static int read_options(const struct replay_settings *settings, struct replay_op
     if (settings->config)
         return error_set(err, -EINVAL,
                          "--explain is about what was decided; it does not go together with --config");
-    struct str name = str_from(settings->explain);
-    ptrdiff_t slash = str_find(name, '/');
-    ret->explain_namespace = slash < 0 ? STR("default") : str_slice(name, 0, (size_t)slash);
-    ret->explain_name = str_slice(name, (size_t)(slash + 1), name.len);
+    struct pod_name pod = parse_pod_name(settings->explain);
+    ret->explain_namespace = pod.namespace;
+    ret->explain_name = pod.name;
     ret->on_explanation = on_explanation;
     ret->file_of = plugins_file;
     return 0;
@@ -576,7 +569,7 @@ static int replay(const struct replay_settings *settings, const char *path)
 static int run(void *given, const struct texts *words)
 {
     const struct replay_settings *settings = given;
-    return (settings->list ? list : replay)(settings, words->list.items[0]);
+    return (settings->list ? list : replay)(settings, words->items[0]);
 }
 
 const struct command command_replay = {

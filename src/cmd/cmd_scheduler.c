@@ -115,28 +115,34 @@ static void on_new_leader(void *user, struct str identity)
     log_info(1, "New leader elected", log_str("identity", identity));
 }
 
+/* About the scheduler itself. */
+static void send_event(struct daemon *daemon, struct object_ref about, const char *type, const char *reason,
+                       struct str note)
+{
+    recorder_event(daemon->recorder, &(struct recorder_event){ .regarding = about,
+                                                               .type = str_from(type),
+                                                               .reason = str_from(reason),
+                                                               .note = note,
+                                                               .controller = daemon->name,
+                                                               .legacy = true });
+}
+
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
     struct daemon *daemon = user;
+    const struct object_ref about = { .kind = STR("Lease"),
+                                      .api_version = STR("coordination.k8s.io/v1"),
+                                      .namespace = lease->namespace,
+                                      .name = lease->name,
+                                      .uid = lease->uid,
+                                      .resource_version = lease->resource_version };
     pthread_mutex_lock(&daemon->about_lock);
     snprintf(daemon->about_uid, sizeof(daemon->about_uid), STR_FMT, STR_ARG(lease->uid));
     pthread_mutex_unlock(&daemon->about_lock);
-    recorder_event(daemon->recorder, &(struct recorder_event){
-                                         .regarding = { .kind = STR("Lease"),
-                                                        .api_version = STR("coordination.k8s.io/v1"),
-                                                        .namespace = lease->namespace,
-                                                        .name = lease->name,
-                                                        .uid = lease->uid,
-                                                        .resource_version = lease->resource_version },
-                                         .type = STR("Normal"),
-                                         .reason = STR("LeaderElection"),
-                                         .note = note,
-                                         .controller = daemon->name,
-                                         .legacy = true,
-                                     });
+    send_event(daemon, about, "Normal", "LeaderElection", note);
 }
 
-/* Who waits for the lead has a configuration as well, and says so. */
+/* A scheduler that does not lead reports its configuration as well. */
 static void on_reload_event(void *user, bool failed, struct str note)
 {
     struct daemon *daemon = user;
@@ -146,13 +152,8 @@ static void on_reload_event(void *user, bool failed, struct str note)
     memcpy(uid, daemon->about_uid, sizeof(uid));
     pthread_mutex_unlock(&daemon->about_lock);
     about.uid = str_from(uid);
-    recorder_event(daemon->recorder, &(struct recorder_event){
-                                         .regarding = about,
-                                         .type = failed ? STR("Warning") : STR("Normal"),
-                                         .reason = failed ? STR("ConfigReloadFailed") : STR("ConfigReloaded"),
-                                         .note = note,
-                                         .controller = daemon->name,
-                                         .legacy = true });
+    send_event(daemon, about, failed ? "Warning" : "Normal", failed ? "ConfigReloadFailed" : "ConfigReloaded",
+               note);
 }
 
 static void on_retired(void *user, void *generation)
@@ -189,24 +190,20 @@ static void end_requests(void *context)
 
 /* First of all: a request for a dump or another configuration that comes too early, or too late, must not end the
  * process. They stay blocked for good. As in kube-scheduler, SIGUSR1 means nothing. */
-static void hold_requests(void)
+static void block_requests(struct daemon *daemon)
 {
-    sigset_t requests;
-    sigemptyset(&requests);
-    sigaddset(&requests, SIGUSR2);
-    sigaddset(&requests, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &requests, NULL);
+    sigemptyset(&daemon->signals);
+    sigaddset(&daemon->signals, SIGUSR2);
+    sigaddset(&daemon->signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
     signal(SIGUSR1, SIG_IGN);
 }
 
 /* Before any thread starts: all of them leave signals to the loop. */
 static void block_signals(struct daemon *daemon)
 {
-    sigemptyset(&daemon->signals);
     sigaddset(&daemon->signals, SIGTERM);
     sigaddset(&daemon->signals, SIGINT);
-    sigaddset(&daemon->signals, SIGUSR2);
-    sigaddset(&daemon->signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -288,10 +285,8 @@ static int make_lease(struct daemon *daemon, struct error *err)
 static void on_decision(void *user, const struct decision *decision, int64_t took_ns)
 {
     struct daemon *daemon = user;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
     observer_decision(daemon->observer, decision, took_ns);
-    attempts_decision(daemon->attempts, decision, (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec, took_ns);
+    attempts_decision(daemon->attempts, decision, clock_now_ns(CLOCK_REALTIME_COARSE), took_ns);
 }
 
 static void on_notice(void *user, const struct notice *notice)
@@ -316,9 +311,7 @@ static void on_restart(void *user, struct engine *engine)
 
 static uint64_t random_seed(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^ (uint64_t)getpid();
+    return (uint64_t)clock_now_ns(CLOCK_REALTIME) * 1000000007u ^ (uint64_t)getpid();
 }
 
 static int make_journal(struct daemon *daemon, struct error *err)
@@ -506,9 +499,9 @@ static int load_plugins(struct daemon *daemon, struct error *err)
 {
     struct plugin_settings settings = { 0 };
     list_for(&daemon->flags.plugin, file)
-        *vec_push(&settings.files.list) = file->ptr;
+        *vec_push(&settings.files) = file->ptr;
     list_for(&daemon->flags.plugin_dir, dir)
-        *vec_push(&settings.dirs.list) = dir->ptr;
+        *vec_push(&settings.dirs) = dir->ptr;
     int r = plugins_load(&settings, daemon->flags.config.ptr, err);
     plugin_settings_release(&settings);
     return r;
@@ -594,7 +587,7 @@ static int run(int argc, char **argv)
 {
     struct daemon *daemon = xcalloc(1, sizeof(*daemon));
     struct error err;
-    hold_requests();
+    block_requests(daemon);
     daemon->argv = argv;
     pthread_mutex_init(&daemon->about_lock, NULL);
     int code = read_flags(daemon, argc, argv);

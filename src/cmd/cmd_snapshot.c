@@ -46,7 +46,7 @@ static void objects_release(struct objects *objects)
 
 static int read_files(struct objects *objects, const struct texts *files, struct error *err)
 {
-    vec_for(&files->list, path) {
+    vec_for(files, path) {
         int r = load_path(&objects->load, *path, err);
         if (r < 0)
             return r;
@@ -125,15 +125,15 @@ static int run(void *given, const struct texts *words)
     const struct snapshot_settings *settings = given;
     _cleanup_(objects_release) struct objects objects = { 0 };
     struct error err = { "" };
-    if (words->list.len)
+    if (words->len)
         return usage_error(&command_snapshot,
                            "snapshot: it takes no words, only options, and writes to standard output");
-    if (settings->files.list.len && (settings->kubeconfig || settings->context))
+    if (settings->files.len && (settings->kubeconfig || settings->context))
         return usage_error(
             &command_snapshot,
             "snapshot: it saves objects of files (-f), or those of a cluster (--kubeconfig, --context)");
-    int r = settings->files.list.len ? read_files(&objects, &settings->files, &err)
-                                     : read_cluster(&objects, settings, &err);
+    int r = settings->files.len ? read_files(&objects, &settings->files, &err)
+                                : read_cluster(&objects, settings, &err);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     return settings->anonymize ? write_anonymized(&objects)

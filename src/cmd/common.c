@@ -35,8 +35,7 @@ static void warn_about_plugins(const struct input *input)
     struct arena arena = { 0 };
     struct warnings warnings = { 0 };
     plugins_warn(&input->config, &arena, &warnings);
-    vec_for(&warnings.list, sentence)
-        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
+    print_warnings(&warnings);
     warnings_release(&warnings);
     arena_release(&arena);
 }
@@ -94,27 +93,13 @@ static int list_if_meant(const struct command *command, const struct input_setti
                          struct listing *ret, struct error *err)
 {
     bool named = settings->kubeconfig || settings->context;
-    if (settings->files.list.len && !named)
+    if (settings->files.len && !named)
         return 0;
     int r = list_cluster(settings->kubeconfig, settings->context, ret, err);
     if (r < 0 && !named)
         error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
                      command->name);
     return r;
-}
-
-static int open_with(struct input *input, const struct input_settings *settings,
-                     const struct listing *listing, struct error *err)
-{
-    const struct input_options options = {
-        .paths = settings->files.list.items,
-        .paths_len = settings->files.list.len,
-        .listing = listing,
-        .config = settings->config,
-        .asks_extenders = settings->asks_extenders,
-        .registry = plugins_registry(),
-    };
-    return input_open(input, &options, err);
 }
 
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings)
@@ -125,7 +110,14 @@ int open_input(struct input *input, const struct command *command, const struct 
         return fail(EXIT_INPUT, &err);
     if (list_if_meant(command, settings, &listing, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    int r = open_with(input, settings, &listing, &err);
+    int r = input_open(input,
+                       &(struct input_options){ .paths = settings->files.items,
+                                                .paths_len = settings->files.len,
+                                                .listing = &listing,
+                                                .config = settings->config,
+                                                .asks_extenders = settings->asks_extenders,
+                                                .registry = plugins_registry() },
+                       &err);
     listing_release(&listing);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
@@ -141,7 +133,10 @@ int finish(struct term *term)
     return EXIT_DONE;
 }
 
-void add_count(struct strbuf *out, size_t count, const char *noun)
+struct pod_name parse_pod_name(const char *text)
 {
-    strbuf_printf(out, "%s %s%s", grouped((int64_t)count), noun, count == 1 ? "" : "s");
+    struct pod_name pod = { STR("default"), str_from(text) };
+    if (strchr(text, '/'))
+        pod.namespace = str_cut(&pod.name, '/');
+    return pod;
 }

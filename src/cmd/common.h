@@ -35,7 +35,10 @@ int finish(struct term *term);
 bool progress_is_due(double seconds);
 void progress_clear(void);
 
-/* "1 pod", "2,000 pods"; the noun takes an s. */
-void add_count(struct strbuf *out, size_t count, const char *noun);
+/* A pod as a user names it: "NAMESPACE/POD", or "POD" for the namespace default. */
+struct pod_name {
+    struct str namespace, name;
+};
+struct pod_name parse_pod_name(const char *text);
 
 #endif

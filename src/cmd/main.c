@@ -56,13 +56,13 @@ static int run_version(void *settings _unused_, const struct texts *words _unuse
 static int run_help(void *settings _unused_, const struct texts *words)
 {
     _cleanup_(strbuf_release) struct strbuf page = { 0 };
-    if (words->list.len == 0) {
+    if (words->len == 0) {
         print_overview(stdout);
         return EXIT_DONE;
     }
-    const struct command *command = command_find(words->list.items[0]);
+    const struct command *command = command_find(words->items[0]);
     if (!command)
-        return unknown_command(words->list.items[0]);
+        return unknown_command(words->items[0]);
     command_write_help(command, &page);
     fputs(page.text, stdout);
     return EXIT_DONE;

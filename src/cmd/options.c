@@ -24,7 +24,7 @@ const struct command *command_find(const char *name)
 
 void texts_release(struct texts *texts)
 {
-    vec_release(&texts->list);
+    vec_release(texts);
 }
 
 /* ---- spelling ---- */
@@ -108,7 +108,7 @@ static int set_row(const struct option_row *row, const char *text, void *setting
         *(const char **)at = text;
         return 0;
     case OPTION_TEXTS:
-        *vec_push(&((struct texts *)at)->list) = text;
+        *vec_push((struct texts *)at) = text;
         return 0;
     case OPTION_NUMBER:
         return set_number(row, text, at, err);
@@ -188,7 +188,7 @@ static int parse(const struct option_row *rows, size_t len, int argc, char **arg
             return r;
     }
     for (int i = optind; i < argc; i++)
-        *vec_push(&ret_words->list) = argv[i];
+        *vec_push(ret_words) = argv[i];
     return 0;
 }
 
@@ -262,13 +262,13 @@ int usage_error(const struct command *command, const char *format, ...)
 
 static int run(const struct command *command, void *settings, const struct texts *words)
 {
-    size_t len = words->list.len;
+    size_t len = words->len;
     if (len >= command->words_min && len <= command->words_max)
         return command->run(settings, words);
     if (command->wants)
         return usage_error(command, "%s %s; it got %zu", command->name, command->wants, len);
     return usage_error(command, "%s does not know what to do with \"%s\"", command->name,
-                       words->list.items[command->words_max]);
+                       words->items[command->words_max]);
 }
 
 int command_run(const struct command *command, int argc, char **argv)

@@ -41,7 +41,8 @@ struct option_table {
 };
 
 struct texts {
-    VEC(const char *) list;
+    const char **items;
+    size_t len, cap;
 };
 
 struct command {

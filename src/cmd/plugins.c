@@ -76,42 +76,26 @@ static int open_file(const char *file, struct trial *trial, struct error *err)
     return r;
 }
 
-static int by_name(const void *a, const void *b)
+static int is_shared_object(const struct dirent *entry)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-typedef VEC(char *) name_vec;
-
-static int list_dir(const char *dir, name_vec *ret, struct error *err)
-{
-    DIR *opened = opendir(dir);
-    if (!opened)
-        return error_set(err, -errno, "%s: cannot be read: %s", dir, strerror(errno));
-    for (struct dirent *entry = readdir(opened); entry; entry = readdir(opened)) {
-        _cleanup_(strbuf_release) struct strbuf path = { 0 };
-        if (!str_ends_with(str_from(entry->d_name), STR(".so")))
-            continue;
-        strbuf_printf(&path, "%s/%s", dir, entry->d_name);
-        *vec_push(ret) = strdup(path.text);
-    }
-    closedir(opened);
-    if (ret->len)
-        qsort(ret->items, ret->len, sizeof(*ret->items), by_name);
-    return 0;
+    return str_ends_with(str_from(entry->d_name), STR(".so"));
 }
 
 static int open_dir(const char *dir, struct trial *trial, struct error *err)
 {
-    name_vec names = { 0 };
-    int r = list_dir(dir, &names, err);
-    if (r == 0 && !names.len)
-        r = error_set(err, -ENOENT, "%s: holds no .so file", dir);
-    for (size_t i = 0; i < names.len && r == 0; i++)
-        r = open_file(names.items[i], trial, err);
-    vec_for(&names, name)
-        free(*name);
-    vec_release(&names);
+    struct dirent **entries;
+    int len = scandir(dir, &entries, is_shared_object, alphasort);
+    if (len < 0)
+        return error_set(err, -errno, "%s: cannot be read: %s", dir, strerror(errno));
+    int r = len ? 0 : error_set(err, -ENOENT, "%s: holds no .so file", dir);
+    for (int i = 0; i < len; i++) {
+        _cleanup_(strbuf_release) struct strbuf path = { 0 };
+        strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
+        if (r == 0)
+            r = open_file(path.text, trial, err);
+        free(entries[i]);
+    }
+    free(entries);
     return r;
 }
 
@@ -119,10 +103,10 @@ int plugins_open(const struct plugin_settings *settings, struct trial *trial, st
 {
     int r = 0;
     prepare();
-    for (size_t i = 0; i < settings->files.list.len && r == 0; i++)
-        r = open_file(settings->files.list.items[i], trial, err);
-    for (size_t i = 0; i < settings->dirs.list.len && r == 0; i++)
-        r = open_dir(settings->dirs.list.items[i], trial, err);
+    for (size_t i = 0; i < settings->files.len && r == 0; i++)
+        r = open_file(settings->files.items[i], trial, err);
+    for (size_t i = 0; i < settings->dirs.len && r == 0; i++)
+        r = open_dir(settings->dirs.items[i], trial, err);
     return r;
 }
 
@@ -190,7 +174,7 @@ static void rehearse(struct trial *trial, void *context)
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err)
 {
     struct rehearsal rehearsal = { settings, config };
-    if (!settings->files.list.len && !settings->dirs.list.len)
+    if (!settings->files.len && !settings->dirs.len)
         return 0;
     int r = trial_run(rehearse, &rehearsal, err);
     return r < 0 ? r : plugins_open(settings, NULL, err);
@@ -218,7 +202,7 @@ void plugins_list_files(struct texts *ret)
         const char *file = loaded.files.items[i];
         bool same = file && i && loaded.files.items[i - 1] && strcmp(file, loaded.files.items[i - 1]) == 0;
         if (file && !same)
-            *vec_push(&ret->list) = file;
+            *vec_push(ret) = file;
     }
 }
 

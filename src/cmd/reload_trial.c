@@ -15,7 +15,7 @@ int reload_try(const struct config_generation *generation, char *const *argv, in
     if (!plugins_used(&generation->config))
         return 0;
     plugins_list_files(&files);
-    vec_for(&files.list, file)
+    vec_for(&files, file)
         strbuf_add(&input, *file, strlen(*file) + 1);
     strbuf_add(&input, "", 1);
     strbuf_str(&input, strbuf_slice(&generation->text));
@@ -43,7 +43,7 @@ static int prepare(const struct arguments *arguments, struct str input, struct t
         return r;
     const char *at = input.ptr, *end = input.ptr + input.len;
     for (; at < end && *at; at += strlen(at) + 1)
-        *vec_push(&settings.files.list) = at;
+        *vec_push(&settings.files) = at;
     at += at < end;
     r = plugins_open(&settings, trial, err);
     if (r < 0)

@@ -5,7 +5,7 @@
 
 /* ---- groups of nodes ---- */
 
-enum { GROUPS_MAX = 16, BAR_CELLS = 16, SCALARS_SHOWN = 2 };
+enum { GROUPS_MAX = 16, BAR_CELLS = 16, SCALARS_SHOWN = 2, EXAMPLES_SHOWN = 3 };
 
 struct group {
     struct str name;
@@ -185,7 +185,7 @@ struct reason {
     struct str message; /* of the pod that came last */
     size_t pods;
     bool varies; /* other pods have other numbers */
-    VEC(const struct pod *) examples;
+    const struct pod *examples[EXAMPLES_SHOWN];
 };
 
 static int by_pods(const void *a, const void *b)
@@ -197,8 +197,6 @@ static int by_pods(const void *a, const void *b)
 }
 
 typedef VEC(struct reason) reason_vec;
-
-enum { EXAMPLES_SHOWN = 3 };
 
 /* "0/5 nodes are available: 2 a, 3 b." without numbers, and with its parts sorted: the counts decide their order. */
 static struct str shape_of(struct str message, struct arena *arena)
@@ -247,8 +245,9 @@ static void collect_reasons(const struct simulation *simulation, struct arena *a
         struct reason *reason = &ret->items[place - 1];
         reason->varies |= !str_eq(reason->message, waiting->message);
         reason->message = waiting->message;
-        if (reason->pods++ < EXAMPLES_SHOWN)
-            *vec_push(&reason->examples) = waiting->pod;
+        if (reason->pods < EXAMPLES_SHOWN)
+            reason->examples[reason->pods] = waiting->pod;
+        reason->pods++;
     }
     strmap_release(&places);
     strmap_release(&by_message);
@@ -268,21 +267,15 @@ static void print_waiting(const struct simulation *simulation, const struct simu
     term_paint(term, PAINT_BAD, "Pending: %s\n", grouped((int64_t)simulation->waiting.len));
     for (size_t i = 0; i < reasons.len && i < view->top; i++) {
         const struct reason *reason = &reasons.items[i];
-        term_paint(term, PAINT_BOLD, "  %s pod%s", grouped((int64_t)reason->pods),
-                   reason->pods == 1 ? "" : "s");
-        for (size_t e = 0; e < reason->examples.len; e++) {
-            const struct meta *meta = &reason->examples.items[e]->meta;
-            term_paint(term, PAINT_NONE, "%s " STR_FMT "/" STR_FMT, e ? "," : ":", STR_ARG(meta->namespace),
-                       STR_ARG(meta->name));
-        }
+        term_paint(term, PAINT_BOLD, "  %s", counted(reason->pods, "pod"));
+        for (size_t e = 0; e < MIN(reason->pods, (size_t)EXAMPLES_SHOWN); e++)
+            term_paint(term, PAINT_NONE, "%s " META_FMT, e ? "," : ":", META_ARG(&reason->examples[e]->meta));
         strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ..." : "");
         term_paint(term, PAINT_DIM, "%s\n", reason->varies ? "  (numbers differ; those of the last)" : "");
         term_wrap(term, 4, reason->message);
     }
     if (reasons.len > view->top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));
-    vec_for(&reasons, reason)
-        vec_release(&reason->examples);
     vec_release(&reasons);
     arena_release(&scratch);
 }
@@ -307,13 +300,11 @@ static void print_preemptions(const struct simulation *simulation, const struct 
         }
         shown++;
         struct str node = cluster_node_name(&simulation->input->cluster, record->nominated_row);
-        term_paint(term, PAINT_NONE, "  " STR_FMT "/" STR_FMT " on " STR_FMT " in place of",
-                   STR_ARG(record->pod->meta.namespace), STR_ARG(record->pod->meta.name), STR_ARG(node));
-        for (size_t i = 0; i < record->victims_len && i < EXAMPLES_SHOWN; i++) {
-            const struct meta *meta = &simulation->victims.items[record->victims_first + i]->meta;
-            term_paint(term, PAINT_NONE, "%s " STR_FMT "/" STR_FMT, i ? "," : "", STR_ARG(meta->namespace),
-                       STR_ARG(meta->name));
-        }
+        term_paint(term, PAINT_NONE, "  " META_FMT " on " STR_FMT " in place of",
+                   META_ARG(&record->pod->meta), STR_ARG(node));
+        for (size_t i = 0; i < record->victims_len && i < EXAMPLES_SHOWN; i++)
+            term_paint(term, PAINT_NONE, "%s " META_FMT, i ? "," : "",
+                       META_ARG(&simulation->victims.items[record->victims_first + i]->meta));
         if (record->victims_len > EXAMPLES_SHOWN)
             strbuf_printf(term->out, " and %s more", grouped((int64_t)record->victims_len - EXAMPLES_SHOWN));
         strbuf_putc(term->out, '\n');
@@ -329,19 +320,12 @@ static void print_summary(const struct simulation *simulation, const struct simu
 {
     const struct input *input = simulation->input;
     struct strbuf *out = term->out;
-    add_count(out, input->cluster.live_nodes, "node");
-    strbuf_puts(out, ", ");
-    add_count(out, input->running, "running pod");
-    if (input->expansion.pods.len) {
-        strbuf_puts(out, ", ");
-        add_count(out, input->expansion.pods.len, "pod");
-        strbuf_puts(out, " that ");
-        add_count(out, input->expansion.controllers, "controller");
-        strbuf_puts(out, " would still create");
-    }
-    strbuf_putc(out, '\n');
-    add_count(out, simulation->records.len, "decision");
-    strbuf_puts(out, ": ");
+    strbuf_printf(out, "%s, %s", counted(input->cluster.live_nodes, "node"),
+                  counted(input->running, "running pod"));
+    if (input->expansion.pods.len)
+        strbuf_printf(out, ", %s that %s would still create", counted(input->expansion.pods.len, "pod"),
+                      counted(input->expansion.controllers, "controller"));
+    strbuf_printf(out, "\n%s: ", counted(simulation->records.len, "decision"));
     term_paint(term, PAINT_GOOD, "%s scheduled", grouped((int64_t)simulation->scheduled));
     strbuf_puts(out, ", ");
     term_paint(term, simulation->waiting.len ? PAINT_BAD : PAINT_NONE, "%s pending",

@@ -15,9 +15,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 enum { TRIAL_SECONDS_MAX = 20, TICK_MS = 100, LAST_TICK_MS = 2 };
@@ -113,13 +113,6 @@ void trial_serve(void (*act)(struct trial *trial, void *context), void *context)
 /* ---- what comes of it ---- */
 enum ending { ENDING_BY_ITSELF, ENDING_LATE, ENDING_STOPPED };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* It is still there to be collected. */
 static bool has_ended(pid_t child)
 {
@@ -144,10 +137,10 @@ static int end(pid_t child, bool group)
  * when to look, no more. */
 static enum ending wait_for_end(pid_t child, int pipe_fd, int stop_fd)
 {
-    int64_t until_ms = now_ms() + (int64_t)TRIAL_SECONDS_MAX * 1000;
+    int64_t until_ns = monotonic_ns() + TRIAL_SECONDS_MAX * NS_PER_S;
     struct pollfd fds[] = { { .fd = pipe_fd, .events = POLLIN }, { .fd = stop_fd, .events = POLLIN } };
     while (!has_ended(child)) {
-        if (now_ms() >= until_ms)
+        if (monotonic_ns() >= until_ns)
             return ENDING_LATE;
         int r = poll(fds, ARRAY_SIZE(fds), fds[0].fd < 0 ? LAST_TICK_MS : TICK_MS);
         if (r > 0 && fds[1].revents)

@@ -153,11 +153,8 @@ static void put_preemption(struct attempts *attempts, const struct decision *dec
     if (decision->nominated_row == ROW_NONE)
         return;
     put_text(&attempts->own, cluster_node_name(attempts->cluster, decision->nominated_row));
-    for (uint32_t i = 0; i < decision->victims_len && i < VICTIMS_SHOWN; i++) {
-        const struct meta *meta = &decision->victims[i]->api->meta;
-        strbuf_printf(&names, "%s" STR_FMT "/" STR_FMT, i ? ", " : "", STR_ARG(meta->namespace),
-                      STR_ARG(meta->name));
-    }
+    for (uint32_t i = 0; i < decision->victims_len && i < VICTIMS_SHOWN; i++)
+        strbuf_printf(&names, "%s" META_FMT, i ? ", " : "", META_ARG(&decision->victims[i]->api->meta));
     if (decision->victims_len > VICTIMS_SHOWN)
         strbuf_printf(&names, " and %u more", decision->victims_len - VICTIMS_SHOWN);
     put_text(&attempts->own, strbuf_slice(&names));

@@ -146,12 +146,8 @@ static void put_place(struct json_writer *json, const struct explain_facts *fact
 static void put_words(struct json_writer *json, const char *key, struct str words)
 {
     json_member_array(json, key);
-    while (words.len) {
-        ptrdiff_t space = str_find(words, ' ');
-        size_t len = space < 0 ? words.len : (size_t)space;
-        json_str(json, str_slice(words, 0, len));
-        words = str_slice(words, MIN(len + 1, (size_t)words.len), words.len);
-    }
+    while (words.len)
+        json_str(json, str_cut(&words, ' '));
     json_end_array(json);
 }
 
@@ -305,9 +301,9 @@ int explain_view_write(const struct explain_source *source, const struct explain
                         facts.pod ? facts.pod->api->meta.uid : STR(""), &arena, facts.attempts);
     if (!facts.pod && !facts.attempts_len) {
         strbuf_printf(out,
-                      "the scheduler knows no pod " STR_FMT "/" STR_FMT
+                      "the scheduler knows no pod " META_FMT
                       ": there is none, or it waits for another scheduler\n",
-                      STR_ARG(request->namespace), STR_ARG(request->name));
+                      META_ARG(request));
         return -ENOENT;
     }
     facts.not_now = why_not_now(&facts);

@@ -3,20 +3,9 @@
 #include "debug/views.h"
 #include "engine/binding.h"
 
-#define NS_PER_S INT64_C(1000000000)
-
-/* "93s", "15m", "3h". */
-static const char *age(int64_t ns, struct arena *arena)
+static const char *age(int64_t ns)
 {
-    static const struct {
-        int64_t from, unit;
-        const char *name;
-    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 600, 60, "m" }, { 0, 1, "s" } };
-    int64_t seconds = MAX(ns, 0) / NS_PER_S;
-    size_t i = 0;
-    while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].from)
-        i++;
-    return arena_printf(arena, "%lld%s", (long long)(seconds / units[i].unit), units[i].name).ptr;
+    return aged(ns / NS_PER_S);
 }
 
 /* ---- where it is ---- */
@@ -66,8 +55,8 @@ static void print_queue(const struct explain_facts *facts, struct term *term)
     int64_t limit_ns = facts->engine->queue.options.unschedulable_max_ns;
     struct arena scratch = { 0 };
     term_paint(term, PAINT_WARN, "It waits in the queue: %s", queue_place_names[entry->place]);
-    strbuf_printf(term->out, " for %s, after %u attempt%s", age(facts->now_ns - entry->since_ns, &scratch),
-                  entry->attempts, entry->attempts == 1 ? "" : "s");
+    strbuf_printf(term->out, " for %s, after %s", age(facts->now_ns - entry->since_ns),
+                  counted(entry->attempts, "attempt"));
     if (entry->gate != GATE_NONE)
         strbuf_printf(term->out, ", held back by %s", profile->plugins[entry->gate].plugin->name);
     struct str names = profile_plugin_names(profile, entry->unschedulable | entry->pending, &scratch);
@@ -75,11 +64,10 @@ static void print_queue(const struct explain_facts *facts, struct term *term)
         strbuf_printf(term->out, ", rejected by " STR_FMT, STR_ARG(names));
     strbuf_puts(term->out, ".\n");
     if (entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF)
-        strbuf_printf(term->out, "It is tried again in %s.\n",
-                      age(entry->backoff_until_ns - facts->now_ns, &scratch));
+        strbuf_printf(term->out, "It is tried again in %s.\n", age(entry->backoff_until_ns - facts->now_ns));
     if (entry->place == QUEUE_UNSCHEDULABLE && limit_ns)
         strbuf_printf(term->out, "It is tried again when it has waited %s, whatever happens.\n",
-                      age(limit_ns, &scratch));
+                      age(limit_ns));
     print_wakes(facts, term);
     arena_release(&scratch);
 }
@@ -90,7 +78,7 @@ static void print_binding(const struct explain_facts *facts, struct term *term)
     struct arena scratch = { 0 };
     term_paint(term, PAINT_GOOD, "It goes to " STR_FMT, STR_ARG(binding->node));
     strbuf_printf(term->out, ": %s for %s", binding_stage_names[binding->stage],
-                  age(facts->now_ns - binding->started_ns, &scratch));
+                  age(facts->now_ns - binding->started_ns));
     if (binding->waits_for)
         strbuf_printf(term->out, " (" STR_FMT ")",
                       STR_ARG(profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch)));
@@ -162,7 +150,7 @@ static void print_attempts(const struct explain_facts *facts, struct term *term)
     grid_columns(&grid, ">AGO|>TOOK µs|OUTCOME|>FEASIBLE|PATH|WHERE, OR REJECTED BY");
     for (size_t i = 0; i < facts->attempts_len; i++) {
         const struct attempt *attempt = &facts->attempts[i];
-        grid_cell(&grid, PAINT_NONE, "%s", age(facts->now_ns - attempt->time_ns, &grid.arena));
+        grid_cell(&grid, PAINT_NONE, "%s", age(facts->now_ns - attempt->time_ns));
         grid_cell(&grid, PAINT_NONE, attempt->took_ns ? "%.1f" : "-", (double)attempt->took_ns / 1000);
         outcome_cells(facts, attempt, &grid);
     }
@@ -221,7 +209,7 @@ static void print_best(const struct explain_facts *facts, struct term *term)
             view.hidden &= ~((uint64_t)(view.nodes[k].scores[i] != 0) << i);
     }
     strbuf_printf(term->out, "The scores %s ago, of the node that was chosen and the best others:\n",
-                  age(facts->now_ns - attempt->time_ns, facts->arena));
+                  age(facts->now_ns - attempt->time_ns));
     score_view_print(&view, term, view.len);
 }
 
@@ -262,8 +250,7 @@ static void print_now(const struct explain_facts *facts, struct term *term)
 
 void explain_view_table(const struct explain_facts *facts, struct term *term)
 {
-    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(facts->request->namespace),
-               STR_ARG(facts->request->name));
+    term_paint(term, PAINT_BOLD, META_FMT, META_ARG(facts->request));
     if (facts->pod)
         strbuf_printf(term->out, "  priority %d, scheduler " STR_FMT, facts->pod->priority,
                       STR_ARG(facts->pod->api->spec.scheduler_name));

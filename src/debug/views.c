@@ -286,12 +286,9 @@ static int read_pod(struct str query, struct arena *arena, struct str *ret_names
     struct str text;
     if (!serve_query(query, "pod", arena, &text))
         return -ENOENT;
-    ptrdiff_t slash = str_find(text, '/');
-    if (slash <= 0 || slash + 1 == (ptrdiff_t)text.len)
-        return -EINVAL;
-    *ret_namespace = str_slice(text, 0, (size_t)slash);
-    *ret_name = str_slice(text, (size_t)slash + 1, text.len);
-    return 0;
+    *ret_namespace = str_cut(&text, '/');
+    *ret_name = text;
+    return ret_namespace->len && ret_name->len ? 0 : -EINVAL;
 }
 
 /* *ret stays as it is where the parameter is absent. False: it is no such number. */

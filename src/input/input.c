@@ -9,6 +9,12 @@
 #include "plugins/registry.h"
 #include "sync/listing.h"
 
+void print_warnings(const struct warnings *warnings)
+{
+    vec_for(&warnings->list, sentence)
+        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*sentence));
+}
+
 static int load_config(struct input *input, const struct input_options *options, struct error *err)
 {
     const char *path = options->config;
@@ -18,8 +24,7 @@ static int load_config(struct input *input, const struct input_options *options,
     int r = path ? config_load(path, &env, &input->config_arena, &input->config, &warnings, err)
                  : config_default(&env, &input->config_arena, &input->config, err);
     input->config_ready = r == 0;
-    vec_for(&warnings.list, warning)
-        fprintf(stderr, "berth: warning: " STR_FMT "\n", STR_ARG(*warning));
+    print_warnings(&warnings);
     warnings_release(&warnings);
     if (r == 0 && input->config.extenders.len && !options->asks_extenders)
         fprintf(stderr,
@@ -143,5 +148,5 @@ struct pod **input_pending(const struct input *input, size_t *ret_len)
 
 struct str pod_full_name(const struct pod *pod, struct arena *arena)
 {
-    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+    return arena_printf(arena, META_FMT, META_ARG(&pod->meta));
 }

@@ -36,6 +36,8 @@ void input_release(struct input *input);
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **input_pending(const struct input *input, size_t *ret_len);
+/* Each on a line of standard error. */
+void print_warnings(const struct warnings *warnings);
 /* "namespace/name" of a pod, in the arena. */
 struct str pod_full_name(const struct pod *pod, struct arena *arena);
 

@@ -265,11 +265,6 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int load_folder(struct load *load, const char *path, unsigned depth, size_t *files, struct error *err);
 
 static int load_entry(struct load *load, const char *path, const char *name, unsigned depth, size_t *files,
@@ -292,7 +287,7 @@ static int load_folder(struct load *load, const char *path, unsigned depth, size
     if (depth > FOLDER_DEPTH_MAX)
         return error_at(err, -ELOOP, path, 0, 0, "folders deeper than %d levels", FOLDER_DEPTH_MAX);
     struct dirent **entries;
-    int count = scandir(path, &entries, visible, by_bytes);
+    int count = scandir(path, &entries, visible, alphasort);
     if (count < 0)
         return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
     int r = 0;

@@ -182,9 +182,8 @@ static bool was_recorded_victim(const struct comparison *comparison, const struc
     while (protobuf_next(&reader, &field) > 0) {
         if (field.tag != DECISION_VICTIM || field.wire != WIRE_BYTES)
             continue;
-        ptrdiff_t slash = str_find(field.bytes, '/');
-        if (slash >= 0 && str_eq(effect->namespace, str_slice(field.bytes, 0, (size_t)slash)) &&
-            str_eq(effect->name, str_slice(field.bytes, (size_t)slash + 1, field.bytes.len)))
+        struct str name = field.bytes, namespace = str_cut(&name, '/');
+        if (str_eq(effect->namespace, namespace) && str_eq(effect->name, name))
             return true;
     }
     return false;

@@ -19,28 +19,27 @@ static struct str recording_of(struct str file)
                                                                 : (struct str){ 0 };
 }
 
-static int by_name(const void *a, const void *b)
+static int is_of_recording(const struct dirent *entry)
 {
-    return str_cmp(((const struct recording_file *)a)->name, ((const struct recording_file *)b)->name);
+    return recording_of(str_from(entry->d_name)).len > 0;
 }
 
 static int list_folder(struct recording *recording, const char *path, struct error *err)
 {
-    DIR *dir = opendir(path);
-    if (!dir)
+    struct dirent **entries;
+    int len = scandir(path, &entries, is_of_recording, alphasort);
+    if (len < 0)
         return error_set(err, -errno, "cannot open the folder %s: %s", path, strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        struct str name = str_from(entry->d_name);
-        if (recording_of(name).len)
-            *vec_push(&recording->files) = (struct recording_file){
-                .name = arena_str(&recording->arena, name),
-                .path = arena_printf(&recording->arena, "%s/%s", path, entry->d_name),
-            };
+    for (int i = 0; i < len; i++) {
+        *vec_push(&recording->files) = (struct recording_file){
+            .name = arena_str(&recording->arena, str_from(entries[i]->d_name)),
+            .path = arena_printf(&recording->arena, "%s/%s", path, entries[i]->d_name),
+        };
+        free(entries[i]);
     }
-    closedir(dir);
-    if (!recording->files.len)
+    free(entries);
+    if (!len)
         return error_set(err, -ENOENT, "%s has no recording: no files that end with " JOURNAL_SUFFIX, path);
-    qsort(recording->files.items, recording->files.len, sizeof(*recording->files.items), by_name);
     return 0;
 }
 

@@ -19,17 +19,16 @@ static int read_features(struct replay *replay, struct str body, struct error *e
     struct protobuf_field field;
     features_default(&replay->features);
     while (protobuf_next(&reader, &field) > 0) {
-        ptrdiff_t equals = field.wire == WIRE_BYTES ? str_find(field.bytes, '=') : -1;
-        if (field.tag != HEAD_FEATURE || equals < 0)
+        if (field.tag != HEAD_FEATURE || field.wire != WIRE_BYTES || str_find(field.bytes, '=') < 0)
             continue;
-        int gate = feature_find(str_slice(field.bytes, 0, (size_t)equals));
-        bool on = str_ends_with(field.bytes, STR("=true"));
+        struct str value = field.bytes, name = str_cut(&value, '=');
+        int gate = feature_find(name);
         if (gate >= 0)
-            replay->features.enabled[gate] = on;
-        else if (on)
+            replay->features.enabled[gate] = str_is(value, "true");
+        else if (str_is(value, "true"))
             return error_set(err, -ENOTSUP,
                              "it was recorded with the feature gate " STR_FMT ", which is not known here",
-                             STR_ARG(str_slice(field.bytes, 0, (size_t)equals)));
+                             STR_ARG(name));
     }
     return 0;
 }

@@ -1,18 +1,14 @@
 /* explain.c: see explain.h. */
 #include "whatif/explain.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define PREEMPTION_PLUGIN "DefaultPreemption"
-#define NS_PER_S INT64_C(1000000000)
 
 /* ---- what plugins cost ---- */
-static int64_t now_ns(void *context)
+static int64_t now_ns(void *context _unused_)
 {
-    struct timespec now;
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+    return monotonic_ns();
 }
 
 /* A filter takes less time than the clock that measures it. */
@@ -21,8 +17,8 @@ static int64_t clock_cost(void)
     enum { TRIES = 100 };
     int64_t least = INT64_MAX;
     for (int i = 0; i < TRIES; i++) {
-        int64_t begun_ns = now_ns(NULL);
-        least = MIN(least, now_ns(NULL) - begun_ns);
+        int64_t begun_ns = monotonic_ns();
+        least = MIN(least, monotonic_ns() - begun_ns);
     }
     return least;
 }
@@ -36,10 +32,10 @@ static void add_cost(struct explanation *explanation, uint32_t index, enum probe
     cost->ns += MAX(ns - explanation->clock_ns, 0);
 }
 
-static void on_plugin(void *context, const struct profile *profile, const struct plugin_instance *instance,
-                      enum probe_point point, enum status_code code, uint32_t count, int64_t ns)
+static void on_plugin(void *context, const struct profile *profile _unused_,
+                      const struct plugin_instance *instance, enum probe_point point,
+                      enum status_code code _unused_, uint32_t count, int64_t ns)
 {
-    (void)profile, (void)code;
     add_cost(context, instance->index, point, count, ns);
 }
 
@@ -48,10 +44,10 @@ static void on_point(void *context _unused_, const struct profile *profile _unus
 {
 }
 
-static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
-                         enum probe_point point, uint32_t count)
+static void on_evaluated(void *context _unused_, const struct profile *profile _unused_,
+                         const struct plugin_instance *instance _unused_, enum probe_point point _unused_,
+                         uint32_t count _unused_)
 {
-    (void)context, (void)profile, (void)instance, (void)point, (void)count;
 }
 
 static void begin_measuring(struct explanation *ret)
@@ -62,7 +58,7 @@ static void begin_measuring(struct explanation *ret)
     };
     ret->cycle.probe = &ret->probe;
     ret->cycle.is_sampled = true;
-    ret->begun_ns = now_ns(NULL);
+    ret->begun_ns = monotonic_ns();
 }
 
 /* ---- extenders ---- */
@@ -177,9 +173,9 @@ static const struct plugin_instance *reach_preemption(struct explanation *ret)
             continue;
         }
         ret->cycle.current = order->items[i];
-        int64_t begun_ns = now_ns(NULL);
+        int64_t begun_ns = monotonic_ns();
         enum status_code code = plugin->post_filter(&ret->cycle, &ret->evaluation.diagnosis, &result).code;
-        add_cost(ret, order->items[i]->index, PROBE_POST_FILTER, 1, now_ns(NULL) - begun_ns);
+        add_cost(ret, order->items[i]->index, PROBE_POST_FILTER, 1, monotonic_ns() - begun_ns);
         if (code != STATUS_UNSCHEDULABLE)
             return NULL;
     }
@@ -195,10 +191,10 @@ static void look_for_victims(struct explanation *ret)
     if (!preemption)
         return;
     ret->preempts = true;
-    int64_t begun_ns = now_ns(NULL);
+    int64_t begun_ns = monotonic_ns();
     preempt_find(&ret->cycle, &ret->evaluation.diagnosis, (struct preempt_options){ .all_candidates = true },
                  &ret->preemption);
-    add_cost(ret, preemption->index, PROBE_POST_FILTER, 1, now_ns(NULL) - begun_ns);
+    add_cost(ret, preemption->index, PROBE_POST_FILTER, 1, monotonic_ns() - begun_ns);
 }
 
 /* ---- all of it ---- */
@@ -286,7 +282,7 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     ret->cycle.now_ns = options->now_ns;
     begin_measuring(ret);
     explain(ret);
-    ret->took_ns = now_ns(NULL) - ret->begun_ns;
+    ret->took_ns = monotonic_ns() - ret->begun_ns;
     reattach_pod(&detached);
     count_extenders(ret, options->extenders);
 }

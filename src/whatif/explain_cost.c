@@ -182,15 +182,14 @@ static void print_extender(const struct explanation *explanation, const struct e
     double mean = since->calls ? microseconds(since->total_ns) / (double)since->calls : 0;
     term_paint(term, PAINT_WARN, "  Extender " STR_FMT, STR_ARG(extender->url));
     if (extender->asked)
-        strbuf_printf(term->out, ": %s µs (%.1f%%) in %s call%s, %s of them failed\n",
+        strbuf_printf(term->out, ": %s µs (%.1f%%) in %s, %s of them failed\n",
                       grouped(since->total_ns / 1000), 100 * share(since->total_ns, explanation->took_ns),
-                      grouped((int64_t)since->calls), since->calls == 1 ? "" : "s",
-                      grouped((int64_t)since->failures));
+                      counted(since->calls, "call"), grouped((int64_t)since->failures));
     else if (!explanation->live)
         strbuf_puts(term->out, " was not asked\n");
     else
-        strbuf_printf(term->out, " was not asked here; so far %s call%s of %s µs on average, %s failed\n",
-                      grouped((int64_t)since->calls), since->calls == 1 ? "" : "s", grouped((int64_t)mean),
+        strbuf_printf(term->out, " was not asked here; so far %s of %s µs on average, %s failed\n",
+                      counted(since->calls, "call"), grouped((int64_t)mean),
                       grouped((int64_t)since->failures));
 }
 

@@ -283,9 +283,8 @@ static void print_preemption(const struct explanation *explanation, struct term 
         term_wrap(term, 2, found->message);
         return;
     }
-    strbuf_printf(term->out, "Pods of lower priority can make room on %s node%s",
-                  grouped(found->candidates_len), found->candidates_len == 1 ? "" : "s");
-    strbuf_printf(term->out, "; %s would be chosen:\n",
+    strbuf_printf(term->out, "Pods of lower priority can make room on %s; %s would be chosen:\n",
+                  counted(found->candidates_len, "node"),
                   found->candidates_len == 1 ? "it"
                   : found->top_len == 1      ? "the first"
                                              : "one of the equals at the top");
@@ -308,8 +307,8 @@ static void print_unexamined(const struct explanation *explanation, struct term 
     for (uint32_t i = 0; i < explanation->rows_len; i++)
         nodes += explain_is_unexamined(explanation, explanation->rows[i]);
     if (nodes)
-        strbuf_printf(term->out, "\nNobody was asked about %s other node%s: enough can take it.\n",
-                      grouped(nodes), nodes == 1 ? "" : "s");
+        strbuf_printf(term->out, "\nNobody was asked about %s: enough can take it.\n",
+                      counted(nodes, "other node"));
     if (explanation->skipped_plugin)
         strbuf_printf(term->out,
                       "\n%s has a say in that too; what it does about a real pod is not tried here.\n",
@@ -328,7 +327,7 @@ void explain_table_answer(const struct explanation *explanation, struct term *te
 void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     const struct pod *pod = explanation->cycle.pod;
-    term_paint(term, PAINT_BOLD, STR_FMT "/" STR_FMT, STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name));
+    term_paint(term, PAINT_BOLD, META_FMT, META_ARG(&pod->meta));
     strbuf_printf(term->out, "  priority %d, scheduler ", explanation->cycle.info->priority);
     strbuf_str(term->out, explanation->profile->scheduler_name);
     strbuf_puts(term->out, "\n\n");

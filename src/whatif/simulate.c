@@ -1,9 +1,7 @@
 /* simulate.c: feeds the engine, carries out what it decides, and keeps the record; see simulate.h. */
 #include "whatif/simulate.h"
 
-#include <stdio.h>
-#include <time.h>
-
+#include "base/clock.h"
 #include "engine/binding.h"
 #include "extender/extender.h"
 
@@ -18,9 +16,7 @@ enum {
 
 double now_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return (double)monotonic_ns() * 1e-9;
 }
 
 /* Many pods wait for the same reason: its text is kept once. */
