@@ -57,13 +57,11 @@ static void finish_unknown(struct attempt *attempt)
 /* The first value that is not empty of the first header that has one. */
 static struct str header_of(const struct server_request *request, const struct str_list *names)
 {
-    for (uint32_t i = 0; i < names->len; i++)
-        for (size_t j = 0; j < request->header_count; j++)
-            if (str_eq_fold(request->headers[j].name, names->items[i])) {
-                if (request->headers[j].value.len)
-                    return request->headers[j].value;
-                break;
-            }
+    for (uint32_t i = 0; i < names->len; i++) {
+        struct str value = server_header_value(request, names->items[i]);
+        if (value.len)
+            return value;
+    }
     return (struct str){ 0 };
 }
 
@@ -71,9 +69,9 @@ static void take_groups(struct attempt *attempt, const struct server_request *re
                         const struct str_list *names)
 {
     for (uint32_t i = 0; i < names->len; i++)
-        for (size_t j = 0; j < request->header_count; j++)
-            if (str_eq_fold(request->headers[j].name, names->items[i]) && request->headers[j].value.len)
-                str_list_add(attempt->arena, &attempt->user->groups, request->headers[j].value);
+        vec_for(&request->headers, header)
+            if (str_eq_fold(header->name, names->items[i]) && header->value.len)
+                str_list_add(attempt->arena, &attempt->user->groups, header->value);
 }
 
 /* What stands behind the prefix, in small letters and unescaped where that can be done. */
@@ -103,8 +101,7 @@ static void take_extra(struct attempt *attempt, const struct server_request *req
                        const struct str_list *prefixes)
 {
     for (uint32_t i = 0; i < prefixes->len; i++)
-        for (size_t j = 0; j < request->header_count; j++) {
-            const struct server_header *header = &request->headers[j];
+        vec_for(&request->headers, header) {
             struct str prefix = prefixes->items[i];
             if (!str_eq_fold(str_slice(header->name, 0, prefix.len), prefix))
                 continue;
@@ -190,11 +187,11 @@ static void on_review(void *context, const struct review *review)
     finish_unknown(attempt);
 }
 
-void authn_run(const struct authn *authn, const struct server_request *request, struct arena *arena,
-               struct user *ret, authn_done done, void *context)
+void authn_run(const struct authn *authn, struct server_request *request, struct user *ret, authn_done done,
+               void *context)
 {
-    struct attempt *attempt = arena_new(arena, struct attempt);
-    *attempt = (struct attempt){ .arena = arena, .user = ret, .done = done, .context = context };
+    struct attempt *attempt = arena_new(&request->arena, struct attempt);
+    *attempt = (struct attempt){ .arena = &request->arena, .user = ret, .done = done, .context = context };
     enum result result = NO_OPINION;
     if (authn->trust) {
         const struct trust_now *now = trust_get(authn->trust);
@@ -207,7 +204,7 @@ void authn_run(const struct authn *authn, const struct server_request *request, 
         finish_known(attempt);
         return;
     }
-    struct str token = bearer_token(server_header_value(request, "authorization"));
+    struct str token = bearer_token(server_header_value(request, STR("authorization")));
     if (!authn->reviews || !token.len) {
         finish_unknown(attempt);
         return;

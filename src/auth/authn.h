@@ -20,8 +20,8 @@ struct authn {
 /* Exactly once. False: err says why the credentials are rejected. */
 typedef void (*authn_done)(void *context, bool known, const struct error *err);
 
-/* The request, the arena and *ret live until `done`, which may come before this returns. */
-void authn_run(const struct authn *authn, const struct server_request *request, struct arena *arena,
-               struct user *ret, authn_done done, void *context);
+/* The request and *ret live until `done`, which may come before this returns. */
+void authn_run(const struct authn *authn, struct server_request *request, struct user *ret, authn_done done,
+               void *context);
 
 #endif

@@ -27,7 +27,7 @@ struct metrics *families_new(const struct scheduler_flags *flags, const struct f
 
 /* process.c: looks up the facts about this process. For metrics_on_write(); the context is the registry. */
 void process_metrics_update(void *metrics);
-/* The start of the process as a family of a page that has not all of them. */
-void process_put_start(struct metrics *metrics, struct strbuf *out);
+/* When the process started, in seconds since 1970. */
+double process_start(struct metrics *metrics);
 
 #endif

@@ -125,16 +125,8 @@ void process_metrics_update(void *metrics)
     update_network(metrics);
 }
 
-void process_put_start(struct metrics *metrics, struct strbuf *out)
+double process_start(struct metrics *metrics)
 {
-    static const struct metric_info info = { .name = "process_start_time_seconds",
-                                             .help = "Start time of the process since unix epoch in seconds.",
-                                             .type = METRIC_GAUGE,
-                                             .stability = METRIC_ALPHA };
-    struct metrics *alone = metrics_new(&info, 1);
     update_start(metrics);
-    gauge_set(metric_get(alone, 0, NULL),
-              gauge_value(metric_get(metrics, FAMILY_PROCESS_START_TIME_SECONDS, NULL)));
-    metrics_write(alone, out);
-    metrics_free(alone);
+    return gauge_value(metric_get(metrics, FAMILY_PROCESS_START_TIME_SECONDS, NULL));
 }

@@ -1,4 +1,4 @@
-/* health.c: checks by page, asked in order at every request. */
+/* health.c: checks by page, made in order at every request. */
 #include "serve/health.h"
 
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "base/vec.h"
+#include "observe/families.h"
 #include "serve/negotiate.h"
 
 enum { PAGES = 3, EXCLUDED_MAX = 64 };
@@ -15,20 +16,28 @@ static const struct {
     unsigned where;
 } page_infos[PAGES] = { { "healthz", SERVE_HEALTHZ }, { "livez", SERVE_LIVEZ }, { "readyz", SERVE_READYZ } };
 
-/* A check on a page, and what came of it so far. */
-struct counted {
-    const struct serve_check *check;
-    bool last_good;
-    uint64_t good, bad;
-};
+enum { RESULT, RESULTS_TOTAL, START_TIME, METRIC_COUNT };
 
-struct page {
-    VEC(struct counted) checks;
+static const struct metric_info metric_infos[METRIC_COUNT] = {
+    [RESULT] = { .name = "kubernetes_healthcheck",
+                 .help = "This metric records the result of a single healthcheck.",
+                 .type = METRIC_GAUGE,
+                 .stability = METRIC_STABLE,
+                 .labels = { "name", "type" } },
+    [RESULTS_TOTAL] = { .name = "kubernetes_healthchecks_total",
+                        .help = "This metric records the results of all healthcheck.",
+                        .type = METRIC_COUNTER,
+                        .stability = METRIC_STABLE,
+                        .labels = { "name", "status", "type" } },
+    [START_TIME] = { .name = "process_start_time_seconds",
+                     .help = "Start time of the process since unix epoch in seconds.",
+                     .type = METRIC_GAUGE,
+                     .stability = METRIC_ALPHA },
 };
 
 struct health {
-    struct serve_check *checks; /* a copy */
-    struct page pages[PAGES];
+    VEC(struct serve_check) pages[PAGES];
+    struct metrics *metrics, *counts;
 };
 
 static int ping(void *user _unused_, struct error *err _unused_)
@@ -36,21 +45,26 @@ static int ping(void *user _unused_, struct error *err _unused_)
     return 0;
 }
 
-static const struct serve_check ping_check = { .name = "ping", .check = ping };
+/* Results start anew. */
+void health_reset(struct health *health)
+{
+    metrics_free(health->metrics);
+    health->metrics = metrics_new(metric_infos, METRIC_COUNT);
+    if (!health->counts)
+        metrics_disable(health->metrics, str_from(metric_infos[START_TIME].name));
+}
 
-struct health *health_new(const struct serve_check *checks, size_t count)
+struct health *health_new(const struct serve_check *checks, size_t count, struct metrics *counts)
 {
     struct health *health = xcalloc(1, sizeof(*health));
-    health->checks = xcalloc(count + 1, sizeof(*health->checks));
-    for (size_t i = 0; i < count; i++)
-        health->checks[i] = checks[i];
+    health->counts = counts;
+    health_reset(health);
     for (size_t p = 0; p < PAGES; p++) {
-        struct page *page = &health->pages[p];
         for (size_t i = 0; i < count; i++)
             if (checks[i].where & page_infos[p].where)
-                *vec_push(&page->checks) = (struct counted){ .check = &health->checks[i] };
-        if (!page->checks.len)
-            *vec_push(&page->checks) = (struct counted){ .check = &ping_check };
+                *vec_push(&health->pages[p]) = checks[i];
+        if (!health->pages[p].len)
+            *vec_push(&health->pages[p]) = (struct serve_check){ .name = "ping", .check = ping };
     }
     return health;
 }
@@ -60,9 +74,23 @@ void health_free(struct health *health)
     if (!health)
         return;
     for (size_t p = 0; p < PAGES; p++)
-        vec_release(&health->pages[p].checks);
-    free(health->checks);
+        vec_release(&health->pages[p]);
+    metrics_free(health->metrics);
     free(health);
+}
+
+static void count_result(struct health *health, const char *name, const char *page, bool good)
+{
+    const struct str labels[] = { str_from(name), good ? STR("success") : STR("error"), str_from(page) };
+    gauge_set(metric_get(health->metrics, RESULT, (const struct str[]){ labels[0], labels[2] }), good);
+    counter_add(metric_get(health->metrics, RESULTS_TOTAL, labels), 1);
+}
+
+void health_metrics(const struct health *health, struct strbuf *out)
+{
+    if (health->counts)
+        gauge_set(metric_get(health->metrics, START_TIME, NULL), process_start(health->counts));
+    metrics_write(health->metrics, out);
 }
 
 /* ?exclude=NAME, as often as wanted. */
@@ -111,38 +139,36 @@ static void warn_unused(struct excluded *excluded, struct strbuf *out)
     strbuf_putc(out, '\n');
 }
 
-/* One line per check; what is wrong is for the log and those who may see more. */
-static void run_checks(struct page *page, struct excluded *excluded, struct strbuf *out,
+/* One line per check; reasons are only logged. */
+static void run_checks(struct health *health, size_t page, struct excluded *excluded, struct strbuf *out,
                        struct strbuf *failed, struct strbuf *failed_log)
 {
-    vec_for(&page->checks, counted) {
-        const char *name = counted->check->name;
+    vec_for(&health->pages[page], check) {
         struct error err = { 0 };
-        if (is_excluded(excluded, name)) {
-            strbuf_printf(out, "[+]%s excluded: ok\n", name);
+        if (is_excluded(excluded, check->name)) {
+            strbuf_printf(out, "[+]%s excluded: ok\n", check->name);
             continue;
         }
-        counted->last_good = counted->check->check(counted->check->user, &err) >= 0;
-        if (counted->last_good) {
-            counted->good++;
-            strbuf_printf(out, "[+]%s ok\n", name);
+        bool good = check->check(check->user, &err) >= 0;
+        count_result(health, check->name, page_infos[page].name, good);
+        if (good) {
+            strbuf_printf(out, "[+]%s ok\n", check->name);
         } else {
-            counted->bad++;
-            strbuf_printf(out, "[-]%s failed: reason withheld\n", name);
-            strbuf_printf(failed, "%s%s", failed->len ? "," : "", name);
-            strbuf_printf(failed_log, "[-]%s failed: %s\n", name, err.text);
+            strbuf_printf(out, "[-]%s failed: reason withheld\n", check->name);
+            strbuf_printf(failed, "%s%s", failed->len ? "," : "", check->name);
+            strbuf_printf(failed_log, "[-]%s failed: %s\n", check->name, err.text);
         }
     }
 }
 
-static void reply_page(struct health *health, size_t index, struct str query, struct serve_reply *reply)
+static void reply_page(struct health *health, size_t index, const struct serve_request *request,
+                       struct serve_reply *reply)
 {
-    struct arena arena = { 0 };
     struct excluded excluded = { 0 };
     struct strbuf out = { 0 }, failed = { 0 }, failed_log = { 0 };
     const char *name = page_infos[index].name;
-    read_excluded(query, &arena, &excluded);
-    run_checks(&health->pages[index], &excluded, &out, &failed, &failed_log);
+    read_excluded(request->query, request->arena, &excluded);
+    run_checks(health, index, &excluded, &out, &failed, &failed_log);
     warn_unused(&excluded, &out);
     if (failed.len) {
         log_info(2, "Health check failed", log_str("checks", strbuf_slice(&failed)),
@@ -152,7 +178,7 @@ static void reply_page(struct health *health, size_t index, struct str query, st
     } else {
         serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
         serve_reply_header(reply, "X-Content-Type-Options", STR("nosniff"));
-        if (serve_query(query, "verbose", &arena, NULL)) {
+        if (serve_query(request->query, "verbose", request->arena, NULL)) {
             strbuf_str(&reply->body, strbuf_slice(&out));
             strbuf_printf(&reply->body, "%s check passed\n", name);
         } else {
@@ -162,7 +188,6 @@ static void reply_page(struct health *health, size_t index, struct str query, st
     strbuf_release(&out);
     strbuf_release(&failed);
     strbuf_release(&failed_log);
-    arena_release(&arena);
 }
 
 static void reply_check(const struct serve_check *check, struct serve_reply *reply)
@@ -178,79 +203,24 @@ static void reply_check(const struct serve_check *check, struct serve_reply *rep
     strbuf_puts(&reply->body, "ok");
 }
 
-bool health_reply(struct health *health, struct str path, struct str query, struct serve_reply *reply)
+bool health_reply(struct health *health, const struct serve_request *request, struct serve_reply *reply)
 {
+    struct str rest = request->path;
+    str_cut(&rest, '/');
+    struct str page = str_cut(&rest, '/');
+    bool is_page = request->path.len == page.len + 1;
     for (size_t p = 0; p < PAGES; p++) {
-        char page[16];
-        snprintf(page, sizeof(page), "/%s", page_infos[p].name);
-        if (!str_starts_with(path, str_from(page)))
+        if (!str_is(page, page_infos[p].name))
             continue;
-        struct str rest = str_slice(path, strlen(page), path.len);
-        if (!rest.len) {
-            reply_page(health, p, query, reply);
+        if (is_page) {
+            reply_page(health, p, request, reply);
             return true;
         }
-        vec_for(&health->pages[p].checks, counted) {
-            if (rest.ptr[0] == '/' && str_is(str_slice(rest, 1, rest.len), counted->check->name)) {
-                reply_check(counted->check, reply);
+        vec_for(&health->pages[p], check)
+            if (str_is(rest, check->name)) {
+                reply_check(check, reply);
                 return true;
             }
-        }
     }
     return false;
-}
-
-struct row {
-    const char *name, *page;
-    const struct counted *counted;
-};
-
-static int row_cmp(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    int by_name = strcmp(x->name, y->name);
-    return by_name ? by_name : strcmp(x->page, y->page);
-}
-
-static void print_totals(const struct row *row, struct strbuf *out)
-{
-    const struct {
-        const char *status;
-        uint64_t count;
-    } totals[] = { { "error", row->counted->bad }, { "success", row->counted->good } };
-    for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
-        if (totals[i].count)
-            strbuf_printf(out, "kubernetes_healthchecks_total{name=\"%s\",status=\"%s\",type=\"%s\"} %llu\n",
-                          row->name, totals[i].status, row->page, (unsigned long long)totals[i].count);
-}
-
-void health_metrics(const struct health *health, struct strbuf *out)
-{
-    VEC(struct row) rows = { 0 };
-    for (size_t p = 0; p < PAGES; p++)
-        vec_for(&health->pages[p].checks, counted) {
-            if (counted->good || counted->bad)
-                *vec_push(&rows) = (struct row){ counted->check->name, page_infos[p].name, counted };
-        }
-    if (rows.len) {
-        qsort(rows.items, rows.len, sizeof(*rows.items), row_cmp);
-        strbuf_puts(out, "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single "
-                         "healthcheck.\n# TYPE kubernetes_healthcheck gauge\n");
-        vec_for(&rows, row)
-            strbuf_printf(out, "kubernetes_healthcheck{name=\"%s\",type=\"%s\"} %d\n", row->name, row->page,
-                          row->counted->last_good);
-        strbuf_puts(out,
-                    "# HELP kubernetes_healthchecks_total [STABLE] This metric records the results of all "
-                    "healthcheck.\n# TYPE kubernetes_healthchecks_total counter\n");
-        vec_for(&rows, row)
-            print_totals(row, out);
-    }
-    vec_release(&rows);
-}
-
-void health_reset(struct health *health)
-{
-    for (size_t p = 0; p < PAGES; p++)
-        vec_for(&health->pages[p].checks, counted)
-            counted->good = counted->bad = 0;
 }

@@ -6,10 +6,11 @@
 
 struct health;
 
-struct health *health_new(const struct serve_check *checks, size_t count);
+/* `counts` knows when the process started; may be NULL. */
+struct health *health_new(const struct serve_check *checks, size_t count, struct metrics *counts);
 void health_free(struct health *health);
 /* Answers a path of one of the pages, or of a check below it. False: it is neither. */
-bool health_reply(struct health *health, struct str path, struct str query, struct serve_reply *reply);
+bool health_reply(struct health *health, const struct serve_request *request, struct serve_reply *reply);
 /* /metrics/slis: results of the checks as the pages saw them. */
 void health_metrics(const struct health *health, struct strbuf *out);
 void health_reset(struct health *health);

@@ -116,29 +116,25 @@ bool negotiate_plainly(void *user _unused_, enum media media _unused_, const str
     return !convert->group.len && !convert->version.len && !convert->kind.len;
 }
 
-/* Browsers and the tools of people at terminals get it indented, unless they say. */
-static bool is_for_people(struct str query, struct str user_agent)
+/* Browsers and command line clients get it indented, unless they say. */
+static bool is_for_people(const struct serve_request *request)
 {
-    struct arena arena = { 0 };
-    struct str pretty;
-    bool said = serve_query(query, "pretty", &arena, &pretty) && pretty.len;
-    bool yes = said && (str_is(pretty, "1") || str_is(pretty, "t") || str_is(pretty, "T") ||
-                        str_is(pretty, "true") || str_is(pretty, "TRUE") || str_is(pretty, "True"));
-    arena_release(&arena);
-    if (said)
-        return yes;
-    return str_starts_with(user_agent, STR("curl")) || str_starts_with(user_agent, STR("Wget")) ||
-           str_starts_with(user_agent, STR("Mozilla/5.0"));
+    struct str agent = request->user_agent, pretty;
+    if (serve_query(request->query, "pretty", request->arena, &pretty) && pretty.len)
+        return str_is(pretty, "1") || str_is(pretty, "t") || str_is(pretty, "T") || str_is(pretty, "true") ||
+               str_is(pretty, "TRUE") || str_is(pretty, "True");
+    return str_starts_with(agent, STR("curl")) || str_starts_with(agent, STR("Wget")) ||
+           str_starts_with(agent, STR("Mozilla/5.0"));
 }
 
-struct negotiated negotiate(struct str accept, struct str query, struct str user_agent,
-                            const enum media *offered, size_t count, media_allows allows, void *user)
+struct negotiated negotiate(const struct serve_request *request, const enum media *offered, size_t count,
+                            media_allows allows, void *user)
 {
-    bool pretty = is_for_people(query, user_agent);
-    if (!accept.len)
+    bool pretty = is_for_people(request);
+    if (!request->accept.len)
         return (struct negotiated){ .media = offered[0], .pretty = pretty };
     struct accept_clause clauses[ACCEPT_CLAUSES_MAX];
-    size_t clause_count = accept_parse(accept, clauses);
+    size_t clause_count = accept_parse(request->accept, clauses);
     for (size_t i = 0; i < clause_count; i++)
         for (size_t j = 0; j < count; j++) {
             struct negotiated found = { .media = offered[j], .pretty = pretty };
@@ -174,12 +170,11 @@ void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjso
     free(text);
 }
 
-void reply_status(struct serve_reply *reply, const struct asker *asker, int code, const char *reason,
-                  struct str message, bool details)
+void reply_status(struct serve_reply *reply, const struct serve_request *request, int code,
+                  const char *reason, struct str message, bool details)
 {
     static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML };
-    struct negotiated how = negotiate(asker->accept, asker->query, asker->user_agent, offered,
-                                      ARRAY_SIZE(offered), negotiate_plainly, NULL);
+    struct negotiated how = negotiate(request, offered, ARRAY_SIZE(offered), negotiate_plainly, NULL);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_doc_set_root(doc, root);

@@ -36,21 +36,16 @@ struct negotiated {
 };
 
 /* The best form of `offered` (first is best among equals) that the client takes and `allows` takes. No Accept at all:
- * the first one. MEDIA_NONE: there is none. `user_agent` and the query decide about indentation. */
-struct negotiated negotiate(struct str accept, struct str query, struct str user_agent,
-                            const enum media *offered, size_t count, media_allows allows, void *user);
+ * the first one. MEDIA_NONE: there is none. */
+struct negotiated negotiate(const struct serve_request *request, const enum media *offered, size_t count,
+                            media_allows allows, void *user);
 /* Takes no conversions. */
 bool negotiate_plainly(void *user, enum media media, const struct convert *convert);
-
-/* What the answer is made from. */
-struct asker {
-    struct str accept, query, user_agent;
-};
 
 /* The object as the body. MEDIA_NONE: JSON, indented. */
 void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc);
 /* A Status of failure. `details` writes an empty one. */
-void reply_status(struct serve_reply *reply, const struct asker *asker, int code, const char *reason,
-                  struct str message, bool details);
+void reply_status(struct serve_reply *reply, const struct serve_request *request, int code,
+                  const char *reason, struct str message, bool details);
 
 #endif

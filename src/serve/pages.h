@@ -6,9 +6,10 @@
 #include "serve/zpages.h"
 
 struct pages {
-    struct serve_options
-        options; /* its views are copied to the arena, its flags and checks are not needed any more */
+    struct serve_options options; /* without its views and checks */
     struct arena arena;
+    struct serve_view *views; /* the pages of pages.c, then those of the options */
+    size_t view_count;
     struct health *health;
     struct zpages zpages;
     struct str started; /* seconds since 1970, as a header shows it */
@@ -16,11 +17,11 @@ struct pages {
 
 void pages_init(struct pages *pages, const struct serve_options *options);
 void pages_release(struct pages *pages);
-/* Returns as a view does. Texts of headers are static, in the arena, or live as long as the pages. */
-int pages_reply(struct pages *pages, const struct serve_request *request, const struct asker *asker,
-                struct arena *arena, struct serve_reply *reply);
-/* What a reply of a view lacks. */
-void pages_complete(const struct pages *pages, struct str path, const struct asker *asker,
+/* Returns 0, -EINPROGRESS or an error as a view does. Texts of headers are static, in the request's arena, or live as
+ * long as the pages. */
+int pages_reply(struct pages *pages, const struct serve_request *request, struct serve_reply *reply);
+/* The headers of a view's reply that has none. */
+void pages_complete(const struct pages *pages, const struct serve_request *request,
                     struct serve_reply *reply);
 
 #endif

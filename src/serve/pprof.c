@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "net/file.h"
 #include "pprof/cpu_profile.h"
@@ -31,6 +30,11 @@ struct pprof {
     struct loop_work work;
     struct serve_reply reply;
 };
+
+static struct loop *loop_of(const struct pprof *pprof)
+{
+    return server_loop(serve_server(pprof->serve));
+}
 
 /* ---- replies ---- */
 
@@ -74,21 +78,20 @@ static void on_written(struct loop_work *work)
 static void on_look(struct loop_timer *timer)
 {
     struct pprof *pprof = container_of(timer, struct pprof, look);
-    struct loop *loop = serve_loop(pprof->serve);
     int64_t now_ns = monotonic_ns();
-    if (now_ns < pprof->end_ns && !pprof->stopping && serve_is_awaited(pprof->serve, pprof->id))
-        loop_timer_set(loop, timer, MIN(pprof->end_ns, now_ns + LOOK_MS * NS_PER_MS));
+    if (now_ns < pprof->end_ns && !pprof->stopping &&
+        server_is_awaited(serve_server(pprof->serve), pprof->id))
+        loop_timer_set(loop_of(pprof), timer, MIN(pprof->end_ns, now_ns + LOOK_MS * NS_PER_MS));
     else
-        loop_work(loop, &pprof->work);
+        loop_work(loop_of(pprof), &pprof->work);
 }
 
-static int64_t seconds_of(struct str query)
+static int64_t seconds_of(const struct serve_request *request)
 {
-    struct arena arena = { 0 };
     struct str text;
     int64_t seconds = 0;
-    bool given = serve_query(query, "seconds", &arena, &text) && str_to_int64(text, &seconds);
-    arena_release(&arena);
+    bool given =
+        serve_query(request->query, "seconds", request->arena, &text) && str_to_int64(text, &seconds);
     return given && seconds > 0 ? MIN(seconds, (int64_t)SECONDS_MAX) : SECONDS_DEFAULT;
 }
 
@@ -102,25 +105,24 @@ static int show_profile(struct pprof *pprof, const struct serve_request *request
         error_prefix(&err, "Could not enable CPU profiling");
         return refuse(reply, 500, err.text);
     }
-    int64_t seconds = seconds_of(request->query);
+    int64_t seconds = seconds_of(request);
     pprof->busy = true;
     pprof->id = request->id;
     pprof->reply = (struct serve_reply){ 0 };
     pprof->began_ns = clock_now_ns(CLOCK_REALTIME);
     pprof->start_ns = monotonic_ns();
     pprof->end_ns = pprof->start_ns + seconds * NS_PER_S;
-    loop_timer_set(serve_loop(pprof->serve), &pprof->look,
-                   MIN(pprof->end_ns, pprof->start_ns + LOOK_MS * NS_PER_MS));
-    serve_patience(pprof->serve, request->id, seconds * 1000 + WRITE_MS);
+    loop_timer_set(loop_of(pprof), &pprof->look, MIN(pprof->end_ns, pprof->start_ns + LOOK_MS * NS_PER_MS));
+    server_patience(serve_server(pprof->serve), request->id, seconds * 1000 + WRITE_MS);
     return -EINPROGRESS;
 }
 
 /* ---- the other pages ---- */
 
 /* Addresses, separated by a plus. */
-static int show_symbol(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
+static int show_symbol(struct pprof *pprof _unused_, const struct serve_request *request,
+                       struct serve_reply *reply)
 {
-    (void)pprof;
     struct str rest = str_is(request->method, "POST") ? request->body : request->query;
     typed(reply, "text/plain; charset=utf-8");
     strbuf_puts(&reply->body, "num_symbols: 1\n");
@@ -137,10 +139,9 @@ static int show_symbol(struct pprof *pprof, const struct serve_request *request,
     return 0;
 }
 
-static int show_cmdline(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
+static int show_cmdline(struct pprof *pprof _unused_, const struct serve_request *request _unused_,
+                        struct serve_reply *reply)
 {
-    (void)pprof;
-    (void)request;
     struct error err;
     typed(reply, "text/plain; charset=utf-8");
     if (file_read("/proc/self/cmdline", CMDLINE_BYTES_MAX, &reply->body, &err) < 0)
@@ -150,14 +151,11 @@ static int show_cmdline(struct pprof *pprof, const struct serve_request *request
     return 0;
 }
 
-static int show_heap(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
+static int show_heap(struct pprof *pprof _unused_, const struct serve_request *request,
+                     struct serve_reply *reply)
 {
-    (void)pprof;
-    struct arena arena = { 0 };
-    struct str debug = { 0 };
-    bool as_text = serve_query(request->query, "debug", &arena, &debug) && !str_is(debug, "0");
-    arena_release(&arena);
-    if (!as_text)
+    struct str debug;
+    if (!serve_query(request->query, "debug", request->arena, &debug) || str_is(debug, "0"))
         return refuse(reply, 404,
                       "memory is not sampled in a C program: there is no heap profile, but heap?debug=1 has "
                       "the figures of malloc");
@@ -197,10 +195,9 @@ static const struct shown {
       "body, multiple counters are separated by '+'." },
 };
 
-static int show_index(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
+static int show_index(struct pprof *pprof _unused_, const struct serve_request *request _unused_,
+                      struct serve_reply *reply)
 {
-    (void)pprof;
-    (void)request;
     typed(reply, "text/html; charset=utf-8");
     strbuf_puts(
         &reply->body,
@@ -269,7 +266,7 @@ static void stop(void *context)
     struct pprof *pprof = context;
     pprof->stopping = true;
     if (pprof->look.place) {
-        loop_timer_stop(serve_loop(pprof->serve), &pprof->look);
+        loop_timer_stop(loop_of(pprof), &pprof->look);
         on_look(&pprof->look);
     }
 }
@@ -278,8 +275,8 @@ void pprof_stop(struct pprof *pprof)
 {
     if (!pprof)
         return;
-    loop_run_wait(serve_loop(pprof->serve), stop, pprof);
-    loop_work_wait(serve_loop(pprof->serve), &pprof->work);
+    loop_run_wait(loop_of(pprof), stop, pprof);
+    loop_work_wait(loop_of(pprof), &pprof->work);
 }
 
 void pprof_free(struct pprof *pprof)

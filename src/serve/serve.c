@@ -1,11 +1,10 @@
-/* serve.c: the way of a request through authentication, authorisation and its page; and the parts that it needs.
+/* serve.c: a request passes authentication, authorization and its page; and the parts that are needed for that.
  *
- * A request is copied when it comes (struct call), because an answer of the API server may be needed first. A call
- * belongs to the server's thread and ends in exactly one place, finish(). At the end, first nobody may ask the API
- * server any more, then what was asked is answered, and then the server's thread ends: so no call is left. */
+ * A struct call belongs to the server's thread and ends in exactly one place, finish(). When serving stops, no more
+ * requests go to the API server, then those under way are answered, and then the server's thread ends: so no call is
+ * left but those whose view has not replied. */
 #include "serve/serve.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@
 #include "serve/pages.h"
 #include "serve/pprof.h"
 
-/* Requests whose client may be gone already, and that wait for the API server or a view. */
+/* Requests that wait for the API server or a view; their clients may be gone already. */
 enum { CALLS_MAX = 8192 };
 /* How soon a changed certificate is seen. */
 enum { CERTIFICATE_LOOK_MS = 1000 };
@@ -45,20 +44,19 @@ struct serve {
     struct idmap awaited; /* calls whose view answers later, by id */
 };
 
+/* In the arena of its request. */
 struct call {
     struct serve *serve;
-    struct arena arena;
-    struct server_request request; /* texts in the arena */
-    struct peer *peer;
-    struct asker asker;
+    struct server_request *request;
+    struct serve_request page;
     struct user user;
     struct auth_outcome outcome;
-    int64_t since_ns; /* the present question, of who it is or what they may */
+    int64_t since_ns; /* the beginning of authentication, then of authorization */
 };
 
 void serve_reply_header(struct serve_reply *reply, const char *name, struct str value)
 {
-    assert(reply->header_count < SERVE_REPLY_HEADERS_MAX);
+    assert(reply->header_count < ARRAY_SIZE(reply->headers));
     reply->headers[reply->header_count++] = (struct server_header){ str_from(name), value };
 }
 
@@ -111,38 +109,33 @@ static bool is_stranger(const struct user *user)
 static void finish(struct call *call, struct serve_reply *reply)
 {
     struct serve *serve = call->serve;
-    struct server_header headers[SERVE_REPLY_HEADERS_MAX + 2] = { { STR("Cache-Control"),
-                                                                    STR("no-cache, private") } };
-    size_t header_count = 1;
-    for (size_t i = 0; i < reply->header_count; i++)
-        headers[header_count++] = reply->headers[i];
+    struct server_request *request = call->request;
+    serve_reply_header(reply, "Cache-Control", STR("no-cache, private"));
     if (reply->gzipped)
-        headers[header_count++] = (struct server_header){ STR("Content-Encoding"), STR("gzip") };
+        serve_reply_header(reply, "Content-Encoding", STR("gzip"));
     int status = reply->status ? reply->status : 200;
-    struct server_response response = { .status = status,
-                                        .headers = headers,
-                                        .header_count = header_count,
-                                        .body = strbuf_slice(&reply->body),
-                                        .close = call->request.http2 && serve->dismisses_strangers &&
-                                                 is_stranger(&call->user) };
-    server_respond(serve->server, call->request.id, &response);
-    log_info(3, "HTTP", log_str("verb", call->request.method), log_str("URI", call->request.target),
-             log_duration("latency", monotonic_ns() - call->request.received_ns),
-             log_str("userAgent", call->asker.user_agent), log_str("srcIP", call->request.remote),
+    server_respond(serve->server, request->id,
+                   &(struct server_response){ .status = status,
+                                              .headers = reply->headers,
+                                              .header_count = reply->header_count,
+                                              .body = strbuf_slice(&reply->body),
+                                              .close = request->http2 && serve->dismisses_strangers &&
+                                                       is_stranger(&call->user) });
+    log_info(3, "HTTP", log_str("verb", request->method), log_str("URI", request->target),
+             log_duration("latency", monotonic_ns() - request->received_ns),
+             log_str("userAgent", call->page.user_agent), log_str("srcIP", request->remote),
              log_int("resp", status));
     auth_metrics_request(serve->metrics, &call->outcome, call->user.name);
     strbuf_release(&reply->body);
-    peer_unref(call->peer);
-    arena_release(&call->arena);
-    free(call);
     serve->call_count--;
+    server_request_free(request);
 }
 
 static void finish_status(struct call *call, int code, const char *reason, struct str message, bool nosniff,
                           bool details)
 {
     struct serve_reply reply = { 0 };
-    reply_status(&reply, &call->asker, code, reason, message, details);
+    reply_status(&reply, &call->page, code, reason, message, details);
     if (nosniff)
         serve_reply_header(&reply, "X-Content-Type-Options", STR("nosniff"));
     finish(call, &reply);
@@ -165,7 +158,7 @@ static void finish_failed(struct call *call, struct str why)
     struct strbuf plain = { 0 }, text = { 0 };
     struct serve_reply reply = { 0 };
     strbuf_puts(&plain, "Internal Server Error: ");
-    quote_go(&plain, call->request.target);
+    quote_go(&plain, call->request->target);
     strbuf_printf(&plain, ": " STR_FMT, STR_ARG(why));
     put_sanitized(&text, strbuf_slice(&plain));
     serve_reply_error(&reply, 500, text.text);
@@ -176,7 +169,7 @@ static void finish_failed(struct call *call, struct str why)
 
 static struct str verb_of(struct call *call)
 {
-    return arena_lower(&call->arena, call->request.method);
+    return arena_lower(call->page.arena, call->page.method);
 }
 
 static void finish_forbidden(struct call *call, struct str reason)
@@ -186,12 +179,12 @@ static void finish_forbidden(struct call *call, struct str reason)
     strbuf_puts(&plain, "User ");
     quote_go(&plain, call->user.name);
     strbuf_printf(&plain, " cannot " STR_FMT " path ", STR_ARG(verb));
-    quote_go(&plain, call->request.path);
+    quote_go(&plain, call->page.path);
     strbuf_puts(&message, "forbidden: ");
     put_sanitized(&message, strbuf_slice(&plain));
     if (reason.len)
         strbuf_printf(&message, ": " STR_FMT, STR_ARG(reason));
-    log_info(4, "Forbidden", log_str("URI", call->request.target), log_str("reason", reason));
+    log_info(4, "Forbidden", log_str("URI", call->request->target), log_str("reason", reason));
     finish_status(call, 403, "Forbidden", strbuf_slice(&message), true, true);
     strbuf_release(&plain);
     strbuf_release(&message);
@@ -207,25 +200,16 @@ static void finish_unavailable(struct call *call)
 static void show_page(struct call *call)
 {
     struct serve *serve = call->serve;
-    const struct serve_request request = {
-        .id = call->request.id,
-        .method = call->request.method,
-        .path = call->request.path,
-        .query = call->request.query,
-        .accept = call->asker.accept,
-        .body = call->request.body,
-        .takes_gzip = metrics_form_takes_gzip(call->request.headers, call->request.header_count),
-        .user = call->user.name,
-        .groups = call->user.groups,
-    };
     struct serve_reply reply = { 0 };
-    /* The answer may come before the view returns, from a thread that is faster than this one: it waits in the
-     * mailbox of this one. */
-    idmap_put(&serve->awaited, request.id, call);
-    int r = pages_reply(&serve->pages, &request, &call->asker, &call->arena, &reply);
+    call->page.user = call->user.name;
+    call->page.groups = call->user.groups;
+    /* The reply may come before the view returns, from a thread that is faster than this one: it waits in the mailbox
+     * of this one. */
+    idmap_put(&serve->awaited, call->page.id, call);
+    int r = pages_reply(&serve->pages, &call->page, &reply);
     if (r == -EINPROGRESS)
         return;
-    idmap_remove(&serve->awaited, request.id);
+    idmap_remove(&serve->awaited, call->page.id);
     if (r < 0) {
         strbuf_release(&reply.body);
         reply = (struct serve_reply){ 0 };
@@ -263,54 +247,40 @@ static void on_known(void *context, bool known, const struct error *err)
         finish_unavailable(call);
     } else {
         call->since_ns = monotonic_ns();
-        authz_run(&call->serve->authz, &call->user, verb_of(call), call->request.path, &call->arena,
+        authz_run(&call->serve->authz, &call->user, verb_of(call), call->page.path, call->page.arena,
                   on_decided, call);
     }
 }
 
-static void copy_request(struct call *call, const struct server_request *request)
-{
-    struct arena *arena = &call->arena;
-    struct server_header *headers = arena_array(arena, struct server_header, request->header_count + 1);
-    for (size_t i = 0; i < request->header_count; i++)
-        headers[i] = (struct server_header){ arena_str(arena, request->headers[i].name),
-                                             arena_str(arena, request->headers[i].value) };
-    call->peer = peer_ref(request->peer);
-    call->request = (struct server_request){
-        .id = request->id,
-        .method = arena_str(arena, request->method),
-        .target = arena_str(arena, request->target),
-        .path = arena_str(arena, request->path),
-        .query = arena_str(arena, request->query),
-        .headers = headers,
-        .header_count = request->header_count,
-        .body = arena_str(arena, request->body),
-        .remote = arena_str(arena, request->remote),
-        .peer = call->peer,
-        .received_ns = request->received_ns,
-        .http2 = request->http2,
-    };
-    call->asker = (struct asker){ server_header_value(&call->request, "accept"), call->request.query,
-                                  server_header_value(&call->request, "user-agent") };
-}
-
-static void on_request(void *user, const struct server_request *request)
+static void on_request(void *user, struct server_request *request)
 {
     struct serve *serve = user;
-    /* What the server can do at all, which Go's answers before anybody is asked who they are. */
+    /* What the server can do at all, which Go's server answers before authentication. */
     if (str_is(request->method, "OPTIONS") && str_is(request->target, "*")) {
         server_respond(serve->server, request->id, &(struct server_response){ .status = 200 });
+        server_request_free(request);
         return;
     }
-    struct call *call = xcalloc(1, sizeof(*call));
+    struct call *call = arena_new(&request->arena, struct call);
     call->serve = serve;
-    copy_request(call, request);
+    call->request = request;
+    call->page = (struct serve_request){
+        .id = request->id,
+        .method = request->method,
+        .path = request->path,
+        .query = request->query,
+        .accept = server_header_value(request, STR("accept")),
+        .user_agent = server_header_value(request, STR("user-agent")),
+        .body = request->body,
+        .takes_gzip = metrics_form_takes_gzip(request->headers.items, request->headers.len),
+        .arena = &request->arena,
+    };
     call->since_ns = monotonic_ns();
     serve->call_count++;
     if (serve->stopping || serve->call_count > CALLS_MAX)
         finish_unavailable(call);
     else
-        authn_run(&serve->authn, &call->request, &call->arena, &call->user, on_known, call);
+        authn_run(&serve->authn, request, &call->user, on_known, call);
 }
 
 static void on_problem(void *user _unused_, const char *sentence)
@@ -339,7 +309,7 @@ static void on_answer(void *context)
     struct answer *answer = context;
     struct call *call = idmap_remove(&answer->serve->awaited, answer->id);
     if (call) {
-        pages_complete(&answer->serve->pages, call->request.path, &call->asker, &answer->reply);
+        pages_complete(&answer->serve->pages, &call->page, &answer->reply);
         finish(call, &answer->reply);
     } else {
         strbuf_release(&answer->reply.body);
@@ -355,30 +325,17 @@ void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply)
     answer->id = id;
     answer->reply = *reply;
     reply->body = (struct strbuf){ 0 };
-    for (size_t i = 0; i < answer->reply.header_count; i++) {
-        struct server_header *header = &answer->reply.headers[i];
-        *header = (struct server_header){ arena_str(&answer->arena, header->name),
-                                          arena_str(&answer->arena, header->value) };
-    }
+    for (size_t i = 0; i < answer->reply.header_count; i++)
+        answer->reply.headers[i].value = arena_str(&answer->arena, reply->headers[i].value);
     loop_run(server_loop(serve->server), on_answer, answer);
 }
 
-void serve_patience(struct serve *serve, uint64_t id, int64_t ms)
+struct server *serve_server(const struct serve *serve)
 {
-    server_patience(serve->server, id, ms);
+    return serve->server;
 }
 
-bool serve_is_awaited(struct serve *serve, uint64_t id)
-{
-    return server_is_awaited(serve->server, id);
-}
-
-struct loop *serve_loop(const struct serve *serve)
-{
-    return server_loop(serve->server);
-}
-
-/* Who is asked about callers. */
+/* The API servers that authenticate and authorize clients. */
 static int open_delegates(struct serve *serve, const struct scheduler_flags *flags, struct loop *loop,
                           struct error *err)
 {
@@ -537,7 +494,7 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     make_reviews(serve, flags);
     r = server_start(serve->server, err);
     if (r == 0)
-        trust_watch(serve->trust, serve_loop(serve));
+        trust_watch(serve->trust, server_loop(serve->server));
     if (r == 0)
         log_where(flags->bind_address, server_port(serve->server));
     return r;
@@ -611,7 +568,7 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
     if (serve->server && server_is_running(serve->server)) {
         pprof_stop(serve->pprof);
         server_drain(serve->server, grace_ms);
-        loop_run_wait(serve_loop(serve), stop_asking, serve);
+        loop_run_wait(server_loop(serve->server), stop_asking, serve);
         trust_unwatch(serve->trust);
     }
     delegate_close(&serve->for_authn);
@@ -619,13 +576,9 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
         delegate_close(&serve->for_authz);
     server_free(serve->server);
     pprof_free(serve->pprof);
-    /* Views that have not answered will not: their clients are gone. */
-    map_for(&serve->awaited, slot) {
-        struct call *call = slot->value;
-        peer_unref(call->peer);
-        arena_release(&call->arena);
-        free(call);
-    }
+    /* Views that have not replied will not: their clients are gone. */
+    map_for(&serve->awaited, slot)
+        server_request_free(((struct call *)slot->value)->request);
     idmap_release(&serve->awaited);
     reviews_free(serve->authn.reviews);
     reviews_free(serve->authz.reviews);

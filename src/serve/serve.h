@@ -1,13 +1,13 @@
 /* serve.h: what the scheduler shows of itself over HTTPS: health, metrics, configuration, flags, status.
  *
- *     request ──▶ who is it? ──▶ may they? ──▶ page ──▶ answer
- *                 (authn.h)      (authz.h)     (pages.h)
- *                    │              └── SubjectAccessReview ──▶ API server
- *                    └── TokenReview, client certificates
+ *     request ──▶ authentication ──▶ authorization ──▶ page ──▶ response
+ *                    (authn.h)          (authz.h)     (pages.h)
+ *                        │                  └── SubjectAccessReview ──▶ API server
+ *                        └── TokenReview, client certificates
  *
- * Paths, texts, headers and status codes are kube-scheduler's. Everything runs on the thread of net/server, callbacks
- * of the host included: they must not block. A view that needs to ask another thread first returns -EINPROGRESS and
- * is answered by serve_answer().
+ * Paths, texts, headers and status codes are kube-scheduler's. Everything runs on the server's thread, callbacks of the
+ * host included: they must not block. A view that needs another thread first returns -EINPROGRESS, and the reply comes
+ * with serve_answer().
  *
  *     struct serve *serve;
  *     serve_start(&(struct serve_options){ .flags = &flags, .checks = checks, ... }, &serve, &err);
@@ -39,27 +39,29 @@ struct serve_check {
     void *user;
 };
 
-/* Who asks, and for what. Lives until the view returns. */
+/* Lives until the view returns. */
 struct serve_request {
     uint64_t id; /* for serve_answer() */
-    struct str method, path, query, accept, body;
+    struct str method, path, query, accept, user_agent, body;
     bool takes_gzip; /* for pages of metrics, see metrics_form.h */
     struct str user;
     struct str_list groups;
+    struct arena *arena; /* lives until the request is answered */
 };
 
 enum { SERVE_REPLY_HEADERS_MAX = 8 };
 
-/* Zeroed: 200 with an empty body. Strings of headers live until the view returns, or serve_answer(). */
+/* Zeroed: 200 with an empty body. Values of headers live until the view returns, or serve_answer(). */
 struct serve_reply {
-    int status; /* 0: 200 */
-    struct server_header headers[SERVE_REPLY_HEADERS_MAX];
+    int status;                                                /* 0: 200 */
+    struct server_header headers[SERVE_REPLY_HEADERS_MAX + 2]; /* two are added to every reply */
     size_t header_count;
     struct strbuf body; /* taken over */
     bool gzipped;       /* the body: a header says so then */
 };
 
-/* 0: the reply is complete; -EINPROGRESS: it comes with serve_answer(); any other errno: 500. */
+/* 0: the reply is complete; -EINPROGRESS: it comes with serve_answer(); -EAGAIN: an empty page, without a type; any
+ * other errno: 500. */
 typedef int (*serve_view_write)(void *user, const struct serve_request *request, struct serve_reply *reply);
 
 struct serve_view {
@@ -71,7 +73,7 @@ struct serve_view {
 
 struct serve_options {
     struct loop *loop, *io; /* of the server; of requests to the API server. NULL: each has its own */
-    const struct scheduler_flags *flags; /* serving, authentication, authorization; outlive the start only */
+    const struct scheduler_flags *flags; /* serving, authentication, authorization; outlive all */
     const struct serve_check *checks;
     size_t check_count;
     /* The text of /metrics. NULL: an empty page. */
@@ -80,13 +82,14 @@ struct serve_options {
     /* The configuration in effect as one JSON object. NULL: an empty one. */
     void (*configz)(void *user, struct strbuf *out);
     void *user;
-    serve_view_write metrics_resources; /* with `user`; NULL: an empty page, as of one who does not lead */
-    const struct serve_view *views;     /* more pages */
+    serve_view_write
+        metrics_resources; /* with `user`; NULL: an empty page, as of a scheduler that does not lead */
+    const struct serve_view *views; /* more pages */
     size_t view_count;
     bool profiling, flagz, statusz; /* enableProfiling; gates ComponentFlagz, ComponentStatusz */
     /* Gate UnauthenticatedHTTP2DOSMitigation: an unauthenticated client gets one answer per HTTP/2 connection. */
     bool dismisses_strangers;
-    struct metrics *counts; /* of families.h: who asks is counted there; outlives all; may be NULL */
+    struct metrics *counts; /* of families.h: requests are counted there; outlives all; may be NULL */
 
     /* For tests. */
     bool plain;    /* HTTP without TLS */
@@ -106,15 +109,11 @@ uint16_t serve_port(const struct serve *serve);
  * over. */
 void serve_answer(struct serve *serve, uint64_t id, struct serve_reply *reply);
 
-/* For views; on the server's thread: how long a reply that comes later may take, and whether its client still waits. */
-void serve_patience(struct serve *serve, uint64_t id, int64_t ms);
-bool serve_is_awaited(struct serve *serve, uint64_t id);
-/* The server's thread. */
-struct loop *serve_loop(const struct serve *serve);
-
 /* For views. */
+struct server *serve_server(const struct serve *serve);
 /* Compresses the body, if there is memory for it. */
 void serve_reply_gzip(struct serve_reply *reply);
+/* The name is a literal. */
 void serve_reply_header(struct serve_reply *reply, const char *name, struct str value);
 /* A text with its status, as Go's http.Error() writes it: with a line break behind. */
 void serve_reply_error(struct serve_reply *reply, int status, const char *text);

@@ -1,4 +1,4 @@
-/* zpages.c: the same facts as plain text for people, or as an object of config.k8s.io for those who ask for one. */
+/* zpages.c: the same facts as plain text for people, or as an object of config.k8s.io for clients that ask for one. */
 #include "serve/zpages.h"
 
 #include <stdio.h>
@@ -29,17 +29,16 @@ static void begin_text(struct serve_reply *reply, const char *page)
 }
 
 /* Settles on a form. False: the reply says that there is none. */
-static bool settle(const struct asker *asker, const char *kind, struct serve_reply *reply,
+static bool settle(const struct serve_request *request, const char *kind, struct serve_reply *reply,
                    struct negotiated *ret)
 {
-    *ret = negotiate(asker->accept, asker->query, asker->user_agent, offered, ARRAY_SIZE(offered), allows,
-                     (void *)kind);
-    if (!asker->accept.len)
+    *ret = negotiate(request, offered, ARRAY_SIZE(offered), allows, (void *)kind);
+    if (!request->accept.len)
         ret->media = MEDIA_TEXT;
     if (ret->media != MEDIA_NONE)
         return true;
     reply_status(
-        reply, asker, 406, "NotAcceptable",
+        reply, request, 406, "NotAcceptable",
         STR("only the following media types are accepted: application/json, application/yaml, text/plain"),
         false);
     return false;
@@ -74,11 +73,10 @@ static yyjson_mut_val *text_val(yyjson_mut_doc *doc, struct str text)
     return yyjson_mut_strn(doc, text.ptr ? text.ptr : "", text.len);
 }
 
-void zpages_flagz(const struct zpages *zpages, const struct asker *asker, struct arena *arena,
-                  struct serve_reply *reply)
+void zpages_flagz(const struct zpages *zpages, const struct serve_request *request, struct serve_reply *reply)
 {
     struct negotiated how;
-    if (!settle(asker, "Flagz", reply, &how))
+    if (!settle(request, "Flagz", reply, &how))
         return;
     if (how.media == MEDIA_TEXT) {
         begin_text(reply, "flagz");
@@ -87,7 +85,7 @@ void zpages_flagz(const struct zpages *zpages, const struct asker *asker, struct
                           STR_ARG(zpages->flags.items[i].value));
         return;
     }
-    yyjson_mut_doc *doc = begin_object(&how, "flagz", arena, reply);
+    yyjson_mut_doc *doc = begin_object(&how, "flagz", request->arena, reply);
     yyjson_mut_val *flags = yyjson_mut_obj(doc);
     for (uint32_t i = 0; i < zpages->flags.len; i++)
         yyjson_mut_obj_add(flags, text_val(doc, zpages->flags.items[i].key),
@@ -113,18 +111,18 @@ static void statusz_text(const struct zpages *zpages, int64_t up_s, struct serve
     strbuf_putc(&reply->body, '\n');
 }
 
-void zpages_statusz(const struct zpages *zpages, const struct asker *asker, struct arena *arena,
+void zpages_statusz(const struct zpages *zpages, const struct serve_request *request,
                     struct serve_reply *reply)
 {
     struct negotiated how;
     int64_t up_s = MAX((int64_t)time(NULL) - zpages->started_s, 0);
-    if (!settle(asker, "Statusz", reply, &how))
+    if (!settle(request, "Statusz", reply, &how))
         return;
     if (how.media == MEDIA_TEXT) {
         statusz_text(zpages, up_s, reply);
         return;
     }
-    yyjson_mut_doc *doc = begin_object(&how, "statusz", arena, reply);
+    yyjson_mut_doc *doc = begin_object(&how, "statusz", request->arena, reply);
     yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *paths = yyjson_mut_arr(doc);
     time_t started = (time_t)zpages->started_s;
     struct tm tm;

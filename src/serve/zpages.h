@@ -11,10 +11,9 @@ struct zpages {
     struct str version, emulated; /* "1.36.4", "1.36" */
 };
 
-/* Texts of headers are in the arena. */
-void zpages_flagz(const struct zpages *zpages, const struct asker *asker, struct arena *arena,
+void zpages_flagz(const struct zpages *zpages, const struct serve_request *request,
                   struct serve_reply *reply);
-void zpages_statusz(const struct zpages *zpages, const struct asker *asker, struct arena *arena,
+void zpages_statusz(const struct zpages *zpages, const struct serve_request *request,
                     struct serve_reply *reply);
 
 #endif

@@ -30,37 +30,19 @@ static void problem(struct server *server, const char *sentence)
         server->options.on_problem(server->options.user, sentence);
 }
 
-/* The lowest rank is evicted first when there is no place left: connections between two requests, then those whose
- * request is not whole, and last those whose answer is being made or sent. */
-static int rank(const struct conn *conn)
-{
-    if (conn_is_idle(conn) && conn->has_requested)
-        return 0;
-    return conn_is_busy(conn) ? 2 : 1;
-}
-
-/* The connection that was silent for the longest time, of those of the lowest rank. */
-static struct conn *idlest(const struct server *server)
+/* Ends the connection that was silent for the longest time, of those of the lowest rank. */
+static bool evict(struct server *server)
 {
     struct conn *found = NULL;
-    for (uint32_t i = 0; i < server->limits.connections_max; i++) {
-        struct conn *conn = server->slots[i];
-        if (!conn)
-            continue;
-        int order = found ? rank(conn) - rank(found) : -1;
+    list_for_each(&server->conns, struct conn, conn, link) {
+        int order = found ? conn_rank(conn) - conn_rank(found) : -1;
         if (order < 0 || (order == 0 && conn->active_ns < found->active_ns))
             found = conn;
     }
-    return found;
-}
-
-static bool evict(struct server *server)
-{
-    struct conn *conn = idlest(server);
-    if (!conn)
+    if (!found)
         return false;
     atomic_fetch_add(&server->evicted, 1);
-    conn_close(conn);
+    conn_close(found);
     return true;
 }
 
@@ -77,12 +59,8 @@ static void add_connection(struct server *server, int fd, const struct sockaddr_
         return;
     }
     conn->active_ns = monotonic_ns();
-    conn->slot = server->free_slots.items[--server->free_slots.len];
-    server->slots[conn->slot] = conn;
     socket_describe(address, conn->remote, sizeof(conn->remote));
-    atomic_fetch_add(&server->accepted, 1);
-    uint32_t connections = (uint32_t)atomic_fetch_add(&server->connections, 1) + 1;
-    server->crowd = MAX(server->crowd, connections);
+    server->crowd = MAX(server->crowd, (uint32_t)atomic_load(&server->connections));
     conn->state = server->tls ? CONN_HANDSHAKE : CONN_HEAD;
     conn->head_begun = true;
     conn_deadline(conn, server->tls ? server->limits.handshake_ms : server->limits.header_ms);
@@ -117,7 +95,7 @@ static void accept_all(struct loop_fd *listener, uint32_t events _unused_)
                 continue;
             return;
         }
-        if (!server->free_slots.len)
+        if (atomic_load(&server->connections) >= server->limits.connections_max)
             evict(server);
         add_connection(server, fd, &address);
     }
@@ -133,43 +111,6 @@ static void stop_listening(struct server *server)
     }
     close(server->listener.fd);
     server->listener.fd = -1;
-}
-
-/* The connection that a request came on, or NULL if that is gone. Another one may have its place by now. */
-static struct conn *find(struct server *server, uint64_t id)
-{
-    uint32_t slot = (uint32_t)(id & 0xffff);
-    return slot < server->limits.connections_max ? server->slots[slot] : NULL;
-}
-
-/* To be sent by conn_run(). NULL: no client waits for an answer. */
-static struct conn *answer(struct server *server, uint64_t id, const struct reply *reply)
-{
-    struct conn *conn = find(server, id);
-    return conn && conn_answer(conn, id, reply) ? conn : NULL;
-}
-
-/* An answer from another thread. */
-struct message {
-    struct loop_call call;
-    struct server *server;
-    uint64_t id;
-    int status;
-    bool close;
-    struct strbuf headers, body; /* headers: as they are sent */
-};
-
-static void deliver(struct loop_call *call)
-{
-    struct message *message = container_of(call, struct message, call);
-    struct reply reply = { message->status, strbuf_slice(&message->headers), strbuf_slice(&message->body),
-                           message->close };
-    struct conn *conn = answer(message->server, message->id, &reply);
-    if (conn)
-        conn_run(conn);
-    strbuf_release(&message->headers);
-    strbuf_release(&message->body);
-    free(message);
 }
 
 /* ---- certificates ---- */
@@ -219,57 +160,48 @@ void server_conn_freed(struct server *server)
                        server->gave_back_ns ? server->gave_back_ns + GIVE_BACK_MS * NS_PER_MS : 0);
 }
 
-/* A header that would break out of its line is left out: names and values may come from elsewhere. */
-static bool is_clean(struct str text)
-{
-    for (uint32_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < ' ' && text.ptr[i] != '\t')
-            return false;
-    return true;
-}
-
+/* ---- requests ---- */
 void server_respond(struct server *server, uint64_t id, const struct server_response *response)
 {
-    struct strbuf headers = { 0 };
-    for (size_t i = 0; i < response->header_count; i++) {
-        const struct server_header *header = &response->headers[i];
-        if (is_clean(header->name) && is_clean(header->value))
-            strbuf_printf(&headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(header->name),
-                          STR_ARG(header->value));
-    }
-    if (loop_is_here(server->loop)) {
-        struct reply reply = { response->status, strbuf_slice(&headers), response->body, response->close };
-        struct conn *conn = answer(server, id, &reply);
-        /* The caller of on_request() sends it; an answer outside of it is sent with the next turn. */
-        if (conn && !conn->dispatching)
-            conn_run_soon(conn);
-        strbuf_release(&headers);
+    assert(loop_is_here(server->loop));
+    struct pending *pending = idmap_get(&server->pending, id);
+    if (!pending)
         return;
-    }
-    struct message *message = xcalloc(1, sizeof(*message));
-    message->call.run = deliver;
-    message->server = server;
-    message->id = id;
-    message->status = response->status;
-    message->close = response->close;
-    message->headers = headers;
-    strbuf_str(&message->body, response->body);
-    loop_post(server->loop, &message->call);
+    struct conn *conn = pending->conn;
+    if (pending->stream)
+        http2_respond(pending->stream, response);
+    else
+        conn_respond(conn, response);
+    /* The caller of on_request() sends it; a response outside of it is sent with the next turn. */
+    if (!conn->dispatching)
+        conn_run_soon(conn);
+}
+
+void server_request_free(struct server_request *request)
+{
+    if (!request)
+        return;
+    peer_unref(request->peer);
+    vec_release(&request->headers);
+    arena_release(&request->arena);
+    free(request);
 }
 
 void server_patience(struct server *server, uint64_t id, int64_t ms)
 {
-    struct conn *conn = find(server, id);
-    if (conn && conn_awaits(conn, id))
-        conn_patience(conn, id, ms);
+    const struct pending *pending = idmap_get(&server->pending, id);
+    if (pending && pending->stream)
+        http2_patience(pending->stream, ms);
+    else if (pending)
+        conn_deadline(pending->conn, ms);
 }
 
 bool server_is_awaited(struct server *server, uint64_t id)
 {
-    const struct conn *conn = find(server, id);
-    if (!conn || !conn_awaits(conn, id))
+    const struct pending *pending = idmap_get(&server->pending, id);
+    if (!pending || (pending->stream && !http2_is_awaited(pending->stream)))
         return false;
-    struct pollfd pollfd = { .fd = conn->io.fd, .events = POLLRDHUP };
+    struct pollfd pollfd = { .fd = pending->conn->io.fd, .events = POLLRDHUP };
     return poll(&pollfd, 1, 0) <= 0;
 }
 
@@ -279,7 +211,6 @@ static void set_defaults(struct server *server)
 {
     struct server_limits *limits = &server->limits;
     DEFAULT(connections_max, 1024);
-    limits->connections_max = MIN(limits->connections_max, UINT16_MAX);
     DEFAULT(header_bytes_max, 64 << 10);
     DEFAULT(body_bytes_max, 64 << 10);
     DEFAULT(streams_max, 100);
@@ -301,8 +232,7 @@ static void release(struct server *server)
     if (server->owns_loop)
         loop_free(server->loop);
     server_tls_free(server->tls);
-    free(server->slots);
-    vec_release(&server->free_slots);
+    idmap_release(&server->pending);
     completion_release(&server->emptied);
     free(server);
 }
@@ -319,9 +249,6 @@ int server_new(const struct server_options *options, struct server **ret, struct
     server->certificates.took = use_certificates;
     completion_init(&server->emptied);
     set_defaults(server);
-    server->slots = xcalloc(server->limits.connections_max, sizeof(*server->slots));
-    for (uint32_t i = server->limits.connections_max; i > 0; i--)
-        *vec_push(&server->free_slots) = i - 1;
     int r = options->tls ? server_tls_new(options->tls, &server->tls, err) : 0;
     if (r == 0)
         r = socket_listen(server, err);
@@ -360,11 +287,8 @@ static void begin_drain(void *context)
     struct server *server = context;
     server->draining = true;
     stop_listening(server);
-    for (uint32_t i = 0; i < server->limits.connections_max; i++) {
-        struct conn *conn = server->slots[i];
-        if (conn)
-            conn_drain(conn);
-    }
+    list_for_each(&server->conns, struct conn, conn, link)
+        conn_drain(conn);
     if (!atomic_load(&server->connections))
         completion_done(&server->emptied);
 }
@@ -381,9 +305,8 @@ static void end(void *context)
 {
     struct server *server = context;
     stop_listening(server);
-    for (uint32_t i = 0; i < server->limits.connections_max; i++)
-        if (server->slots[i])
-            conn_close(server->slots[i]);
+    list_for_each(&server->conns, struct conn, conn, link)
+        conn_close(conn);
 }
 
 static void end_timers(void *context)
@@ -418,7 +341,6 @@ uint16_t server_port(const struct server *server)
 struct server_stats server_stats(const struct server *server)
 {
     return (struct server_stats){
-        .accepted = atomic_load(&server->accepted),
         .evicted = atomic_load(&server->evicted),
         .requests = atomic_load(&server->requests),
         .refused = atomic_load(&server->refused),
@@ -428,11 +350,11 @@ struct server_stats server_stats(const struct server *server)
     };
 }
 
-struct str server_header_value(const struct server_request *request, const char *name)
+struct str server_header_value(const struct server_request *request, struct str name)
 {
-    for (size_t i = 0; i < request->header_count; i++)
-        if (str_eq_fold(request->headers[i].name, str_from(name)))
-            return request->headers[i].value;
+    vec_for(&request->headers, header)
+        if (str_eq_fold(header->name, name))
+            return header->value;
     return (struct str){ 0 };
 }
 

@@ -2,11 +2,11 @@
  *
  *     clients ──▶ loop, the server's thread ──on_request()──▶ the host
  *                      ▲                                        │
- *                      └──── server_respond(), any thread ◀─────┘
+ *                      └─────────── server_respond() ◀──────────┘
  *
- * A request is answered by server_respond() with its id: inside on_request(), or later from any thread. The client may
- * be gone by then, which is fine: the answer is dropped. A connection of HTTP/1.1 has one request at a time;
- * what a client sends ahead of its answer waits in the kernel. One of HTTP/2 has as many as streams_max.
+ * A request is answered by server_respond() with its id: inside on_request(), or later. The client may be gone by then,
+ * which is fine: the response is dropped. A connection of HTTP/1.1 has one request at a time; what a client sends ahead
+ * of the response waits in the kernel. One of HTTP/2 has as many as streams_max.
  *
  * Everything has a bound (struct server_limits): a client that is slow, silent, greedy or malicious costs its own
  * connection and nothing else. When all places are taken, the connection that was silent for the longest time makes
@@ -16,8 +16,9 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/vec.h"
 #include "net/loop.h"
 #include "server/server_peer.h"
 #include "server/server_tls.h"
@@ -26,7 +27,7 @@ struct server;
 
 /* Zero takes the default in brackets. */
 struct server_limits {
-    uint32_t connections_max;  /* [1024] at most 65535 */
+    uint32_t connections_max;  /* [1024] */
     size_t header_bytes_max;   /* request line and headers [65536] */
     size_t body_bytes_max;     /* [65536] */
     uint32_t streams_max;      /* requests at once in a connection of HTTP/2 [100] */
@@ -44,23 +45,24 @@ struct server_header {
     struct str name, value;
 };
 
-/* Lives until on_request() returns. */
+/* Belongs to the host, to be freed by server_request_free(). */
 struct server_request {
     uint64_t id;
     struct str method;
     struct str target; /* as it was sent */
     struct str path;   /* decoded */
     struct str query;  /* as it was sent, without the question mark */
-    const struct server_header *headers;
-    size_t header_count;
+    VEC(struct server_header) headers;
     struct str body;
-    struct str remote;       /* "127.0.0.1:4711" */
-    const struct peer *peer; /* the client's certificates, as it sent them, unverified. NULL: none */
-    int64_t received_ns;     /* by monotonic_ns() */
+    struct str remote;   /* "127.0.0.1:4711" */
+    struct peer *peer;   /* the client's certificates, as it sent them, unverified. NULL: none */
+    int64_t received_ns; /* by monotonic_ns() */
     bool http2;
+    struct arena arena; /* all texts; the host may add to it */
 };
 
-/* Copied by server_respond(). Date, Content-Length and Connection are added. */
+/* Copied by server_respond(). Date, Content-Length and Connection are added. A header that would break out of its line
+ * is left out. */
 struct server_response {
     int status;
     const struct server_header *headers;
@@ -78,7 +80,7 @@ struct server_options {
     int64_t reload_ms;                    /* how often the files of `tls` are looked at [10000] */
     struct server_limits limits;
     /* On the server's thread; must not block. */
-    void (*on_request)(void *user, const struct server_request *request);
+    void (*on_request)(void *user, struct server_request *request);
     /* Something is wrong that is not the end, in one sentence. On the server's thread. May be NULL. */
     void (*on_problem)(void *user, const char *sentence);
     /* New certificates are in use. On the server's thread. May be NULL. */
@@ -96,8 +98,10 @@ void server_drain(struct server *server, int64_t grace_ms);
 /* Ends all connections. Not from the server's thread; server_respond() may not be called any more. NULL is fine. */
 void server_free(struct server *server);
 
-/* From any thread. An id that has been answered, or whose client is gone, is fine: then nothing happens. */
+/* On the server's thread. An id that has been answered, or whose client is gone, is fine: then nothing happens. */
 void server_respond(struct server *server, uint64_t id, const struct server_response *response);
+/* NULL is fine. */
+void server_request_free(struct server_request *request);
 /* For an answer that takes its time: ms from now instead of limits.answer_ms. On the server's thread. */
 void server_patience(struct server *server, uint64_t id, int64_t ms);
 /* Has the request no answer yet, and a client that waits for one? On the server's thread. */
@@ -109,7 +113,7 @@ uint16_t server_port(const struct server *server);
 bool server_is_running(const struct server *server);
 
 struct server_stats {
-    uint64_t accepted, evicted, requests, refused /* malformed, too large or too slow */, handshakes_failed;
+    uint64_t evicted, requests, refused /* malformed, too large or too slow */, handshakes_failed;
     uint32_t connections;
     size_t response_bytes;
 };
@@ -117,7 +121,7 @@ struct server_stats {
 struct server_stats server_stats(const struct server *server);
 
 /* The value of a header, by name without regard to case; the first one if there are several. */
-struct str server_header_value(const struct server_request *request, const char *name);
+struct str server_header_value(const struct server_request *request, struct str name);
 /* "Not Found" of 404; "" where there is none. */
 const char *server_status_text(int status);
 

@@ -12,9 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/server_http2.h"
 #include "server/server_impl.h"
-#include "server/server_peer_impl.h"
 
 enum {
     STEPS_MAX = 32,
@@ -87,62 +85,49 @@ void conn_deadline(struct conn *conn, int64_t after_ms)
     conn_deadline_by(conn, monotonic_ns() + after_ms * NS_PER_MS);
 }
 
-void conn_interest(struct conn *conn, uint32_t events)
+/* Between two requests, or before the first one. */
+static bool is_idle(const struct conn *conn)
 {
-    loop_change(conn->server->loop, &conn->io, events);
+    return conn->http2 ? http2_is_idle(conn) : conn->state == CONN_HEAD && !conn->in.len;
 }
 
-bool conn_is_idle(const struct conn *conn)
+int conn_rank(const struct conn *conn)
 {
-    if (conn->state == CONN_HTTP2)
-        return http2_is_idle(conn);
-    return conn->state == CONN_HEAD && !conn->in.len;
-}
-
-bool conn_is_busy(const struct conn *conn)
-{
-    if (conn->state == CONN_HTTP2)
-        return http2_is_busy(conn);
-    return conn->state == CONN_ANSWERING || conn->state == CONN_WRITING;
-}
-
-bool conn_awaits(const struct conn *conn, uint64_t id)
-{
-    return conn->http2 ? http2_awaits(conn, id) : id && conn->request_id == id;
-}
-
-void conn_patience(struct conn *conn, uint64_t id, int64_t ms)
-{
-    if (conn->http2)
-        http2_patience(conn, id, ms);
-    else
-        conn_deadline(conn, ms);
+    if (is_idle(conn) && conn->has_requested)
+        return 0;
+    bool is_busy =
+        conn->http2 ? http2_is_busy(conn) : conn->state == CONN_ANSWERING || conn->state == CONN_WRITING;
+    return is_busy ? 2 : 1;
 }
 
 void conn_drain(struct conn *conn)
 {
-    if (conn->state == CONN_HTTP2) {
+    if (conn->http2) {
         http2_drain(conn);
         conn_run(conn);
-    } else if (conn_is_idle(conn) || conn->state == CONN_HANDSHAKE) {
+    } else if (is_idle(conn) || conn->state == CONN_HANDSHAKE) {
         conn_close(conn);
     }
 }
 
-static void uncount(struct conn *conn)
+void conn_forget(struct pending *pending)
 {
-    atomic_fetch_sub(&conn->server->response_bytes, conn->counted);
-    conn->counted = 0;
+    if (pending->id)
+        idmap_remove(&pending->conn->server->pending, pending->id);
+    pending->id = 0;
 }
 
 /* Memory that only a request in progress needs. */
 static void forget_request(struct conn *conn)
 {
-    uncount(conn);
-    conn->request_id = 0;
-    conn->parsed = NULL;
-    arena_release(&conn->arena);
+    atomic_fetch_sub(&conn->server->response_bytes, conn->counted);
+    conn->counted = 0;
+    conn_forget(&conn->pending);
+    server_request_free(conn->request);
+    conn->request = NULL;
+    conn->framing = (struct framing){ 0 };
     conn->chunks = (struct chunks){ 0 };
+    conn->is_head = false;
     conn->out_sent = 0;
     strbuf_clear(&conn->out);
     if (conn->out.cap > KEPT_BYTES_MAX)
@@ -167,8 +152,7 @@ void conn_close(struct conn *conn)
     loop_remove(server->loop, &conn->io);
     loop_timer_stop(server->loop, &conn->timer);
     close(conn->io.fd);
-    server->slots[conn->slot] = NULL;
-    *vec_push(&server->free_slots) = conn->slot;
+    list_remove(&server->conns, &conn->link);
     atomic_fetch_sub(&server->connections, 1);
     conn_run_soon(conn);
 }
@@ -179,7 +163,6 @@ static void conn_free(struct conn *conn)
     peer_unref(conn->peer);
     strbuf_release(&conn->in);
     strbuf_release(&conn->out);
-    arena_release(&conn->arena);
     free(conn);
     server_conn_freed(server);
 }
@@ -248,10 +231,8 @@ static int io_write(struct conn *conn, const char *buf, size_t size)
 /* Waits for what the last read or write wanted, or ends the connection. */
 static enum step wait_for(struct conn *conn, int outcome)
 {
-    if (outcome == IO_WANT_READ)
-        conn_interest(conn, EPOLLIN);
-    else if (outcome == IO_WANT_WRITE)
-        conn_interest(conn, EPOLLOUT);
+    if (outcome == IO_WANT_READ || outcome == IO_WANT_WRITE)
+        loop_change(conn->server->loop, &conn->io, outcome == IO_WANT_READ ? EPOLLIN : EPOLLOUT);
     else
         conn_close(conn);
     return STEP_WAIT;
@@ -279,62 +260,57 @@ void conn_date(char text[64])
         text[0] = '\0';
 }
 
-struct reply conn_reply(const struct server *server, const struct reply *reply)
+static const struct server_header plain_text = { STR("Content-Type"), STR("text/plain; charset=utf-8") };
+
+struct server_response conn_bound(const struct server *server, const struct server_response *wanted)
 {
     size_t waiting = atomic_load(&server->response_bytes), max = server->limits.response_bytes_max;
-    if (reply->body.len <= max && waiting <= max - reply->body.len)
-        return *reply;
-    return (struct reply){ 503, STR("Content-Type: text/plain; charset=utf-8\r\n"),
-                           STR("too many answers wait to be read\n"), true };
+    if (wanted->body.len <= max && waiting <= max - wanted->body.len)
+        return *wanted;
+    return (struct server_response){ 503, &plain_text, 1, STR("too many answers wait to be read\n"), true };
 }
 
-static void write_answer(struct conn *conn, const struct reply *wanted)
+bool conn_takes_header(const struct server_header *header)
+{
+    return parse_is_token(header->name) && parse_is_value(header->value);
+}
+
+void conn_respond(struct conn *conn, const struct server_response *wanted)
 {
     struct server *server = conn->server;
-    struct reply reply = conn_reply(server, wanted);
-    bool keep = conn->parsed && conn->parsed->keep_alive;
+    struct server_response response = conn_bound(server, wanted);
+    struct strbuf *out = &conn->out;
     char date[64];
     conn_date(date);
-    conn->close_after = reply.close || !keep || server->draining;
-    strbuf_printf(&conn->out, "HTTP/1.1 %d %s\r\n", reply.status, server_status_text(reply.status));
-    strbuf_str(&conn->out, reply.headers);
-    strbuf_printf(&conn->out, "Date: %s\r\n", date);
-    if (reply.status != 204 && reply.status != 304)
-        strbuf_printf(&conn->out, "Content-Length: %u\r\n", reply.body.len);
+    conn->close_after = response.close || !conn->framing.keep_alive || server->draining;
+    strbuf_printf(out, "HTTP/1.1 %d %s\r\n", response.status, server_status_text(response.status));
+    for (const struct server_header *h = response.headers; h < response.headers + response.header_count; h++)
+        if (conn_takes_header(h))
+            strbuf_printf(out, STR_FMT ": " STR_FMT "\r\n", STR_ARG(h->name), STR_ARG(h->value));
+    strbuf_printf(out, "Date: %s\r\n", date);
+    if (response.status != 204 && response.status != 304)
+        strbuf_printf(out, "Content-Length: %u\r\n", response.body.len);
     if (conn->close_after)
-        strbuf_puts(&conn->out, "Connection: close\r\n");
-    else if (conn->parsed->http10)
-        strbuf_puts(&conn->out, "Connection: keep-alive\r\n");
-    strbuf_puts(&conn->out, "\r\n");
-    if (!conn->parsed || !str_is(conn->parsed->method, "HEAD"))
-        strbuf_str(&conn->out, reply.body);
-    conn->counted = conn->out.cap;
+        strbuf_puts(out, "Connection: close\r\n");
+    else if (conn->framing.http10)
+        strbuf_puts(out, "Connection: keep-alive\r\n");
+    strbuf_puts(out, "\r\n");
+    if (!conn->is_head)
+        strbuf_str(out, response.body);
+    conn->counted = out->cap;
     atomic_fetch_add(&server->response_bytes, conn->counted);
-    conn->request_id = 0;
+    conn_forget(&conn->pending);
     conn->state = CONN_WRITING;
     conn_deadline(conn, server->limits.write_ms);
-}
-
-bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply)
-{
-    if (conn->http2)
-        return http2_answer(conn, id, reply);
-    if (!conn_awaits(conn, id))
-        return false;
-    write_answer(conn, reply);
-    return true;
 }
 
 /* Ends with a status and its text, as Go's server does. */
 static enum step refuse(struct conn *conn, int status)
 {
     char body[64];
-    int len = snprintf(body, sizeof(body), "%d %s", status, server_status_text(status));
+    snprintf(body, sizeof(body), "%d %s", status, server_status_text(status));
     atomic_fetch_add(&conn->server->refused, 1);
-    write_answer(conn, &(struct reply){ status,
-                                        STR("Content-Type: text/plain; charset=utf-8\r\n"),
-                                        { body, (uint32_t)len },
-                                        true });
+    conn_respond(conn, &(struct server_response){ status, &plain_text, 1, str_from(body), true });
     return STEP_ON;
 }
 
@@ -439,14 +415,26 @@ static void drop_bytes(struct strbuf *buf, size_t len)
 static enum step enter_body(struct conn *conn)
 {
     const struct server_limits *limits = &conn->server->limits;
-    if (!conn->parsed->chunked && conn->parsed->content_length > limits->body_bytes_max)
+    const struct framing *framing = &conn->framing;
+    if (!framing->chunked && framing->content_length > limits->body_bytes_max)
         return refuse(conn, 413);
     conn->state = CONN_BODY;
     conn_deadline(conn, limits->body_ms);
-    bool has_body = conn->parsed->chunked || conn->parsed->content_length;
-    if (conn->parsed->expects_continue && has_body && !conn->parsed->http10)
+    if (framing->expects_continue && (framing->chunked || framing->content_length) && !framing->http10)
         strbuf_puts(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
     return STEP_ON;
+}
+
+/* The first bytes that came are the head of a request. */
+static enum step take_head(struct conn *conn, size_t len)
+{
+    conn->has_requested = true;
+    conn->request = xcalloc(1, sizeof(*conn->request));
+    struct str head = arena_str(&conn->request->arena, (struct str){ conn->in.text, (uint32_t)len });
+    drop_bytes(&conn->in, len);
+    int r = parse_head(head, conn->request, &conn->framing);
+    conn->is_head = r == PARSE_DONE && str_is(conn->request->method, "HEAD");
+    return r == PARSE_DONE ? enter_body(conn) : refuse(conn, r);
 }
 
 static enum step step_head(struct conn *conn)
@@ -461,17 +449,8 @@ static enum step step_head(struct conn *conn)
     conn->scanned = conn->in.len;
     if (len > limits->header_bytes_max || (!len && conn->in.len >= limits->header_bytes_max))
         return refuse(conn, 431);
-    if (len) {
-        conn->has_requested = true;
-        conn->parsed = arena_new(&conn->arena, struct parsed);
-        /* A copy, because reading the body may move the buffer. */
-        struct str head = arena_str(&conn->arena, (struct str){ conn->in.text, (uint32_t)len });
-        int r = parse_head(head, &conn->arena, conn->parsed);
-        if (r == PARSE_DONE)
-            return enter_body(conn);
-        conn->parsed = NULL;
-        return refuse(conn, r);
-    }
+    if (len)
+        return take_head(conn, len);
     int n = read_more(conn, limits->header_bytes_max);
     if (n <= 0)
         return wait_for(conn, n);
@@ -481,61 +460,47 @@ static enum step step_head(struct conn *conn)
     return STEP_ON;
 }
 
-/* `ret_len`: of the request in the buffer, body and all. */
-static int body_state(struct conn *conn, struct str *ret_body, size_t *ret_len)
+/* The lengths of the body, and of what it takes in the buffer. */
+static int body_state(struct conn *conn, size_t *ret_len, size_t *ret_raw)
 {
-    struct parsed *parsed = conn->parsed;
-    char *body = conn->in.text + parsed->head_len;
-    size_t available = conn->in.len - parsed->head_len;
-    if (!parsed->chunked) {
-        *ret_body = (struct str){ body, (uint32_t)parsed->content_length };
-        *ret_len = parsed->head_len + parsed->content_length;
-        return available >= parsed->content_length ? PARSE_DONE : PARSE_MORE;
+    if (!conn->framing.chunked) {
+        *ret_len = *ret_raw = conn->framing.content_length;
+        return conn->in.len >= *ret_len ? PARSE_DONE : PARSE_MORE;
     }
-    int r = parse_chunks(&conn->chunks, body, available, conn->server->limits.body_bytes_max);
-    *ret_body = (struct str){ body, (uint32_t)conn->chunks.len };
-    *ret_len = parsed->head_len + conn->chunks.raw;
+    int r = parse_chunks(&conn->chunks, conn->in.text, conn->in.len, conn->server->limits.body_bytes_max);
+    *ret_len = conn->chunks.len;
+    *ret_raw = conn->chunks.raw;
     return r;
 }
 
-uint64_t conn_new_id(struct conn *conn)
-{
-    /* The slot in the low bits finds the connection, the number above it tells its requests apart. */
-    return ++conn->server->last_id << 16 | conn->slot;
-}
-
-void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body)
+void conn_dispatch(struct conn *conn, struct pending *pending, struct server_request *request)
 {
     struct server *server = conn->server;
     conn->has_requested = true;
     atomic_fetch_add(&server->requests, 1);
-    struct server_request request = {
-        .id = id,
-        .method = parsed->method,
-        .target = parsed->target,
-        .path = parsed->path,
-        .query = parsed->query,
-        .headers = parsed->headers,
-        .header_count = parsed->header_count,
-        .body = body,
-        .remote = str_from(conn->remote),
-        .peer = conn->peer,
-        .received_ns = conn->active_ns,
-        .http2 = conn->http2,
-    };
+    request->id = pending->id = ++server->last_id;
+    request->remote = arena_str(&request->arena, str_from(conn->remote));
+    request->peer = peer_ref(conn->peer);
+    request->received_ns = conn->active_ns;
+    request->http2 = conn->http2;
+    pending->conn = conn;
+    idmap_put(&server->pending, pending->id, pending);
     conn->dispatching = true;
-    server->options.on_request(server->options.user, &request);
+    server->options.on_request(server->options.user, request);
     conn->dispatching = false;
 }
 
-static enum step dispatch(struct conn *conn, struct str body, size_t len)
+/* All of the request is there. */
+static enum step dispatch(struct conn *conn, size_t len, size_t raw)
 {
-    conn->request_id = conn_new_id(conn);
+    struct server_request *request = conn->request;
+    request->body = arena_str(&request->arena, (struct str){ conn->in.text, (uint32_t)len });
+    drop_bytes(&conn->in, raw);
+    conn->request = NULL;
     conn->state = CONN_ANSWERING;
     conn_deadline(conn, conn->server->limits.answer_ms);
-    conn_interest(conn, 0);
-    conn_ask(conn, conn->request_id, conn->parsed, body);
-    drop_bytes(&conn->in, len);
+    loop_change(conn->server->loop, &conn->io, 0);
+    conn_dispatch(conn, &conn->pending, request);
     return conn->state == CONN_ANSWERING ? STEP_WAIT : STEP_ON;
 }
 
@@ -558,17 +523,14 @@ static enum step step_body(struct conn *conn)
 {
     if (conn->out.len && flush(conn) == STEP_WAIT)
         return STEP_WAIT;
-    struct str body;
-    size_t len;
-    int r = body_state(conn, &body, &len);
+    size_t len, raw;
+    int r = body_state(conn, &len, &raw);
     if (r == PARSE_DONE)
-        return dispatch(conn, body, len);
+        return dispatch(conn, len, raw);
     if (r != PARSE_MORE)
         return refuse(conn, r);
-    const struct server_limits *limits = &conn->server->limits;
-    /* The coding of chunks takes room of its own, but not without end. */
-    size_t bytes_max =
-        conn->parsed->head_len + limits->body_bytes_max * (conn->parsed->chunked ? 2 : 1) + READ_BYTES;
+    /* The coding of chunks takes space of its own, but not without end. */
+    size_t bytes_max = conn->server->limits.body_bytes_max * (conn->framing.chunked ? 2 : 1) + READ_BYTES;
     if (conn->in.len >= bytes_max)
         return refuse(conn, 413);
     int n = read_more(conn, bytes_max);
@@ -709,5 +671,9 @@ bool conn_open(struct conn *conn, struct server *server, int fd)
                            .io = { .fd = fd, .events = EPOLLIN, .ready = on_ready },
                            .timer.ring = on_timer,
                            .turn.run = on_turn };
-    return loop_add(server->loop, &conn->io) == 0;
+    if (loop_add(server->loop, &conn->io) < 0)
+        return false;
+    list_append(&server->conns, &conn->link);
+    atomic_fetch_add(&server->connections, 1);
+    return true;
 }

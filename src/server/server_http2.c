@@ -1,13 +1,13 @@
 /* server_http2.c: the streams of a connection, and what they may cost.
  *
- * What a connection can hold is bounded: requests that are not whole by the size of a few, and the host is asked
- * nothing more while ANSWERS_BYTES_MAX of its answers wait to be read. Requests at the host are at most as many as
- * streams (one whose client has reset it counts until the host has answered); but a client begins with ASKED_MIN, and
- * gets one more with each answer after which the host lets it stay. So who is nobody cannot make the host ask others a
- * hundred questions at once about them.
+ * What a connection can hold is bounded: incomplete requests by the size of a few, and the host gets no more requests
+ * while ANSWERS_BYTES_MAX of its responses wait to be read. Requests at the host are at most as many as streams (one
+ * whose client has reset it counts until the host has answered); but a client begins with ASKED_MIN, and gets one more
+ * with each response after which the host keeps the connection. So an unauthenticated client cannot trigger a hundred
+ * TokenReviews at once.
  *
  * What a client can make the server do for nothing is bounded by its `credit`: frames that carry nothing, and requests
- * that are taken back, use it up; time, and answers that are read, restore it. Who has none left is told
+ * that are taken back, use it up; time, and responses that are read, restore it. A client without credit is told
  * ENHANCE_YOUR_CALM. */
 #include <stdlib.h>
 
@@ -60,24 +60,23 @@ static struct stream *stream_of(struct http2 *http2, int32_t id)
     return nghttp2_session_get_stream_user_data(http2->session, id);
 }
 
-/* The request is whole. */
+/* The request is complete. */
 static int make_ready(struct http2 *http2, struct stream *stream)
 {
-    if (stream->content_length != UINT64_MAX && stream->content_length != stream->body.len &&
+    if (stream->framing.has_length && stream->framing.content_length != stream->body.len &&
         stream->phase == STREAM_BODY)
-        return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
+        return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     stream->phase = STREAM_READY;
     http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.write_ms);
     list_append(&http2->ready, &stream->ready);
     return 0;
 }
 
-static int invite_body(struct http2 *http2, struct stream *stream, const struct parsed *parsed)
+static int invite_body(struct http2 *http2, struct stream *stream)
 {
     stream->phase = STREAM_BODY;
-    stream->content_length = parsed->content_length;
     http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.body_ms);
-    if (!parsed->expects_continue)
+    if (!stream->framing.expects_continue)
         return 0;
     nghttp2_nv go_on = { (uint8_t *)":status", (uint8_t *)"100", 7, 3, NGHTTP2_NV_FLAG_NONE };
     return nghttp2_submit_headers(http2->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &go_on, 1, NULL);
@@ -85,24 +84,19 @@ static int invite_body(struct http2 *http2, struct stream *stream, const struct 
 
 static int end_head(struct http2 *http2, struct stream *stream)
 {
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    struct parsed parsed = { 0 };
     const char *why;
-    int r = http2_head_parse(&stream->head, &arena, &parsed, &why);
+    int r = http2_head_end(stream, &why);
     if (r == HTTP2_MALFORMED)
-        return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
-    stream->is_head = str_is(parsed.method, "HEAD");
-    http2_stream_hold(http2, stream, sizeof(*stream) + stream->head.text.cap);
+        return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     if (r != PARSE_DONE)
-        return http2_stream_refuse(http2, stream, r, why);
-    if (http2_stream_crowd(http2))
-        return http2_stream_reset(http2, stream, NGHTTP2_REFUSED_STREAM);
+        return http2_stream_refuse(stream, r, why);
+    if (!http2_stream_hold(stream))
+        return http2_stream_reset(stream, NGHTTP2_REFUSED_STREAM);
     if (stream->ended)
         return make_ready(http2, stream);
-    if (parsed.content_length != UINT64_MAX &&
-        parsed.content_length > http2->conn->server->limits.body_bytes_max)
-        return http2_stream_refuse(http2, stream, 413, NULL);
-    return invite_body(http2, stream, &parsed);
+    if (stream->framing.content_length > http2->conn->server->limits.body_bytes_max)
+        return http2_stream_refuse(stream, 413, NULL);
+    return invite_body(http2, stream);
 }
 
 /* More streams than a client may have: those that it has go on. Whether it could know is in the code. */
@@ -133,13 +127,12 @@ static int on_header(nghttp2_session *session _unused_, const nghttp2_frame *fra
     struct stream *stream = stream_of(http2, frame->hd.stream_id);
     if (!stream)
         return 0;
-    /* Trailers mean nothing to anybody here, but have to be trailers. */
+    /* Trailers are ignored, but have to be trailers. */
     if (stream->phase == STREAM_HEAD)
-        http2_head_add(&stream->head, &http2->conn->server->limits,
-                       (struct str){ (const char *)name, (uint32_t)name_len },
+        http2_head_add(stream, (struct str){ (const char *)name, (uint32_t)name_len },
                        (struct str){ (const char *)value, (uint32_t)value_len });
     else if (name_len && name[0] == ':')
-        return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
+        return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     return 0;
 }
 
@@ -152,12 +145,11 @@ static int on_data(nghttp2_session *session _unused_, uint8_t flags _unused_, in
         return 0;
     size_t all = stream->body.len + len;
     if (all > http2->conn->server->limits.body_bytes_max)
-        return http2_stream_refuse(http2, stream, 413, NULL);
-    if (stream->content_length != UINT64_MAX && all > stream->content_length)
-        return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
+        return http2_stream_refuse(stream, 413, NULL);
+    if (stream->framing.has_length && all > stream->framing.content_length)
+        return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     strbuf_add(&stream->body, (const char *)bytes, len);
-    http2_stream_hold(http2, stream, sizeof(*stream) + stream->head.text.cap + stream->body.cap);
-    return http2_stream_crowd(http2) ? http2_stream_reset(http2, stream, NGHTTP2_REFUSED_STREAM) : 0;
+    return http2_stream_hold(stream) ? 0 : http2_stream_reset(stream, NGHTTP2_REFUSED_STREAM);
 }
 
 /* Every frame, before anything is done with it. */
@@ -186,7 +178,7 @@ static int on_frame(nghttp2_session *session _unused_, const nghttp2_frame *fram
     if (stream->phase == STREAM_HEAD)
         return end_head(http2, stream);
     if (frame->hd.type == NGHTTP2_HEADERS && !stream->ended)
-        return http2_stream_reset(http2, stream, NGHTTP2_PROTOCOL_ERROR);
+        return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     return stream->phase == STREAM_BODY && stream->ended ? make_ready(http2, stream) : 0;
 }
 
@@ -196,14 +188,14 @@ static int on_invalid_frame(nghttp2_session *session _unused_, const nghttp2_fra
     return pay(user, COST_VAIN);
 }
 
-/* An answer that was complete before its question: the rest of the question is not wanted. */
+/* A response that was complete before its request: the rest of the request is not needed. */
 static int on_frame_sent(nghttp2_session *session _unused_, const nghttp2_frame *frame, void *user)
 {
     struct http2 *http2 = user;
     bool ends = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
                 frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
     struct stream *stream = ends ? stream_of(http2, frame->hd.stream_id) : NULL;
-    return stream && !stream->ended ? http2_stream_reset(http2, stream, NGHTTP2_NO_ERROR) : 0;
+    return stream && !stream->ended ? http2_stream_reset(stream, NGHTTP2_NO_ERROR) : 0;
 }
 
 static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32_t code, void *user)
@@ -217,7 +209,7 @@ static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32
     if (stream->phase == STREAM_ASKED)
         stream->id = 0;
     else
-        http2_stream_free(http2, stream);
+        http2_stream_free(stream);
     if (in_vain)
         return pay(http2, COST_VAIN);
     if (code == NGHTTP2_NO_ERROR)
@@ -306,9 +298,8 @@ void http2_free(struct http2 *http2)
     if (!http2)
         return;
     list_for_each(&http2->all, struct stream, stream, all)
-        http2_stream_free(http2, stream);
+        http2_stream_free(stream);
     nghttp2_session_del(http2->session);
-    idmap_release(&http2->asked);
     free(http2);
 }
 
@@ -335,7 +326,7 @@ static void fail(struct conn *conn, int error)
     if (!http2->code && error != NGHTTP2_ERR_NOMEM && error != NGHTTP2_ERR_CALLBACK_FAILURE &&
         error != NGHTTP2_ERR_INTERNAL)
         http2->code = NGHTTP2_ENHANCE_YOUR_CALM;
-    /* Who does not speak HTTP/2 would not understand. */
+    /* A client that does not speak HTTP/2 would not understand. */
     if (error == NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
         atomic_fetch_add(&conn->server->refused, 1);
         conn_close(conn);
@@ -356,37 +347,26 @@ void http2_feed(struct conn *conn, const char *bytes, size_t len)
         http2_deadline(http2, &http2->idle_ns, conn->server->limits.idle_ms);
 }
 
-/* Asks the host. */
+/* Gives the request to the host. */
 static void ask(struct http2 *http2, struct stream *stream)
 {
-    struct conn *conn = http2->conn;
-    struct server *server = conn->server;
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    struct parsed parsed = { 0 };
-    const char *why;
-    /* As when it came. */
-    (void)http2_head_parse(&stream->head, &arena, &parsed, &why);
+    struct server_request *request = stream->request;
+    request->body = arena_str(&request->arena, strbuf_slice(&stream->body));
+    strbuf_release(&stream->body);
+    stream->request = NULL;
+    http2_stream_hold(stream);
     list_remove(&http2->ready, &stream->ready);
     stream->phase = STREAM_ASKED;
-    /* The host reads them to its end, also after it has answered. */
-    struct http2_head head = stream->head;
-    struct strbuf body = stream->body;
-    stream->head = (struct http2_head){ 0 };
-    stream->body = (struct strbuf){ 0 };
-    http2_stream_hold(http2, stream, 0);
-    stream->request_id = conn_new_id(conn);
-    idmap_put(&http2->asked, stream->request_id, stream);
-    http2_deadline(http2, &stream->deadline_ns, server->limits.answer_ms);
-    conn_ask(conn, stream->request_id, &parsed, strbuf_slice(&body));
-    http2_head_release(&head);
-    strbuf_release(&body);
+    http2->asked++;
+    http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.answer_ms);
+    conn_dispatch(http2->conn, &stream->pending, request);
 }
 
 bool http2_work(struct conn *conn)
 {
     struct http2 *http2 = conn->http2;
     struct stream *stream = list_first(&http2->ready, struct stream, ready);
-    bool asks = stream && http2->asked.len < MIN(http2->asked_max, conn->server->limits.streams_max) &&
+    bool asks = stream && http2->asked < MIN(http2->asked_max, conn->server->limits.streams_max) &&
                 http2->answers < ANSWERS_BYTES_MAX;
     if (asks)
         ask(http2, stream);
@@ -412,33 +392,26 @@ bool http2_is_over(const struct conn *conn)
     return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
 }
 
-bool http2_answer(struct conn *conn, uint64_t id, const struct reply *reply)
+void http2_respond(struct stream *stream, const struct server_response *response)
 {
-    struct http2 *http2 = conn->http2;
-    struct stream *stream = idmap_remove(&http2->asked, id);
-    if (!stream)
-        return false;
-    stream->request_id = 0;
-    if (!reply->close)
-        http2->asked_max = MIN(http2->asked_max + 1, conn->server->limits.streams_max);
+    struct http2 *http2 = stream->http2;
+    http2_stream_forget(stream);
+    if (!response->close)
+        http2->asked_max = MIN(http2->asked_max + 1, http2->conn->server->limits.streams_max);
     if (!stream->id)
-        http2_stream_free(http2, stream);
-    else if (http2_stream_respond(http2, stream, reply) != 0)
+        http2_stream_free(stream);
+    else if (http2_stream_respond(stream, response) != 0)
         http2->failed = true;
-    return true;
 }
 
-bool http2_awaits(const struct conn *conn, uint64_t id)
+bool http2_is_awaited(const struct stream *stream)
 {
-    const struct stream *stream = idmap_get(&conn->http2->asked, id);
-    return stream && stream->id;
+    return stream->id;
 }
 
-void http2_patience(struct conn *conn, uint64_t id, int64_t ms)
+void http2_patience(struct stream *stream, int64_t ms)
 {
-    struct stream *stream = idmap_get(&conn->http2->asked, id);
-    if (stream)
-        http2_deadline(conn->http2, &stream->deadline_ns, ms);
+    http2_deadline(stream->http2, &stream->deadline_ns, ms);
 }
 
 /* False: the connection has to end. */
@@ -447,11 +420,10 @@ static bool expire_stream(struct http2 *http2, struct stream *stream)
     struct conn *conn = http2->conn;
     bool is_stuck = conn->out_sent < conn->out.len;
     if (stream->phase == STREAM_ASKED) {
-        idmap_remove(&http2->asked, stream->request_id);
-        stream->request_id = 0;
+        http2_stream_forget(stream);
         if (stream->id)
-            return http2_stream_refuse(http2, stream, 504, NULL) == 0;
-        http2_stream_free(http2, stream);
+            return http2_stream_refuse(stream, 504, NULL) == 0;
+        http2_stream_free(stream);
         return true;
     }
     atomic_fetch_add(&conn->server->refused, 1);
@@ -459,7 +431,7 @@ static bool expire_stream(struct http2 *http2, struct stream *stream)
     if (stream->phase == STREAM_HEAD || is_stuck)
         return false;
     http2_deadline(http2, &stream->deadline_ns, conn->server->limits.linger_ms);
-    return http2_stream_reset(http2, stream,
+    return http2_stream_reset(stream,
                               stream->phase == STREAM_READY ? NGHTTP2_REFUSED_STREAM : NGHTTP2_CANCEL) == 0;
 }
 
@@ -508,5 +480,5 @@ bool http2_is_idle(const struct conn *conn)
 
 bool http2_is_busy(const struct conn *conn)
 {
-    return conn->http2->asked.len || conn->http2->answers;
+    return conn->http2->asked || conn->http2->answers;
 }

@@ -1,5 +1,5 @@
-/* server_impl.h: what server.c (places for connections, answers), server_conn.c (one connection) and server_http2.c
- * (its streams) share.
+/* server_impl.h: what server.c (connections of a server, its requests), server_conn.c (one connection, HTTP/1.1) and
+ * server_http2.c (HTTP/2 on a connection) share.
  *
  *     HANDSHAKE ──▶ HEAD ──▶ BODY ──▶ ANSWERING ──▶ WRITING ──▶ LINGER ──▶ CLOSED
  *         │          ▲                                 │ ▲
@@ -14,10 +14,9 @@
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 
-#include "base/arena.h"
+#include "base/list.h"
+#include "base/map.h"
 #include "base/thread.h"
-#include "base/vec.h"
-#include "net/loop.h"
 #include "net/reread.h"
 #include "server/server.h"
 #include "server/server_parse.h"
@@ -34,42 +33,45 @@ enum conn_state {
 };
 
 struct http2;
+struct stream;
+
+/* A request that the host has and has not answered. Part of its connection or stream. */
+struct pending {
+    uint64_t id; /* 0: none */
+    struct conn *conn;
+    struct stream *stream; /* NULL: of HTTP/1.1 */
+};
 
 struct conn {
     struct server *server;
+    struct list_link link; /* in server->conns, until it is closed */
     struct loop_fd io;
     struct loop_timer timer; /* rings at the deadline or earlier */
     struct loop_call turn;   /* goes on with it in the next turn of the loop, or frees it */
     bool has_turn;           /* that is posted */
-    uint32_t slot;
-    SSL *ssl; /* NULL: plain, or its first record is not there yet */
+    SSL *ssl;                /* NULL: plain, or its first record is not there yet */
     enum conn_state state;
     uint32_t hello_bytes;           /* so much of the first record is awaited; 0: any byte */
     int64_t deadline_ns, active_ns; /* active: when bytes moved last */
-    uint64_t request_id;            /* of HTTP/1.1; 0: none is with the host */
     struct http2 *http2;            /* NULL: HTTP/1.1 */
     struct peer *peer;
     char remote[64];
-    /* The request: its bytes, how many of them were searched for the end of the head, and what they mean. */
+    /* The request of HTTP/1.1 that comes: its bytes, how many of them were searched for the end of the head, and what
+     * they mean. */
     struct strbuf in;
     size_t scanned;
-    struct arena arena;
-    struct parsed *parsed;
+    struct server_request *request; /* NULL: its head is not there yet, or the host has it */
+    struct framing framing;
     struct chunks chunks;
-    /* The answer: bytes, and how many of them are gone. */
+    bool is_head; /* a HEAD, whose response has no body */
+    struct pending pending;
+    /* The response: bytes, and how many of them are gone. */
     struct strbuf out;
     size_t out_sent;
     size_t counted; /* in server->response_bytes */
     bool close_after, has_requested, head_begun;
     bool dispatching; /* inside on_request() */
     size_t discarded; /* while lingering */
-};
-
-/* An answer, with headers as HTTP/1.1 has them. */
-struct reply {
-    int status;
-    struct str headers, body;
-    bool close;
 };
 
 struct server {
@@ -83,8 +85,8 @@ struct server {
     struct loop_timer listen_again;
     bool started, draining;
 
-    struct conn **slots; /* limits.connections_max; NULL: free */
-    VEC(uint32_t) free_slots;
+    struct list conns;    /* struct conn */
+    struct idmap pending; /* struct pending, by id */
     uint64_t last_id;
     uint32_t crowd; /* the most connections since memory was given back */
     struct loop_timer give_back;
@@ -95,57 +97,88 @@ struct server {
     struct error load_error, last_problem;
     struct completion emptied; /* it drains, and no connection is left */
 
-    atomic_uint_fast64_t accepted, evicted, requests, refused, handshakes_failed;
+    atomic_uint_fast64_t evicted, requests, refused, handshakes_failed;
     atomic_uint_fast32_t connections;
     atomic_size_t response_bytes;
 };
 
-struct sockaddr_storage;
+/* ---- server.c ---- */
+/* A closed connection was freed. */
+void server_conn_freed(struct server *server);
 
+/* ---- server_sockets.c ---- */
+struct sockaddr_storage;
 /* Listens at the address of the options; sets listener.fd and port. */
 int socket_listen(struct server *server, struct error *err);
 void socket_option(int fd, int level, int name, int value);
 /* "127.0.0.1:4711" */
 void socket_describe(const struct sockaddr_storage *address, char *text, size_t size);
 
-/* Goes on with a connection as far as it goes now. */
-void conn_run(struct conn *conn);
-/* Goes on with it in the next turn of the loop. */
-void conn_run_soon(struct conn *conn);
-/* Tells the host of a request that came on the connection. */
-void conn_ask(struct conn *conn, uint64_t id, const struct parsed *parsed, struct str body);
-/* For a request that comes. */
-uint64_t conn_new_id(struct conn *conn);
-/* The answer to its request; conn_run() sends it. False: it has no such request. */
-bool conn_answer(struct conn *conn, uint64_t id, const struct reply *reply);
-/* Does a client wait for the answer to this request? */
-bool conn_awaits(const struct conn *conn, uint64_t id);
-/* For the answer to a request that is awaited. */
-void conn_patience(struct conn *conn, uint64_t id, int64_t ms);
-/* Ends now if it is idle, or after its requests. */
-void conn_drain(struct conn *conn);
-/* The answer that is given instead, if too much waits to be read already. */
-struct reply conn_reply(const struct server *server, const struct reply *reply);
-/* "Sun, 06 Nov 1994 08:49:37 GMT" */
-void conn_date(char text[64]);
-/* Sends what is in `out`, and then ends. */
-void conn_finish(struct conn *conn);
+/* ---- server_conn.c ---- */
 /* Watches a new connection; false: it cannot. */
 bool conn_open(struct conn *conn, struct server *server, int fd);
 /* Frees it in the next turn of the loop. */
 void conn_close(struct conn *conn);
+/* Goes on with a connection as far as it goes now. */
+void conn_run(struct conn *conn);
+/* Goes on with it in the next turn of the loop. */
+void conn_run_soon(struct conn *conn);
+/* Gives the host a request, all of which has come, and notes that its response is pending. */
+void conn_dispatch(struct conn *conn, struct pending *pending, struct server_request *request);
+/* No response is expected any more. */
+void conn_forget(struct pending *pending);
+/* The response to its request; conn_run() sends it. */
+void conn_respond(struct conn *conn, const struct server_response *response);
+/* The response that is sent instead, if too many bytes wait to be read already. */
+struct server_response conn_bound(const struct server *server, const struct server_response *wanted);
+bool conn_takes_header(const struct server_header *header);
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+void conn_date(char text[64]);
+/* Sends what is in `out`, and then ends. */
+void conn_finish(struct conn *conn);
+/* Ends now if it is idle, or after its requests. */
+void conn_drain(struct conn *conn);
 void conn_deadline(struct conn *conn, int64_t after_ms);
-/* Its deadline has passed. */
-void conn_expire(struct conn *conn);
 /* The deadline is not later than that. */
 void conn_deadline_by(struct conn *conn, int64_t deadline_ns);
-/* server.c: a closed connection was freed. */
-void server_conn_freed(struct server *server);
-/* Waits for these epoll events, and for nothing else. */
-void conn_interest(struct conn *conn, uint32_t events);
-/* Is it between two requests? */
-bool conn_is_idle(const struct conn *conn);
-/* Is an answer being made or sent? */
-bool conn_is_busy(const struct conn *conn);
+/* Its deadline has passed. */
+void conn_expire(struct conn *conn);
+/* Connections of the lowest rank are evicted first: those between two requests, then those whose request is incomplete,
+ * and last those whose response is being made or sent. */
+int conn_rank(const struct conn *conn);
+
+/* ---- server_http2.c ----
+ *
+ * server_conn.c moves the bytes: what it reads goes to http2_feed(), what http2_work() puts into the connection's `out`
+ * is sent. Nothing is read while something waits to be sent, so that a client that does not read cannot make the
+ * server queue frames. */
+
+/* The error code of RFC 9113 for a TLS that is not good enough. */
+enum { HTTP2_INADEQUATE_SECURITY = 0xc };
+
+/* Begins; the connection is in CONN_HTTP2 then, or closed. */
+void http2_begin(struct conn *conn);
+/* Says goodbye with nothing but an error code of RFC 9113; the connection is to be written and closed then. */
+void http2_refuse(struct conn *conn, uint32_t code);
+void http2_free(struct http2 *http2);
+/* Bytes of the client. Afterwards the connection may be in another state. */
+void http2_feed(struct conn *conn, const char *bytes, size_t len);
+/* One request to the host, if one is ready, and frames to `out`, which is empty. False: there is nothing to do. */
+bool http2_work(struct conn *conn);
+/* Has all been said, so that the connection can end? */
+bool http2_is_over(const struct conn *conn);
+/* The host's response; sent by http2_work(). */
+void http2_respond(struct stream *stream, const struct server_response *response);
+/* Does the client still wait for it? */
+bool http2_is_awaited(const struct stream *stream);
+void http2_patience(struct stream *stream, int64_t ms);
+/* The connection's deadline has passed: that of one stream or more, or that of an idle connection. */
+void http2_expire(struct conn *conn);
+/* No more requests; those that are there are answered. */
+void http2_drain(struct conn *conn);
+/* No request is there at all. */
+bool http2_is_idle(const struct conn *conn);
+/* The response to a request is being made or sent. */
+bool http2_is_busy(const struct conn *conn);
 
 #endif

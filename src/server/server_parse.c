@@ -61,11 +61,11 @@ static struct str next_line(struct str *rest)
     return line;
 }
 
-int parse_target(struct str target, struct arena *arena, struct parsed *ret)
+int parse_target(struct server_request *request)
 {
-    struct str rest = target;
-    for (uint32_t i = 0; i < target.len; i++)
-        if ((unsigned char)target.ptr[i] <= ' ' || target.ptr[i] == 0x7f)
+    struct str rest = request->target;
+    for (uint32_t i = 0; i < rest.len; i++)
+        if ((unsigned char)rest.ptr[i] <= ' ' || rest.ptr[i] == 0x7f)
             return BAD_REQUEST;
     if (str_starts_with(rest, STR("http://")) || str_starts_with(rest, STR("https://"))) {
         rest = str_slice(rest, (size_t)str_find(rest, ':') + 3, rest.len);
@@ -74,13 +74,12 @@ int parse_target(struct str target, struct arena *arena, struct parsed *ret)
     } else if (!str_is(rest, "*") && (!rest.len || rest.ptr[0] != '/')) {
         return BAD_REQUEST;
     }
-    ptrdiff_t mark = str_find(rest, '?');
-    struct str path = mark < 0 ? rest : str_slice(rest, 0, (size_t)mark);
-    ret->query = mark < 0 ? (struct str){ 0 } : str_slice(rest, (size_t)mark + 1, rest.len);
-    return parse_unescape(path, arena, &ret->path) ? PARSE_DONE : BAD_REQUEST;
+    struct str path = str_cut(&rest, '?');
+    request->query = rest;
+    return parse_unescape(path, &request->arena, &request->path) ? PARSE_DONE : BAD_REQUEST;
 }
 
-static int parse_request_line(struct str line, struct arena *arena, struct parsed *ret)
+static int parse_request_line(struct str line, struct server_request *ret, struct framing *framing)
 {
     ptrdiff_t first = str_find(line, ' '), last = str_rfind(line, ' ');
     if (first <= 0 || first == last)
@@ -90,10 +89,10 @@ static int parse_request_line(struct str line, struct arena *arena, struct parse
     struct str version = str_slice(line, (size_t)last + 1, line.len);
     if (!parse_is_method(ret->method) || str_is(ret->method, "CONNECT"))
         return BAD_REQUEST;
-    ret->http10 = str_is(version, "HTTP/1.0");
-    if (!ret->http10 && !str_is(version, "HTTP/1.1"))
+    framing->http10 = str_is(version, "HTTP/1.0");
+    if (!framing->http10 && !str_is(version, "HTTP/1.1"))
         return str_starts_with(version, STR("HTTP/")) && version.len == 8 ? VERSION_UNKNOWN : BAD_REQUEST;
-    return parse_target(ret->target, arena, ret);
+    return parse_target(ret);
 }
 
 bool parse_is_value(struct str text)
@@ -119,46 +118,47 @@ bool parse_list_has(struct str list, const char *word)
     return false;
 }
 
-/* What a header means for the framing of its request. */
-struct framing {
-    bool has_length, has_host, close, keep;
+/* What headers say that is not known before their end. */
+struct said {
+    bool host, close, keep;
 };
 
-static int parse_length(struct str value, struct framing *framing, struct parsed *ret)
+static int parse_length(struct str value, struct framing *framing)
 {
     int64_t length;
     if (!value.len || value.len > 18 || value.ptr[0] < '0' || value.ptr[0] > '9' ||
         !str_to_int64(value, &length))
         return BAD_REQUEST;
-    if (framing->has_length && ret->content_length != (uint64_t)length)
+    if (framing->has_length && framing->content_length != (uint64_t)length)
         return BAD_REQUEST;
     framing->has_length = true;
-    ret->content_length = (uint64_t)length;
+    framing->content_length = (uint64_t)length;
     return PARSE_DONE;
 }
 
-static int apply_header(struct server_header header, struct framing *framing, struct parsed *ret)
+static int apply_header(struct server_header header, struct said *said, struct framing *framing)
 {
     if (name_is(header.name, "content-length"))
-        return parse_length(header.value, framing, ret);
+        return parse_length(header.value, framing);
     if (name_is(header.name, "transfer-encoding")) {
-        if (ret->chunked || !name_is(header.value, "chunked"))
-            return ret->chunked ? BAD_REQUEST : NOT_IMPLEMENTED;
-        ret->chunked = true;
+        if (framing->chunked || !name_is(header.value, "chunked"))
+            return framing->chunked ? BAD_REQUEST : NOT_IMPLEMENTED;
+        framing->chunked = true;
     } else if (name_is(header.name, "host")) {
-        if (framing->has_host)
+        if (said->host)
             return BAD_REQUEST;
-        framing->has_host = true;
+        said->host = true;
     } else if (name_is(header.name, "connection")) {
-        framing->close = framing->close || parse_list_has(header.value, "close");
-        framing->keep = framing->keep || parse_list_has(header.value, "keep-alive");
+        said->close = said->close || parse_list_has(header.value, "close");
+        said->keep = said->keep || parse_list_has(header.value, "keep-alive");
     } else if (name_is(header.name, "expect")) {
-        ret->expects_continue = name_is(header.value, "100-continue");
+        framing->expects_continue = name_is(header.value, "100-continue");
     }
     return PARSE_DONE;
 }
 
-static int parse_headers(struct str rest, struct framing *framing, struct parsed *ret)
+static int parse_headers(struct str rest, struct server_request *ret, struct said *said,
+                         struct framing *framing)
 {
     for (;;) {
         struct str line = next_line(&rest);
@@ -173,37 +173,33 @@ static int parse_headers(struct str rest, struct framing *framing, struct parsed
         /* A name that begins with a space would be the continuation of the line before, in another century. */
         if (!parse_is_token(header.name) || !parse_is_value(header.value))
             return BAD_REQUEST;
-        if (ret->header_count == PARSE_HEADERS_MAX)
+        if (ret->headers.len == PARSE_HEADERS_MAX)
             return HEADERS_TOO_LARGE;
-        ret->headers[ret->header_count++] = header;
-        int r = apply_header(header, framing, ret);
+        *vec_push(&ret->headers) = header;
+        int r = apply_header(header, said, framing);
         if (r != PARSE_DONE)
             return r;
     }
 }
 
-int parse_head(struct str head, struct arena *arena, struct parsed *ret)
+int parse_head(struct str head, struct server_request *ret, struct framing *framing)
 {
-    struct framing framing = { 0 };
-    ret->header_count = 0;
-    ret->chunked = ret->expects_continue = false;
-    ret->content_length = 0;
-    ret->head_len = head.len;
-    struct str rest = head;
-    int r = parse_request_line(next_line(&rest), arena, ret);
+    struct said said = { 0 };
+    *framing = (struct framing){ 0 };
+    int r = parse_request_line(next_line(&head), ret, framing);
     if (r == PARSE_DONE)
-        r = parse_headers(rest, &framing, ret);
+        r = parse_headers(head, ret, &said, framing);
     if (r != PARSE_DONE)
         return r;
-    if (ret->chunked && (framing.has_length || ret->http10))
+    if (framing->chunked && (framing->has_length || framing->http10))
         return BAD_REQUEST;
-    if (!ret->http10 && !framing.has_host)
+    if (!framing->http10 && !said.host)
         return BAD_REQUEST;
-    ret->keep_alive = ret->http10 ? framing.keep && !framing.close : !framing.close;
+    framing->keep_alive = !said.close && (said.keep || !framing->http10);
     return PARSE_DONE;
 }
 
-/* A line of the coding itself. `ret_size` is the number at its beginning. PARSE_MORE: its end is not there. */
+/* A line of the coding itself. PARSE_MORE: its end is not there. */
 static int chunk_line(struct chunks *chunks, const char *body, size_t available, struct str *ret)
 {
     struct str rest = { body + chunks->raw, (uint32_t)(available - chunks->raw) };

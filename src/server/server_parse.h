@@ -5,33 +5,30 @@
 #ifndef SERVER_SERVER_PARSE_H
 #define SERVER_SERVER_PARSE_H
 
-#include "base/arena.h"
 #include "server/server.h"
 
 enum { PARSE_HEADERS_MAX = 128 };
 
 enum { PARSE_MORE = 0, PARSE_DONE = 1 }; /* anything else is the status to refuse the request with */
 
-struct parsed {
-    struct str method, target, path, query;
-    struct server_header headers[PARSE_HEADERS_MAX];
-    size_t header_count;
-    bool http10, keep_alive, expects_continue, chunked;
+/* How the head of a request says that its body is sent, and what follows it. */
+struct framing {
+    bool http10, keep_alive, expects_continue, chunked, has_length;
     uint64_t content_length;
-    size_t head_len; /* bytes of the buffer up to the body */
 };
 
 /* The length of the head (request line, headers, empty line) at the beginning of the text; 0: it is not all there.
  * `scanned` is how much of it was looked at before. */
 size_t parse_find_head(struct str text, size_t scanned);
-/* The head, whole. Slices point into it, but for the path: that is in the arena. PARSE_DONE or a status. */
-int parse_head(struct str head, struct arena *arena, struct parsed *ret);
+/* The head, all of it. Slices point into it, but for the path: that is in the request's arena. PARSE_DONE or a
+ * status. */
+int parse_head(struct str head, struct server_request *ret, struct framing *ret_framing);
 
 /* Where the decoding of a chunked body is. Zeroed at its beginning. */
 struct chunks {
     enum { CHUNK_SIZE, CHUNK_DATA, CHUNK_DATA_END, CHUNK_TRAILER } phase;
-    size_t raw;        /* bytes after the head that were used up */
-    size_t len;        /* bytes of the body, moved together right after the head */
+    size_t raw;        /* bytes that were used up */
+    size_t len;        /* bytes of the body, moved together at the beginning */
     uint64_t left;     /* of the chunk under way */
     size_t line_bytes; /* of size lines and trailers, that have a bound of their own */
 };
@@ -39,8 +36,8 @@ struct chunks {
 /* Decodes in place what is there of a body of at most bytes_max. PARSE_MORE, PARSE_DONE or a status. */
 int parse_chunks(struct chunks *chunks, char *body, size_t available, size_t bytes_max);
 
-/* "/path", "http://host/path" or "*": sets path and query. PARSE_DONE or a status. */
-int parse_target(struct str target, struct arena *arena, struct parsed *ret);
+/* request->target is "/path", "http://host/path" or "*": sets path and query. PARSE_DONE or a status. */
+int parse_target(struct server_request *request);
 /* RFC 9110's token. */
 bool parse_is_token(struct str text);
 /* A token that is not too long for a method. */

@@ -4,12 +4,11 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "server/server_peer_impl.h"
 
 static const char uid_oid[] = "1.3.6.1.4.1.57683.2";
 
@@ -36,12 +35,11 @@ struct peer *peer_of(SSL *ssl)
     return peer;
 }
 
-struct peer *peer_ref(const struct peer *peer)
+struct peer *peer_ref(struct peer *peer)
 {
-    struct peer *mine = (struct peer *)peer;
-    if (mine)
-        atomic_fetch_add_explicit(&mine->references, 1, memory_order_relaxed);
-    return mine;
+    if (peer)
+        atomic_fetch_add_explicit(&peer->references, 1, memory_order_relaxed);
+    return peer;
 }
 
 void peer_unref(struct peer *peer)

@@ -11,7 +11,10 @@
 
 /* Shared by reference count. */
 struct peer;
-struct peer *peer_ref(const struct peer *peer);
+/* Of a connection of libssl. NULL: the client showed no certificate. */
+struct ssl_st;
+struct peer *peer_of(struct ssl_st *ssl);
+struct peer *peer_ref(struct peer *peer);
 void peer_unref(struct peer *peer);
 
 /* Certificate authorities. */

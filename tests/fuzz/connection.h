@@ -18,31 +18,26 @@
 
 struct connection {
     struct server server;
-    struct conn *conn, *slots[1];
+    struct conn *conn;
     int client; /* the other end */
 };
 
 /* The connection awaits the head of a request in HTTP/1.1. */
 static inline void connection_open(struct connection *connection, struct server_limits limits,
-                                   void (*on_request)(void *user, const struct server_request *request),
-                                   void *user)
+                                   void (*on_request)(void *user, struct server_request *request), void *user)
 {
     int pair[2];
     struct error err;
     struct conn *conn = xmalloc(sizeof(*conn));
     *connection = (struct connection){
-        .server = { .options = { .on_request = on_request, .user = user },
-                    .limits = limits,
-                    .slots = connection->slots },
+        .server = { .options = { .on_request = on_request, .user = user }, .limits = limits },
         .conn = conn,
-        .slots = { conn },
     };
     must(loop_new(NULL, &connection->server.loop, &err) == 0 &&
          socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
     connection->client = pair[1];
     must(conn_open(conn, &connection->server, pair[0]));
     conn->state = CONN_HEAD;
-    atomic_store(&connection->server.connections, 1);
 }
 
 static inline bool connection_is_over(const struct connection *connection)
@@ -80,7 +75,7 @@ static inline void connection_close(struct connection *connection)
         conn_close(connection->conn);
     must(atomic_load(&server->response_bytes) == 0 && atomic_load(&server->connections) == 0);
     loop_free(server->loop); /* with the connection */
-    vec_release(&server->free_slots);
+    idmap_release(&server->pending);
     close(connection->client);
 }
 

@@ -25,25 +25,26 @@ struct seen {
     char big[BIG_BYTES];
 };
 
-static void on_request(void *user, const struct server_request *request)
+static void on_request(void *user, struct server_request *request)
 {
     struct seen *seen = user;
     must(request->method.len && request->path.len);
     must(request->path.ptr[0] == '/' || str_is(request->path, "*"));
     must(!memchr(request->path.ptr, '\0', request->path.len));
-    must(request->header_count <= PARSE_HEADERS_MAX);
+    must(request->headers.len <= PARSE_HEADERS_MAX);
     must(request->body.len <= BODY_BYTES_MAX);
-    for (size_t i = 0; i < request->header_count; i++) {
-        must(parse_is_token(request->headers[i].name) && request->headers[i].name.ptr[0] != ':');
-        must(parse_is_value(request->headers[i].value));
-    }
-    struct reply reply = { 200, STR("X: y\r\nContent-Type: z\r\n"), request->body, false };
+    vec_for(&request->headers, header)
+        must(parse_is_token(header->name) && header->name.ptr[0] != ':' && parse_is_value(header->value));
+    const struct server_header headers[] = { { STR("X"), STR("y") }, { STR("Content-Type"), STR("z") } };
+    struct server_response response = { 200, headers, ARRAY_SIZE(headers), request->body, false };
     if (str_is(request->path, "/big"))
-        reply.body = (struct str){ seen->big, BIG_BYTES };
+        response.body = (struct str){ seen->big, BIG_BYTES };
+    must(idmap_get(&seen->connection.server.pending, request->id));
     if (str_is(request->path, "/later") && seen->later_count < LATER_MAX)
         seen->later[seen->later_count++] = request->id;
     else
-        must(conn_answer(seen->connection.conn, request->id, &reply));
+        server_respond(&seen->connection.server, request->id, &response);
+    server_request_free(request);
 }
 
 /* What the client gets are frames, the settings first. */
@@ -75,9 +76,9 @@ static void drain(void *user, int fd)
 
 static void answer_later(struct seen *seen)
 {
-    struct reply reply = { 404, STR(""), STR("later"), false };
     for (size_t i = 0; i < seen->later_count; i++)
-        conn_answer(seen->connection.conn, seen->later[i], &reply);
+        server_respond(&seen->connection.server, seen->later[i],
+                       &(struct server_response){ .status = 404, .body = STR("later") });
     seen->later_count = 0;
 }
 

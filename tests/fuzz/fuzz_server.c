@@ -18,7 +18,7 @@ static void see(struct seen *seen, struct str text)
     seen->hash = hash_bytes(text.ptr, text.len, seen->hash + 1);
 }
 
-static void on_request(void *user, const struct server_request *request)
+static void on_request(void *user, struct server_request *request)
 {
     struct seen *seen = user;
     seen->requests++;
@@ -28,15 +28,18 @@ static void on_request(void *user, const struct server_request *request)
     see(seen, request->body);
     must(request->method.len && request->path.len);
     must(!memchr(request->path.ptr, '\0', request->path.len));
-    must(request->header_count <= PARSE_HEADERS_MAX);
-    for (size_t i = 0; i < request->header_count; i++) {
-        see(seen, request->headers[i].name);
-        see(seen, request->headers[i].value);
-        must(request->headers[i].name.len);
-        must(!memchr(request->headers[i].name.ptr, '\n', request->headers[i].name.len));
+    must(request->headers.len <= PARSE_HEADERS_MAX);
+    vec_for(&request->headers, header) {
+        see(seen, header->name);
+        see(seen, header->value);
+        must(header->name.len);
+        must(!memchr(header->name.ptr, '\n', header->name.len));
     }
-    struct reply reply = { 200, STR("X: y\r\n"), request->body, false };
-    must(conn_answer(seen->conn, request->id, &reply));
+    const struct server_header header = { STR("X"), STR("y") };
+    struct server_response response = { 200, &header, 1, request->body, false };
+    must(idmap_get(&seen->conn->server->pending, request->id));
+    server_respond(seen->conn->server, request->id, &response);
+    server_request_free(request);
 }
 
 /* What the client gets begins as an answer does. */

@@ -66,9 +66,10 @@ static struct question ask(struct desk *desk, const char *user, int number, bool
     return copy;
 }
 
-static void no_request(void *user, const struct server_request *request _unused_)
+static void no_request(void *user, struct server_request *request)
 {
     (void)user;
+    server_request_free(request);
 }
 
 static void desk_open_slow(struct desk *desk, int64_t yes_ms, int64_t no_ms, double qps)

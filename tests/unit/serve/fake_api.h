@@ -29,12 +29,27 @@ struct fake_api {
     struct strbuf last_access;
 };
 
+struct fake_answer {
+    struct server *server;
+    uint64_t id;
+    int status;
+    const char *text;
+};
+
+static inline void fake_respond(void *context)
+{
+    const struct fake_answer *answer = context;
+    const struct server_header type = { STR("Content-Type"), STR("application/json") };
+    server_respond(
+        answer->server, answer->id,
+        &(struct server_response){
+            .status = answer->status, .headers = &type, .header_count = 1, .body = str_from(answer->text) });
+}
+
 static inline void fake_reply(struct fake_api *api, uint64_t id, int status, const char *text)
 {
-    const struct server_header type = { STR("Content-Type"), STR("application/json") };
-    server_respond(api->server, id,
-                   &(struct server_response){
-                       .status = status, .headers = &type, .header_count = 1, .body = str_from(text) });
+    loop_run_wait(server_loop(api->server), fake_respond,
+                  &(struct fake_answer){ api->server, id, status, text });
 }
 
 static inline const char *fake_token(struct str body)
@@ -123,7 +138,7 @@ static inline void fake_map(struct fake_api *api, uint64_t id)
     pthread_mutex_unlock(&api->lock);
 }
 
-static inline void fake_on_request(void *user, const struct server_request *request)
+static inline void fake_on_request(void *user, struct server_request *request)
 {
     struct fake_api *api = user;
     if (str_ends_with(request->path, STR("/tokenreviews"))) {
@@ -144,6 +159,7 @@ static inline void fake_on_request(void *user, const struct server_request *requ
     } else {
         fake_map(api, request->id);
     }
+    server_request_free(request);
 }
 
 static inline void fake_api_start(struct fake_api *api)

@@ -28,13 +28,28 @@ struct host {
     atomic_int problems, reloads;
 };
 
-static inline void respond(struct host *host, uint64_t id, int status, struct str body)
+/* On the server's thread; returns when it is done. */
+struct answer {
+    struct host *host;
+    uint64_t id;
+    int status;
+    struct str body;
+};
+
+static inline void respond_here(void *context)
 {
+    const struct answer *answer = context;
     const struct server_header headers[] = { { STR("Content-Type"), STR("text/plain") },
                                              { STR("X-Evil"), STR("a\r\nSet-Cookie: b") } };
     server_respond(
-        host->server, id,
-        &(struct server_response){ .status = status, .headers = headers, .header_count = 2, .body = body });
+        answer->host->server, answer->id,
+        &(struct server_response){
+            .status = answer->status, .headers = headers, .header_count = 2, .body = answer->body });
+}
+
+static inline void respond(struct host *host, uint64_t id, int status, struct str body)
+{
+    loop_run_wait(server_loop(host->server), respond_here, &(struct answer){ host, id, status, body });
 }
 
 struct later {
@@ -84,7 +99,7 @@ static inline void echo(struct host *host, const struct server_request *request)
     struct strbuf out = { 0 };
     strbuf_printf(&out, "%.*s path=%.*s query=%.*s body=%.*s x=%.*s", STR_ARG(request->method),
                   STR_ARG(request->path), STR_ARG(request->query), STR_ARG(request->body),
-                  STR_ARG(server_header_value(request, "x-test")));
+                  STR_ARG(server_header_value(request, STR("x-test"))));
     describe_peer(request, &out);
     respond(host, request->id, 200, strbuf_slice(&out));
     strbuf_release(&out);
@@ -102,7 +117,7 @@ static inline void answer_on_thread(struct host *host, uint64_t id, void *(*answ
     pthread_mutex_unlock(&host->lock);
 }
 
-static inline void on_request(void *user, const struct server_request *request)
+static inline void on_request(void *user, struct server_request *request)
 {
     struct host *host = user;
     if (str_is(request->path, "/later") || str_is(request->path, "/end")) {
@@ -117,6 +132,7 @@ static inline void on_request(void *user, const struct server_request *request)
     } else {
         echo(host, request);
     }
+    server_request_free(request);
 }
 
 static inline void on_problem(void *user, const char *sentence _unused_)

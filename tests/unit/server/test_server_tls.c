@@ -411,11 +411,12 @@ struct verdict {
     struct server *server;
 };
 
-static void verify_request(void *user, const struct server_request *request)
+static void verify_request(void *user, struct server_request *request)
 {
     struct verdict *verdict = user;
     verdict->r = request->peer ? peer_verify(request->peer, verdict->pool, &verdict->err) : 1;
     server_respond(verdict->server, request->id, &(struct server_response){ .status = 200 });
+    server_request_free(request);
 }
 
 static void test_verify(void **state _unused_)
