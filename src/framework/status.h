@@ -34,6 +34,7 @@ struct status {
 
 #define STATUS_OK ((struct status){ .code = STATUS_SUCCESS })
 #define STATUS_SKIPPED ((struct status){ .code = STATUS_SKIP })
+#define STATUS_WAITING ((struct status){ .code = STATUS_WAIT })
 
 /* A status with one reason that is a string literal. */
 #define reject(code_, literal) \

@@ -12,7 +12,7 @@ static struct status bind(struct cycle *cycle, uint32_t row)
                                                        .uid = meta->uid,
                                                        .node = cluster_node_name(cycle->cluster, row) });
     if ((*answer)->kind == ANSWER_PENDING)
-        return (struct status){ .code = STATUS_WAIT };
+        return STATUS_WAITING;
     if ((*answer)->kind == ANSWER_DONE)
         return STATUS_OK;
     return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG((*answer)->message));

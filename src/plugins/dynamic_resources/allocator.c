@@ -2,7 +2,6 @@
  *
  * A step picks one device for one request and goes on with the next; when that leads nowhere, the device is put back
  * and the next one is tried. Devices of one request are picked in ascending order, so that no set is tried twice. */
-#include "plugins/dynamic_resources/capacity.h"
 #include "plugins/dynamic_resources/search.h"
 
 enum found {
@@ -294,41 +293,36 @@ bool search_spend(struct search *search, int64_t work_ns)
     search->spent_ns += work_ns;
     if (search->input->timeout_ns <= 0 || search->spent_ns <= search->input->timeout_ns)
         return true;
-    search->failure = ALLOCATE_TIMED_OUT;
-    return false;
+    return search_fails(search, "node " STR_FMT ": timed out trying to allocate devices",
+                        STR_ARG(search->input->node->meta.name));
 }
 
-/* Nothing was found. Where a pool is broken, that may be why. */
-static void found_nothing(const struct search *search, struct allocate_result *ret)
+/* Nothing was found. Where a pool is invalid, that may be why. */
+static struct status found_nothing(const struct search *search)
 {
-    ret->outcome = ALLOCATE_NOTHING;
     for (uint32_t i = 0; i < search->pools.len; i++)
-        if (search->pools.items[i]->invalid) {
-            ret->outcome = ALLOCATE_NOT_HERE;
-            ret->why = STR("invalid resource pools were encountered");
-        }
+        if (search->pools.items[i]->invalid)
+            return reject(STATUS_UNRESOLVABLE, "invalid resource pools were encountered");
+    return reject(STATUS_UNRESOLVABLE, "cannot allocate all claims");
 }
 
-void allocate(const struct allocate_input *input, struct allocate_result *ret)
+struct status allocate(const struct allocate_input *input, struct allocation_result **ret)
 {
     struct search search = { .input = input };
-    *ret = (struct allocate_result){ .outcome = ALLOCATE_ERROR };
-    if (!pools_gather(input->cluster, input->node, input->scratch, &search.pools, &ret->why))
-        return;
+    struct str why;
+    if (!pools_gather(input->cluster, input->node, input->scratch, &search.pools, &why))
+        return status_printf(input->arena, STATUS_ERROR, "gather pool information: " STR_FMT, STR_ARG(why));
     enum found found = search_prepare(&search) ? take_step(&search, (struct step){ 0 }) : FOUND_FAILURE;
-    if (found == FOUND_ALL) {
-        ret->allocations = arena_array(input->arena, struct allocation_result, input->len);
-        ret->outcome = ALLOCATE_FOUND;
-        for (uint32_t i = 0; i < input->len && found == FOUND_ALL; i++)
-            if (!search_describe(&search, &search.claims[i], &ret->allocations[i]))
-                found = FOUND_FAILURE;
-    }
-    if (found == FOUND_FAILURE) {
-        ret->outcome = search.failure;
-        ret->why = search.why;
-    } else if (found == FOUND_TOO_MANY) {
-        ret->why = STR("allocation max size exceeded");
-    } else if (found == FOUND_NOTHING) {
-        found_nothing(&search, ret);
-    }
+    if (found == FOUND_NOTHING)
+        return found_nothing(&search);
+    if (found == FOUND_TOO_MANY)
+        return reject(STATUS_ERROR, "allocation max size exceeded");
+    if (found == FOUND_FAILURE)
+        return search.failure;
+    struct allocation_result *found_for = arena_array(input->arena, struct allocation_result, input->len);
+    for (uint32_t i = 0; i < input->len; i++)
+        if (!search_describe(&search, &search.claims[i], &found_for[i]))
+            return search.failure;
+    *ret = found_for;
+    return STATUS_OK;
 }

@@ -8,15 +8,8 @@
 #define PLUGINS_DYNAMIC_RESOURCES_ALLOCATOR_H
 
 #include "cluster/devices.h"
+#include "framework/status.h"
 #include "plugins/dynamic_resources/selectors.h"
-
-enum allocate_outcome {
-    ALLOCATE_FOUND,
-    ALLOCATE_NOTHING,   /* not on this node */
-    ALLOCATE_NOT_HERE,  /* likewise, and `why` says more */
-    ALLOCATE_TIMED_OUT, /* the search took too long */
-    ALLOCATE_ERROR,     /* something is wrong with a claim, a class or a slice: `why` */
-};
 
 struct allocate_input {
     struct cluster *cluster;
@@ -25,16 +18,13 @@ struct allocate_input {
     uint32_t len;
     struct selectors *selectors;
     int64_t timeout_ns;    /* about so long it may take; 0: for ever */
-    struct arena *scratch; /* of the search, and of `why` */
-    struct arena *arena;   /* of allocations */
+    struct arena *scratch; /* of the search */
+    struct arena *arena;   /* of allocations and the status */
 };
 
-struct allocate_result {
-    enum allocate_outcome outcome;
-    struct str why;
-    struct allocation_result *allocations; /* of each claim; texts are those of slices, classes and claims */
-};
-
-void allocate(const struct allocate_input *input, struct allocate_result *ret);
+/* Success: *ret has the allocation of each claim; its texts are those of slices, classes and claims.
+ * UnschedulableAndUnresolvable: not on this node. Error: the search took too long, or something is wrong with a claim, a
+ * class or a slice. */
+struct status allocate(const struct allocate_input *input, struct allocation_result **ret);
 
 #endif

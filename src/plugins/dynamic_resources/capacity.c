@@ -1,5 +1,5 @@
-/* capacity.c: the arithmetic of shared devices; see capacity.h. */
-#include "plugins/dynamic_resources/capacity.h"
+/* capacity.c: the arithmetic of shared devices; see search.h. */
+#include "plugins/dynamic_resources/search.h"
 
 #include "api/resource_list.h"
 

@@ -5,69 +5,59 @@
 
 enum { NS_PER_S = 1000000000 };
 
-/* The name of the claim behind an entry of the pod; ret_name->ptr NULL: none was needed. False: there is none yet. */
-static bool claim_name(const struct pod *pod, const struct pod_claim *wanted, struct arena *arena,
-                       struct str *ret_name, bool *ret_made, struct str *ret_why)
+/* The claim behind an entry of the pod; *ret is NULL where none was needed. */
+static struct status find_claim(const struct cluster *cluster, const struct pod *pod,
+                                const struct pod_claim *wanted, struct arena *arena,
+                                const struct resource_claim **ret)
 {
-    *ret_made = !wanted->resource_claim_name.ptr;
-    *ret_name = wanted->resource_claim_name;
-    if (!*ret_made)
-        return true;
-    if (!wanted->resource_claim_template_name.ptr) {
-        *ret_why = arena_printf(arena,
-                                "pod \"" META_FMT "\", spec.resourceClaim \"" STR_FMT
-                                "\": none of the supported fields are set",
-                                META_ARG(&pod->meta), STR_ARG(wanted->name));
-        return false;
+    struct str name = wanted->resource_claim_name;
+    bool made = !name.ptr, found = !made;
+    *ret = NULL;
+    if (made && !wanted->resource_claim_template_name.ptr)
+        return status_printf(arena, STATUS_UNRESOLVABLE,
+                             "pod \"" META_FMT "\", spec.resourceClaim \"" STR_FMT
+                             "\": none of the supported fields are set",
+                             META_ARG(&pod->meta), STR_ARG(wanted->name));
+    for (uint32_t i = 0; i < pod->status.claim_statuses.len && !found; i++) {
+        const struct pod_claim_status *status = &pod->status.claim_statuses.items[i];
+        found = str_eq(status->name, wanted->name);
+        name = status->resource_claim_name;
     }
-    list_for(&pod->status.claim_statuses, status) {
-        if (str_eq(status->name, wanted->name)) {
-            *ret_name = status->resource_claim_name;
-            return true;
-        }
-    }
-    *ret_why =
-        arena_printf(arena, "pod \"" META_FMT "\": ResourceClaim not created yet", META_ARG(&pod->meta));
-    return false;
-}
-
-static bool check_claim(const struct resource_claim *claim, const struct pod *pod, struct str name, bool made,
-                        struct arena *arena, struct str *ret_why)
-{
-    const struct owner_ref *owner = claim ? controller_of(&claim->meta) : NULL;
+    if (!found)
+        return status_printf(arena, STATUS_UNRESOLVABLE,
+                             "pod \"" META_FMT "\": ResourceClaim not created yet", META_ARG(&pod->meta));
+    if (!name.ptr)
+        return STATUS_OK;
+    const struct resource_claim *claim = devices_claim(cluster, pod->meta.namespace, name);
     if (!claim)
-        *ret_why = arena_printf(arena, "could not find ResourceClaim \"" STR_FMT "/" STR_FMT "\"",
-                                STR_ARG(pod->meta.namespace), STR_ARG(name));
-    else if (claim->meta.deletion_time.set)
-        *ret_why = arena_printf(arena, "resourceclaim \"" STR_FMT "\" is being deleted", STR_ARG(name));
-    else if (made && (!owner || !str_eq(owner->uid, pod->meta.uid)))
-        *ret_why = arena_printf(
-            arena, "ResourceClaim " META_FMT " was not created for Pod " META_FMT " (Pod is not owner)",
-            META_ARG(&claim->meta), META_ARG(&pod->meta));
-    else
-        return true;
-    return false;
+        return status_printf(arena, STATUS_UNRESOLVABLE,
+                             "could not find ResourceClaim \"" STR_FMT "/" STR_FMT "\"",
+                             STR_ARG(pod->meta.namespace), STR_ARG(name));
+    if (claim->meta.deletion_time.set)
+        return status_printf(arena, STATUS_UNRESOLVABLE, "resourceclaim \"" STR_FMT "\" is being deleted",
+                             STR_ARG(name));
+    const struct owner_ref *owner = controller_of(&claim->meta);
+    if (made && (!owner || !str_eq(owner->uid, pod->meta.uid)))
+        return status_printf(arena, STATUS_UNRESOLVABLE,
+                             "ResourceClaim " META_FMT " was not created for Pod " META_FMT
+                             " (Pod is not owner)",
+                             META_ARG(&claim->meta), META_ARG(&pod->meta));
+    *ret = claim;
+    return STATUS_OK;
 }
 
-bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct arena *arena,
-                   struct claim_list *ret, struct str *ret_why)
+struct status claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct arena *arena,
+                            struct claim_list *ret)
 {
-    uint32_t most = pod->spec.resource_claims.len;
-    *ret =
-        (struct claim_list){ .items = arena_array(arena, const struct resource_claim *, (size_t)most + 1) };
+    size_t most = (size_t)pod->spec.resource_claims.len + 1;
+    *ret = (struct claim_list){ .items = arena_array(arena, const struct resource_claim *, most) };
     list_for(&pod->spec.resource_claims, wanted) {
-        struct str name;
-        bool made;
-        if (!claim_name(pod, wanted, arena, &name, &made, ret_why))
-            return false;
-        if (!name.ptr)
-            continue;
-        const struct resource_claim *claim = devices_claim(cluster, pod->meta.namespace, name);
-        if (!check_claim(claim, pod, name, made, arena, ret_why))
-            return false;
-        ret->items[ret->len++] = claim;
+        struct status status = find_claim(cluster, pod, wanted, arena, &ret->items[ret->len]);
+        if (!status_ok(status))
+            return status;
+        ret->len += ret->items[ret->len] != NULL;
     }
-    return true;
+    return STATUS_OK;
 }
 
 /* Objects from files may have no uid: then the name decides. */
@@ -99,37 +89,34 @@ static const struct device_condition *true_condition(const struct device_status 
     return NULL;
 }
 
-static int is_device_ready(const struct resource_claim *claim, const struct device_result *result,
-                           struct arena *arena, struct str *ret_why)
+static struct status is_device_ready(const struct resource_claim *claim, const struct device_result *result,
+                                     struct arena *arena)
 {
     const struct device_status *status = status_of(claim, result);
     if (!status)
-        return 0;
+        return STATUS_WAITING;
     list_for(&result->binding_failure_conditions, type) {
         const struct device_condition *failed = true_condition(status, *type);
-        if (!failed)
-            continue;
-        *ret_why = arena_printf(
-            arena, "device binding failed: claim=" STR_FMT ", reason=" STR_FMT ", message=\"" STR_FMT "\"",
-            STR_ARG(claim->meta.name), STR_ARG(failed->reason), STR_ARG(failed->message));
-        return -1;
+        if (failed)
+            return status_printf(
+                arena, STATUS_ERROR,
+                "device binding failed: claim=" STR_FMT ", reason=" STR_FMT ", message=\"" STR_FMT "\"",
+                STR_ARG(claim->meta.name), STR_ARG(failed->reason), STR_ARG(failed->message));
     }
     list_for(&result->binding_conditions, type)
         if (!true_condition(status, *type))
-            return 0;
-    return 1;
+            return STATUS_WAITING;
+    return STATUS_OK;
 }
 
-int claim_is_ready(const struct resource_claim *claim, struct arena *arena, struct str *ret_why)
+struct status claim_is_ready(const struct resource_claim *claim, struct arena *arena)
 {
-    if (!claim->status.allocation)
-        return 0;
-    list_for(&claim->status.allocation->devices.results, result) {
-        int r = result->binding_conditions.len ? is_device_ready(claim, result, arena, ret_why) : 1;
-        if (r <= 0)
-            return r;
-    }
-    return 1;
+    struct status status = claim->status.allocation ? STATUS_OK : STATUS_WAITING;
+    if (claim->status.allocation)
+        list_for(&claim->status.allocation->devices.results, result)
+            if (result->binding_conditions.len && status_ok(status))
+                status = is_device_ready(claim, result, arena);
+    return status;
 }
 
 bool claim_needs_preparation(const struct resource_claim *claim)

@@ -3,6 +3,7 @@
 #define PLUGINS_DYNAMIC_RESOURCES_CLAIMS_H
 
 #include "cluster/devices.h"
+#include "framework/status.h"
 
 #define CLAIM_FINALIZER "resource.kubernetes.io/delete-protection"
 
@@ -11,14 +12,14 @@ struct claim_list {
     uint32_t len;
 };
 
-/* The claims that the pod names, in its order, in the arena. False: one is missing or not the pod's, and *ret_why says
- * so in the reference's words. */
-bool claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct arena *arena,
-                   struct claim_list *ret, struct str *ret_why);
+/* The claims that the pod names, in its order, in the arena. UnschedulableAndUnresolvable, in the reference's words: one
+ * is missing or not the pod's. */
+struct status claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct arena *arena,
+                            struct claim_list *ret);
 bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod *pod);
 
-/* Is every device of the allocation prepared? 1, 0 (not yet), or -1: a device failed, and *ret_why says how. */
-int claim_is_ready(const struct resource_claim *claim, struct arena *arena, struct str *ret_why);
+/* Is every device of the allocation prepared? Success, Wait, or Error: a device failed. */
+struct status claim_is_ready(const struct resource_claim *claim, struct arena *arena);
 /* Has some device been unprepared for longer than that? */
 bool claim_is_overdue(const struct resource_claim *claim, int64_t now_ns, int64_t timeout_ns);
 /* Does a device need preparation? */

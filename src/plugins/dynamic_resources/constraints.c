@@ -1,5 +1,5 @@
-/* constraints.c: matchAttribute and distinctAttribute; see constraints.h. */
-#include "plugins/dynamic_resources/constraints.h"
+/* constraints.c: matchAttribute and distinctAttribute; see search.h. */
+#include "plugins/dynamic_resources/search.h"
 
 bool constraint_init(struct constraint *constraint, const struct device_constraint *api, uint32_t requests,
                      struct arena *arena)

@@ -267,6 +267,6 @@ struct status extended_for_node(struct cycle *cycle, const struct resource_claim
     *copy = *claim;
     copy->spec.requests.items = collection.requests;
     copy->spec.requests.len = collection.requests_len;
-    *ret = (struct extended_claim){ copy, collection.mappings, collection.mappings_len };
+    *ret = (struct extended_claim){ copy, { collection.mappings, collection.mappings_len } };
     return STATUS_OK;
 }

@@ -19,8 +19,7 @@ struct request_mapping {
 
 struct extended_claim {
     const struct resource_claim *claim; /* with the requests for the node */
-    struct request_mapping *mappings;
-    uint32_t mappings_len;
+    LIST(struct request_mapping) mappings;
 };
 
 /* Does the pod ask for a resource that devices may stand for? */

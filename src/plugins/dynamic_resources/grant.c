@@ -9,8 +9,6 @@
 
 enum { NS_PER_S = 1000000000, TRIES_MAX = 5, REFRESH_S = 10, APPEAR_S = 120, LOOK_AGAIN_S = 5 };
 
-static const struct status wait_status = { .code = STATUS_WAIT };
-
 /* ---- taking ---- */
 /* A claim that does not exist yet is kept apart from those of other pods. */
 static struct str flight_name(const struct grant *grant, struct arena *arena)
@@ -37,23 +35,13 @@ static struct resource_claim allocated(const struct granted_claim *given, struct
     return claim;
 }
 
-static enum grant_stage first_stage(const struct granted_claim *given, const struct pod *pod)
+static enum grant_stage first_stage(const struct granted_claim *given, const struct pod *pod, bool allocates)
 {
     if (claim_is_reserved_for(&given->claim, pod))
         return GRANT_DONE;
     if (!given->extended || !extended_claim_is_new(&given->claim))
         return GRANT_FINALIZER;
-    return given->allocation ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has the resources */
-}
-
-static const struct allocation_result *copy_allocation(const struct allocation_result *from,
-                                                       struct arena *arena)
-{
-    if (!from)
-        return NULL;
-    struct allocation_result *copy = arena_new(arena, struct allocation_result);
-    record_copy(api_allocation_type, from, arena, copy);
-    return copy;
+    return allocates ? GRANT_CREATE : GRANT_DONE; /* done: the node itself has the resources */
 }
 
 static void copy_claim(const struct resource_claim *from, struct arena *arena, struct resource_claim *ret)
@@ -63,64 +51,60 @@ static void copy_claim(const struct resource_claim *from, struct arena *arena, s
     ret->meta.source = (struct str){ 0 };
 }
 
-static struct extended_claim copy_mappings(const struct extended_claim *from, struct arena *arena)
-{
-    struct extended_claim copy = { .mappings = arena_array(arena, struct request_mapping, from->mappings_len),
-                                   .mappings_len = from->mappings_len };
-    for (uint32_t i = 0; i < from->mappings_len; i++) {
-        const struct request_mapping *mapping = &from->mappings[i];
-        copy.mappings[i] = (struct request_mapping){ arena_str(arena, mapping->container),
-                                                     arena_str(arena, mapping->resource),
-                                                     arena_str(arena, mapping->request) };
-    }
-    return copy;
-}
-
-void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
-                const struct extended_claim *extended, struct str node_name)
+void grant_begin(struct grant *grant, struct cycle *cycle, uint32_t claims,
+                 const struct extended_claim *extended, struct str node_name)
 {
     struct arena *arena = cycle->arena;
-    const struct meta *pod = &cycle->pod->meta;
-    *grant = (struct grant){ .claims = arena_array(arena, struct granted_claim, len),
-                             .len = len,
-                             .extended = copy_mappings(extended, arena),
+    uint32_t mappings = extended ? extended->mappings.len : 0;
+    *grant = (struct grant){ .claims = arena_array(arena, struct granted_claim, claims),
                              .node_name = arena_str(arena, node_name),
-                             .pod = { .namespace = arena_str(arena, pod->namespace),
-                                      .name = arena_str(arena, pod->name),
-                                      .uid = arena_str(arena, pod->uid),
-                                      .resource_version = arena_str(arena, pod->resource_version) } };
-    for (uint32_t i = 0; i < len; i++) {
-        struct granted_claim *given = &grant->claims[i];
-        *given = (struct granted_claim){ .extended = claims[i].extended,
-                                         .allocation = copy_allocation(claims[i].allocation, arena) };
-        copy_claim(claims[i].claim, arena, &given->claim);
-        given->stage = first_stage(given, cycle->pod);
-        if (!given->allocation)
-            continue;
-        struct resource_claim taken = allocated(given, arena);
-        if (given->stage == GRANT_CREATE)
-            taken.meta.name = flight_name(grant, arena);
-        devices_take(cycle->cluster, &taken);
+                             .pod = event_subject_copy(arena, event_subject_of(&cycle->pod->meta)) };
+    grant->extended.mappings.items = arena_array(arena, struct request_mapping, mappings);
+    grant->extended.mappings.len = mappings;
+    for (uint32_t i = 0; i < mappings; i++) {
+        const struct request_mapping *from = &extended->mappings.items[i];
+        grant->extended.mappings.items[i] =
+            (struct request_mapping){ arena_str(arena, from->container), arena_str(arena, from->resource),
+                                      arena_str(arena, from->request) };
     }
+}
+
+void grant_take(struct grant *grant, struct cycle *cycle, const struct resource_claim *claim,
+                const struct allocation_result *allocation, bool extended)
+{
+    struct granted_claim *given = &grant->claims[grant->len++];
+    given->extended = extended;
+    copy_claim(claim, cycle->arena, &given->claim);
+    given->stage = first_stage(given, cycle->pod, allocation);
+    if (!allocation)
+        return;
+    struct allocation_result *copy = arena_new(cycle->arena, struct allocation_result);
+    record_copy(api_allocation_type, allocation, cycle->arena, copy);
+    given->allocation = copy;
+    struct resource_claim taken = allocated(given, cycle->arena);
+    if (given->stage == GRANT_CREATE)
+        taken.meta.name = flight_name(grant, cycle->arena);
+    devices_take(cycle->cluster, &taken);
 }
 
 /* ---- dropping ---- */
-const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, const struct meta *object,
+const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, struct event_subject object,
                                 struct str body)
 {
     if (!cycle->writer)
         return NULL;
     return cycle_write(cycle, &(struct effect){ .kind = kind,
-                                                .namespace = object->namespace,
-                                                .name = object->name,
-                                                .uid = object->uid,
+                                                .namespace = object.namespace,
+                                                .name = object.name,
+                                                .uid = object.uid,
                                                 .body = body });
 }
 
 void grant_delete_claim(struct cycle *cycle, const struct resource_claim *claim)
 {
-    grant_send(cycle, EFFECT_CLAIM_PATCH, &claim->meta, patch_finalizer(claim, false, cycle->arena));
-    grant_send(cycle, EFFECT_CLAIM_DELETE, &claim->meta, (struct str){ 0 });
+    struct event_subject object = event_subject_of(&claim->meta);
+    grant_send(cycle, EFFECT_CLAIM_PATCH, object, patch_finalizer(claim, false, cycle->arena));
+    grant_send(cycle, EFFECT_CLAIM_DELETE, object, (struct str){ 0 });
 }
 
 static bool is_created(const struct granted_claim *given)
@@ -139,7 +123,8 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
             devices_drop(cycle->cluster, meta->namespace, flight_name(grant, arena));
         bool reserved = given->claim.status.allocation && claim_is_reserved_for(&given->claim, cycle->pod);
         if (!given->extended && reserved) {
-            grant_send(cycle, EFFECT_CLAIM_STATUS, meta, patch_release(&given->claim, grant->pod.uid, arena));
+            grant_send(cycle, EFFECT_CLAIM_STATUS, event_subject_of(meta),
+                       patch_release(&given->claim, grant->pod.uid, arena));
         } else if (is_created(given)) {
             struct resource_claim any = given->claim;
             any.meta.resource_version = (struct str){ 0 };
@@ -153,35 +138,30 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
 static struct status stage_failed(const struct grant *grant, const struct granted_claim *given,
                                   struct arena *arena)
 {
-    struct str why =
-        answer_text(given->answer, "resourceclaims.resource.k8s.io", given->claim.meta.name, arena);
-    switch (given->stage) {
-    case GRANT_CREATE:
-        return status_printf(arena, STATUS_ERROR,
-                             "create claim for extended resources " STR_FMT "/: " STR_FMT,
-                             STR_ARG(grant->pod.namespace), STR_ARG(why));
-    case GRANT_FINALIZER:
-        return status_printf(arena, STATUS_ERROR, "add finalizer to claim " META_FMT ": " STR_FMT,
-                             META_ARG(&given->claim.meta), STR_ARG(why));
-    case GRANT_POD:
-        return status_printf(arena, STATUS_ERROR,
-                             "update pod " META_FMT " ExtendedResourceClaimStatus: " STR_FMT,
-                             META_ARG(&grant->pod), STR_ARG(why));
-    default:
-        return status_printf(arena, STATUS_ERROR, "add %sreservation to claim " META_FMT ": " STR_FMT,
-                             given->allocation ? "allocation and " : "", META_ARG(&given->claim.meta),
-                             STR_ARG(why));
-    }
+    const struct meta *claim = &given->claim.meta;
+    struct str why = answer_text(given->answer, "resourceclaims.resource.k8s.io", claim->name, arena), what;
+    if (given->stage == GRANT_CREATE)
+        what = arena_printf(arena, "create claim for extended resources " STR_FMT "/",
+                            STR_ARG(grant->pod.namespace));
+    else if (given->stage == GRANT_FINALIZER)
+        what = arena_printf(arena, "add finalizer to claim " META_FMT, META_ARG(claim));
+    else if (given->stage == GRANT_POD)
+        what =
+            arena_printf(arena, "update pod " META_FMT " ExtendedResourceClaimStatus", META_ARG(&grant->pod));
+    else
+        what = arena_printf(arena, "add %sreservation to claim " META_FMT,
+                            given->allocation ? "allocation and " : "", META_ARG(claim));
+    return status_printf(arena, STATUS_ERROR, STR_FMT ": " STR_FMT, STR_ARG(what), STR_ARG(why));
 }
 
 /* Sends what the stage needs, once. Success: it is done. */
 static struct status write_stage(const struct grant *grant, struct granted_claim *given, struct cycle *cycle,
-                                 enum effect_kind kind, const struct meta *object, struct str body)
+                                 enum effect_kind kind, struct event_subject object, struct str body)
 {
     if (!given->answer)
         given->answer = grant_send(cycle, kind, object, body);
     if (given->answer->kind == ANSWER_PENDING)
-        return wait_status;
+        return STATUS_WAITING;
     return given->answer->kind == ANSWER_DONE ? STATUS_OK : stage_failed(grant, given, cycle->arena);
 }
 
@@ -231,8 +211,8 @@ static struct status create(struct grant *grant, struct granted_claim *given, st
         wanted.meta.name = grant->made_name = new_name(grant, given, cycle->now_ns, cycle->arena);
         body = patch_new_claim(&wanted, cycle->arena);
     }
-    struct meta nameless = { .namespace = given->claim.meta.namespace };
-    struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_CREATE, &nameless, body);
+    struct event_subject nameless = { .namespace = given->claim.meta.namespace };
+    struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_CREATE, nameless, body);
     if (given->answer->kind == ANSWER_DONE) {
         given->claim.meta.name = grant->made_name;
         given->claim.meta.uid = given->answer->uid;
@@ -242,7 +222,8 @@ static struct status create(struct grant *grant, struct granted_claim *given, st
         const struct resource_claim *made =
             devices_claim(cycle->cluster, given->claim.meta.namespace, grant->made_name);
         if (!made)
-            return is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S) ? status : wait_status;
+            return is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S) ? status
+                                                                                      : STATUS_WAITING;
         copy_claim(made, cycle->arena, &given->claim);
     } else {
         return status;
@@ -285,7 +266,8 @@ static struct status add_finalizer(struct grant *grant, struct granted_claim *gi
         return status;
     if (given->allocation && !has_finalizer(&given->claim)) {
         struct str body = given->answer ? STR("") : patch_finalizer(&given->claim, true, cycle->arena);
-        status = write_stage(grant, given, cycle, EFFECT_CLAIM_PATCH, &given->claim.meta, body);
+        status =
+            write_stage(grant, given, cycle, EFFECT_CLAIM_PATCH, event_subject_of(&given->claim.meta), body);
         if (!status_ok(status))
             return conflict_or(given, status);
         given->claim = allocated(&(struct granted_claim){ .claim = given->claim }, cycle->arena);
@@ -326,7 +308,8 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
     if (!given->answer)
         body = patch_allocation(&given->claim, given->allocation, time_of(cycle->now_ns), &grant->pod,
                                 cycle->arena);
-    struct status status = write_stage(grant, given, cycle, EFFECT_CLAIM_STATUS, &given->claim.meta, body);
+    struct status status =
+        write_stage(grant, given, cycle, EFFECT_CLAIM_STATUS, event_subject_of(&given->claim.meta), body);
     if (!status_ok(status))
         return conflict_or(given, status);
     note_written(grant, given, cycle, given->answer->resource_version);
@@ -347,7 +330,7 @@ static struct status look_again(struct grant *grant, struct granted_claim *given
                              META_ARG(&given->claim.meta), STR_ARG(given->claim.meta.name));
     if (str_eq(newer->meta.resource_version, given->claim.meta.resource_version)) {
         if (!is_over(cycle, &given->deadline_ns, (int64_t)REFRESH_S * NS_PER_S))
-            return wait_status;
+            return STATUS_WAITING;
         given->stage = GRANT_STATUS;
         return stage_failed(grant, given, cycle->arena);
     }
@@ -364,16 +347,15 @@ static struct status look_again(struct grant *grant, struct granted_claim *given
 
 static struct status tell_pod(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
-    if (!grant->extended.mappings_len)
+    if (!grant->extended.mappings.len)
         return status_printf(cycle->arena, STATUS_ERROR,
                              "nil or empty request mappings, no update of pod " META_FMT
                              " ExtendedResourceClaimStatus",
                              META_ARG(&grant->pod));
     struct str body = STR("");
     if (!given->answer)
-        body = patch_pod_claim(&grant->pod, given->claim.meta.name, grant->extended.mappings,
-                               grant->extended.mappings_len, cycle->arena);
-    struct status status = write_stage(grant, given, cycle, EFFECT_POD_CLAIM, &grant->pod, body);
+        body = patch_pod_claim(&grant->pod, given->claim.meta.name, &grant->extended, cycle->arena);
+    struct status status = write_stage(grant, given, cycle, EFFECT_POD_CLAIM, grant->pod, body);
     if (status_ok(status))
         enter(given, GRANT_APPEAR);
     return status;
@@ -385,7 +367,7 @@ static struct status await_claim(struct grant *grant, struct granted_claim *give
     const struct meta *meta = &given->claim.meta;
     if (!cluster_get(&cycle->cluster->claims, meta->namespace, meta->name) &&
         !is_over(cycle, &given->deadline_ns, (int64_t)APPEAR_S * NS_PER_S))
-        return wait_status;
+        return STATUS_WAITING;
     devices_written(cycle->cluster, &given->claim);
     devices_drop(cycle->cluster, meta->namespace, flight_name(grant, cycle->arena));
     enter(given, GRANT_DONE);
@@ -426,18 +408,15 @@ static struct status check_devices(const struct grant *grant, struct cycle *cycl
 {
     for (uint32_t i = 0; i < grant->len; i++) {
         const struct resource_claim *claim = known_claim(&grant->claims[i], cycle);
-        struct str why = { 0 };
         if (!claim)
             return status_printf(cycle->arena, STATUS_ERROR, "could not find ResourceClaim \"" META_FMT "\"",
                                  META_ARG(&grant->claims[i].claim.meta));
-        int r = claim_is_ready(claim, cycle->arena, &why);
-        if (r < 0)
-            return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG(why));
-        if (!r && claim_is_overdue(claim, cycle->now_ns, timeout_ns))
+        struct status status = claim_is_ready(claim, cycle->arena);
+        if (status.code == STATUS_WAIT && claim_is_overdue(claim, cycle->now_ns, timeout_ns))
             return status_printf(cycle->arena, STATUS_ERROR, "device binding timeout: claim=" STR_FMT,
                                  STR_ARG(claim->meta.name));
-        if (!r)
-            return wait_status;
+        if (!status_ok(status))
+            return status;
     }
     return STATUS_OK;
 }

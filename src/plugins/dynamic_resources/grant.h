@@ -38,24 +38,21 @@ struct grant {
     uint32_t len, next;             /* next: the one that is being written */
     struct extended_claim extended; /* its mappings */
     struct str made_name;           /* of the claim that is created */
-    struct meta pod;                /* names and uid */
+    struct event_subject pod;
     struct str node_name;
     bool waits;          /* for devices to be prepared */
     int64_t deadline_ns; /* of that */
 };
 
-/* A claim of the pod, and the allocation that it shall have. */
-struct grant_input {
-    const struct resource_claim *claim;
-    const struct allocation_result *allocation; /* NULL: it has one, or needs none */
-    bool extended;
-};
-
-void grant_take(struct grant *grant, struct cycle *cycle, const struct grant_input *claims, uint32_t len,
-                const struct extended_claim *extended, struct str node_name);
+/* Begins a grant of up to so many claims. `extended`: NULL where the pod needs no claim for extended resources. */
+void grant_begin(struct grant *grant, struct cycle *cycle, uint32_t claims,
+                 const struct extended_claim *extended, struct str node_name);
+/* Adds a claim of the pod, and the allocation that it shall have; NULL: it has one, or needs none. */
+void grant_take(struct grant *grant, struct cycle *cycle, const struct resource_claim *claim,
+                const struct allocation_result *allocation, bool extended);
 void grant_drop(struct grant *grant, struct cycle *cycle);
 /* Sends a write about an object; NULL: there is no API server. */
-const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, const struct meta *object,
+const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, struct event_subject object,
                                 struct str body);
 /* Deletes a claim that was made for a pod's extended resources. */
 void grant_delete_claim(struct cycle *cycle, const struct resource_claim *claim);

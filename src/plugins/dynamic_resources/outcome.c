@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "api/labels.h"
-#include "plugins/dynamic_resources/capacity.h"
 #include "plugins/dynamic_resources/search.h"
 
 #define FIELD_NODE_NAME "metadata.name"

@@ -5,6 +5,8 @@
 #include "api/object.h"
 #include "plugins/dynamic_resources/claims.h"
 
+static const struct str any_version = { 0 };
+
 /* A body that is being written. */
 struct body {
     struct strbuf text;
@@ -18,20 +20,19 @@ static void member(struct json_writer *json, const char *key, struct str value)
 }
 
 /* Begins the object and its metadata. Another uid is refused, another version is a conflict. */
-static void begin(struct body *body, const struct meta *meta, bool exact)
+static void begin(struct body *body, struct str uid, struct str version)
 {
     body->json = json_writer(&body->text, JSON_COMPACT);
     json_begin_object(&body->json);
     json_key(&body->json, STR("metadata"));
     json_begin_object(&body->json);
-    member(&body->json, "uid", meta->uid);
-    if (exact)
-        member(&body->json, "resourceVersion", meta->resource_version);
+    member(&body->json, "uid", uid);
+    member(&body->json, "resourceVersion", version);
 }
 
-static void begin_status(struct body *body, const struct meta *meta, bool exact)
+static void begin_status(struct body *body, struct str uid, struct str version)
 {
-    begin(body, meta, exact);
+    begin(body, uid, version);
     json_end_object(&body->json);
     json_key(&body->json, STR("status"));
     json_begin_object(&body->json);
@@ -49,7 +50,7 @@ static struct str end(struct body *body, struct arena *arena)
 struct str patch_finalizer(const struct resource_claim *claim, bool wanted, struct arena *arena)
 {
     struct body body = { 0 };
-    begin(&body, &claim->meta, true);
+    begin(&body, claim->meta.uid, claim->meta.resource_version);
     json_key(&body.json, wanted ? STR("finalizers") : STR("$deleteFromPrimitiveList/finalizers"));
     json_begin_array(&body.json);
     json_str(&body.json, STR(CLAIM_FINALIZER));
@@ -57,7 +58,7 @@ struct str patch_finalizer(const struct resource_claim *claim, bool wanted, stru
     return end(&body, arena);
 }
 
-static void put_consumer(struct json_writer *json, const struct meta *pod)
+static void put_consumer(struct json_writer *json, const struct event_subject *pod)
 {
     json_key(json, STR("reservedFor"));
     json_begin_array(json);
@@ -70,12 +71,12 @@ static void put_consumer(struct json_writer *json, const struct meta *pod)
 }
 
 struct str patch_allocation(const struct resource_claim *claim, const struct allocation_result *allocation,
-                            struct opt_time timestamp, const struct meta *pod, struct arena *arena)
+                            struct opt_time timestamp, const struct event_subject *pod, struct arena *arena)
 {
     struct body body = { 0 };
     struct allocation_result patch = allocation ? *allocation : (struct allocation_result){ 0 };
     bool timed = claim->status.allocation && claim->status.allocation->timestamp.set;
-    begin_status(&body, &claim->meta, true);
+    begin_status(&body, claim->meta.uid, claim->meta.resource_version);
     patch.timestamp = timestamp;
     if (allocation || !timed) {
         json_key(&body.json, STR("allocation"));
@@ -88,7 +89,7 @@ struct str patch_allocation(const struct resource_claim *claim, const struct all
 struct str patch_release(const struct resource_claim *claim, struct str pod_uid, struct arena *arena)
 {
     struct body body = { 0 };
-    begin_status(&body, &claim->meta, false);
+    begin_status(&body, claim->meta.uid, any_version);
     json_key(&body.json, STR("reservedFor"));
     json_begin_array(&body.json);
     json_begin_object(&body.json);
@@ -103,7 +104,7 @@ struct str patch_deallocation(const struct resource_claim *claim, struct arena *
 {
     static const char *const gone[] = { "allocation", "devices", "reservedFor" };
     struct body body = { 0 };
-    begin_status(&body, &claim->meta, true);
+    begin_status(&body, claim->meta.uid, claim->meta.resource_version);
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++) {
         json_key(&body.json, str_from(gone[i]));
         json_null(&body.json);
@@ -121,20 +122,20 @@ struct str patch_new_claim(const struct resource_claim *claim, struct arena *are
     return arena_str(arena, strbuf_slice(&text));
 }
 
-struct str patch_pod_claim(const struct meta *pod, struct str claim_name,
-                           const struct request_mapping *mappings, uint32_t len, struct arena *arena)
+struct str patch_pod_claim(const struct event_subject *pod, struct str claim_name,
+                           const struct extended_claim *extended, struct arena *arena)
 {
     struct body body = { 0 };
-    begin_status(&body, pod, false);
+    begin_status(&body, pod->uid, any_version);
     json_key(&body.json, STR("extendedResourceClaimStatus"));
     json_begin_object(&body.json);
     json_key(&body.json, STR("requestMappings"));
     json_begin_array(&body.json);
-    for (uint32_t i = 0; i < len; i++) {
+    list_for(&extended->mappings, mapping) {
         json_begin_object(&body.json);
-        json_member_str(&body.json, "containerName", mappings[i].container);
-        json_member_str(&body.json, "resourceName", mappings[i].resource);
-        json_member_str(&body.json, "requestName", mappings[i].request);
+        json_member_str(&body.json, "containerName", mapping->container);
+        json_member_str(&body.json, "resourceName", mapping->resource);
+        json_member_str(&body.json, "requestName", mapping->request);
         json_end_object(&body.json);
     }
     json_end_array(&body.json);

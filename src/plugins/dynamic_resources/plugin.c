@@ -32,7 +32,7 @@ struct slot {
 
 /* What was found for a node. */
 struct choice {
-    const struct allocation_result *allocations; /* of the claims that have none, in their order */
+    struct allocation_result *allocations; /* of the claims that have none, in their order */
     struct extended_claim extended;
 };
 
@@ -74,10 +74,7 @@ static struct status pre_enqueue(const void *ptr, const struct pod *pod, struct 
 {
     const struct self *self = ptr;
     struct claim_list claims;
-    struct str why;
-    if (!pod->spec.resource_claims.len || claims_of_pod(self->cluster, pod, arena, &claims, &why))
-        return STATUS_OK;
-    return status_printf(arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
+    return pod->spec.resource_claims.len ? claims_of_pod(self->cluster, pod, arena, &claims) : STATUS_OK;
 }
 
 /* ---- PreFilter ---- */
@@ -156,11 +153,12 @@ static struct status check_slots(struct cycle *cycle, struct state *state)
 }
 
 /* The claims that the pod names, and the one that stands for its extended resources. */
-static bool collect_claims(struct cycle *cycle, struct state *state, struct str *ret_why)
+static struct status collect_claims(struct cycle *cycle, struct state *state)
 {
     struct claim_list named;
-    if (!claims_of_pod(cycle->cluster, cycle->pod, cycle->arena, &named, ret_why))
-        return false;
+    struct status status = claims_of_pod(cycle->cluster, cycle->pod, cycle->arena, &named);
+    if (!status_ok(status))
+        return status;
     bool extended = extended_is_wanted(cycle->cluster, cycle->info);
     state->slots = arena_array(cycle->arena, struct slot, (size_t)named.len + 1);
     for (uint32_t i = 0; i < named.len; i++)
@@ -168,7 +166,7 @@ static bool collect_claims(struct cycle *cycle, struct state *state, struct str 
     state->named = state->len = named.len;
     if (extended)
         state->slots[state->len++].claim = extended_claim_of(cycle);
-    return true;
+    return STATUS_OK;
 }
 
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
@@ -176,16 +174,15 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     (void)narrow;
     struct self *self = cycle_self(cycle);
     void **slot = cycle_state(cycle);
-    struct str why;
     if (*slot) /* PreFilter runs again */
         forget(*slot);
     struct state *state = *slot = arena_new(cycle->arena, struct state);
     struct state found = { 0 };
-    if (!collect_claims(cycle, &found, &why))
-        return status_printf(cycle->arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
-    if (!found.len)
+    struct status status = collect_claims(cycle, &found);
+    if (status_ok(status) && !found.len)
         return STATUS_SKIPPED;
-    struct status status = check_slots(cycle, &found);
+    if (status_ok(status))
+        status = check_slots(cycle, &found);
     if (!status_ok(status))
         return status;
     selectors_trim(&self->selectors);
@@ -202,38 +199,18 @@ static bool has_allocated(struct cycle *cycle, const struct state *state, const 
     for (uint32_t i = 0; i < state->len; i++) {
         struct slot *slot = &state->slots[i];
         const struct allocation_result *allocation = slot->claim->status.allocation;
-        struct str why;
         if (!allocation)
             continue;
         const struct node_selector *nodes = allocation->node_selector;
         bool here = !nodes || node_selector_matches(nodes, node->meta.name, &node->meta.labels);
-        int ready = here ? claim_is_ready(slot->claim, cycle->arena, &why) : -1;
-        if (ready > 0 || (!ready && !claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns)))
+        enum status_code ready = here ? claim_is_ready(slot->claim, cycle->arena).code : STATUS_ERROR;
+        bool overdue = claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns);
+        if (ready == STATUS_SUCCESS || (ready == STATUS_WAIT && !overdue))
             continue;
         slot->unavailable = true;
         all = false;
     }
     return all;
-}
-
-static struct status allocation_status(struct cycle *cycle, const struct allocate_result *result,
-                                       const struct node *node)
-{
-    switch (result->outcome) {
-    case ALLOCATE_FOUND:
-        return STATUS_OK;
-    case ALLOCATE_NOTHING:
-        return reject(STATUS_UNRESOLVABLE, "cannot allocate all claims");
-    case ALLOCATE_NOT_HERE:
-        return status_printf(cycle->arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(result->why));
-    case ALLOCATE_TIMED_OUT:
-        return status_printf(cycle->arena, STATUS_ERROR,
-                             "node " STR_FMT ": timed out trying to allocate devices",
-                             STR_ARG(node->meta.name));
-    case ALLOCATE_ERROR:
-        break;
-    }
-    return status_printf(cycle->arena, STATUS_ERROR, STR_FMT, STR_ARG(result->why));
 }
 
 /* Looks for devices for the claims that have none. */
@@ -252,16 +229,13 @@ static struct status find_devices(struct cycle *cycle, const struct state *state
         .scratch = &self->scratch,
         .arena = cycle->arena,
     };
-    struct allocate_result result;
     for (uint32_t i = 0; i < state->len; i++) {
         const struct resource_claim *claim = state->slots[i].claim;
         if (!claim->status.allocation)
             claims[input.len++] =
                 i == state->named && choice->extended.claim ? choice->extended.claim : claim;
     }
-    allocate(&input, &result);
-    choice->allocations = result.allocations;
-    struct status status = allocation_status(cycle, &result, node);
+    struct status status = allocate(&input, &choice->allocations);
     arena_reset(&self->scratch);
     return status;
 }
@@ -321,7 +295,8 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
         const struct resource_claim *claim = state->slots[i].claim;
         if (!may_deallocate(&state->slots[i], cycle->pod))
             continue;
-        grant_send(cycle, EFFECT_CLAIM_STATUS, &claim->meta, patch_deallocation(claim, cycle->arena));
+        grant_send(cycle, EFFECT_CLAIM_STATUS, event_subject_of(&claim->meta),
+                   patch_deallocation(claim, cycle->arena));
         return reject(STATUS_UNSCHEDULABLE, "deallocation of ResourceClaim completed");
     }
     const struct slot *extended = extended_slot(state);
@@ -402,23 +377,19 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
     struct state *state = *cycle_state(cycle);
     if (!state || !state->len)
         return STATUS_OK;
-    struct choice none = { 0 }, *choice = idmap_get(&state->choices, (uint64_t)row + 1);
+    const struct choice *choice = idmap_get(&state->choices, (uint64_t)row + 1);
     const struct slot *extended = extended_slot(state);
     uint32_t from_claims = state->to_allocate - (extended && !extended->claim->status.allocation), next = 0;
     if (!choice && from_claims)
         return reject(STATUS_ERROR, "claim allocation not found for node");
-    struct grant_input *inputs = arena_array(cycle->arena, struct grant_input, state->len);
+    grant_begin(&state->grant, cycle, state->len, choice ? &choice->extended : NULL,
+                cluster_node_name(cycle->cluster, row));
     for (uint32_t i = 0; i < state->len; i++) {
         const struct resource_claim *claim = state->slots[i].claim;
-        bool allocates = !claim->status.allocation && choice;
-        inputs[i] = (struct grant_input){ .claim = claim, .extended = i == state->named };
-        if (allocates && inputs[i].extended)
-            inputs[i].claim = choice->extended.claim;
-        if (allocates)
-            inputs[i].allocation = &choice->allocations[next++];
+        bool is_extended = i == state->named, allocates = !claim->status.allocation && choice;
+        grant_take(&state->grant, cycle, allocates && is_extended ? choice->extended.claim : claim,
+                   allocates ? &choice->allocations[next++] : NULL, is_extended);
     }
-    grant_take(&state->grant, cycle, inputs, state->len, choice ? &choice->extended : &none.extended,
-               cluster_node_name(cycle->cluster, row));
     return STATUS_OK;
 }
 
@@ -451,8 +422,7 @@ static enum hint claim_changed(const struct hint_context *context, const struct 
 {
     const struct resource_claim *before = event->before, *after = event->after;
     struct claim_list claims;
-    struct str why;
-    if (!claims_of_pod(context->cluster, pod, context->arena, &claims, &why))
+    if (!status_ok(claims_of_pod(context->cluster, pod, context->arena, &claims)))
         return HINT_SKIP;
     if (before && before->status.allocation && !after->status.allocation)
         return HINT_QUEUE; /* devices are free again */
@@ -470,11 +440,9 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
                              const struct cluster_event *event)
 {
     struct claim_list claims;
-    struct str why;
-    return pod_is(event->after, pod) &&
-                   claims_of_pod(context->cluster, event->after, context->arena, &claims, &why)
-               ? HINT_QUEUE
-               : HINT_SKIP;
+    bool helps = pod_is(event->after, pod) &&
+                 status_ok(claims_of_pod(context->cluster, event->after, context->arena, &claims));
+    return helps ? HINT_QUEUE : HINT_SKIP;
 }
 
 static const struct event_rule events[] = {

@@ -268,10 +268,8 @@ bool pools_gather(struct cluster *cluster, const struct node *node, struct arena
     *ret = (struct pools){ .items = arena_array(arena, struct pool *, sources.len) };
     for (uint32_t i = 0; i < sources.len; i++) {
         struct pool *pool;
-        if (!build_pool(sources.items[i], node, arena, &pool, ret_why)) {
-            *ret_why = arena_printf(arena, "gather pool information: " STR_FMT, STR_ARG(*ret_why));
+        if (!build_pool(sources.items[i], node, arena, &pool, ret_why))
             return false;
-        }
         if (pool && pool->has_binding_conditions)
             last[last_len++] = pool;
         else if (pool)

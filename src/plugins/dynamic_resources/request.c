@@ -1,19 +1,8 @@
 /* request.c: what claims want, checked before the search, and which devices would do; see search.h. */
-#include "plugins/dynamic_resources/capacity.h"
 #include "plugins/dynamic_resources/search.h"
 
 #define MODE_ALL "All"
 #define MODE_EXACT_COUNT "ExactCount"
-
-bool search_fails(struct search *search, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    search->failure = ALLOCATE_ERROR;
-    search->why = arena_vprintf(search->input->scratch, format, args);
-    va_end(args);
-    return false;
-}
 
 /* ---- matching ---- */
 /* All selectors must match. `class`: the class that has them; NULL: the request has them. */

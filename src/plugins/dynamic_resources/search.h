@@ -1,11 +1,31 @@
-/* search.h: what the files of the allocator share: the state of a search. */
+/* search.h: what the files of the allocator share: the state of a search.
+ *
+ * A constraint says what the devices of a claim must have in common, or must not. It looks at devices as they are picked
+ * and put back again, one at a time.
+ *
+ * A device that may be allocated several times gives each claim a part of its capacity: what the request says, brought
+ * into the shape that the device's policy wants. */
 #ifndef PLUGINS_DYNAMIC_RESOURCES_SEARCH_H
 #define PLUGINS_DYNAMIC_RESOURCES_SEARCH_H
 
 #include "plugins/dynamic_resources/allocator.h"
-#include "plugins/dynamic_resources/constraints.h"
+#include "plugins/dynamic_resources/pools.h"
 
 enum { RESULTS_MAX = 32 }; /* devices of a claim */
+
+struct constraint {
+    const struct device_constraint *api;
+    const struct device_attribute *first;     /* all must match it */
+    const struct device_attribute **distinct; /* the last one of each request of the claim; NULL: none */
+    uint32_t requests;
+    uint32_t devices; /* how many were added */
+};
+
+/* The request that a device is picked for. */
+struct requester {
+    uint32_t request;            /* its number in the claim */
+    struct str name, subrequest; /* subrequest: empty for an exact request */
+};
 
 /* An exact request, or one of the alternatives of another. */
 struct alternative {
@@ -47,13 +67,16 @@ struct search {
     struct pools pools;
     struct wanted_claim *claims;
     int64_t spent_ns;
-    enum allocate_outcome failure;
-    struct str why;
+    struct status failure;
 };
 
 /* ---- request.c ---- */
-/* Notes why the search ends; returns false. */
-bool search_fails(struct search *search, const char *format, ...) _printf_(2, 3);
+/* Notes why the search ends; false. */
+#define search_fails(search, ...) \
+    ({ \
+        (search)->failure = status_printf((search)->input->arena, STATUS_ERROR, __VA_ARGS__); \
+        false; \
+    })
 /* Sees what the claims want. False: the search has failed. */
 bool search_prepare(struct search *search);
 /* Does the device satisfy the selectors of class and request, and is it on the node? 1, 0, or -1: failed. */
@@ -70,6 +93,27 @@ static inline bool is_shareable(const struct candidate *candidate)
 {
     return candidate->device->allow_multiple_allocations.value;
 }
+
+/* ---- constraints.c ---- */
+/* False: a constraint of no known kind. */
+bool constraint_init(struct constraint *constraint, const struct device_constraint *api, uint32_t requests,
+                     struct arena *arena);
+/* False: the device is not acceptable, and nothing was changed. */
+bool constraint_add(struct constraint *constraint, const struct requester *requester,
+                    const struct candidate *candidate);
+void constraint_remove(struct constraint *constraint, const struct requester *requester);
+
+/* ---- capacity.c ---- */
+/* What a request takes of one capacity of a device. */
+struct quantity capacity_consumed(const struct capacity_requirements *wanted,
+                                  const struct device_capacity *capacity);
+/* Is so much left of everything, with what claims hold and what this search has picked? */
+bool capacity_suffices(const struct capacity_requirements *wanted, struct candidate *candidate,
+                       const struct cluster *cluster);
+/* A share of the device is picked, or put back. */
+void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate,
+                   struct arena *arena);
+void capacity_return(const struct capacity_requirements *wanted, struct candidate *candidate);
 
 /* ---- outcome.c ---- */
 /* What was picked for a claim, as its status says it. False: failed. */

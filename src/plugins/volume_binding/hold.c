@@ -8,7 +8,6 @@
 enum { NS_PER_S = 1000000000, DOUBT_S = 10 };
 
 static const struct str no_namespace = { 0 };
-static const struct status wait_status = { .code = STATUS_WAIT };
 
 /* ---- taking and dropping ---- */
 static struct event_subject subject_of(const struct meta *meta, struct arena *arena)
@@ -111,7 +110,7 @@ static struct status write_all(struct hold *hold, struct cycle *cycle)
             held->answer = cycle_write(cycle, &effect);
         }
         if (held->answer->kind == ANSWER_PENDING)
-            return wait_status;
+            return STATUS_WAITING;
         if (held->answer->kind != ANSWER_DONE)
             return write_failed(held, cycle->arena);
     }
@@ -201,13 +200,13 @@ static struct status check_binding(const struct check *check, const struct held_
     if (!was_it_written(check, held->answer, behind, ours))
         return never_written(check, pv->meta.name);
     if (behind)
-        return wait_status;
+        return STATUS_WAITING;
     struct status status = check_affinity(check, pv, "failed to translate pv to csi: ");
     if (!status_ok(status))
         return status;
     if (!ref || !ref->uid.len)
         return failed(check, "ClaimRef got reset for pv " STR_FMT, STR_ARG(quoted(check, pv->meta.name)));
-    return pvc_fully_bound(pvc) ? STATUS_OK : wait_status;
+    return pvc_fully_bound(pvc) ? STATUS_OK : STATUS_WAITING;
 }
 
 static struct status check_provision(const struct check *check, const struct held_claim *held)
@@ -223,7 +222,7 @@ static struct status check_provision(const struct check *check, const struct hel
     if (!was_it_written(check, held->answer, behind, ours))
         return never_written(check, pvc->meta.name);
     if (behind)
-        return wait_status;
+        return STATUS_WAITING;
     if (!pvc->meta.annotations.len)
         return failed(check, "selectedNode annotation reset for PVC " STR_FMT,
                       STR_ARG(quoted(check, pvc->meta.name)));
@@ -232,12 +231,12 @@ static struct status check_provision(const struct check *check, const struct hel
     if (pvc->spec.volume_name.len) {
         const struct pv *pv = cluster_get(&check->cluster->pvs, no_namespace, pvc->spec.volume_name);
         if (!pv) /* it may come later than the claim that names it */
-            return wait_status;
+            return STATUS_WAITING;
         struct status status = check_affinity(check, pv, "");
         if (!status_ok(status))
             return status;
     }
-    return pvc_fully_bound(pvc) ? STATUS_OK : wait_status;
+    return pvc_fully_bound(pvc) ? STATUS_OK : STATUS_WAITING;
 }
 
 static struct status check_all(const struct hold *hold, const struct cycle *cycle, struct arena *arena)

@@ -269,12 +269,13 @@ static const char *describe(struct fixture *f, const struct allocation_result *a
     return copy;
 }
 
-static const struct allocation_result *allocate_for(struct fixture *f, struct allocate_result *ret)
+static const struct allocation_result *allocate_for(struct fixture *f)
 {
     static struct selectors selectors;
     const struct resource_claim *claim = cluster_get(&f->cluster.claims, STR("default"), STR("c"));
     struct arena scratch = { 0 };
     selectors = (struct selectors){ 0 };
+    struct allocation_result *ret = NULL;
     allocate(&(struct allocate_input){ .cluster = &f->cluster,
                                        .node = cluster_node(&f->cluster, fixture_row(f, "a"))->api,
                                        .claims = &claim,
@@ -282,10 +283,10 @@ static const struct allocation_result *allocate_for(struct fixture *f, struct al
                                        .selectors = &selectors,
                                        .scratch = &scratch,
                                        .arena = &f->arena },
-             ret);
+             &ret);
     selectors_release(&selectors);
     arena_release(&scratch);
-    return ret->outcome == ALLOCATE_FOUND ? ret->allocations : NULL;
+    return ret;
 }
 
 static void test_picks(void **state _unused_)
@@ -293,11 +294,10 @@ static void test_picks(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(picks); i++) {
         const struct pick_case *c = &picks[i];
         struct fixture f;
-        struct allocate_result result;
         FIXTURE_BARE(&f);
         fixture_load(&f, NODE("a", "z"));
         fixture_load(&f, c->objects);
-        const struct allocation_result *allocation = allocate_for(&f, &result);
+        const struct allocation_result *allocation = allocate_for(&f);
         const char *got = allocation ? describe(&f, allocation) : "";
         if (strcmp(got, c->want) != 0)
             fail_msg("%s: got \"%s\", want \"%s\"", c->name, got, c->want);
@@ -355,14 +355,12 @@ static void test_allocation(void **state _unused_)
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fixture f;
-        struct allocate_result result;
         struct strbuf text = { 0 };
         struct json_writer json = json_writer(&text, JSON_COMPACT);
         FIXTURE_BARE(&f);
         fixture_load(&f, NODE("a", "z"));
         fixture_load(&f, cases[i].objects);
-        record_write(&(struct record_writer){ .json = &json }, api_allocation_type,
-                     allocate_for(&f, &result));
+        record_write(&(struct record_writer){ .json = &json }, api_allocation_type, allocate_for(&f));
         assert_string_equal(text.text, cases[i].want);
         strbuf_release(&text);
         fixture_release(&f);
@@ -373,7 +371,7 @@ static void test_allocation(void **state _unused_)
 static void test_search_ends(void **state _unused_)
 {
     struct fixture f;
-    struct allocate_result result;
+    struct allocation_result *result = NULL;
     struct strbuf devices = { 0 };
     struct arena scratch = { 0 };
     struct selectors selectors = { 0 };
@@ -385,16 +383,18 @@ static void test_search_ends(void **state _unused_)
     fixture_load(&f, WITH_CONSTRAINT("{name: r, " EXACTLY("16", "") "}, {name: s, " EXACTLY("2", "") "}",
                                      "{requests: [s], matchAttribute: d/n}"));
     const struct resource_claim *claim = cluster_get(&f.cluster.claims, STR("default"), STR("c"));
-    allocate(&(struct allocate_input){ .cluster = &f.cluster,
-                                       .node = cluster_node(&f.cluster, fixture_row(&f, "a"))->api,
-                                       .claims = &claim,
-                                       .len = 1,
-                                       .selectors = &selectors,
-                                       .timeout_ns = 20000000,
-                                       .scratch = &scratch,
-                                       .arena = &f.arena },
-             &result);
-    assert_int_equal(result.outcome, ALLOCATE_TIMED_OUT);
+    struct status status =
+        allocate(&(struct allocate_input){ .cluster = &f.cluster,
+                                           .node = cluster_node(&f.cluster, fixture_row(&f, "a"))->api,
+                                           .claims = &claim,
+                                           .len = 1,
+                                           .selectors = &selectors,
+                                           .timeout_ns = 20000000,
+                                           .scratch = &scratch,
+                                           .arena = &f.arena },
+                 &result);
+    assert_int_equal(status.code, STATUS_ERROR);
+    assert_str(status_message(status, &scratch), "node a: timed out trying to allocate devices");
     assert_true(scratch.total_bytes < 1 << 20); /* a search does not grow with its length */
     selectors_release(&selectors);
     arena_release(&scratch);
