@@ -161,6 +161,10 @@ struct action_list pod_update_actions(const struct pod *before, const struct pod
 enum event_resource pod_event_resource(const struct pod *pod);
 
 /* ---- for hints ---- */
+/* Defines a hint, which need not use all of its parameters. */
+#define HINT(name) \
+    static enum hint name(_unused_ const struct hint_context *context, _unused_ const struct pod *pod, \
+                          _unused_ const struct cluster_event *event)
 /* The same pod, of whatever version. Objects without a uid (from files) are told apart by name. */
 bool pod_is(const struct pod *a, const struct pod *b);
 /* A hint: something changed in the pod itself. */

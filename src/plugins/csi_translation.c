@@ -132,10 +132,9 @@ static bool gce_handle(const struct source *source, struct arena *arena, struct 
     return true;
 }
 
-static bool plain_handle(const struct source *source, struct arena *arena, struct str *ret,
-                         struct str *ret_why)
+static bool plain_handle(const struct source *source, _unused_ struct arena *arena, struct str *ret,
+                         _unused_ struct str *ret_why)
 {
-    (void)arena, (void)ret_why;
     *ret = source->id;
     return true;
 }

@@ -280,8 +280,7 @@ static enum wish wish_for(const struct pod *pod, const struct node *node)
 
 /* A node that the pod wants now, and did not want before. The reference asks for the added affinity after the change
  * only, and lets a pod try whose affinity is invalid: that is not quite the rule before and after. */
-static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
-                              const struct cluster_event *event)
+HINT(node_changed)
 {
     const struct node *before = event->before, *after = event->after;
     if (!matches(context->self, &after->meta))

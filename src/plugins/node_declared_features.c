@@ -89,20 +89,16 @@ static const struct node_rule rule = {
 
 /* ---- what may help ---- */
 /* Any change of the list, as in the reference, whether the pod needs those features or not. */
-static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
-                              const struct cluster_event *event)
+HINT(node_changed)
 {
-    (void)context, (void)pod;
     const struct node *before = event->before, *after = event->after;
     return before && str_list_eq(&before->status.declared_features, &after->status.declared_features)
                ? HINT_SKIP
                : HINT_QUEUE;
 }
 
-static enum hint pod_updated(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_updated)
 {
-    (void)context;
     const struct pod *before = event->before, *after = event->after;
     return pod_is(after, pod) && needed_features(&before->spec) != needed_features(&after->spec) ? HINT_QUEUE
                                                                                                  : HINT_SKIP;

@@ -38,12 +38,10 @@ static const struct node_rule rule = {
 };
 
 /* A pod leaves with a port that this one wants. A text without a symbol is none that this pod has. */
-static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_deleted)
 {
     const struct intern *syms = &context->cluster->syms;
     const struct container_port **ports;
-    (void)pod;
     if (!event_pod_holds_resources(event, event->before))
         return HINT_SKIP;
     uint32_t len = pod_host_ports(event->before, context->arena, &ports);

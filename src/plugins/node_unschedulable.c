@@ -17,9 +17,8 @@ static const void *prepare(struct rule_subject *subject)
     return tolerates_cordon(subject->pod) ? NULL : subject->pod;
 }
 
-static int64_t judge(const void *pod, union column_value node)
+static int64_t judge(_unused_ const void *pod, union column_value node)
 {
-    (void)pod;
     return node.unschedulable;
 }
 
@@ -31,19 +30,15 @@ static const struct node_rule rule = {
 };
 
 /* The reference does not look at the pod's tolerations here. */
-static enum hint node_opened(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(node_opened)
 {
-    (void)context, (void)pod;
     const struct node *before = event->before, *after = event->after;
     bool was_closed = !before || before->spec.unschedulable;
     return was_closed && !after->spec.unschedulable ? HINT_QUEUE : HINT_SKIP;
 }
 
-static enum hint tolerations_changed(const struct hint_context *context, const struct pod *pod,
-                                     const struct cluster_event *event)
+HINT(tolerations_changed)
 {
-    (void)context;
     return pod_is(event->after, pod) && tolerates_cordon(event->after) ? HINT_QUEUE : HINT_SKIP;
 }
 

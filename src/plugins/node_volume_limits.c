@@ -178,9 +178,8 @@ static bool may_attach(const struct pod *pod)
     return false;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names *narrow)
 {
-    (void)narrow;
     if (!may_attach(cycle->pod))
         return STATUS_SKIPPED;
     (void)find_volumes(cycle);
@@ -274,17 +273,14 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- what may help ---- */
-static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_deleted)
 {
-    (void)context, (void)pod;
     const struct pod *gone = event->before;
     return event_pod_holds_resources(event, gone) && may_attach(gone) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A volume was detached somewhere: of any driver for a pod with claims, else of the driver that the pod needs. */
-static enum hint attachment_deleted(const struct hint_context *context, const struct pod *pod,
-                                    const struct cluster_event *event)
+HINT(attachment_deleted)
 {
     const struct volume_attachment *gone = event->before;
     list_for(&pod->spec.volumes, volume) {
@@ -310,10 +306,8 @@ static int64_t reported_limit(const struct csi_node *csi_node, struct str driver
     return limit;
 }
 
-static enum hint csi_node_changed(const struct hint_context *context, const struct pod *pod,
-                                  const struct cluster_event *event)
+HINT(csi_node_changed)
 {
-    (void)context, (void)pod;
     const struct csi_node *before = event->before, *after = event->after;
     list_for(&after->drivers, driver)
         if (entry_limit(driver, 0) > reported_limit(before, driver->name))

@@ -1,9 +1,8 @@
 /* SchedulingGates: a pod stays out of the queue until its last scheduling gate is removed. */
 #include "framework/plugin.h"
 
-static struct status pre_enqueue(const void *self, const struct pod *pod, struct arena *arena)
+static struct status pre_enqueue(_unused_ const void *self, const struct pod *pod, struct arena *arena)
 {
-    (void)self;
     if (!pod->spec.scheduling_gates.len)
         return STATUS_OK;
     _cleanup_(strbuf_release) struct strbuf names = { 0 };

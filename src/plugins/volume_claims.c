@@ -62,10 +62,9 @@ struct str_list volume_zones(struct str label, bool trimmed, struct arena *arena
 }
 
 /* ---- hints ---- */
-enum hint volume_hint_own_claim(const struct hint_context *context, const struct pod *pod,
+enum hint volume_hint_own_claim(_unused_ const struct hint_context *context, const struct pod *pod,
                                 const struct cluster_event *event)
 {
-    (void)context;
     const struct pvc *pvc = event->after;
     bool own = str_eq(pvc->meta.namespace, pod->meta.namespace) && volume_claims_include(pod, pvc->meta.name);
     return own ? HINT_QUEUE : HINT_SKIP;

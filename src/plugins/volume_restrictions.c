@@ -39,9 +39,8 @@ static struct status find_exclusive(struct cycle *cycle, struct str_list *ret)
     return STATUS_OK;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names *narrow)
 {
-    (void)narrow;
     const struct pod *pod = cycle->pod;
     struct state *state = arena_new(cycle->arena, struct state);
     struct status status = find_exclusive(cycle, &state->exclusive);
@@ -67,16 +66,14 @@ static int64_t count_uses(const struct state *state, const struct pod *pod)
     return uses;
 }
 
-static void add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+static void add_pod(struct cycle *cycle, const struct pod_info *pod, _unused_ struct node_view node)
 {
-    (void)node;
     struct state *state = *cycle_state(cycle);
     state->conflicts += count_uses(state, pod->api);
 }
 
-static void remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+static void remove_pod(struct cycle *cycle, const struct pod_info *pod, _unused_ struct node_view node)
 {
-    (void)node;
     struct state *state = *cycle_state(cycle);
     state->conflicts -= count_uses(state, pod->api);
 }
@@ -142,10 +139,8 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 
 /* ---- what may help ---- */
 /* A pod that leaves with a disk or a claim that this one wants. Access modes do not count. */
-static enum hint pod_deleted(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_deleted)
 {
-    (void)context;
     const struct pod *gone = event->before;
     if (!str_eq(gone->meta.namespace, pod->meta.namespace))
         return HINT_SKIP;

@@ -93,9 +93,8 @@ static struct status find_demands(struct cycle *cycle)
     return STATUS_OK;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names *narrow)
 {
-    (void)narrow;
     struct status status = find_demands(cycle);
     const struct state *state = *cycle_state(cycle);
     return status_ok(status) && !state->len ? STATUS_SKIPPED : status;
@@ -135,18 +134,14 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 }
 
 /* ---- what may help ---- */
-static enum hint class_added(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(class_added)
 {
-    (void)context, (void)pod;
     return storage_class_waits(event->after) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A volume in other zones than before. */
-static enum hint volume_changed(const struct hint_context *context, const struct pod *pod,
-                                const struct cluster_event *event)
+HINT(volume_changed)
 {
-    (void)pod;
     if (!event->before)
         return HINT_QUEUE;
     struct demand before[ARRAY_SIZE(topology_labels)], after[ARRAY_SIZE(topology_labels)];

@@ -44,9 +44,8 @@ struct state {
     struct grant grant;
 };
 
-static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    (void)err;
     const struct dynamic_resources_args *args = env->args;
     struct self *self = arena_new(env->arena, struct self);
     self->cluster = env->cluster;
@@ -169,9 +168,8 @@ static struct status collect_claims(struct cycle *cycle, struct state *state)
     return STATUS_OK;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names *narrow)
 {
-    (void)narrow;
     struct self *self = cycle_self(cycle);
     void **slot = cycle_state(cycle);
     if (*slot) /* PreFilter runs again */
@@ -281,11 +279,9 @@ static bool may_deallocate(const struct slot *slot, const struct pod *pod)
 
 /* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
  * takes that for an error, and preemption does not get its turn. */
-static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
-                                 struct post_filter_result *ret)
+static struct status post_filter(struct cycle *cycle, _unused_ struct diagnosis *diagnosis,
+                                 _unused_ struct post_filter_result *ret)
 {
-    (void)diagnosis;
-    (void)ret;
     const struct state *state = *cycle_state(cycle);
     if (!state)
         return reject(STATUS_ERROR, "not found");
@@ -357,15 +353,13 @@ static bool needs_devices(const struct cluster *cluster, const struct pod_info *
     return info->api->spec.resource_claims.len || extended_is_wanted(cluster, info);
 }
 
-static bool rows_prepare(struct table *table, struct table_part *part)
+static bool rows_prepare(struct table *table, _unused_ struct table_part *part)
 {
-    (void)part;
     return !needs_devices(table->cluster, table->pod);
 }
 
-static uint64_t rows_version(const struct table *table, const struct table_part *part)
+static uint64_t rows_version(const struct table *table, _unused_ const struct table_part *part)
 {
-    (void)part;
     return needs_devices(table->cluster, table->pod);
 }
 
@@ -393,32 +387,28 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
     return STATUS_OK;
 }
 
-static void unreserve(struct cycle *cycle, uint32_t row)
+static void unreserve(struct cycle *cycle, _unused_ uint32_t row)
 {
-    (void)row;
     struct state *state = *cycle_state(cycle);
     if (state && state->len)
         grant_drop(&state->grant, cycle);
 }
 
-static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
+static struct status pre_bind_pre_flight(struct cycle *cycle, _unused_ uint32_t row)
 {
-    (void)row;
     const struct state *state = *cycle_state(cycle);
     return state && state->len ? STATUS_OK : STATUS_SKIPPED;
 }
 
-static struct status pre_bind(struct cycle *cycle, uint32_t row)
+static struct status pre_bind(struct cycle *cycle, _unused_ uint32_t row)
 {
-    (void)row;
     const struct self *self = cycle_self(cycle);
     struct state *state = *cycle_state(cycle);
     return state && state->len ? grant_bind(&state->grant, cycle, self->binding_timeout_ns) : STATUS_OK;
 }
 
 /* ---- what may help ---- */
-static enum hint claim_changed(const struct hint_context *context, const struct pod *pod,
-                               const struct cluster_event *event)
+HINT(claim_changed)
 {
     const struct resource_claim *before = event->before, *after = event->after;
     struct claim_list claims;
@@ -436,8 +426,7 @@ static enum hint claim_changed(const struct hint_context *context, const struct 
                                                                                           : HINT_QUEUE;
 }
 
-static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_changed)
 {
     struct claim_list claims;
     bool helps = pod_is(event->after, pod) &&

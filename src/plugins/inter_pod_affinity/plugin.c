@@ -14,9 +14,8 @@ struct affinity_self {
     bool ignore_preferred_of_others;
 };
 
-static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    (void)err;
     struct affinity_self *self = arena_new(env->arena, struct affinity_self);
     const struct inter_pod_affinity_args *args = env->args;
     self->hard_weight = args->hard_pod_affinity_weight;
@@ -40,9 +39,8 @@ static void add_terms(struct topology_counts *counts, const struct pod_terms *te
 }
 
 /* ---- filter ---- */
-static void filter_terms(struct topology_counts *counts, const void *self)
+static void filter_terms(struct topology_counts *counts, _unused_ const void *self)
 {
-    (void)self;
     const struct pod_class *own = counts->pod->class;
     bool *selects_self = arena_new(counts->arena, bool);
     *selects_self = pod_terms_all_match(counts->cluster, &own->affinity, own->labels);
@@ -115,9 +113,8 @@ static int64_t score(const struct topology_counts *counts, const uint32_t *input
     return sum;
 }
 
-static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
+static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
 {
-    (void)cycle;
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (size_t i = 0; i < len; i++) {
         least = MIN(least, scores[i]);
@@ -195,8 +192,7 @@ static bool lets_go(const struct cluster *cluster, const struct pod *owner, cons
     return false;
 }
 
-static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_changed)
 {
     const struct pod *before = event->before, *after = event->after;
     const struct cluster *cluster = context->cluster;
@@ -236,8 +232,7 @@ static bool node_moves(const struct pod_affinity *affinity, bool anti, const str
 }
 
 /* A pod without terms of its own was rejected by those of others: any node may be free of them. */
-static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
-                              const struct cluster_event *event)
+HINT(node_changed)
 {
     const struct affinity *own = pod->spec.affinity;
     if (!own || (!context->info->class->affinity.len && !context->info->class->anti.len))

@@ -19,9 +19,8 @@ static const struct spread_constraint system_defaults[] = {
       .max_skew = 5 },
 };
 
-static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    (void)err;
     const struct pod_topology_spread_args *args = env->args;
     struct spread_self *self = arena_new(env->arena, struct spread_self);
     self->system_defaulted = str_is(args->defaulting_type, "System");
@@ -188,9 +187,8 @@ static int64_t score(const struct topology_counts *counts, const uint32_t *input
 }
 
 /* Fewest pods is best. Nodes that were left out score 0. */
-static void normalize(struct cycle *cycle, int64_t *scores, size_t len)
+static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
 {
-    (void)cycle;
     int64_t least = INT64_MAX, most = 0;
     for (size_t i = 0; i < len; i++) {
         if (scores[i] == LEFT_OUT)
@@ -238,8 +236,7 @@ static bool count_changed(const struct constraint_list *list, const struct pod *
     return false;
 }
 
-static enum hint pod_changed(const struct hint_context *context, const struct pod *pod,
-                             const struct cluster_event *event)
+HINT(pod_changed)
 {
     const struct pod *before = event->before, *after = event->after;
     struct constraint_list list;
@@ -276,8 +273,7 @@ static bool node_has_keys(const struct node *node, const struct constraint_list 
 }
 
 /* A node that belongs to a domain of every key, or did. */
-static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
-                              const struct cluster_event *event)
+HINT(node_changed)
 {
     const struct node *before = event->before, *after = event->after;
     struct constraint_list list;

@@ -28,9 +28,8 @@ struct state {
     struct hold hold;
 };
 
-static int init(const struct plugin_env *env, void **ret_self, struct error *err)
+static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    (void)err;
     struct self *self = arena_new(env->arena, struct self);
     self->args = env->args;
     self->scores = self->args && self->args->shape.len;
@@ -80,9 +79,8 @@ static struct state *state_make(struct cycle *cycle)
     return state;
 }
 
-static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names *narrow)
 {
-    (void)narrow;
     const struct pod *pod = cycle->pod;
     bool has_claims = false;
     list_for(&pod->spec.volumes, volume) {
@@ -234,9 +232,8 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
     return STATUS_OK;
 }
 
-static void unreserve(struct cycle *cycle, uint32_t row)
+static void unreserve(struct cycle *cycle, _unused_ uint32_t row)
 {
-    (void)row;
     struct state *state = *cycle_state(cycle);
     if (state)
         hold_drop(&state->hold, cycle->cluster);
@@ -267,10 +264,8 @@ static struct status pre_bind(struct cycle *cycle, uint32_t row)
 /* ---- what may help ---- */
 #define MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
 
-static enum hint csi_node_changed(const struct hint_context *context, const struct pod *pod,
-                                  const struct cluster_event *event)
+HINT(csi_node_changed)
 {
-    (void)context, (void)pod;
     const struct csi_node *before = event->before, *after = event->after;
     if (!before)
         return HINT_QUEUE;
@@ -291,10 +286,8 @@ static bool topology_terms_eq(const struct topology_term *a, const struct topolo
 }
 
 /* The binding mode of a class is immutable; its allowed topologies are not. */
-static enum hint class_changed(const struct hint_context *context, const struct pod *pod,
-                               const struct cluster_event *event)
+HINT(class_changed)
 {
-    (void)context, (void)pod;
     const struct storage_class *before = event->before, *after = event->after;
     if (!before || before->allowed_topologies.len != after->allowed_topologies.len)
         return HINT_QUEUE;
@@ -304,10 +297,8 @@ static enum hint class_changed(const struct hint_context *context, const struct 
     return HINT_SKIP;
 }
 
-static enum hint capacity_changed(const struct hint_context *context, const struct pod *pod,
-                                  const struct cluster_event *event)
+HINT(capacity_changed)
 {
-    (void)context, (void)pod;
     if (!event->before)
         return HINT_QUEUE;
     const struct quantity *was = provision_pool_limit(event->before),
@@ -316,10 +307,8 @@ static enum hint capacity_changed(const struct hint_context *context, const stru
 }
 
 /* A driver that no longer tracks its capacity. */
-static enum hint driver_changed(const struct hint_context *context, const struct pod *pod,
-                                const struct cluster_event *event)
+HINT(driver_changed)
 {
-    (void)context;
     const struct csi_driver *before = event->before, *after = event->after;
     if (!before->storage_capacity.value || after->storage_capacity.value)
         return HINT_SKIP;
