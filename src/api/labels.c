@@ -1,6 +1,8 @@
 /* labels.c: matching of label and node selectors. */
 #include "api/labels.h"
 
+#include <stdlib.h>
+
 #include "base/str.h"
 
 const struct str *str_map_get(const struct str_map *map, struct str key)
@@ -63,6 +65,17 @@ bool str_list_has(const struct str_list *values, struct str wanted)
         if (str_eq(*value, wanted))
             return true;
     return false;
+}
+
+void str_list_sort_unique(struct str_list *list)
+{
+    uint32_t kept = 0;
+    if (list->len)
+        qsort(list->items, list->len, sizeof(*list->items), str_qsort_cmp);
+    list_for(list, item)
+        if (!kept || !str_eq(list->items[kept - 1], *item))
+            list->items[kept++] = *item;
+    list->len = kept;
 }
 
 bool str_list_same_set(const struct str_list *a, const struct str_list *b)

@@ -14,6 +14,8 @@ const struct owner_ref *controller_of(const struct meta *meta);
 bool str_list_has(const struct str_list *values, struct str wanted);
 /* Each has all items of the other, in any order. */
 bool str_list_same_set(const struct str_list *a, const struct str_list *b);
+/* In order, each item once. */
+void str_list_sort_unique(struct str_list *list);
 /* The value of the key, or NULL when the map does not have it. */
 const struct str *str_map_get(const struct str_map *map, struct str key);
 /* Is every pair of `wanted` in `labels`? (A pod's nodeSelector, a service's selector.) */

@@ -21,89 +21,64 @@ struct source {
 
 /* ---- handles ---- */
 /* "vol-1" as it is; "aws://zone/vol-1" is a URL whose path names the volume. */
-static bool ebs_handle(const struct source *source, struct arena *arena, struct str *ret, struct str *ret_why)
+static void ebs_handle(const struct source *source, struct arena *arena, struct csi_translation *ret)
 {
     static const struct str scheme = STR("aws://");
     struct str id = source->id;
-    if (!str_starts_with(id, scheme)) {
-        *ret = id;
-        return true;
-    }
+    ret->handle = id;
+    if (!str_starts_with(id, scheme))
+        return;
     struct str path = str_slice(id, scheme.len, id.len);
     for (uint32_t i = 0; i < path.len; i++)
         if (path.ptr[i] == '?' || path.ptr[i] == '#')
             path.len = i;
     ptrdiff_t slash = str_find(path, '/');
-    path = slash < 0 ? (struct str){ "", 0 } : str_slice(path, (size_t)slash, path.len);
+    path = slash < 0 ? STR("") : str_slice(path, (size_t)slash, path.len);
     struct str decoded;
     if (!percent_decode(path, false, arena, &decoded)) {
-        *ret_why =
+        ret->why =
             arena_printf(arena,
                          "failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (" STR_FMT
                          "): parse \"" STR_FMT "\": invalid URL escape \"" STR_FMT "\"",
                          STR_ARG(id), STR_ARG(id), STR_ARG(decoded));
-        return false;
+        return;
     }
-    decoded = str_trim(decoded, "/");
-    if (!str_starts_with(decoded, STR("vol-")) || str_find(decoded, '/') >= 0) {
-        *ret_why = arena_printf(
+    ret->handle = str_trim(decoded, "/");
+    if (!str_starts_with(ret->handle, STR("vol-")) || str_find(ret->handle, '/') >= 0)
+        ret->why = arena_printf(
             arena,
             "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (" STR_FMT ")",
             STR_ARG(id));
-        return false;
-    }
-    *ret = decoded;
-    return true;
 }
 
 /* The API server stores "Shared" where no kind was given, and only managed disks are the driver's. */
-static bool azure_disk_handle(const struct source *source, struct arena *arena, struct str *ret,
-                              struct str *ret_why)
+static void azure_disk_handle(const struct source *source, struct arena *arena, struct csi_translation *ret)
 {
     struct str kind = source->disk_kind.ptr ? source->disk_kind : STR("Shared");
-    *ret = source->id;
-    if (kind.len == strlen("Managed") && strncasecmp(kind.ptr, "Managed", kind.len) == 0)
-        return true;
-    *ret_why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
-    return false;
-}
-
-/* Sorted, each once, in place. */
-static void sort_unique(struct str_list *list)
-{
-    if (!list->len)
-        return;
-    qsort(list->items, list->len, sizeof(*list->items), str_qsort_cmp);
-    uint32_t len = 1;
-    for (uint32_t i = 1; i < list->len; i++)
-        if (!str_eq(list->items[i], list->items[len - 1]))
-            list->items[len++] = list->items[i];
-    list->len = len;
+    ret->handle = source->id;
+    if (kind.len != strlen("Managed") || strncasecmp(kind.ptr, "Managed", kind.len) != 0)
+        ret->why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
 }
 
 /* "locale-region" of zones such as "locale-region-zone", which must agree. */
-static bool gce_region(const struct str_list *zones, struct arena *arena, struct str *ret,
-                       struct str *ret_why)
+static struct str gce_region(const struct str_list *zones, struct arena *arena, struct str *ret_why)
 {
     struct str_list regions = { .items = arena_array(arena, struct str, zones->len) };
-    for (uint32_t i = 0; i < zones->len; i++) {
-        struct str zone = zones->items[i];
-        ptrdiff_t first = str_find(zone, '-'), last = str_rfind(zone, '-');
-        struct str middle = first < last ? str_slice(zone, (size_t)first + 1, (size_t)last) : STR("-");
+    list_for(zones, zone) {
+        ptrdiff_t first = str_find(*zone, '-'), last = str_rfind(*zone, '-');
+        struct str middle = first < last ? str_slice(*zone, (size_t)first + 1, (size_t)last) : STR("-");
         if (str_find(middle, '-') >= 0) {
             *ret_why = arena_printf(arena,
                                     "failed to get region from zones: zone in unexpected format, expected: "
                                     "{locale}-{region}-{zone}, got: " STR_FMT,
-                                    STR_ARG(zone));
-            return false;
+                                    STR_ARG(*zone));
+            return *zone;
         }
-        regions.items[regions.len++] = str_slice(zone, 0, (size_t)last);
+        regions.items[regions.len++] = str_slice(*zone, 0, (size_t)last);
     }
-    sort_unique(&regions);
-    if (regions.len == 1) {
-        *ret = regions.items[0];
-        return true;
-    }
+    str_list_sort_unique(&regions);
+    if (regions.len == 1)
+        return regions.items[0];
     _cleanup_(strbuf_release) struct strbuf list = { 0 };
     for (uint32_t i = 0; i < regions.len; i++)
         strbuf_printf(&list, "%s" STR_FMT ":{}", i ? " " : "", STR_ARG(regions.items[i]));
@@ -111,38 +86,29 @@ static bool gce_region(const struct str_list *zones, struct arena *arena, struct
                             "failed to get region from zones: multiple or no regions gotten from zones, "
                             "got: map[" STR_FMT "]",
                             STR_ARG(strbuf_slice(&list)));
-    return false;
+    return (struct str){ 0 };
 }
 
-static bool gce_handle(const struct source *source, struct arena *arena, struct str *ret, struct str *ret_why)
+static void gce_handle(const struct source *source, struct arena *arena, struct csi_translation *ret)
 {
     const struct str *label = source->labels ? str_map_get(source->labels, STR(LABEL_ZONE_BETA)) : NULL;
     if (source->labels && (!label || !label->len))
         label = str_map_get(source->labels, STR(LABEL_ZONE));
     struct str_list zones = volume_zones(label ? *label : STR(""), false, arena);
-    const char *level = "zones";
-    struct str where = zones.items[0].len ? zones.items[0] : STR("UNSPECIFIED");
-    if (zones.len > 1) {
-        level = "regions";
-        if (!gce_region(&zones, arena, &where, ret_why))
-            return false;
-    }
-    *ret = arena_printf(arena, "projects/UNSPECIFIED/%s/" STR_FMT "/disks/" STR_FMT, level, STR_ARG(where),
-                        STR_ARG(source->id));
-    return true;
+    struct str where = zones.len > 1        ? gce_region(&zones, arena, &ret->why)
+                       : zones.items[0].len ? zones.items[0]
+                                            : STR("UNSPECIFIED");
+    ret->handle = arena_printf(arena, "projects/UNSPECIFIED/%s/" STR_FMT "/disks/" STR_FMT,
+                               zones.len > 1 ? "regions" : "zones", STR_ARG(where), STR_ARG(source->id));
 }
 
-static bool plain_handle(const struct source *source, _unused_ struct arena *arena, struct str *ret,
-                         _unused_ struct str *ret_why)
+static void plain_handle(const struct source *source, _unused_ struct arena *arena,
+                         struct csi_translation *ret)
 {
-    *ret = source->id;
-    return true;
+    ret->handle = source->id;
 }
 
 /* ---- kinds ---- */
-typedef bool (*handle_fn)(const struct source *source, struct arena *arena, struct str *ret,
-                          struct str *ret_why);
-
 enum { AWS_EBS, GCE_PD, AZURE_DISK, CINDER, PORTWORX, AZURE_FILE, VSPHERE, KINDS };
 
 static const struct csi_kind kinds[KINDS] = {
@@ -157,7 +123,7 @@ static const struct csi_kind kinds[KINDS] = {
     [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
 };
 /* The volume handle of a driver, for the migrated kinds. */
-static const handle_fn handles[KINDS] = {
+static void (*const handles[KINDS])(const struct source *, struct arena *, struct csi_translation *) = {
     [AWS_EBS] = ebs_handle,  [GCE_PD] = gce_handle,     [AZURE_DISK] = azure_disk_handle,
     [CINDER] = plain_handle, [PORTWORX] = plain_handle,
 };
@@ -249,7 +215,7 @@ static void affinity_add_zones(struct node_selector *affinity, struct str key, s
     list_for(&split, zone)
         if (zone->len)
             zones.items[zones.len++] = *zone;
-    sort_unique(&zones);
+    str_list_sort_unique(&zones);
     if (!zones.len)
         return;
     if (!affinity->terms.len) {
@@ -278,32 +244,28 @@ static const struct node_selector *translate_topology(const struct pv *pv, struc
     return pv->spec.node_affinity || affinity->terms.len ? affinity : NULL;
 }
 
-/* ---- whole volumes ---- */
-static bool translate(const struct source *source, struct arena *arena, struct csi_translation *ret,
-                      struct str *ret_why)
+/* ---- volumes ---- */
+static struct csi_translation translate(const struct source *source, struct arena *arena)
 {
-    const handle_fn handle = handles[source->kind - kinds];
-    assert(handle);
-    *ret = (struct csi_translation){ .driver = source->kind->driver };
-    return handle(source, arena, &ret->handle, ret_why);
+    struct csi_translation ret = { .driver = source->kind->driver };
+    handles[source->kind - kinds](source, arena, &ret);
+    return ret;
 }
 
-bool csi_translate_pv(const struct pv *pv, struct arena *arena, struct csi_translation *ret,
-                      struct str *ret_why)
+struct csi_translation csi_translate_pv(const struct pv *pv, struct arena *arena)
 {
     struct source source = SOURCE_OF(&pv->spec);
     source.labels = &pv->meta.labels;
-    if (!translate(&source, arena, ret, ret_why))
-        return false;
+    struct csi_translation ret = translate(&source, arena);
     const char *zone_key = source.kind->zone_key;
-    ret->node_affinity =
-        zone_key ? translate_topology(pv, str_from(zone_key), arena) : pv->spec.node_affinity;
-    return true;
+    if (!ret.why.len)
+        ret.node_affinity =
+            zone_key ? translate_topology(pv, str_from(zone_key), arena) : pv->spec.node_affinity;
+    return ret;
 }
 
-bool csi_translate_volume(const struct volume *volume, struct arena *arena, struct csi_translation *ret,
-                          struct str *ret_why)
+struct csi_translation csi_translate_volume(const struct volume *volume, struct arena *arena)
 {
     struct source source = SOURCE_OF(volume);
-    return translate(&source, arena, ret, ret_why);
+    return translate(&source, arena);
 }

@@ -18,6 +18,7 @@ struct csi_kind {
 struct csi_translation {
     struct str driver, handle;
     const struct node_selector *node_affinity; /* NULL: none */
+    struct str why;                            /* it cannot be translated; no text: it can */
 };
 
 /* The kind of a volume, or NULL when it is none of these. */
@@ -25,11 +26,9 @@ const struct csi_kind *csi_kind_of_pv(const struct pv *pv);
 const struct csi_kind *csi_kind_of_volume(const struct volume *volume);
 const struct csi_kind *csi_kind_find(struct str in_tree);
 
-/* Translates a volume of a migrated kind. On failure *ret_why says why, in the arena. */
-bool csi_translate_pv(const struct pv *pv, struct arena *arena, struct csi_translation *ret,
-                      struct str *ret_why);
+/* Translates a volume of a migrated kind. What it makes is in the arena. */
+struct csi_translation csi_translate_pv(const struct pv *pv, struct arena *arena);
 /* The same for a volume written in a pod's spec; it has no affinity. */
-bool csi_translate_volume(const struct volume *volume, struct arena *arena, struct csi_translation *ret,
-                          struct str *ret_why);
+struct csi_translation csi_translate_volume(const struct volume *volume, struct arena *arena);
 
 #endif

@@ -35,14 +35,9 @@ static const struct node_affinity *affinity_of(const struct pod *pod)
 static uint32_t keep_listed(struct str *names, uint32_t len, const struct str_list *values)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < len; i++) {
-        for (uint32_t v = 0; v < values->len; v++) {
-            if (str_eq(names[i], values->items[v])) {
-                names[kept++] = names[i];
-                break;
-            }
-        }
-    }
+    for (uint32_t i = 0; i < len; i++)
+        if (str_list_has(values, names[i]))
+            names[kept++] = names[i];
     return kept;
 }
 
@@ -71,17 +66,6 @@ static bool term_names(const struct node_selector_term *term, struct str *names,
     return found;
 }
 
-static void sort_unique(struct node_names *names)
-{
-    uint32_t kept = 0;
-    if (names->len)
-        qsort(names->items, names->len, sizeof(*names->items), str_qsort_cmp);
-    for (uint32_t i = 0; i < names->len; i++)
-        if (!kept || !str_eq(names->items[kept - 1], names->items[i]))
-            names->items[kept++] = names->items[i];
-    names->len = kept;
-}
-
 static struct status narrow_to_named(struct cycle *cycle, const struct node_selector *required,
                                      struct node_names *narrow)
 {
@@ -89,15 +73,14 @@ static struct status narrow_to_named(struct cycle *cycle, const struct node_sele
     list_for(&required->terms, term)
         list_for(&term->match_fields, field)
             most += field->values.len;
-    struct node_names names = { .items = arena_array(cycle->arena, struct str, most) };
-    list_for(&required->terms, term) {
+    struct str_list names = { .items = arena_array(cycle->arena, struct str, most) };
+    list_for(&required->terms, term)
         if (!term_names(term, names.items, &names.len))
             return STATUS_OK; /* terms are alternatives: this one leaves every node open */
-    }
     if (!names.len)
         return reject(STATUS_UNRESOLVABLE, "pod affinity terms conflict");
-    sort_unique(&names);
-    *narrow = names;
+    str_list_sort_unique(&names);
+    *narrow = (struct node_names){ .items = names.items, .len = names.len };
     return STATUS_OK;
 }
 

@@ -92,17 +92,11 @@ static bool identify_claim(const struct cluster *cluster, const struct pvc *pvc,
         return ret->driver.len && ret->handle.len;
     }
     const struct csi_kind *kind = csi_kind_of_pv(pv);
-    struct csi_translation translation;
-    struct str why;
-    if (!kind || !kind->migrated || !has_csi_node || !csi_translate_pv(pv, arena, &translation, &why))
+    if (!kind || !kind->migrated || !has_csi_node)
         return false;
-    *ret = (struct attachable){ .driver = translation.driver, .handle = translation.handle };
-    return ret->handle.len > 0;
-}
-
-static struct status failed(struct arena *arena, struct str why)
-{
-    return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(why));
+    struct csi_translation csi = csi_translate_pv(pv, arena);
+    *ret = (struct attachable){ .driver = csi.driver, .handle = csi.handle };
+    return !csi.why.len && csi.handle.len > 0;
 }
 
 /* A volume written in the pod itself: only migrated in-tree kinds count. */
@@ -112,14 +106,12 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
     const struct csi_kind *kind = csi_kind_of_volume(volume);
     if (!kind || !kind->migrated || !has_csi_node)
         return STATUS_OK;
-    struct csi_translation translation;
-    struct str why;
-    if (!csi_translate_volume(volume, arena, &translation, &why))
+    struct csi_translation csi = csi_translate_volume(volume, arena);
+    if (csi.why.len)
         return status_printf(arena, STATUS_ERROR,
                              "converting volume(" STR_FMT ") from inline to csi: " STR_FMT,
-                             STR_ARG(volume->name), STR_ARG(why));
-    attachables_add(ret, (struct attachable){ .driver = translation.driver, .handle = translation.handle },
-                    arena);
+                             STR_ARG(volume->name), STR_ARG(csi.why));
+    attachables_add(ret, (struct attachable){ .driver = csi.driver, .handle = csi.handle }, arena);
     return STATUS_OK;
 }
 
@@ -127,12 +119,13 @@ static struct status add_inline(const struct volume *volume, bool has_csi_node, 
 static struct status add_volumes(const struct cluster *cluster, const struct pod *pod, bool has_csi_node,
                                  bool is_new, struct attachables *ret, struct arena *arena)
 {
+    struct status status = STATUS_OK;
     list_for(&pod->spec.volumes, volume) {
+        if (!status_ok(status))
+            return status;
         struct volume_claim claim;
         if (!volume_claim_of(pod, volume, arena, &claim)) {
-            struct status status = add_inline(volume, has_csi_node, ret, arena);
-            if (!status_ok(status))
-                return status;
+            status = add_inline(volume, has_csi_node, ret, arena);
             continue;
         }
         if (!claim.name.len)
@@ -146,14 +139,13 @@ static struct status add_volumes(const struct cluster *cluster, const struct pod
                                  STR_ARG(quote_go_arena(arena, claim.name)));
         if (!pvc)
             continue;
-        struct str why;
-        if (claim.ephemeral && !volume_claim_is_for_pod(pod, pvc, arena, &why))
-            return failed(arena, why);
         struct attachable item;
+        if (claim.ephemeral)
+            status = volume_claim_check_owner(pod, pvc, STATUS_ERROR, arena);
         if (identify_claim(cluster, pvc, has_csi_node, arena, &item))
             attachables_add(ret, item, arena);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static const struct state *find_volumes(struct cycle *cycle)
@@ -285,12 +277,10 @@ HINT(attachment_deleted)
     const struct volume_attachment *gone = event->before;
     list_for(&pod->spec.volumes, volume) {
         const struct csi_kind *kind = csi_kind_of_volume(volume);
-        struct csi_translation translation;
-        struct str why;
         if (volume->pvc)
             return HINT_QUEUE;
         if (kind && (str_eq(kind->driver, gone->attacher) ||
-                     (kind->migrated && !csi_translate_volume(volume, context->arena, &translation, &why))))
+                     (kind->migrated && csi_translate_volume(volume, context->arena).why.len)))
             return HINT_QUEUE;
     }
     return HINT_SKIP;

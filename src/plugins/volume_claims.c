@@ -19,15 +19,15 @@ bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct 
     return true;
 }
 
-bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
-                             struct str *ret_why)
+struct status volume_claim_check_owner(const struct pod *pod, const struct pvc *pvc, enum status_code code,
+                                       struct arena *arena)
 {
     const struct owner_ref *owner = controller_of(&pvc->meta);
     if (owner && str_eq(owner->uid, pod->meta.uid) && str_eq(pvc->meta.namespace, pod->meta.namespace))
-        return true;
-    *ret_why = arena_printf(arena, "PVC " META_FMT " was not created for pod " META_FMT " (pod is not owner)",
-                            META_ARG(&pvc->meta), META_ARG(&pod->meta));
-    return false;
+        return STATUS_OK;
+    return status_printf(arena, code,
+                         "PVC " META_FMT " was not created for pod " META_FMT " (pod is not owner)",
+                         META_ARG(&pvc->meta), META_ARG(&pod->meta));
 }
 
 bool volume_claims_include(const struct pod *pod, struct str claim_name)

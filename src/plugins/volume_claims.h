@@ -3,6 +3,7 @@
 #define PLUGINS_VOLUME_CLAIMS_H
 
 #include "framework/events.h"
+#include "framework/status.h"
 
 #define LABEL_ZONE "topology.kubernetes.io/zone"
 #define LABEL_ZONE_BETA "failure-domain.beta.kubernetes.io/zone"
@@ -17,9 +18,9 @@ struct volume_claim {
 /* False for a volume that has no claim. */
 bool volume_claim_of(const struct pod *pod, const struct volume *volume, struct arena *arena,
                      struct volume_claim *ret);
-/* A claim of an ephemeral volume must belong to the pod; *ret_why says so if it does not. */
-bool volume_claim_is_for_pod(const struct pod *pod, const struct pvc *pvc, struct arena *arena,
-                             struct str *ret_why);
+/* A claim of an ephemeral volume must belong to the pod; a status with this code if it does not. */
+struct status volume_claim_check_owner(const struct pod *pod, const struct pvc *pvc, enum status_code code,
+                                       struct arena *arena);
 /* Does a volume of the pod name the claim? Ephemeral volumes do not count. */
 bool volume_claims_include(const struct pod *pod, struct str claim_name);
 /* Does the class bind when a pod is scheduled, rather than at once? */

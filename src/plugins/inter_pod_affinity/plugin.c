@@ -126,14 +126,6 @@ static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
 }
 
 /* ---- what may help ---- */
-static bool listed(const struct str_list *list, struct str item)
-{
-    list_for(list, one)
-        if (str_eq(*one, item))
-            return true;
-    return false;
-}
-
 /* A namespaceSelector is matched against the labels of the pod's namespace, and against none, as the filter does. */
 static bool term_covers_namespace(const struct cluster *cluster, const struct pod_affinity_term *term,
                                   const struct pod *owner, struct str namespace)
@@ -141,7 +133,7 @@ static bool term_covers_namespace(const struct cluster *cluster, const struct po
     static const struct str_map none;
     if (!term->namespaces.len && !term->namespace_selector)
         return str_eq(owner->meta.namespace, namespace);
-    if (listed(&term->namespaces, namespace) || label_selector_matches(term->namespace_selector, &none))
+    if (str_list_has(&term->namespaces, namespace) || label_selector_matches(term->namespace_selector, &none))
         return true;
     const struct namespace *object = cluster_get(&cluster->namespaces, (struct str){ 0 }, namespace);
     return object && label_selector_matches(term->namespace_selector, &object->meta.labels);

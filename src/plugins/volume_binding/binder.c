@@ -6,28 +6,26 @@
 #include "api/labels.h"
 #include "plugins/volume_claims.h"
 
-#define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
-
 static const struct str no_namespace = { 0 };
 
 /* ---- the claims of a pod ---- */
 static void add_bound(struct pod_claims *claims, const struct cluster *cluster, const struct pvc *pvc,
                       struct arena *arena)
 {
-    struct bound_claim *claim = &claims->bound[claims->bound_len++];
+    struct bound_claim *claim = &claims->bound.items[claims->bound.len++];
     claim->pv = pvc_volume(cluster, pvc);
     const struct csi_kind *kind = claim->pv ? csi_kind_of_pv(claim->pv) : NULL;
     if (!kind || !kind->migrated)
         return;
     claim->kind = kind;
-    claim->translated = csi_translate_pv(claim->pv, arena, &claim->csi, &claim->why);
+    claim->csi = csi_translate_pv(claim->pv, arena);
 }
 
 static void add_waiting(struct pod_claims *claims, struct cluster *cluster, const struct pvc *pvc,
                         struct arena *arena)
 {
     const struct volumes *volumes = volumes_get(cluster, VOLUMES_PVS);
-    struct waiting_claim *claim = &claims->waiting[claims->waiting_len++];
+    struct waiting_claim *claim = &claims->waiting.items[claims->waiting.len++];
     claim->pvc = pvc;
     claim->selected_node = volumes_selected_node(volumes, pvc);
     if (!claim->selected_node)
@@ -35,23 +33,23 @@ static void add_waiting(struct pod_claims *claims, struct cluster *cluster, cons
     provisioner_init(&claim->provisioner, cluster, pvc, arena);
 }
 
+static struct quantity wanted_size(const struct waiting_claim *claim)
+{
+    return storage_amount(&claim->pvc->spec.resources.requests, NULL);
+}
+
 /* Smallest request first, so that large volumes stay for large claims; equal ones in the pod's order. */
 static void sort_by_size(struct pod_claims *claims)
 {
-    for (uint32_t i = 0; i < claims->waiting_len; i++) {
-        const struct waiting_claim *claim = &claims->waiting[i];
+    const struct waiting_claim **sorted = claims->to_match.items;
+    list_for(&claims->waiting, claim) {
         if (claim->selected_node)
             continue;
-        struct quantity size = storage_amount(&claim->pvc->spec.resources.requests, NULL);
-        uint32_t at = claims->to_match_len++;
-        while (at > 0) {
-            const struct pvc *before = claims->to_match[at - 1]->pvc;
-            if (quantity_cmp(storage_amount(&before->spec.resources.requests, NULL), size) <= 0)
-                break;
-            claims->to_match[at] = claims->to_match[at - 1];
-            at--;
-        }
-        claims->to_match[at] = claim;
+        struct quantity size = wanted_size(claim);
+        uint32_t at = claims->to_match.len++;
+        for (; at > 0 && quantity_cmp(wanted_size(sorted[at - 1]), size) > 0; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = claim;
     }
 }
 
@@ -66,9 +64,9 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
 {
     uint32_t volumes = pod->spec.volumes.len;
     *ret = (struct pod_claims){
-        .bound = arena_array(arena, struct bound_claim, volumes),
-        .waiting = arena_array(arena, struct waiting_claim, volumes),
-        .to_match = arena_array(arena, const struct waiting_claim *, volumes),
+        .bound.items = arena_array(arena, struct bound_claim, volumes),
+        .waiting.items = arena_array(arena, struct waiting_claim, volumes),
+        .to_match.items = arena_array(arena, const struct waiting_claim *, volumes),
     };
     list_for(&pod->spec.volumes, volume) {
         struct volume_claim claim;
@@ -101,18 +99,13 @@ static bool is_migrated_on(const struct csi_node *csi_node, struct str in_tree)
     return false;
 }
 
-bool binder_affinity(const struct pv *pv, const struct csi_node *csi_node, struct arena *arena,
-                     const struct node_selector **ret, struct str *ret_why)
+struct csi_translation binder_translate(const struct pv *pv, const struct csi_node *csi_node,
+                                        struct arena *arena)
 {
     const struct csi_kind *kind = csi_kind_of_pv(pv);
-    struct csi_translation csi;
-    *ret = pv->spec.node_affinity;
-    if (!kind || !kind->migrated || !is_migrated_on(csi_node, kind->in_tree))
-        return true;
-    if (!csi_translate_pv(pv, arena, &csi, ret_why))
-        return false;
-    *ret = csi.node_affinity;
-    return true;
+    if (kind && kind->migrated && is_migrated_on(csi_node, kind->in_tree))
+        return csi_translate_pv(pv, arena);
+    return (struct csi_translation){ .node_affinity = pv->spec.node_affinity };
 }
 
 struct findings {
@@ -123,8 +116,7 @@ struct findings {
 static struct status check_bound(const struct cluster *cluster, const struct pod_claims *claims,
                                  const struct node *node, struct arena *arena, struct findings *findings)
 {
-    for (uint32_t i = 0; i < claims->bound_len; i++) {
-        const struct bound_claim *claim = &claims->bound[i];
+    list_for(&claims->bound, claim) {
         if (!claim->pv) {
             findings->volume_gone = true;
             break;
@@ -133,9 +125,9 @@ static struct status check_bound(const struct cluster *cluster, const struct pod
         const struct csi_node *csi_node =
             claim->kind ? cluster_get(&cluster->csi_nodes, no_namespace, node->meta.name) : NULL;
         if (claim->kind && is_migrated_on(csi_node, claim->kind->in_tree)) {
-            if (!claim->translated)
+            if (claim->csi.why.len)
                 return status_printf(arena, STATUS_ERROR, "could not translate pv: " STR_FMT,
-                                     STR_ARG(claim->why));
+                                     STR_ARG(claim->csi.why));
             affinity = claim->csi.node_affinity;
         }
         if (!pv_affinity_matches(affinity, &node->meta.labels)) {
@@ -151,10 +143,10 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
                                    struct arena *arena, struct pod_volumes *ret,
                                    const struct waiting_claim **left, uint32_t *left_len)
 {
-    struct pv_list taken = { .items = arena_array(arena, const struct pv *, claims->to_match_len) };
-    ret->bindings = arena_array(arena, struct volume_match, claims->to_match_len);
-    for (uint32_t i = 0; i < claims->to_match_len; i++) {
-        const struct waiting_claim *claim = claims->to_match[i];
+    struct pv_list taken = { .items = arena_array(arena, const struct pv *, claims->to_match.len) };
+    ret->bindings.items = arena_array(arena, struct volume_match, claims->to_match.len);
+    for (uint32_t i = 0; i < claims->to_match.len; i++) {
+        const struct waiting_claim *claim = claims->to_match.items[i];
         if (claim->match.invalid)
             return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(claim->match.why));
         const struct pv *pv = pv_match_find(&claim->match, &node->meta.labels, &taken);
@@ -163,7 +155,7 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
             continue;
         }
         taken.items[taken.len++] = pv;
-        ret->bindings[ret->bindings_len++] = (struct volume_match){ .pv = pv, .pvc = claim->pvc };
+        ret->bindings.items[ret->bindings.len++] = (struct volume_match){ .pv = pv, .pvc = claim->pvc };
     }
     return STATUS_OK;
 }
@@ -172,12 +164,12 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
 static void check_provisions(const struct waiting_claim *const *left, uint32_t len, const struct node *node,
                              struct arena *arena, struct pod_volumes *ret, struct findings *findings)
 {
-    ret->provisions = arena_array(arena, struct provision, len);
+    ret->provisions.items = arena_array(arena, struct provision, len);
     for (uint32_t i = 0; i < len; i++) {
         struct provision provision = { .pvc = left[i]->pvc };
         switch (provisioner_check(&left[i]->provisioner, &node->meta.labels, &provision.pool)) {
         case PROVISION_OK:
-            ret->provisions[ret->provisions_len++] = provision;
+            ret->provisions.items[ret->provisions.len++] = provision;
             continue;
         case PROVISION_NO_MATCH:
             findings->no_match = true;
@@ -192,10 +184,9 @@ static void check_provisions(const struct waiting_claim *const *left, uint32_t l
 static struct status check_waiting(const struct pod_claims *claims, const struct node *node,
                                    struct arena *arena, struct pod_volumes *ret, struct findings *findings)
 {
-    const struct waiting_claim **left = arena_array(arena, const struct waiting_claim *, claims->waiting_len);
+    const struct waiting_claim **left = arena_array(arena, const struct waiting_claim *, claims->waiting.len);
     uint32_t left_len = 0;
-    for (uint32_t i = 0; i < claims->waiting_len; i++) {
-        const struct waiting_claim *claim = &claims->waiting[i];
+    list_for(&claims->waiting, claim) {
         if (!claim->selected_node)
             continue;
         if (!str_eq(*claim->selected_node, node->meta.name)) {
@@ -245,7 +236,7 @@ struct status binder_find(const struct cluster *cluster, const struct pod_claims
     struct findings findings = { 0 };
     *ret = (struct pod_volumes){ 0 };
     struct status status = check_bound(cluster, claims, node, arena, &findings);
-    if (status_ok(status) && claims->waiting_len)
+    if (status_ok(status) && claims->waiting.len)
         status = check_waiting(claims, node, arena, ret, &findings);
     return status_ok(status) ? verdict(&findings, arena) : status;
 }

@@ -12,12 +12,14 @@
 #include "plugins/volume_binding/provision.h"
 #include "plugins/volume_binding/pv_match.h"
 
+/* Of a CSINode: the in-tree kinds that CSI drivers took over there. */
+#define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
+
 struct bound_claim {
-    const struct pv *pv;         /* NULL: it is gone */
-    const struct csi_kind *kind; /* of a volume that some nodes see as a CSI driver's; else NULL */
-    bool translated;             /* `csi` is valid; else `why` */
+    const struct pv *pv; /* NULL: it is gone */
+    const struct csi_kind
+        *kind; /* of a volume that some nodes see as a CSI driver's, as in `csi`; else NULL */
     struct csi_translation csi;
-    struct str why;
 };
 
 struct waiting_claim {
@@ -29,13 +31,10 @@ struct waiting_claim {
 
 /* The claims of a pod, in the order of its volumes. */
 struct pod_claims {
-    struct bound_claim *bound;
-    uint32_t bound_len;
-    struct waiting_claim *waiting;
-    uint32_t waiting_len;
-    const struct waiting_claim **to_match; /* those without a selected node, smallest request first */
-    uint32_t to_match_len;
-    bool has_immediate; /* some claim should have been bound before */
+    LIST(struct bound_claim) bound;
+    LIST(struct waiting_claim) waiting;
+    LIST(const struct waiting_claim *) to_match; /* those without a selected node, smallest request first */
+    bool has_immediate;                          /* some claim should have been bound before */
 };
 
 struct volume_match {
@@ -49,10 +48,8 @@ struct provision {
 };
 
 struct pod_volumes {
-    struct volume_match *bindings;
-    uint32_t bindings_len;
-    struct provision *provisions;
-    uint32_t provisions_len;
+    LIST(struct volume_match) bindings;
+    LIST(struct provision) provisions;
 };
 
 /* A claim that does not exist counts as one that should have been bound before. */
@@ -61,9 +58,8 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
 /* Success, UnschedulableAndUnresolvable with all reasons, or Error. */
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret);
-/* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. False:
- * it cannot be translated, *ret_why says why. NULL as affinity: none. */
-bool binder_affinity(const struct pv *pv, const struct csi_node *csi_node, struct arena *arena,
-                     const struct node_selector **ret, struct str *ret_why);
+/* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. */
+struct csi_translation binder_translate(const struct pv *pv, const struct csi_node *csi_node,
+                                        struct arena *arena);
 
 #endif

@@ -12,12 +12,7 @@ static const struct str no_namespace = { 0 };
 /* ---- taking and dropping ---- */
 static struct event_subject subject_of(const struct meta *meta, struct arena *arena)
 {
-    return (struct event_subject){
-        .namespace = arena_str(arena, meta->namespace),
-        .name = arena_str(arena, meta->name),
-        .uid = arena_str(arena, meta->uid),
-        .resource_version = arena_str(arena, meta->resource_version),
-    };
+    return event_subject_copy(arena, event_subject_of(meta));
 }
 
 static bool has_volume(const struct held_claim *held)
@@ -37,13 +32,13 @@ void hold_take(struct hold *hold, struct cycle *cycle, const struct pod_volumes 
 {
     struct cluster *cluster = cycle->cluster;
     struct arena *arena = cycle->arena;
-    uint32_t len = volumes->bindings_len + volumes->provisions_len;
+    uint32_t len = volumes->bindings.len + volumes->provisions.len;
     *hold = (struct hold){ .node_name = arena_str(arena, node_name),
                            .pod = subject_of(&cycle->pod->meta, arena),
                            .claims = arena_array(arena, struct held_claim, len) };
-    for (uint32_t i = 0; i < volumes->bindings_len; i++) {
-        const struct pv *pv = volumes->bindings[i].pv;
-        const struct pvc *pvc = volumes->bindings[i].pvc;
+    list_for(&volumes->bindings, binding) {
+        const struct pv *pv = binding->pv;
+        const struct pvc *pvc = binding->pvc;
         hold->claims[hold->len++] =
             (struct held_claim){ .claim = subject_of(&pvc->meta, arena),
                                  .volume = subject_of(&pv->meta, arena),
@@ -52,10 +47,9 @@ void hold_take(struct hold *hold, struct cycle *cycle, const struct pod_volumes 
         if (!claim_ref_is_complete(holder, pvc->meta.namespace, pvc->meta.name, pvc->meta.uid))
             volumes_assume_pv(cluster, pv, pvc);
     }
-    for (uint32_t i = 0; i < volumes->provisions_len; i++) {
-        const struct pvc *pvc = volumes->provisions[i].pvc;
-        hold->claims[hold->len++] = (struct held_claim){ .claim = subject_of(&pvc->meta, arena) };
-        volumes_assume_pvc(cluster, pvc, node_name);
+    list_for(&volumes->provisions, provision) {
+        hold->claims[hold->len++] = (struct held_claim){ .claim = subject_of(&provision->pvc->meta, arena) };
+        volumes_assume_pvc(cluster, provision->pvc, node_name);
     }
 }
 
@@ -170,17 +164,16 @@ static struct status never_written(const struct check *check, struct str name)
 static struct status check_affinity(const struct check *check, const struct pv *pv,
                                     const char *translation_failed)
 {
-    const struct node_selector *affinity;
-    struct str why;
-    if (!binder_affinity(pv, check->csi_node, check->arena, &affinity, &why))
-        return failed(check, "%scould not translate pv: " STR_FMT, translation_failed, STR_ARG(why));
-    if (pv_affinity_matches(affinity, &check->node->meta.labels))
+    struct csi_translation csi = binder_translate(pv, check->csi_node, check->arena);
+    if (csi.why.len)
+        return failed(check, "%scould not translate pv: " STR_FMT, translation_failed, STR_ARG(csi.why));
+    if (pv_affinity_matches(csi.node_affinity, &check->node->meta.labels))
         return STATUS_OK;
     struct error err;
-    const char *reason = node_selector_check(affinity, &err) < 0 ? err.text : "no matching NodeSelectorTerms";
+    bool invalid = node_selector_check(csi.node_affinity, &err) < 0;
     return failed(check, "pv " STR_FMT " node affinity doesn't match node " STR_FMT ": %s",
                   STR_ARG(quoted(check, pv->meta.name)), STR_ARG(quoted(check, check->node->meta.name)),
-                  reason);
+                  invalid ? err.text : "no matching NodeSelectorTerms");
 }
 
 static struct status check_binding(const struct check *check, const struct held_claim *held)

@@ -42,7 +42,7 @@ static int init(const struct plugin_env *env, void **ret_self, _unused_ struct e
 static struct status check_claim(struct cycle *cycle, const struct volume_claim *claim)
 {
     struct arena *arena = cycle->arena;
-    struct str name = quote_go_arena(arena, claim->name), why;
+    struct str name = quote_go_arena(arena, claim->name);
     const struct pvc *pvc = cluster_get(&cycle->cluster->pvcs, cycle->pod->meta.namespace, claim->name);
     if (!pvc && claim->ephemeral)
         return status_printf(
@@ -60,9 +60,8 @@ static struct status check_claim(struct cycle *cycle, const struct volume_claim 
     if (pvc->meta.deletion_time.set)
         return status_printf(arena, STATUS_UNRESOLVABLE, "persistentvolumeclaim " STR_FMT " is being deleted",
                              STR_ARG(name));
-    if (claim->ephemeral && !volume_claim_is_for_pod(cycle->pod, pvc, arena, &why))
-        return status_printf(arena, STATUS_UNRESOLVABLE, STR_FMT, STR_ARG(why));
-    return STATUS_OK;
+    return claim->ephemeral ? volume_claim_check_owner(cycle->pod, pvc, STATUS_UNRESOLVABLE, arena)
+                            : STATUS_OK;
 }
 
 static void state_look(struct state *state, struct cycle *cycle)
@@ -133,17 +132,15 @@ static int64_t saturating_add(int64_t a, int64_t b)
 static uint32_t class_uses(const struct pod_volumes *volumes, struct class_use *uses)
 {
     uint32_t len = 0;
-    for (uint32_t i = 0; i < volumes->bindings_len; i++) {
-        const struct volume_match *binding = &volumes->bindings[i];
+    list_for(&volumes->bindings, binding) {
         struct class_use *use = class_use_of(uses, &len, binding->pv->spec.storage_class_name);
         struct quantity wanted = storage_amount(&binding->pvc->spec.resources.requests, NULL);
         struct quantity size = storage_amount(&binding->pv->spec.capacity, NULL);
         use->requested = saturating_add(use->requested, quantity_value(wanted));
         use->capacity = saturating_add(use->capacity, quantity_value(size));
     }
-    for (uint32_t i = 0; i < volumes->provisions_len && !volumes->bindings_len; i++) {
-        const struct provision *provision = &volumes->provisions[i];
-        if (!provision->pool)
+    list_for(&volumes->provisions, provision) {
+        if (!provision->pool || volumes->bindings.len)
             continue;
         struct class_use *use = class_use_of(uses, &len, provision->pvc->spec.storage_class_name);
         struct quantity wanted = storage_amount(&provision->pvc->spec.resources.requests, NULL);
@@ -195,7 +192,7 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
     struct status status = binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
     if (!status_ok(status))
         return status;
-    struct class_use *uses = arena_array(cycle->arena, struct class_use, state->claims.waiting_len);
+    struct class_use *uses = arena_array(cycle->arena, struct class_use, state->claims.waiting.len);
     uint32_t len = class_uses(&volumes, uses);
     int64_t sum = 0;
     for (uint32_t i = 0; i < len; i++)
@@ -227,7 +224,7 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
     struct status status = binder_find(cycle->cluster, &state->claims, node, cycle->arena, &volumes);
     if (!status_ok(status))
         return status;
-    state->all_bound = !state->claims.waiting_len && !state->claims.has_immediate;
+    state->all_bound = !state->claims.waiting.len && !state->claims.has_immediate;
     hold_take(&state->hold, cycle, &volumes, node->meta.name);
     return STATUS_OK;
 }
@@ -262,15 +259,13 @@ static struct status pre_bind(struct cycle *cycle, uint32_t row)
 }
 
 /* ---- what may help ---- */
-#define MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
-
 HINT(csi_node_changed)
 {
     const struct csi_node *before = event->before, *after = event->after;
     if (!before)
         return HINT_QUEUE;
-    const struct str *was = str_map_get(&before->meta.annotations, STR(MIGRATED_PLUGINS));
-    const struct str *is = str_map_get(&after->meta.annotations, STR(MIGRATED_PLUGINS));
+    const struct str *was = str_map_get(&before->meta.annotations, STR(ANNOTATION_MIGRATED_PLUGINS));
+    const struct str *is = str_map_get(&after->meta.annotations, STR(ANNOTATION_MIGRATED_PLUGINS));
     return str_eq(was ? *was : STR(""), is ? *is : STR("")) ? HINT_SKIP : HINT_QUEUE;
 }
 

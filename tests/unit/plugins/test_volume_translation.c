@@ -28,15 +28,14 @@ static void test_ebs(void **state)
         struct arena arena = { 0 };
         __typeof__(*((struct volume *)0)->aws_ebs) source = { .volume_id = str_from(ebs_cases[i].id) };
         struct volume volume = { .aws_ebs = &source };
-        struct csi_translation translation;
-        struct str why = { 0 };
-        bool ok = csi_translate_volume(&volume, &arena, &translation, &why);
+        struct csi_translation translation = csi_translate_volume(&volume, &arena);
+        bool ok = !translation.why.len;
         assert_int_equal(ok, ebs_cases[i].handle != NULL);
         if (ok) {
             assert_str(translation.driver, "ebs.csi.aws.com");
             assert_str(translation.handle, ebs_cases[i].handle);
         } else {
-            assert_str(why, ebs_cases[i].why);
+            assert_str(translation.why, ebs_cases[i].why);
         }
         arena_release(&arena);
     }
@@ -65,11 +64,10 @@ static void test_gce(void **state)
         struct pair label = { str_from(gce_cases[i].label), str_from(gce_cases[i].value) };
         struct pv pv = { .spec.gce_pd = &source };
         pv.meta.labels = (struct str_map){ &label, label.key.ptr ? 1 : 0 };
-        struct csi_translation translation;
-        struct str why = { 0 };
-        bool ok = csi_translate_pv(&pv, &arena, &translation, &why);
+        struct csi_translation translation = csi_translate_pv(&pv, &arena);
+        bool ok = !translation.why.len;
         assert_int_equal(ok, gce_cases[i].handle != NULL);
-        assert_str(ok ? translation.handle : why, ok ? gce_cases[i].handle : gce_cases[i].why);
+        assert_str(ok ? translation.handle : translation.why, ok ? gce_cases[i].handle : gce_cases[i].why);
         arena_release(&arena);
     }
 }
@@ -90,11 +88,10 @@ static void test_azure_disk(void **state)
         __typeof__(*((struct pv *)0)->spec.azure_disk) source = { .disk_uri = STR("/d"),
                                                                   .kind = str_from(cases[i].kind) };
         struct pv pv = { .spec.azure_disk = &source };
-        struct csi_translation translation;
-        struct str why = { 0 };
-        bool ok = csi_translate_pv(&pv, &arena, &translation, &why);
+        struct csi_translation translation = csi_translate_pv(&pv, &arena);
+        bool ok = !translation.why.len;
         assert_int_equal(ok, cases[i].why == NULL);
-        assert_str(ok ? translation.handle : why, ok ? "/d" : cases[i].why);
+        assert_str(ok ? translation.handle : translation.why, ok ? "/d" : cases[i].why);
         arena_release(&arena);
     }
 }
@@ -166,9 +163,8 @@ static void test_topology(void **state)
         struct pv pv = { .spec.aws_ebs = &source };
         pv.spec.node_affinity = term.match_expressions.len ? &affinity : NULL;
         pv.meta.labels = (struct str_map){ &label, label.key.ptr ? 1 : 0 };
-        struct csi_translation translation;
-        struct str why;
-        assert_true(csi_translate_pv(&pv, &arena, &translation, &why));
+        struct csi_translation translation = csi_translate_pv(&pv, &arena);
+        assert_int_equal(translation.why.len, 0);
         check_topology(i, translation.node_affinity, &arena);
         if (topology_cases[i].keys[0]) /* the volume itself stays as it was */
             assert_str(expressions[0].key, topology_cases[i].keys[0]);
