@@ -23,8 +23,8 @@ struct allocate_input {
 };
 
 /* Success: *ret has the allocation of each claim; its texts are those of slices, classes and claims.
- * UnschedulableAndUnresolvable: not on this node. Error: the search took too long, or something is wrong with a claim, a
- * class or a slice. */
+ * UnschedulableAndUnresolvable: not on this node. Error: the search took too long, or something is wrong with a claim,
+ * a class or a slice. */
 struct status allocate(const struct allocate_input *input, struct allocation_result **ret);
 
 #endif

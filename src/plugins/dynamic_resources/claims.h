@@ -12,8 +12,8 @@ struct claim_list {
     uint32_t len;
 };
 
-/* The claims that the pod names, in its order, in the arena. UnschedulableAndUnresolvable, in the reference's words: one
- * is missing or not the pod's. */
+/* The claims that the pod names, in its order, in the arena. UnschedulableAndUnresolvable, in the reference's words:
+ * one is missing or not the pod's. */
 struct status claims_of_pod(const struct cluster *cluster, const struct pod *pod, struct arena *arena,
                             struct claim_list *ret);
 bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod *pod);

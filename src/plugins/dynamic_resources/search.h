@@ -1,7 +1,7 @@
 /* search.h: what the files of the allocator share: the state of a search.
  *
- * A constraint says what the devices of a claim must have in common, or must not. It looks at devices as they are picked
- * and put back again, one at a time.
+ * A constraint says what the devices of a claim must have in common, or must not. It looks at devices as they are
+ * picked and put back again, one at a time.
  *
  * A device that may be allocated several times gives each claim a part of its capacity: what the request says, brought
  * into the shape that the device's policy wants. */
