@@ -285,8 +285,8 @@ func TestExtenderStops(t *testing.T) {
 
 	x.proc.Pause()
 	e.create(NewPod("slow", Requests(foo, "1")))
-	e.create(NewPod("other"))
-	e.bound("other")
+	e.create(NewPod("redirect-to-get"))
+	e.bound("redirect-to-get")
 	e.failed("slow", "context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
 	x.proc.Resume()
 	e.bound("slow")
@@ -383,53 +383,53 @@ func TestExtenderBindHangs(t *testing.T) {
 func TestExtenderLies(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("a"), NewNode("b"))
-	script, err := filepath.Abs("../extender/liar.py")
+	script, err := filepath.Abs("../extender/misbehaving.py")
 	e.must(err)
-	log := e.c.path(e.file("liar") + ".log")
-	liar, err := launch(e.c.Dir, log, "sh", "-c", `sleep 100000 | exec python3 -u "$1"`, "sh", script)
+	log := e.c.path(e.file("misbehaving") + ".log")
+	extender, err := launch(e.c.Dir, log, "sh", "-c", `sleep 100000 | exec python3 -u "$1"`, "sh", script)
 	e.must(err)
-	e.procs = append(e.procs, liar)
+	e.procs = append(e.procs, extender)
 	var port int
 	for start := time.Now(); port == 0 && time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		fmt.Sscan(liar.Tail(1), &port)
+		fmt.Sscan(extender.Tail(1), &port)
 	}
 	fails := map[string]string{ // how the error ends; "": somehow, each scheduler in its own words
-		"foreign": `claims a filtered node "nowhere" which is not found in the input node list`,
-		"broken":  "/broken/filter, code 500",
-		"created": "/created/filter, code 201",
-		"lengthy": "/lengthy/filter, code 500",
-		"late":    "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
-		"drip":    "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
-		"astray":  "/astray/filter, code 307",
-		"circle":  `"/circle/filter": stopped after 10 redirects`,
-		"abroad":  "", "confused": "", "html": "", "empty": "", "silent": "", "cut": "", "garbage": "", "crumpled": "",
+		"unknown-node":     `claims a filtered node "nowhere" which is not found in the input node list`,
+		"broken":           "/broken/filter, code 500",
+		"created":          "/created/filter, code 201",
+		"long-error":       "/long-error/filter, code 500",
+		"late":             "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+		"drip":             "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
+		"redirect-nowhere": "/redirect-nowhere/filter, code 307",
+		"redirect-loop":    `"/redirect-loop/filter": stopped after 10 redirects`,
+		"redirect-to-file": "", "wrong-types": "", "html": "", "empty": "", "close": "", "cut": "", "garbage": "", "bad-gzip": "",
 	}
 	works := map[string]string{ // where the pod goes; "": anywhere
-		"fair": "", "redirect": "", "moved": "", "other": "b", "packed": "", "chunked": "", "polite": "", "rude": "", "excited": "",
+		"correct": "", "redirect": "", "redirect-absolute": "", "redirect-to-get": "b", "gzip": "", "chunked": "", "connection-close": "", "close-after": "", "extreme-scores": "",
 	}
 	text := "extenders:\n"
-	for _, manners := range []map[string]string{fails, works} {
-		for manner := range manners {
+	for _, faults := range []map[string]string{fails, works} {
+		for fault := range faults {
 			text += fmt.Sprintf("- {urlPrefix: 'http://127.0.0.1:%d/%s', filterVerb: filter, httpTimeout: 1500ms, %s%s}\n",
-				port, manner, mine("example.com/"+manner), asNames)
+				port, fault, mine("example.com/"+fault), asNames)
 		}
 	}
 	e.start(e.config("scheduler", text)...)
-	for _, manners := range []map[string]string{fails, works} {
-		for manner := range manners {
-			e.create(NewPod(manner, Requests("example.com/"+manner, "1")))
-			e.create(NewPod("beside-" + manner))
+	for _, faults := range []map[string]string{fails, works} {
+		for fault := range faults {
+			e.create(NewPod(fault, Requests("example.com/"+fault, "1")))
+			e.create(NewPod("beside-" + fault))
 		}
 	}
-	for manner, end := range fails {
-		e.failed(manner, end)
-		e.bound("beside-" + manner)
+	for fault, end := range fails {
+		e.failed(fault, end)
+		e.bound("beside-" + fault)
 	}
-	for manner, node := range works {
-		if got := e.bound(manner); node != "" && got != node {
-			e.Errorf("%s is on %s, want %s", manner, got, node)
+	for fault, node := range works {
+		if got := e.bound(fault); node != "" && got != node {
+			e.Errorf("%s is on %s, want %s", fault, got, node)
 		}
-		e.bound("beside-" + manner)
+		e.bound("beside-" + fault)
 	}
 	e.blameless()
 }

@@ -9,9 +9,8 @@ It does what the annotations of a pod say, so that it needs no state:
     extender.example/unresolvable: "n3=too old"      likewise, and eviction would not help
     extender.example/scores: "n1=10,n2=3"            0 to 10 by node
     extender.example/victims: "n1"                   pods may be evicted from these nodes only
-    extender.example/error: "text"                   every answer is this error
-Nodes come as objects or as names, and the answer is given in the same way. With --api it binds pods there, by POST of
-a Binding.
+    extender.example/error: "text"                   every reply is this error
+Nodes are sent as objects or as names; the reply has the same form. With --api it binds pods with a POST of a Binding.
 
 Listens on 127.0.0.1 (a free port without --port), prints the port, and ends when its standard input does, or with
 --stay when it is killed. Every request is a line of JSON in the log: {"verb": ..., "args": ...}.
@@ -67,7 +66,7 @@ def preempt(args):
 
 
 class Api:
-    """An API server, as far as binding needs one."""
+    """The part of an API server that binding needs."""
 
     def __init__(self, options):
         url = urllib.parse.urlsplit(options.api)
@@ -103,7 +102,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def note(self, verb, args):
+    def log_call(self, verb, args):
         if self.log:
             with self.lock:
                 self.log.write(json.dumps({"verb": verb, "args": args}) + "\n")
@@ -120,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         args = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         verb = self.path.strip("/").split("/")[-1]
-        self.note(verb, args)
+        self.log_call(verb, args)
         body = json.dumps(self.answer(verb, args)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -1,10 +1,10 @@
-// Writes what Kubernetes' own Go types say about a Pod and a Node:
+// Writes tables and test data from Kubernetes' own Go types of Pod and Node:
 //
 //	go run -C tests/e2e ../extender/fields/main.go table > src/extender/full_objects.def
 //	go run -C tests/e2e ../extender/fields/main.go data tests/unit/extender/data
 //
-// The first is the table by which src/extender/full_objects.c turns an object's protobuf into its JSON. The second are objects
-// in both forms, for the test that holds full_objects.c to what Go makes of them.
+// The first is the table by which src/extender/full_objects.c turns an object's protobuf into its JSON. The second writes
+// objects in both forms, for the test that compares full_objects.c with Go.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 
 const columns = 110
 
-// Fields that are never handed on: the scheduler drops them from the pods that it keeps.
+// Fields that are never passed on: the scheduler drops them from the pods that it keeps.
 var dropped = map[string]bool{"ManagedFields": true}
 
 var leaves = map[reflect.Type]string{
@@ -144,7 +144,7 @@ func writeTable() {
 
 type filler struct {
 	rng  *rand.Rand
-	odds int // one field in so many stays empty; 0: none does
+	odds int // one field in `odds` stays empty; 0: none does
 	n    int
 }
 

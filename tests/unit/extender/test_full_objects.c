@@ -1,4 +1,4 @@
-/* Objects in protobuf become the JSON that Go makes of them. The pairs in data/ were written by Kubernetes' own types
+/* Objects in protobuf are converted to the same JSON as in Go. The pairs in data/ were written by Kubernetes' own types
  * (tests/extender/fields): with no field set, with every field, with some. */
 #include "support/fixture.h"
 
@@ -24,7 +24,7 @@ static const char *key_text(yyjson_val *key)
     return text ? text : "";
 }
 
-/* Do two values differ? Adds to the path where. */
+/* Whether two values differ; appends the place to the path. */
 static bool differ(yyjson_val *got, yyjson_val *want, struct strbuf *path)
 {
     if (yyjson_equals(got, want))
@@ -93,7 +93,7 @@ static void test_as_go_writes_it(void **state)
     }
 }
 
-/* JSON goes through, without what kube-scheduler does not keep. */
+/* JSON is passed on, without the fields that kube-scheduler drops. */
 static void test_from_json(void **state)
 {
     (void)state;
@@ -109,8 +109,8 @@ static void test_from_json(void **state)
     strbuf_release(&got);
 }
 
-/* Cut anywhere, it is written whole or not at all. */
-static void test_cut_short(void **state)
+/* A truncated object is written completely or not at all. */
+static void test_truncated(void **state)
 {
     (void)state;
     struct strbuf bytes = { 0 };
@@ -128,7 +128,7 @@ static void test_cut_short(void **state)
     strbuf_release(&bytes);
 }
 
-/* An object that keeps its bytes is written from them; another one with the fields that berth knows. */
+/* An object that keeps its source is written from it; any other object with the fields that berth knows. */
 static void test_object(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_object(void **state)
     assert_non_null(strstr(got.text, "\"env\""));
     strbuf_release(&got);
 
-    /* Where it is since a moment ago. */
+    /* With the node it was assumed on. */
     json = json_writer(&got, JSON_COMPACT);
     assert_int_equal(full_pod_on(&json, &pod, STR("n1"), &err), 0);
     assert_non_null(strstr(got.text, "\"env\""));
@@ -167,7 +167,7 @@ static void test_object(void **state)
     fixture_release(&f);
 }
 
-/* The decoder keeps the bytes where it is told to, and the object is the same. */
+/* With STRINGS_IN_SOURCE the decoder keeps the bytes, and the object is the same. */
 static void test_source(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void assert_kept(const struct live_object *live, const char *want)
 
 #define NOVEL "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}"
 
-/* From an API server that answers in JSON: fields that nobody knows are kept as well. */
+/* From an API server that answers in JSON: unknown fields are kept as well. */
 static void test_json_server(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_go_writes_it), cmocka_unit_test(test_from_json),
-        cmocka_unit_test(test_cut_short),       cmocka_unit_test(test_object),
+        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_object),
         cmocka_unit_test(test_source),          cmocka_unit_test(test_json_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What an extender answers, honest or not: each answer ends in something that makes sense, or in a sentence. */
+/* Replies of extenders: each one is either read as Go reads it or rejected with an error. */
 #include "support/fixture.h"
 
 #include "extender/reply.h"
@@ -20,14 +20,14 @@ static struct reply reply_of(struct fixture *f, const char *text)
     return (struct reply){ .extender = STR("http://x"), .cycle = &f->cycle, .text = str_from(text) };
 }
 
-/* Go's words for a value of another type. */
+/* Go's error for a value of another type. */
 #define GO(value, field, type) "json: cannot unmarshal " value " into Go struct field " field " of type " type
 
-/* ---- filter: a and b are asked about ---- */
+/* ---- filter: nodes a and b are in the request ---- */
 struct filter_case {
     const char *name, *text;
     bool node_names;
-    const char *want; /* "rows; refusals", or the sentence */
+    const char *want; /* "rows; rejections", or the error */
 };
 
 #define NOT_ASKED(node) \
@@ -262,8 +262,8 @@ static void test_bind(void **state)
     }
 }
 
-/* ---- long ones ---- */
-/* Lists that name the same things for ever take memory by their own length alone. */
+/* ---- long replies ---- */
+/* Long lists of repeated names take memory in proportion to their own length only. */
 static void test_long(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
-/* test_syntax.c: what Go's decoder says of a text that is no JSON. The rows were asked of it. */
+/* Go's error messages for malformed JSON. The expected texts were recorded from Go's decoder. */
 #include "support/test.h"
 
 #include "extender/syntax.h"
 
 static const struct {
-    const char *text, *want; /* NULL: it begins with a whole value */
+    const char *text, *want; /* NULL: it begins with a complete value */
 } cases[] = {
     { "{}", NULL },
     { " [1, -0.5e+7, \"\\u00e9\\n\", true, false, null, {\"a\": {}}] and more", NULL },
@@ -42,7 +42,7 @@ static const struct {
     { "\x80", "invalid character '\\u0080' looking for beginning of value" },
 };
 
-static void test_words(void **state)
+static void test_messages(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -93,7 +93,7 @@ static void test_repair(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_messages),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_repair),
     };

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""An extender with all the bad manners that a scheduler must survive.
+"""An extender that misbehaves in every way a scheduler must survive.
 
-usage: liar.py [ADDRESS]
+usage: misbehaving.py [ADDRESS]
 
-The path says what it does: /slow/... answers after a minute, /drip/... sends a byte now and then and never ends, and
-so on. It serves as a proxy just as well, and is then the server itself. Listens on a free port of ADDRESS (127.0.0.1),
+The first part of the path selects the fault: /slow/... replies after a minute, /drip/... sends single bytes and never
+ends, and so on. It also accepts requests to a proxy and replies to them itself. Listens on a free port of ADDRESS (127.0.0.1),
 prints it, and ends when its standard input does.
 """
 import gzip
@@ -17,7 +17,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 closed = set()
-BOMB = gzip.compress(b" " * (48 << 20), 1)  # a few kilobytes that are many megabytes
+BOMB = gzip.compress(b" " * (48 << 20), 1)  # a few kilobytes that expand to 48 MiB
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -44,21 +44,21 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.args = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.behave()
+        self.run_fault()
 
     def do_GET(self):
-        """Without a question: what a redirect may come to."""
+        """A redirect may turn a request into a GET without a body."""
         self.args = {"NodeNames": ["b"]}
-        self.behave()
+        self.run_fault()
 
-    def behave(self):
-        manner, self.verb = urllib.parse.urlsplit(self.path).path.strip("/").split("/")[:2]
+    def run_fault(self):
+        fault, self.verb = urllib.parse.urlsplit(self.path).path.strip("/").split("/")[:2]
         try:
-            getattr(self, "be_" + manner)()
+            getattr(self, "fault_" + fault.replace("-", "_"))()
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def fair(self):
+    def correct(self):
         names = self.args.get("NodeNames")
         if self.verb == "bind":
             return {}
@@ -66,16 +66,16 @@ class Handler(BaseHTTPRequestHandler):
             return {"NodeNames": names}
         return [{"Host": name, "Score": 10 if name == "b" else 0} for name in names]
 
-    def be_fair(self):
-        self.answer(json.dumps(self.fair()).encode())
+    def fault_correct(self):
+        self.answer(json.dumps(self.correct()).encode())
 
-    def be_mild(self):
+    def fault_empty_object(self):
         self.answer(b"{}")
 
-    def be_slow(self):
+    def fault_slow(self):
         time.sleep(60)
 
-    def be_drip(self):
+    def fault_drip(self):
         self.send_response(200)
         self.send_header("Content-Length", "1000000")
         self.end_headers()
@@ -83,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b" ")
             time.sleep(0.05)
 
-    def be_endless(self):
+    def fault_endless(self):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
@@ -91,77 +91,77 @@ class Handler(BaseHTTPRequestHandler):
         while True:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
 
-    def be_deep(self):
+    def fault_deep(self):
         self.answer(b"[" * (4 << 20))
 
-    def be_silent(self):
+    def fault_close(self):
         self.hang_up()
 
-    def be_cut(self):
+    def fault_cut(self):
         self.send_response(200)
         self.send_header("Content-Length", "100")
         self.end_headers()
         self.wfile.write(b'{"NodeNames":')
         self.hang_up()
 
-    def be_fickle(self):
-        """Hangs up on the first question."""
+    def fault_close_first(self):
+        """Closes the connection on the first request."""
         if self.path in closed:
-            self.be_fair()
+            self.fault_correct()
         else:
             closed.add(self.path)
             self.hang_up()
 
-    def be_redirect(self):
-        self.answer(b"", 307, [("Location", "/fair/" + self.verb)])
+    def fault_redirect(self):
+        self.answer(b"", 307, [("Location", "/correct/" + self.verb)])
 
-    def be_moved(self):
-        """For good, and to another server by its whole address."""
+    def fault_redirect_absolute(self):
+        """A permanent redirect to an absolute URL."""
         host = self.headers["Host"]
-        self.answer(b"over there", 308, [("Location", "http://%s/redirect/%s?for=good" % (host, self.verb))])
+        self.answer(b"over there", 308, [("Location", "http://%s/redirect/%s?permanent" % (host, self.verb))])
 
-    def be_other(self):
-        """The answer is to be had elsewhere, without a question."""
-        self.answer(b"", 303, [("Location", "../fair/" + self.verb)])
+    def fault_redirect_to_get(self):
+        """The redirect turns the request into a GET."""
+        self.answer(b"", 303, [("Location", "../correct/" + self.verb)])
 
-    def be_astray(self):
+    def fault_redirect_nowhere(self):
         self.answer(b"", 307)
 
-    def be_circle(self):
+    def fault_redirect_loop(self):
         self.answer(b"", 307, [("Location", self.path)])
 
-    def be_abroad(self):
+    def fault_redirect_to_file(self):
         self.answer(b"", 307, [("Location", "file:///etc/passwd")])
 
-    def be_packed(self):
-        self.answer(gzip.compress(json.dumps(self.fair()).encode()), 200, [("Content-Encoding", "gzip")])
+    def fault_gzip(self):
+        self.answer(gzip.compress(json.dumps(self.correct()).encode()), 200, [("Content-Encoding", "gzip")])
 
-    def be_crumpled(self):
+    def fault_bad_gzip(self):
         self.answer(b"this is not gzip", 200, [("Content-Encoding", "gzip")])
 
-    def be_bomb(self):
+    def fault_bomb(self):
         self.answer(BOMB, 200, [("Content-Encoding", "gzip")])
 
-    def be_chunked(self):
+    def fault_chunked(self):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for byte in json.dumps(self.fair()).encode():
+        for byte in json.dumps(self.correct()).encode():
             self.wfile.write(b"1\r\n%c\r\n" % byte)
         self.wfile.write(b"0\r\n\r\n")
 
-    def be_polite(self):
-        """Says that it will close the connection, and does."""
-        self.answer(json.dumps(self.fair()).encode(), 200, [("Connection", "close")])
+    def fault_connection_close(self):
+        """Announces that it closes the connection, and closes it."""
+        self.answer(json.dumps(self.correct()).encode(), 200, [("Connection", "close")])
         self.close_connection = True
 
-    def be_rude(self):
-        """Closes it without a word."""
-        self.be_fair()
+    def fault_close_after(self):
+        """Closes the connection without announcing it."""
+        self.fault_correct()
         self.hang_up()
 
-    def be_lengthy(self):
-        """Fails, and has a lot to say about it."""
+    def fault_long_error(self):
+        """An error status with a body that never ends."""
         self.send_response(500)
         self.send_header("Content-Length", "1000000")
         self.end_headers()
@@ -169,47 +169,47 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b" ")
             time.sleep(0.05)
 
-    def be_wordy(self):
-        """Says all that there is to say, and then does not end."""
+    def fault_short_body(self):
+        """A complete reply, but shorter than its Content-Length."""
         self.send_response(200)
         self.send_header("Content-Length", "1000000")
         self.end_headers()
-        self.wfile.write(json.dumps(self.fair()).encode())
+        self.wfile.write(json.dumps(self.correct()).encode())
         self.hang_up()
 
-    def be_late(self):
+    def fault_late(self):
         time.sleep(5)
-        self.be_fair()
+        self.fault_correct()
 
-    def be_foreign(self):
-        """Speaks of nodes that nobody knows."""
+    def fault_unknown_node(self):
+        """Names a node that was not in the request."""
         self.answer(json.dumps({"NodeNames": ["nowhere"]} if self.verb == "filter"
                                else [{"Host": "nowhere", "Score": 10}]).encode())
 
-    def be_confused(self):
+    def fault_wrong_types(self):
         self.answer(json.dumps({"NodeNames": [1, {"a": None}]} if self.verb == "filter"
                                else [{"Host": 7, "Score": "10"}]).encode())
 
-    def be_excited(self):
-        """Scores beyond all bounds, and nodes that both pass and fail."""
+    def fault_extreme_scores(self):
+        """Scores at the limits of 64 bits, and nodes that both pass and fail."""
         names = self.args["NodeNames"]
         self.answer(json.dumps({"NodeNames": names, "FailedNodes": {name: "x" * 9999 for name in names}}
                                if self.verb == "filter" else
                                [{"Host": "b", "Score": 2 ** 63 - 1}, {"Host": "a", "Score": -2 ** 63}]).encode())
 
-    def be_broken(self):
+    def fault_broken(self):
         self.answer(b"{}", 500)
 
-    def be_created(self):
-        self.answer(json.dumps(self.fair()).encode(), 201)
+    def fault_created(self):
+        self.answer(json.dumps(self.correct()).encode(), 201)
 
-    def be_empty(self):
+    def fault_empty(self):
         self.answer(b"")
 
-    def be_html(self):
+    def fault_html(self):
         self.answer(b"<html>It works!</html>")
 
-    def be_garbage(self):
+    def fault_garbage(self):
         self.wfile.write(b"\0\1\2 this is no HTTP\r\n\r\n")
         self.hang_up()
 
@@ -218,7 +218,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """Who is lied to may hang up."""
+        """The client may close the connection at any time."""
 
 
 def main():
