@@ -1,4 +1,4 @@
-/* Why a pod has no node: the message is FitError's, word by word, and each node can be asked. */
+/* Why a pod has no node: the message is FitError's, word by word, and the status of each node can be read. */
 #include "support/fixture.h"
 
 enum { NODES = 12 };
@@ -20,7 +20,7 @@ static void setup(struct fixture *f)
 }
 
 /* Reasons separated by "|". */
-static struct status verdict(struct arena *arena, const char *reasons, const struct plugin *plugin)
+static struct status rejection(struct arena *arena, const char *reasons, const struct plugin *plugin)
 {
     struct str *list = arena_array(arena, struct str, 4);
     uint32_t len = 0;
@@ -32,13 +32,13 @@ static struct status verdict(struct arena *arena, const char *reasons, const str
 
 struct message_case {
     const char *name;
-    const char *nodes[NODES]; /* reasons per node; NULL: not asked */
+    const char *nodes[NODES]; /* reasons per node; NULL: not evaluated */
     const char *absent, *pre_filter, *post_filter;
     const char *want;
 };
 
 static const struct message_case messages[] = {
-    { "nothing is known", { NULL }, .want = "0/12 nodes are available:" },
+    { "no reasons", { NULL }, .want = "0/12 nodes are available:" },
     { "one reason", { "x", "x", "x" }, .want = "0/12 nodes are available: 3 x." },
     { "several, sorted as text with their counts",
       { "b", "b", "b", "b", "b", "b", "b", "b", "b", "b", "a", "c" },
@@ -49,11 +49,14 @@ static const struct message_case messages[] = {
     { "each reason of a node counts",
       { "cpu|memory", "memory", "cpu" },
       .want = "0/12 nodes are available: 2 cpu, 2 memory." },
-    { "nodes that nobody asked",
+    { "nodes that were not evaluated",
       { "x" },
       .absent = "gone",
       .want = "0/12 nodes are available: 1 x, 11 gone." },
-    { "the same reason, asked or not", { "x" }, .absent = "x", .want = "0/12 nodes are available: 12 x." },
+    { "the same reason, evaluated or absent",
+      { "x" },
+      .absent = "x",
+      .want = "0/12 nodes are available: 12 x." },
     { "PreFilter's message stands alone",
       { "x" },
       .pre_filter = "before",
@@ -81,9 +84,9 @@ static void test_messages(void **state)
         for (uint32_t row = 0; row < NODES; row++)
             if (test->nodes[row])
                 diagnosis_set(&diagnosis, row,
-                              verdict(&f.arena, test->nodes[row], row % 2 ? &plugin_one : &plugin_two));
+                              rejection(&f.arena, test->nodes[row], row % 2 ? &plugin_one : &plugin_two));
         if (test->absent)
-            diagnosis.absent = verdict(&f.arena, test->absent, NULL);
+            diagnosis.absent = rejection(&f.arena, test->absent, NULL);
         diagnosis.pre_filter_message = str_from(test->pre_filter);
         diagnosis.post_filter_message = str_from(test->post_filter);
         struct str got = diagnosis_message(&diagnosis, NODES);
@@ -102,28 +105,28 @@ static void test_by_node(void **state)
     setup(&f);
     diagnosis_init(&diagnosis, &f.cluster, &f.arena);
     assert_true(status_ok(diagnosis_get(&diagnosis, 3)));
-    diagnosis_set(&diagnosis, 3, verdict(&f.arena, "x", &plugin_one));
-    diagnosis_set(&diagnosis, 4, verdict(&f.arena, "x", &plugin_one));
+    diagnosis_set(&diagnosis, 3, rejection(&f.arena, "x", &plugin_one));
+    diagnosis_set(&diagnosis, 4, rejection(&f.arena, "x", &plugin_one));
     diagnosis_set(&diagnosis, 5,
-                  verdict(&f.arena, "x", &plugin_two)); /* somebody else's: a verdict of its own */
+                  rejection(&f.arena, "x", &plugin_two)); /* another plugin's rejection is kept apart */
     assert_int_equal(diagnosis.statuses.len, 3);
     assert_int_equal(diagnosis.explicit_nodes, 3);
-    /* A later one replaces it. */
-    diagnosis_set(&diagnosis, 3, verdict(&f.arena, "z", &plugin_one));
+    /* A later status replaces it. */
+    diagnosis_set(&diagnosis, 3, rejection(&f.arena, "z", &plugin_one));
     assert_status(diagnosis_get(&diagnosis, 3), STATUS_UNSCHEDULABLE, "z");
     assert_status(diagnosis_get(&diagnosis, 4), STATUS_UNSCHEDULABLE, "x");
     assert_int_equal(diagnosis.explicit_nodes, 3);
     assert_str(diagnosis_message(&diagnosis, NODES), "0/12 nodes are available: 1 z, 2 x.");
-    diagnosis.absent = verdict(&f.arena, "absent", NULL);
+    diagnosis.absent = rejection(&f.arena, "absent", NULL);
     assert_status(diagnosis_get(&diagnosis, 9), STATUS_UNSCHEDULABLE, "absent");
     assert_status(diagnosis_get(&diagnosis, 999), STATUS_UNSCHEDULABLE, "absent");
-    diagnosis_assign(&diagnosis, 3, 0); /* it is feasible after all */
+    diagnosis_assign(&diagnosis, 3, 0); /* the node is feasible */
     assert_int_equal(diagnosis.explicit_nodes, 2);
     diagnosis_release(&diagnosis);
     fixture_release(&f);
 }
 
-static void test_blame(void **state)
+static void test_rejecting_plugins(void **state)
 {
     (void)state;
     struct fixture f;
@@ -149,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_by_node),
-        cmocka_unit_test(test_blame),
+        cmocka_unit_test(test_rejecting_plugins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

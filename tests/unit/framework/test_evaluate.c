@@ -1,7 +1,7 @@
-/* Which nodes are asked, in which order, and when it is enough. */
+/* Which nodes are filtered, in which order, and when the search stops. */
 #include "support/fixture.h"
 
-/* ---- how many are enough ---- */
+/* ---- how many feasible nodes are enough ---- */
 struct enough_case {
     uint32_t nodes;
     int32_t percentage;
@@ -42,7 +42,7 @@ static void test_enough(void **state)
         if (got != enough[i].want)
             fail_msg("%u nodes, %d%%: got %u, want %u", enough[i].nodes, enough[i].percentage, got,
                      enough[i].want);
-        /* Where nobody scores, the first that fits will do. */
+        /* Without a Score plugin the first feasible node is enough. */
         if (enough[i].percentage != EVERY_NODE)
             assert_int_equal(enough_nodes(&bare.profile, enough[i].nodes, enough[i].percentage), 1);
     }
@@ -50,11 +50,11 @@ static void test_enough(void **state)
     fixture_release(&bare);
 }
 
-/* ---- a filter that says what its case wants, by name ---- */
-static const char *refused, *failing; /* names, with a space before and behind each */
+/* ---- a filter scripted by node name ---- */
+static const char *rejected, *failing; /* names, with a space before and behind each */
 static const char *narrowed;
 static enum status_code pre_filter_code;
-static struct strbuf asked;
+static struct strbuf filtered;
 
 static bool names_it(const char *list, struct str name)
 {
@@ -71,15 +71,15 @@ static struct status picky_pre_filter(struct cycle *cycle, struct node_names *na
         for (struct str name; (name = next_part(&rest, ' ')).ptr;)
             narrow->items[narrow->len++] = name;
     }
-    return pre_filter_code ? status_printf(cycle->arena, pre_filter_code, "refused at once") : STATUS_OK;
+    return pre_filter_code ? status_printf(cycle->arena, pre_filter_code, "rejected at once") : STATUS_OK;
 }
 
 static struct status picky_filter(struct cycle *cycle, struct node_view node)
 {
-    strbuf_printf(&asked, "%s" STR_FMT, asked.len ? " " : "", STR_ARG(node_name(node)));
+    strbuf_printf(&filtered, "%s" STR_FMT, filtered.len ? " " : "", STR_ARG(node_name(node)));
     if (names_it(failing, node_name(node)))
         return status_printf(cycle->arena, STATUS_ERROR, STR_FMT " broke", STR_ARG(node_name(node)));
-    return names_it(refused, node_name(node)) ? reject(STATUS_UNSCHEDULABLE, "refused") : STATUS_OK;
+    return names_it(rejected, node_name(node)) ? reject(STATUS_UNSCHEDULABLE, "rejected") : STATUS_OK;
 }
 
 static const struct plugin plugin_picky = {
@@ -88,48 +88,48 @@ static const struct plugin plugin_picky = {
 
 struct evaluate_case {
     const char *name;
-    const char *refused, *failing, *narrowed;
+    const char *rejected, *failing, *narrowed;
     enum status_code pre_filter;
     const char *nominated; /* the pod's own nominated node */
     uint32_t start;
     int32_t percentage;
-    const char *asked, *feasible;
+    const char *filtered, *feasible;
     uint32_t examined;
     const char *own;     /* the pod's own nominated node, where it is feasible */
-    const char *message; /* NULL: not looked at */
+    const char *message; /* NULL: not checked */
     const char *error;
 };
 
 static const struct evaluate_case cases[] = {
-    { "in order", .asked = "a b c d e", .feasible = "a b c d e", .examined = 5 },
-    { "from the start position on", .start = 3, .asked = "d e a b c", .feasible = "d e a b c",
+    { "in order", .filtered = "a b c d e", .feasible = "a b c d e", .examined = 5 },
+    { "from the start position on", .start = 3, .filtered = "d e a b c", .feasible = "d e a b c",
       .examined = 5 },
-    { "refused", .refused = " b d ", .asked = "a b c d e", .feasible = "a c e", .examined = 5 },
-    { "nobody", .refused = " a b c d e ", .asked = "a b c d e", .feasible = "", .examined = 5,
-      .message = "0/5 nodes are available: 5 refused." },
-    { "narrowed, in order of names; unknown ones are passed over", .narrowed = "b d nowhere", .asked = "b d",
+    { "rejected", .rejected = " b d ", .filtered = "a b c d e", .feasible = "a c e", .examined = 5 },
+    { "no feasible node", .rejected = " a b c d e ", .filtered = "a b c d e", .feasible = "", .examined = 5,
+      .message = "0/5 nodes are available: 5 rejected." },
+    { "narrowed, in order of names; unknown ones are ignored", .narrowed = "b d nowhere", .filtered = "b d",
       .feasible = "b d", .examined = 2 },
-    { "narrowed, from the start position on", .narrowed = "b d e", .start = 4, .asked = "d e b",
+    { "narrowed, from the start position on", .narrowed = "b d e", .start = 4, .filtered = "d e b",
       .feasible = "d e b", .examined = 3 },
-    { "narrowed, and refused", .narrowed = "b d", .refused = " b d ", .asked = "b d", .feasible = "",
+    { "narrowed, and rejected", .narrowed = "b d", .rejected = " b d ", .filtered = "b d", .feasible = "",
       .examined = 2,
-      .message = "0/5 nodes are available: 2 refused, 3 node(s) didn't satisfy plugin(s) [Picky]." },
-    { "narrowed to nodes that are not there", .narrowed = "nowhere", .asked = "", .feasible = "",
+      .message = "0/5 nodes are available: 2 rejected, 3 node(s) didn't satisfy plugin(s) [Picky]." },
+    { "narrowed to nodes that are not there", .narrowed = "nowhere", .filtered = "", .feasible = "",
       .message = "0/5 nodes are available: 5 node(s) didn't satisfy plugin(s) [Picky]." },
-    { "refused at once", .pre_filter = STATUS_UNRESOLVABLE, .asked = "", .feasible = "",
-      .message = "0/5 nodes are available: refused at once." },
-    { "failed at once", .pre_filter = STATUS_ERROR, .asked = "", .feasible = "",
-      .error = "running PreFilter plugin \"Picky\": refused at once" },
-    { "the first failure counts", .failing = " b c ", .refused = " a ", .asked = "a b c d e",
+    { "rejected by PreFilter", .pre_filter = STATUS_UNRESOLVABLE, .filtered = "", .feasible = "",
+      .message = "0/5 nodes are available: rejected at once." },
+    { "an error of PreFilter", .pre_filter = STATUS_ERROR, .filtered = "", .feasible = "",
+      .error = "running PreFilter plugin \"Picky\": rejected at once" },
+    { "the first error is reported", .failing = " b c ", .rejected = " a ", .filtered = "a b c d e",
       .feasible = "d e", .examined = 5, .error = "running \"Picky\" filter plugin: b broke" },
-    { "a nominated node is enough", .nominated = "c", .asked = "c", .feasible = "", .own = "c" },
-    { "unless all are asked for", .nominated = "c", .percentage = EVERY_NODE, .asked = "c a b c d e",
+    { "a nominated node is enough", .nominated = "c", .filtered = "c", .feasible = "", .own = "c" },
+    { "unless every node is requested", .nominated = "c", .percentage = EVERY_NODE, .filtered = "c a b c d e",
       .feasible = "a b c d e", .examined = 5, .own = "c" },
-    { "a nominated node that does not fit", .nominated = "c", .refused = " c ", .asked = "c a b c d e",
+    { "a nominated node that does not fit", .nominated = "c", .rejected = " c ", .filtered = "c a b c d e",
       .feasible = "a b d e", .examined = 5 },
-    { "a nominated node that fails", .nominated = "c", .failing = " c ", .asked = "c a b c d e",
+    { "a nominated node that fails", .nominated = "c", .failing = " c ", .filtered = "c a b c d e",
       .feasible = "a b d e", .examined = 5, .error = "running \"Picky\" filter plugin: c broke" },
-    { "a nominated node that is not there", .nominated = "nowhere", .asked = "a b c d e",
+    { "a nominated node that is not there", .nominated = "nowhere", .filtered = "a b c d e",
       .feasible = "a b c d e", .examined = 5 },
 };
 
@@ -147,10 +147,10 @@ static void check_rows(const struct fixture *f, const char *name, const uint32_t
 static void check_evaluation(struct fixture *f, const struct evaluate_case *test)
 {
     struct evaluation evaluation;
-    strbuf_clear(&asked);
+    strbuf_clear(&filtered);
     run_evaluation(&f->cycle, test->start, test->percentage, &evaluation);
-    if (strcmp(asked.len ? asked.text : "", test->asked))
-        fail_msg("%s: asked %s, want %s", test->name, asked.text, test->asked);
+    if (strcmp(filtered.len ? filtered.text : "", test->filtered))
+        fail_msg("%s: filtered %s, want %s", test->name, filtered.text, test->filtered);
     check_rows(f, test->name, evaluation.feasible, evaluation.feasible_len, test->feasible);
     if (evaluation.examined != test->examined)
         fail_msg("%s: %u examined, want %u", test->name, evaluation.examined, test->examined);
@@ -171,7 +171,7 @@ static void test_cases(void **state)
         FIXTURE(&f, NULL, &plugin_picky);
         for (char name = 'a'; name <= 'e'; name++)
             fixture_loadf(&f, "{kind: Node, metadata: {name: %c}}", name);
-        refused = cases[i].refused;
+        rejected = cases[i].rejected;
         failing = cases[i].failing;
         narrowed = cases[i].narrowed;
         pre_filter_code = cases[i].pre_filter;
@@ -184,26 +184,26 @@ static void test_cases(void **state)
     }
 }
 
-/* A nomination that only the model knows of counts as well. */
+/* A nomination that is only in the cluster model counts as well. */
 static void test_nominated_in_the_model(void **state)
 {
     (void)state;
     struct fixture f;
-    refused = failing = narrowed = NULL;
+    rejected = failing = narrowed = NULL;
     pre_filter_code = STATUS_SUCCESS;
     FIXTURE(&f, NULL, &plugin_picky);
     for (char name = 'a'; name <= 'e'; name++)
         fixture_loadf(&f, "{kind: Node, metadata: {name: %c}}", name);
     fixture_cycle(&f, "{kind: Pod, metadata: {name: p}}");
     cluster_nominate(&f.cluster, f.last_pod, fixture_row(&f, "d"));
-    check_evaluation(&f, &(struct evaluate_case){ "nominated", .asked = "d", .feasible = "", .own = "d" });
-    cluster_remove_node(&f.cluster, STR("d")); /* it is gone */
+    check_evaluation(&f, &(struct evaluate_case){ "nominated", .filtered = "d", .feasible = "", .own = "d" });
+    cluster_remove_node(&f.cluster, STR("d")); /* the node is gone */
     check_evaluation(
-        &f, &(struct evaluate_case){ "gone", .asked = "a b c e", .feasible = "a b c e", .examined = 4 });
+        &f, &(struct evaluate_case){ "gone", .filtered = "a b c e", .feasible = "a b c e", .examined = 4 });
     fixture_release(&f);
 }
 
-/* ---- large clusters: not everybody is asked ---- */
+/* ---- large clusters: not every node is filtered ---- */
 static void test_stops(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void test_stops(void **state)
     struct evaluation evaluation;
     narrowed = failing = NULL;
     pre_filter_code = STATUS_SUCCESS;
-    refused = " h3 h4 h140 ";
+    rejected = " h3 h4 h140 ";
     FIXTURE(&f, NULL, &plugin_picky);
     for (int i = 0; i < 150; i++)
         fixture_loadf(&f, "{kind: Node, metadata: {name: h%d}}", i);
@@ -221,7 +221,8 @@ static void test_stops(void **state)
     assert_int_equal(evaluation.examined, 102);
     assert_str(cluster_node_name(&f.cluster, evaluation.feasible[99]), "h101");
     diagnosis_release(&evaluation.diagnosis);
-    run_evaluation(&f.cycle, 102, 10, &evaluation); /* goes on where the last one stopped, and around */
+    run_evaluation(&f.cycle, 102, 10,
+                   &evaluation); /* continues where the last search stopped, and wraps around */
     assert_int_equal(evaluation.feasible_len, 100);
     assert_int_equal(evaluation.examined, 103);
     assert_str(cluster_node_name(&f.cluster, evaluation.feasible[0]), "h102");
@@ -230,10 +231,10 @@ static void test_stops(void **state)
     fixture_release(&f);
 }
 
-static int release_asked(void **state)
+static int release_filtered(void **state)
 {
     (void)state;
-    strbuf_release(&asked);
+    strbuf_release(&filtered);
     return 0;
 }
 
@@ -245,5 +246,5 @@ int main(void)
         cmocka_unit_test(test_nominated_in_the_model),
         cmocka_unit_test(test_stops),
     };
-    return cmocka_run_group_tests(tests, NULL, release_asked);
+    return cmocka_run_group_tests(tests, NULL, release_filtered);
 }

@@ -39,7 +39,7 @@ static void test_labels(void **state)
     arena_release(&arena);
 }
 
-/* The event is what the rule names, or more special; the wildcard as a rule takes all. */
+/* A rule matches an event that it names or includes; the wildcard matches all events. */
 static void test_matching(void **state)
 {
     (void)state;
@@ -91,21 +91,21 @@ static struct status no_score(struct cycle *cycle, struct node_view node, int64_
     return STATUS_OK;
 }
 
-static int asked;
+static int hint_calls;
 
-static enum hint say_no(const struct hint_context *context, const struct pod *pod,
-                        const struct cluster_event *event)
+static enum hint skip_hint(const struct hint_context *context, const struct pod *pod,
+                           const struct cluster_event *event)
 {
     (void)pod, (void)event;
     assert_non_null(arena_alloc(context->arena, 8));
-    asked++;
+    hint_calls++;
     return HINT_SKIP;
 }
 
-static const struct event_rule nodes_only[] = { { EVENT_NODE, ACTION_ADD, say_no }, { 0 } };
-static const struct event_rule twice[] = { { EVENT_PV, ACTION_ADD | ACTION_UPDATE, say_no },
+static const struct event_rule nodes_only[] = { { EVENT_NODE, ACTION_ADD, skip_hint }, { 0 } };
+static const struct event_rule twice[] = { { EVENT_PV, ACTION_ADD | ACTION_UPDATE, skip_hint },
                                            { EVENT_PV, ACTION_UPDATE, NULL },
-                                           { EVENT_NODE, ACTION_NODE_TAINT, say_no },
+                                           { EVENT_NODE, ACTION_NODE_TAINT, skip_hint },
                                            { 0 } };
 static const struct plugin plugin_nodes = { .name = "Nodes", .filter = pass, .events = nodes_only };
 static const struct plugin plugin_twice = { .name = "Twice", .filter = pass, .events = twice };
@@ -122,12 +122,12 @@ static void test_interest(void **state)
         uint64_t want;
     } cases[] = {
         { EVENT_NODE, ACTION_ADD, NODES | SILENT },
-        { EVENT_NODE, ACTION_NODE_TAINT, NODES | TWICE | SILENT }, /* goes with new nodes */
+        { EVENT_NODE, ACTION_NODE_TAINT, NODES | TWICE | SILENT }, /* included in the rule for new nodes */
         { EVENT_NODE, ACTION_NODE_LABEL, SILENT },
         { EVENT_PV, ACTION_UPDATE, TWICE | SILENT },
         { EVENT_PV, ACTION_DELETE, SILENT },
         { EVENT_ASSIGNED_POD, ACTION_ADD, SILENT },
-        { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, 0 }, /* that one nobody gets who does not ask for it */
+        { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, 0 }, /* only for plugins that register it */
     };
     struct fixture f;
     struct event_interest interest;
@@ -140,7 +140,7 @@ static void test_interest(void **state)
     fixture_release(&f);
 }
 
-static void test_asking(void **state)
+static void test_hints(void **state)
 {
     (void)state;
     struct fixture f;
@@ -153,12 +153,13 @@ static void test_asking(void **state)
                          tainted = event_of(EVENT_NODE, ACTION_NODE_TAINT);
     struct cluster_event volume = event_of(EVENT_PV, ACTION_UPDATE),
                          new_volume = event_of(EVENT_PV, ACTION_ADD);
-    asked = 0;
+    hint_calls = 0;
     assert_int_equal(event_ask(&f.profile, 0, &context, pod, &added), HINT_SKIP);
-    assert_int_equal(asked, 1);
-    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &tainted), HINT_QUEUE); /* nobody is asked */
+    assert_int_equal(hint_calls, 1);
+    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &tainted),
+                     HINT_QUEUE); /* no hint is registered */
     assert_int_equal(event_ask(&f.profile, 1, &context, pod, &tainted), HINT_SKIP);
-    assert_int_equal(asked, 2);
+    assert_int_equal(hint_calls, 2);
     assert_int_equal(event_ask(&f.profile, 1, &context, pod, &volume),
                      HINT_QUEUE); /* one of two rules is enough */
     assert_int_equal(event_ask(&f.profile, 1, &context, pod, &new_volume), HINT_SKIP);
@@ -197,7 +198,7 @@ static void test_node_updates(void **state)
         { NODE_PARTS("", "spec: {unschedulable: true}"), NODE_PARTS("", "spec: {}"), { ACTION_NODE_TAINT } },
         { NODE_PARTS("", "spec: {}"),
           NODE_PARTS("", "spec: {unschedulable: true}"),
-          { 0 } }, /* helps nobody */
+          { 0 } }, /* helps no pod */
         { NODE_PARTS("", "spec: {unschedulable: true, taints: [{key: k, effect: NoSchedule}]}"),
           NODE_PARTS("x: z", "spec: {}"),
           { ACTION_NODE_TAINT, ACTION_NODE_LABEL, ACTION_NODE_TAINT } },
@@ -275,7 +276,7 @@ static void test_same_pod(void **state)
     struct pod again = { .meta = { .name = STR("a"), .namespace = STR("x"), .uid = STR("2") } };
     struct pod file = { .meta = { .name = STR("a"), .namespace = STR("x") } }, other = file;
     assert_true(pod_is(&a, &a));
-    assert_false(pod_is(&a, &again)); /* another one under the same name */
+    assert_false(pod_is(&a, &again)); /* another pod with the same name */
     assert_false(pod_is(&a, &file));
     assert_true(pod_is(&file, &other));
     other.meta.namespace = STR("y");
@@ -289,7 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_interest),     cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_interest),     cmocka_unit_test(test_hints),
         cmocka_unit_test(test_node_updates), cmocka_unit_test(test_pod_updates),
         cmocka_unit_test(test_same_pod),
     };

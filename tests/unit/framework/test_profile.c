@@ -1,5 +1,5 @@
 /* From the configuration to plugin instances: each plugin once, in order at each point, with its weight and its
- * arguments; and a clear sentence where one of them cannot be set up. */
+ * arguments; and a clear error where one of them cannot be set up. */
 #include "support/fixture.h"
 
 #include "config/plugin_args.h"
@@ -45,7 +45,7 @@ static void test_default(void **state)
         for (uint32_t k = 0; k < i; k++)
             assert_ptr_not_equal(profile.plugins[k].plugin, profile.plugins[i].plugin);
     }
-    /* An instance is the same at every point that it joins, and joins those it has a callback for. */
+    /* A plugin has one instance for all extension points, and is called at those for which it has a callback. */
     for (int point = 0; point < POINT_COUNT; point++) {
         for (uint32_t i = 0; i < profile.points[point].len; i++) {
             const struct plugin_instance *instance = profile.points[point].items[i];
@@ -150,7 +150,7 @@ static void test_own_plugins(void **state)
     assert_int_equal(
         load(&profile, &own_registry, OWN("{name: Sorter}, {name: Good}, {name: Bad}"), &f, &err), -EINVAL);
     assert_string_equal(err.text, "initializing plugin \"Bad\": no good");
-    profile_release(&profile); /* what was set up before is released */
+    profile_release(&profile); /* plugins that were set up before are released */
     assert_int_equal(released, 2);
     fixture_release(&f);
 }

@@ -1,14 +1,14 @@
-/* The plain path: which plugins are asked, in which order, and what becomes of their verdicts. The texts are the
- * reference's. */
+/* The plain path: which plugins are called, in which order, and what follows from their statuses. The texts are those of
+ * kube-scheduler. */
 #include "support/fixture.h"
 
-/* ---- plugins that do what a case tells them ---- */
+/* ---- scripted plugins ---- */
 enum { ACTORS = 3 };
 
 struct act {
     enum status_code code;
     const char *reason;
-    const char *names; /* PreFilter: nodes that it leaves, separated by spaces; NULL: all */
+    const char *names; /* PreFilter: the nodes it narrows to, separated by spaces; NULL: all */
     int64_t score;
     int64_t timeout_ms;
     uint32_t nominates; /* PostFilter: a row + 1 */
@@ -70,8 +70,9 @@ static struct status act_post_filter(struct cycle *cycle, struct diagnosis *diag
 static struct status act_pre_score(struct cycle *cycle)
 {
     struct status status = play(cycle, "prescore");
-    return status.code == STATUS_SKIP || status.code == STATUS_WAIT ? status
-                                                                    : STATUS_OK; /* others fail later */
+    return status.code == STATUS_SKIP || status.code == STATUS_WAIT
+               ? status
+               : STATUS_OK; /* other codes take effect in Score */
 }
 
 static struct status act_score(struct cycle *cycle, struct node_view node, int64_t *ret)
@@ -174,9 +175,9 @@ struct pre_filter_case {
 #define ALL_THREE "prefilter 1, prefilter 2, prefilter 3"
 
 static const struct pre_filter_case pre_filters[] = {
-    { "nobody minds", .trace = ALL_THREE },
+    { "all succeed", .trace = ALL_THREE },
     { "one narrows", { { 0 }, { .names = "a c" } }, .names = "a c", .blamed = 2, .trace = ALL_THREE },
-    { "what all leave",
+    { "the intersection",
       { { .names = "a b c d" }, { 0 }, { .names = "b d e" } },
       .names = "b d",
       .blamed = 5,
@@ -186,14 +187,14 @@ static const struct pre_filter_case pre_filters[] = {
       .names = "c",
       .blamed = 7,
       .trace = ALL_THREE },
-    { "one leaves nothing",
+    { "one narrows to no node",
       { { 0 }, { .names = "" } },
       STATUS_UNRESOLVABLE,
       "node(s) didn't satisfy plugin Two",
       "",
       2,
       .trace = "prefilter 1, prefilter 2" },
-    { "two leave nothing",
+    { "two narrow to no common node",
       { { .names = "b" }, { .names = "a c" } },
       STATUS_UNRESOLVABLE,
       "node(s) didn't satisfy plugin(s) [One Two] simultaneously",
@@ -208,8 +209,11 @@ static const struct pre_filter_case pre_filters[] = {
       5,
       .trace = ALL_THREE },
     { "skipped", { { STATUS_SKIP }, { 0 }, { STATUS_SKIP } }, .skipped = 5, .trace = ALL_THREE },
-    { "who skips does not narrow", { { STATUS_SKIP, .names = "a" } }, .skipped = 1, .trace = ALL_THREE },
-    { "a hopeless pod ends it",
+    { "a plugin that skips does not narrow",
+      { { STATUS_SKIP, .names = "a" } },
+      .skipped = 1,
+      .trace = ALL_THREE },
+    { "an unresolvable status ends it",
       { { .names = "a" }, { STATUS_UNRESOLVABLE, "never" } },
       STATUS_UNRESOLVABLE,
       "never",
@@ -218,7 +222,7 @@ static const struct pre_filter_case pre_filters[] = {
       0,
       "Two",
       "prefilter 1, prefilter 2" },
-    { "others are still asked where preemption may help",
+    { "others are still called after an unschedulable status",
       { { STATUS_UNSCHEDULABLE, "not now" }, { STATUS_SKIP } },
       STATUS_UNSCHEDULABLE,
       "not now",
@@ -227,7 +231,7 @@ static const struct pre_filter_case pre_filters[] = {
       2,
       "One",
       ALL_THREE },
-    { "the last word counts",
+    { "the last status is kept",
       { { STATUS_UNSCHEDULABLE, "first" }, { STATUS_UNSCHEDULABLE, "second" } },
       STATUS_UNSCHEDULABLE,
       "second",
@@ -245,7 +249,7 @@ static const struct pre_filter_case pre_filters[] = {
       0,
       "Two",
       "prefilter 1, prefilter 2" },
-    { "a verdict that makes no sense here",
+    { "a status that is invalid here",
       { { STATUS_WAIT, "wait" } },
       STATUS_ERROR,
       "running PreFilter plugin \"One\": wait",
@@ -293,14 +297,14 @@ struct filter_case {
 
 static const struct filter_case filters[] = {
     { "all agree", .trace = "filter 1, filter 2, filter 3" },
-    { "the first to refuse",
+    { "the first rejection",
       { { 0 }, { STATUS_UNSCHEDULABLE, "full" }, { STATUS_UNRESOLVABLE, "never" } },
       0,
       STATUS_UNSCHEDULABLE,
       "full",
       "Two",
       "filter 1, filter 2" },
-    { "who skipped is not asked",
+    { "a plugin that skipped is not called",
       { { 0 }, { STATUS_UNSCHEDULABLE, "full" } },
       2,
       .trace = "filter 1, filter 3" },
@@ -312,7 +316,7 @@ static const struct filter_case filters[] = {
       "running \"Three\" filter plugin: oops",
       "Three",
       "filter 1, filter 2, filter 3" },
-    { "a verdict that makes no sense here",
+    { "a status that is invalid here",
       { { STATUS_WAIT, "wait" } },
       0,
       STATUS_ERROR,
@@ -337,56 +341,56 @@ static void test_filters(void **state)
 }
 
 /* ---- Filter with nominated pods ---- */
-struct rival_case {
+struct nominated_case {
     const char *name, *rival; /* nominated to a */
     bool counts;
 };
 
-#define RIVAL(uid, priority) \
+#define NOMINATED(uid, priority) \
     "{kind: Pod, metadata: {name: rival, uid: " uid "}, spec: {priority: " priority \
     "}, status: {nominatedNodeName: a}}"
 
-static const struct rival_case rivals[] = {
-    { "matters more", RIVAL("u-r", "9"), true },
-    { "matters as much", RIVAL("u-r", "5"), true },
-    { "matters less", RIVAL("u-r", "4"), false },
-    { "is the pod itself", RIVAL("u-p", "5"), false },
+static const struct nominated_case nominated_cases[] = {
+    { "higher priority", NOMINATED("u-r", "9"), true },
+    { "the same priority", NOMINATED("u-r", "5"), true },
+    { "lower priority", NOMINATED("u-r", "4"), false },
+    { "is the pod itself", NOMINATED("u-p", "5"), false },
 };
 
-static void test_rivals(void **state)
+static void test_nominated_pods(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(rivals); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(nominated_cases); i++) {
         struct fixture f;
         setup(&f);
-        fixture_load(&f, rivals[i].rival);
-        f.cycle.skip_filter = 4; /* who skips has no state to change */
+        fixture_load(&f, nominated_cases[i].rival);
+        f.cycle.skip_filter = 4; /* a plugin that skipped has no state to change */
         uint32_t row = fixture_row(&f, "a");
-        assert_int_equal(row_has_rivals(&f.cluster, row, f.cycle.info), rivals[i].counts);
+        assert_int_equal(row_has_rivals(&f.cluster, row, f.cycle.info), nominated_cases[i].counts);
         assert_true(status_ok(run_filters_nominated(&f.cycle, row)));
-        check_trace(rivals[i].name,
-                    rivals[i].counts
+        check_trace(nominated_cases[i].name,
+                    nominated_cases[i].counts
                         ? "add 1, add 2, filter 1, filter 2, remove 1, remove 2, filter 1, filter 2"
                         : "filter 1, filter 2");
         strbuf_clear(&trace);
         assert_true(status_ok(run_filters_nominated(&f.cycle, fixture_row(&f, "b"))));
-        check_trace(rivals[i].name, "filter 1, filter 2");
+        check_trace(nominated_cases[i].name, "filter 1, filter 2");
         fixture_release(&f);
     }
 }
 
-/* It must fit beside them; whether it fits without them is not asked then. */
-static void test_rivals_refuse(void **state)
+/* The pod must fit beside the nominated pods; if it does not, it is not filtered without them. */
+static void test_nominated_pods_reject(void **state)
 {
     (void)state;
     struct fixture f;
     setup(&f);
-    fixture_load(&f, RIVAL("u-r", "9"));
+    fixture_load(&f, NOMINATED("u-r", "9"));
     f.cycle.skip_filter = 6;
     acts[0] = (struct act){ STATUS_UNSCHEDULABLE, "full" };
-    check("refused", &f, run_filters_nominated(&f.cycle, fixture_row(&f, "a")), STATUS_UNSCHEDULABLE, "full",
+    check("rejected", &f, run_filters_nominated(&f.cycle, fixture_row(&f, "a")), STATUS_UNSCHEDULABLE, "full",
           "One");
-    check_trace("refused", "add 1, filter 1, remove 1");
+    check_trace("rejected", "add 1, filter 1, remove 1");
     fixture_release(&f);
 }
 
@@ -402,7 +406,7 @@ struct post_filter_case {
 };
 
 static const struct post_filter_case post_filters[] = {
-    { "nobody helps",
+    { "no plugin helps",
       { { STATUS_UNSCHEDULABLE, "x" }, { STATUS_UNSCHEDULABLE, "z" }, { STATUS_UNSCHEDULABLE } },
       STATUS_UNSCHEDULABLE,
       "x, z",
@@ -414,7 +418,7 @@ static const struct post_filter_case post_filters[] = {
       "",
       2,
       .trace = "postfilter 1, postfilter 2" },
-    { "a hopeless pod ends it",
+    { "an unresolvable status ends it",
       { { STATUS_UNRESOLVABLE, "never", .clears = true } },
       STATUS_UNRESOLVABLE,
       "never",
@@ -552,7 +556,7 @@ struct bind_case {
 
 static const struct bind_case reserves[] = {
     { "all reserve", .trace = "reserve 1, reserve 2, reserve 3" },
-    { "one refuses",
+    { "one rejects",
       { { 0 }, { STATUS_UNSCHEDULABLE, "taken" } },
       STATUS_UNSCHEDULABLE,
       "taken",
@@ -583,7 +587,7 @@ static const struct bind_case binds[] = {
       "bind 1" },
 };
 
-static struct status bind_from_the_start(struct cycle *cycle, uint32_t row)
+static struct status bind_at_first(struct cycle *cycle, uint32_t row)
 {
     uint32_t resume = 0;
     return run_bind(cycle, row, &resume);
@@ -606,17 +610,17 @@ static void test_reserve_and_bind(void **state)
 {
     (void)state;
     run_bind_cases(reserves, ARRAY_SIZE(reserves), run_reserve);
-    run_bind_cases(binds, ARRAY_SIZE(binds), bind_from_the_start);
+    run_bind_cases(binds, ARRAY_SIZE(binds), bind_at_first);
 }
 
-static void test_order_of_the_end(void **state)
+static void test_order_after_binding(void **state)
 {
     (void)state;
     struct fixture f;
     struct permit_wait wait;
     uint32_t resume = 0;
     setup(&f);
-    run_unreserve(&f.cycle, 0); /* the last to reserve is the first to give back */
+    run_unreserve(&f.cycle, 0); /* unreserve runs in reverse order */
     run_post_bind(&f.cycle, 0);
     check_trace("end", "unreserve 3, unreserve 2, unreserve 1, postbind 1, postbind 2, postbind 3");
     strbuf_clear(&trace);
@@ -630,7 +634,7 @@ static void test_order_of_the_end(void **state)
     acts[1] = (struct act){ 0 };
     check("prebind", &f, run_pre_bind(&f.cycle, 0, &resume), STATUS_SUCCESS, "", NULL);
     check_trace("who waited goes on", "prebind 2, prebind 2, prebind 3");
-    /* Everybody may ask to wait, each for a time of its own. */
+    /* Every plugin may let the pod wait, each with its own timeout. */
     acts[0] = (struct act){ STATUS_WAIT, .timeout_ms = 5 };
     acts[1] = (struct act){ STATUS_WAIT, .timeout_ms = 9 };
     check("permit", &f, run_permit(&f.cycle, 0, &wait), STATUS_WAIT, "", "Two");
@@ -677,11 +681,11 @@ static int release_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pre_filter),       cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_rivals),           cmocka_unit_test(test_rivals_refuse),
-        cmocka_unit_test(test_post_filter),      cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_no_scorers),       cmocka_unit_test(test_reserve_and_bind),
-        cmocka_unit_test(test_order_of_the_end), cmocka_unit_test(test_pre_enqueue),
+        cmocka_unit_test(test_pre_filter),          cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_nominated_pods),      cmocka_unit_test(test_nominated_pods_reject),
+        cmocka_unit_test(test_post_filter),         cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_no_scorers),          cmocka_unit_test(test_reserve_and_bind),
+        cmocka_unit_test(test_order_after_binding), cmocka_unit_test(test_pre_enqueue),
     };
     return cmocka_run_group_tests(tests, NULL, release_trace);
 }

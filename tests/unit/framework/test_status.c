@@ -1,4 +1,4 @@
-/* Verdicts: their names, which of them make a pod wait, and how reasons are put into words. */
+/* Statuses: their names, which of them make a pod wait, and how reasons are joined into a message. */
 #include "support/test.h"
 
 #include "framework/status.h"

@@ -1,6 +1,6 @@
-/* What if pods joined or left a node? Plugins change what they remember, and change it back: no state is copied. So
- * a question must leave no trace: whatever was asked before, on other nodes too, the next answer is that of a cycle in
- * which nothing was asked, and that of a cluster in which it is so. */
+/* AddPod and RemovePod: plugins change their cycle state for an assumption and change it back, no state is copied. So
+ * an assumption must leave no trace: after any others, on other nodes too, its result equals that of a fresh cycle and
+ * that of a cluster in which the pods really moved. */
 #include "support/fixture.h"
 
 #include "plugins/inter_pod_affinity/args.h"
@@ -8,7 +8,7 @@
 
 extern const struct plugin plugin_pod_topology_spread, plugin_inter_pod_affinity;
 
-enum { NODES = 8, PODS = 30, QUESTIONS = 12, ROUNDS = 150, OPS_MAX = 5 };
+enum { NODES = 8, PODS = 30, ASSUMPTIONS = 12, ROUNDS = 150, OPS_MAX = 5 };
 
 static void setup(struct fixture *f)
 {
@@ -66,112 +66,112 @@ static void random_cluster(struct fixture *f, struct rng *rng)
     }
 }
 
-/* ---- a question: pods leave a node and join it ---- */
-struct question {
+/* ---- an assumption: pods leave a node and join it ---- */
+struct assumption {
     uint32_t row;
     struct pod_info *leaves[OPS_MAX], *joins[OPS_MAX];
     int leaves_len, joins_len;
 };
 
-static struct question random_question(struct fixture *f, struct rng *rng)
+static struct assumption random_assumption(struct fixture *f, struct rng *rng)
 {
-    struct question question = { .row = (uint32_t)rng_below(rng, NODES) };
-    const pod_vec *pods = &cluster_node(&f->cluster, question.row)->pods;
-    for (size_t i = 0; i < pods->len && question.leaves_len < OPS_MAX; i++)
+    struct assumption assumption = { .row = (uint32_t)rng_below(rng, NODES) };
+    const pod_vec *pods = &cluster_node(&f->cluster, assumption.row)->pods;
+    for (size_t i = 0; i < pods->len && assumption.leaves_len < OPS_MAX; i++)
         if (rng_below(rng, 2))
-            question.leaves[question.leaves_len++] = pods->items[i];
-    for (int i = 0; i < PODS && question.joins_len < OPS_MAX; i++) {
+            assumption.leaves[assumption.leaves_len++] = pods->items[i];
+    for (int i = 0; i < PODS && assumption.joins_len < OPS_MAX; i++) {
         char name[16];
         snprintf(name, sizeof(name), "p%d", i);
         if (fixture_pod(f, name)->row == ROW_NONE && rng_below(rng, 4) == 0)
-            question.joins[question.joins_len++] = fixture_pod(f, name);
+            assumption.joins[assumption.joins_len++] = fixture_pod(f, name);
     }
-    return question;
+    return assumption;
 }
 
-struct reply {
+struct outcome {
     enum status_code code;
     struct str reason;
 };
 
-static struct reply answer_of(struct status status)
+static struct outcome outcome_of(struct status status)
 {
-    return (struct reply){ status.code, status.len ? status.reasons[0] : STR("") };
+    return (struct outcome){ status.code, status.len ? status.reasons[0] : STR("") };
 }
 
-/* Ask, and undo in the opposite order. */
-static struct reply ask(struct cycle *cycle, const struct question *question)
+/* Filters with the assumption, then undoes it in reverse order. */
+static struct outcome filter_assuming(struct cycle *cycle, const struct assumption *assumption)
 {
     struct node_overlay overlay;
-    struct node_view view = { cycle->cluster, question->row, &overlay };
-    overlay_init(&overlay, cycle->cluster, question->row, cycle->arena);
-    for (int i = 0; i < question->leaves_len; i++) {
-        overlay_remove(&overlay, question->leaves[i]);
-        run_remove_pod(cycle, question->leaves[i], view);
+    struct node_view view = { cycle->cluster, assumption->row, &overlay };
+    overlay_init(&overlay, cycle->cluster, assumption->row, cycle->arena);
+    for (int i = 0; i < assumption->leaves_len; i++) {
+        overlay_remove(&overlay, assumption->leaves[i]);
+        run_remove_pod(cycle, assumption->leaves[i], view);
     }
-    for (int i = 0; i < question->joins_len; i++) {
-        overlay_add(&overlay, question->joins[i]);
-        run_add_pod(cycle, question->joins[i], view);
+    for (int i = 0; i < assumption->joins_len; i++) {
+        overlay_add(&overlay, assumption->joins[i]);
+        run_add_pod(cycle, assumption->joins[i], view);
     }
-    struct reply answer = answer_of(run_filters(cycle, view));
-    for (int i = question->joins_len; i-- > 0;) {
-        overlay_remove(&overlay, question->joins[i]);
-        run_remove_pod(cycle, question->joins[i], view);
+    struct outcome result = outcome_of(run_filters(cycle, view));
+    for (int i = assumption->joins_len; i-- > 0;) {
+        overlay_remove(&overlay, assumption->joins[i]);
+        run_remove_pod(cycle, assumption->joins[i], view);
     }
-    for (int i = question->leaves_len; i-- > 0;) {
-        overlay_add(&overlay, question->leaves[i]);
-        run_add_pod(cycle, question->leaves[i], view);
+    for (int i = assumption->leaves_len; i-- > 0;) {
+        overlay_add(&overlay, assumption->leaves[i]);
+        run_add_pod(cycle, assumption->leaves[i], view);
     }
     overlay_release(&overlay);
-    return answer;
+    return result;
 }
 
-static struct reply answer_fresh(struct fixture *f, const struct question *question)
+static struct outcome filter_in_fresh_cycle(struct fixture *f, const struct assumption *assumption)
 {
     struct cycle cycle;
     struct node_names names;
     uint64_t blamed;
     cycle_init(&cycle, &f->profile, &f->cluster, f->last_pod, &f->arena);
     (void)run_pre_filter(&cycle, &names, &blamed);
-    struct reply answer = ask(&cycle, question);
+    struct outcome result = filter_assuming(&cycle, assumption);
     cycle_release(&cycle);
-    return answer;
+    return result;
 }
 
-/* The cluster in which it is so. A pod that InterPodAffinity skipped may have become interesting to it in there: then
- * there is nothing to compare. */
+/* Filters in the cluster in which the pods really moved. There, InterPodAffinity may no longer skip the pod; then the
+ * results cannot be compared. */
 enum { SKIPS_AFFINITY = 1 << 1 };
 
-static struct reply answer_real(struct fixture *f, const struct question *question)
+static struct outcome filter_in_real_cluster(struct fixture *f, const struct assumption *assumption)
 {
-    struct question none = { .row = question->row };
-    for (int i = 0; i < question->leaves_len; i++)
-        cluster_displace(&f->cluster, question->leaves[i]);
-    for (int i = 0; i < question->joins_len; i++)
-        cluster_place(&f->cluster, question->joins[i], question->row);
-    struct reply answer = answer_fresh(f, &none);
-    for (int i = 0; i < question->joins_len; i++)
-        cluster_displace(&f->cluster, question->joins[i]);
-    for (int i = 0; i < question->leaves_len; i++)
-        cluster_place(&f->cluster, question->leaves[i], question->row);
-    return answer;
+    struct assumption none = { .row = assumption->row };
+    for (int i = 0; i < assumption->leaves_len; i++)
+        cluster_displace(&f->cluster, assumption->leaves[i]);
+    for (int i = 0; i < assumption->joins_len; i++)
+        cluster_place(&f->cluster, assumption->joins[i], assumption->row);
+    struct outcome result = filter_in_fresh_cycle(f, &none);
+    for (int i = 0; i < assumption->joins_len; i++)
+        cluster_displace(&f->cluster, assumption->joins[i]);
+    for (int i = 0; i < assumption->leaves_len; i++)
+        cluster_place(&f->cluster, assumption->leaves[i], assumption->row);
+    return result;
 }
 
-static void check(const char *whose, struct reply got, struct reply want, int round, int number)
+static void check(const char *where, struct outcome got, struct outcome want, int round, int number)
 {
     if (got.code != want.code || !str_eq(got.reason, want.reason))
-        fail_msg("round %d, question %d: %s \"" STR_FMT "\", %s says %s \"" STR_FMT "\"", round, number,
-                 status_code_name(got.code), STR_ARG(got.reason), whose, status_code_name(want.code),
+        fail_msg("round %d, assumption %d: %s \"" STR_FMT "\", %s says %s \"" STR_FMT "\"", round, number,
+                 status_code_name(got.code), STR_ARG(got.reason), where, status_code_name(want.code),
                  STR_ARG(want.reason));
 }
 
 static int run_round(struct rng *rng, int round)
 {
     struct fixture f;
-    struct reply before[NODES];
+    struct outcome before[NODES];
     struct node_names names;
     uint64_t blamed;
-    int refused = 0;
+    int rejected = 0;
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     setup(&f);
     random_cluster(&f, rng);
@@ -179,34 +179,34 @@ static int run_round(struct rng *rng, int round)
     fixture_cycle(&f, text.text);
     (void)run_pre_filter(&f.cycle, &names, &blamed);
     for (uint32_t row = 0; row < NODES; row++)
-        before[row] = answer_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL }));
-    for (int i = 0; i < QUESTIONS; i++) {
-        struct question question = random_question(&f, rng);
-        struct reply got = ask(&f.cycle, &question);
-        check("a fresh cycle", got, answer_fresh(&f, &question), round, i);
+        before[row] = outcome_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL }));
+    for (int i = 0; i < ASSUMPTIONS; i++) {
+        struct assumption assumption = random_assumption(&f, rng);
+        struct outcome got = filter_assuming(&f.cycle, &assumption);
+        check("a fresh cycle", got, filter_in_fresh_cycle(&f, &assumption), round, i);
         if (!(f.cycle.skip_filter & SKIPS_AFFINITY))
-            check("the real cluster", got, answer_real(&f, &question), round, i);
-        refused += got.code != STATUS_SUCCESS;
+            check("the real cluster", got, filter_in_real_cluster(&f, &assumption), round, i);
+        rejected += got.code != STATUS_SUCCESS;
     }
     for (uint32_t row = 0; row < NODES; row++)
         check("the same cycle before",
-              answer_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL })), before[row],
+              outcome_of(run_filters(&f.cycle, (struct node_view){ &f.cluster, row, NULL })), before[row],
               round, -1);
     fixture_release(&f);
-    return refused;
+    return rejected;
 }
 
 static void test_no_trace(void **state)
 {
     (void)state;
     struct rng rng = test_rng();
-    int refused = 0;
+    int rejected = 0;
     for (int round = 0; round < ROUNDS; round++)
-        refused += run_round(&rng, round);
-    assert_in_range(refused, ROUNDS * QUESTIONS / 10, ROUNDS * QUESTIONS * 9 / 10);
+        rejected += run_round(&rng, round);
+    assert_in_range(rejected, ROUNDS * ASSUMPTIONS / 10, ROUNDS * ASSUMPTIONS * 9 / 10);
 }
 
-/* The two emptiest zones are remembered: one that was emptied for a while must not take the place of the second. */
+/* The two emptiest zones are cached: a zone that is emptied only by an assumption must not replace the second. */
 static void test_emptiest_domains(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_emptiest_domains(void **state)
     fixture_load(&f, "{kind: Node, metadata: {name: a, labels: {zone: za}}}\n---\n"
                      "{kind: Node, metadata: {name: b, labels: {zone: zb}}}\n---\n"
                      "{kind: Node, metadata: {name: c, labels: {zone: zc}}}");
-    for (int i = 0; i < 5; i++) /* one each in a and b, three in c */
+    for (int i = 0; i < 5; i++) /* one each in zones a and b, three in c */
         fixture_loadf(&f, "{kind: Pod, metadata: {name: p%d, labels: {app: web}}, spec: {nodeName: %s}}", i,
                       i == 0   ? "a"
                       : i == 1 ? "b"
@@ -246,7 +246,7 @@ static void test_emptiest_domains(void **state)
     fixture_release(&f);
 }
 
-/* The last pod of a group leaves: the next one is its first again, and may go anywhere. */
+/* When the last pod of a group leaves, the next one is the first again and may go anywhere. */
 static void test_first_of_a_group(void **state)
 {
     (void)state;

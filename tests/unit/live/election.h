@@ -1,5 +1,5 @@
-/* election.h: contenders for a Lease with a server, a clock and faults of the test's own. Time passes only in
- * pass(), also while a request is on its way, and whenever it does, no two of them may write. */
+/* election.h: candidates for a Lease, with a simulated server, clock and faults. Time passes only in pass(),
+ * also while a request is in flight, and pass() checks that no two candidates may write. */
 #ifndef UNIT_CLIENT_ELECTION_H
 #define UNIT_CLIENT_ELECTION_H
 
@@ -13,30 +13,30 @@
 #define SECOND (1000 * MS)
 #define PATH "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
-enum { CONTENDERS = 3, FAULTS_MAX = 64 };
+enum { CANDIDATES = 3, FAULTS_MAX = 64 };
 
 enum fault {
     FINE,
-    UNREACHABLE, /* nothing was sent */
-    EATEN,       /* sent, and lost on the way there */
-    MUTE,        /* done, and the answer was lost */
+    UNREACHABLE,  /* nothing was sent */
+    REQUEST_LOST, /* sent, and lost before the server */
+    REPLY_LOST,   /* done, and the reply was lost */
     FORBIDDEN,
     BROKEN, /* 500 */
-    JUNK,   /* 200 with a body that is none */
-    STOLEN, /* done, but with somebody else as the holder */
-    RIVAL,  /* somebody else is quicker by a moment */
+    JUNK,   /* 200 with an invalid body */
+    STOLEN, /* done, but with another holder */
+    RIVAL,  /* another candidate writes first */
 };
 
-/* The server and the clock that all share. */
+/* The server and the clock that all candidates share. */
 static int64_t clock_ns;
 static char *stored; /* the Lease; NULL: there is none */
 static int version;
 
-struct contender {
+struct candidate {
     struct leader_lease *lease;
     struct lease_world world;
     char name[16];
-    enum fault faults[FAULTS_MAX]; /* of its next requests; then all is fine */
+    enum fault faults[FAULTS_MAX]; /* of its next requests; later ones succeed */
     size_t fault_count, fault_next;
     int64_t latency_ns;
     double random;
@@ -46,10 +46,10 @@ struct contender {
     int started, lost;
     bool busy;
     int64_t due_ns;
-    struct rng *chaos; /* NULL: only the faults above */
+    struct rng *fault_rng; /* random faults; NULL: only the faults above */
 };
 
-static struct contender all[CONTENDERS];
+static struct candidate all[CANDIDATES];
 static size_t all_count;
 
 /* ---- the server ---- */
@@ -125,25 +125,25 @@ static int serve(const char *method, const char *body)
     return 200;
 }
 
-/* ---- the world of a contender ---- */
+/* ---- the clock and the server of a candidate ---- */
 
-static int64_t world_now(void *user _unused_)
+static int64_t simulated_now(void *user _unused_)
 {
     return clock_ns;
 }
 
-static int64_t world_wall(void *user _unused_)
+static int64_t simulated_wall(void *user _unused_)
 {
     return INT64_C(1700000000000000) + clock_ns / 1000;
 }
 
-static double world_random(void *user)
+static double simulated_random(void *user)
 {
-    struct contender *c = user;
-    return c->chaos ? (double)rng_below(c->chaos, 1000) / 1000 : c->random;
+    struct candidate *c = user;
+    return c->fault_rng ? (double)rng_below(c->fault_rng, 1000) / 1000 : c->random;
 }
 
-/* At no moment may two of them write. */
+/* No two candidates may write at the same time. */
 static void check_one_leader(void)
 {
     size_t valid = 0;
@@ -152,19 +152,19 @@ static void check_one_leader(void)
     assert_true(valid <= 1);
 }
 
-static void step(struct contender *c)
+static void step(struct candidate *c)
 {
     c->busy = true;
     c->due_ns = lease_step(c->lease);
     c->busy = false;
 }
 
-/* Time passes; the others do what is due meanwhile. */
+/* Advances the clock; the other candidates do what is due meanwhile. */
 static void pass(int64_t ns)
 {
     int64_t end_ns = clock_ns + ns;
     for (;;) {
-        struct contender *next = NULL;
+        struct candidate *next = NULL;
         for (size_t i = 0; i < all_count; i++)
             if (all[i].lease && !all[i].busy && all[i].due_ns <= end_ns &&
                 (!next || all[i].due_ns < next->due_ns))
@@ -179,26 +179,26 @@ static void pass(int64_t ns)
     check_one_leader();
 }
 
-static enum fault next_fault(struct contender *c)
+static enum fault next_fault(struct candidate *c)
 {
-    if (c->chaos) {
-        static const enum fault kinds[] = { UNREACHABLE, EATEN, MUTE, MUTE, BROKEN, JUNK };
-        c->latency_ns = (int64_t)rng_below(c->chaos, 2000) * MS;
-        return rng_below(c->chaos, 3) ? FINE : kinds[rng_below(c->chaos, ARRAY_SIZE(kinds))];
+    if (c->fault_rng) {
+        static const enum fault kinds[] = { UNREACHABLE, REQUEST_LOST, REPLY_LOST, REPLY_LOST, BROKEN, JUNK };
+        c->latency_ns = (int64_t)rng_below(c->fault_rng, 2000) * MS;
+        return rng_below(c->fault_rng, 3) ? FINE : kinds[rng_below(c->fault_rng, ARRAY_SIZE(kinds))];
     }
     return c->fault_next < c->fault_count ? c->faults[c->fault_next++] : FINE;
 }
 
-static void apply(struct contender *c, enum fault fault, const char *method, const char *body,
+static void apply(struct candidate *c, enum fault fault, const char *method, const char *body,
                   struct lease_answer *ret)
 {
     if (fault == RIVAL)
         hold_by("rival", 15);
-    ret->outcome = fault == UNREACHABLE              ? HTTP_UNSENT
-                   : fault == EATEN || fault == MUTE ? HTTP_LOST
-                                                     : HTTP_ANSWERED;
+    ret->outcome = fault == UNREACHABLE                           ? HTTP_UNSENT
+                   : fault == REQUEST_LOST || fault == REPLY_LOST ? HTTP_LOST
+                                                                  : HTTP_ANSWERED;
     ret->status = fault == FORBIDDEN ? 403 : fault == BROKEN ? 500 : 0;
-    if (fault != UNREACHABLE && fault != EATEN && !ret->status)
+    if (fault != UNREACHABLE && fault != REQUEST_LOST && !ret->status)
         ret->status = serve(method, body);
     if (fault == STOLEN)
         hold_by("webhook", 15);
@@ -214,10 +214,11 @@ static void apply(struct contender *c, enum fault fault, const char *method, con
     snprintf(c->requests + len, sizeof(c->requests) - len, "%s %d,", method, ret->status);
 }
 
-static void world_send(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
-                       void (*done)(void *context, const struct lease_answer *answer), void *context)
+static void simulated_send(void *user, const char *method, struct str path, struct str body,
+                           int64_t timeout_ms, void (*done)(void *context, const struct lease_answer *answer),
+                           void *context)
 {
-    struct contender *c = user;
+    struct candidate *c = user;
     enum fault fault = next_fault(c);
     bool collection = strcmp(method, "POST") == 0;
     assert_str(path, collection ? PATH : PATH "/berth");
@@ -228,9 +229,9 @@ static void world_send(void *user, const char *method, struct str path, struct s
     strbuf_str(&text, body);
     int64_t latency_ns = c->latency_ns;
     bool late = latency_ns > timeout_ms * MS;
-    if (late) { /* it arrives, but nobody waits for the answer any more */
+    if (late) { /* it arrives, but the client has given up */
         latency_ns = timeout_ms * MS;
-        fault = fault == FINE ? MUTE : fault;
+        fault = fault == FINE ? REPLY_LOST : fault;
     }
     pass(latency_ns / 2);
     struct lease_answer answer = { 0 };
@@ -242,26 +243,26 @@ static void world_send(void *user, const char *method, struct str path, struct s
 
 static void on_started(void *user)
 {
-    ((struct contender *)user)->started++;
+    ((struct candidate *)user)->started++;
 }
 
 static void on_lost(void *user)
 {
-    struct contender *c = user;
+    struct candidate *c = user;
     c->lost++;
     assert_false(lease_valid(c->lease));
 }
 
 static void on_new_leader(void *user, struct str identity)
 {
-    struct contender *c = user;
+    struct candidate *c = user;
     size_t len = strlen(c->leaders);
     snprintf(c->leaders + len, sizeof(c->leaders) - len, STR_FMT ",", STR_ARG(identity));
 }
 
 static void on_event(void *user, const struct event_subject *lease, struct str note)
 {
-    struct contender *c = user;
+    struct candidate *c = user;
     assert_str(lease->namespace, "kube-system");
     assert_str(lease->name, "berth");
     assert_str(lease->uid, "u-1");
@@ -269,13 +270,14 @@ static void on_event(void *user, const struct event_subject *lease, struct str n
     snprintf(c->events + len, sizeof(c->events) - len, STR_FMT ",", STR_ARG(note));
 }
 
-static struct contender *contender_with(const char *name, int64_t lease_ms, int64_t renew_ms,
+static struct candidate *candidate_with(const char *name, int64_t lease_ms, int64_t renew_ms,
                                         int64_t retry_ms)
 {
-    struct contender *c = &all[all_count++];
-    *c = (struct contender){ .due_ns = clock_ns };
+    struct candidate *c = &all[all_count++];
+    *c = (struct candidate){ .due_ns = clock_ns };
     snprintf(c->name, sizeof(c->name), "%s", name);
-    c->world = (struct lease_world){ world_now, world_wall, world_random, world_send, NULL, c };
+    c->world =
+        (struct lease_world){ simulated_now, simulated_wall, simulated_random, simulated_send, NULL, c };
     struct lease_options options = {
         .namespace = STR("kube-system"),
         .name = STR("berth"),
@@ -296,9 +298,9 @@ static struct contender *contender_with(const char *name, int64_t lease_ms, int6
     return c;
 }
 
-static struct contender *contender(const char *name)
+static struct candidate *candidate(const char *name)
 {
-    return contender_with(name, 15000, 10000, 2000);
+    return candidate_with(name, 15000, 10000, 2000);
 }
 
 static int each_before(void **state _unused_)
@@ -334,10 +336,10 @@ static int each_after(void **state _unused_)
         (c)->requests[0] = '\0'; \
     } while (0)
 
-/* One that leads since now. */
-static struct contender *leader(const char *name)
+/* A candidate that has just become the leader. */
+static struct candidate *leader(const char *name)
 {
-    struct contender *c = contender(name);
+    struct candidate *c = candidate(name);
     pass(0);
     assert_int_equal(c->started, 1);
     assert_true(lease_valid(c->lease));

@@ -1,12 +1,12 @@
-/* scripted.h: a small HTTP/1.1 server inside the test: it keeps what it was asked and answers as it was told.
+/* scripted.h: a small HTTP/1.1 server inside the test: it records requests and replies from a script.
  *
  *     scripted_start(&server);
- *     scripted_say(&server, 404, API_JSON, "{...}");     // to the first request; then the next ...
+ *     scripted_reply(&server, 404, API_JSON, "{...}");   // to the first request; then the next ...
  *     ...
- *     const struct asked *asked = scripted_wait(&server, 1);  // until there was a first request
+ *     const struct scripted_request *request = scripted_wait(&server, 1);  // waits for the first request
  *     scripted_stop(&server);
  *
- * When the script is over it answers 200 with an empty object. */
+ * When the script is over it replies 200 with an empty object. */
 #ifndef UNIT_CLIENT_SCRIPTED_H
 #define UNIT_CLIENT_SCRIPTED_H
 
@@ -23,16 +23,16 @@
 #include "client/api.h"
 #include "http/http.h"
 
-enum { SCRIPT_MAX = 64, CONNECTIONS_MAX = 64, ASKED_MAX = 4096, WAIT_MS_MAX = 60000 };
+enum { SCRIPT_MAX = 64, CONNECTIONS_MAX = 64, REQUESTS_MAX = 4096, WAIT_MS_MAX = 60000 };
 
-struct asked {
+struct scripted_request {
     char method[8], path[512], content_type[128], accept[128];
     struct strbuf body;
 };
 
-struct said {
-    int status;              /* 0: hang up without an answer; negative: say nothing at all */
-    const char *type, *more; /* more: header lines, each with its end */
+struct scripted_response {
+    int status;              /* 0: close the connection without a reply; negative: send nothing */
+    const char *type, *more; /* more: header lines, each with its CRLF */
     struct strbuf body;
 };
 
@@ -43,11 +43,11 @@ struct scripted {
     pthread_t acceptor, workers[CONNECTIONS_MAX];
     int fds[CONNECTIONS_MAX];
     size_t connections;
-    struct said script[SCRIPT_MAX];
+    struct scripted_response script[SCRIPT_MAX];
     size_t script_len, script_at;
-    struct asked asked[ASKED_MAX];
-    size_t asked_len;
-    bool closed; /* no answer until scripted_open() */
+    struct scripted_request requests[REQUESTS_MAX];
+    size_t requests_len;
+    bool closed; /* no reply until scripted_open() */
 };
 
 struct scripted_worker {
@@ -64,15 +64,15 @@ static inline void scripted_header(const char *text, const char *name, char *out
 }
 
 /* "METHOD PATH HTTP/1.1" */
-static inline void scripted_words(const char *text, struct asked *ret)
+static inline void scripted_request_line(const char *text, struct scripted_request *ret)
 {
     size_t method = strcspn(text, " "), path = strcspn(text + method + 1, " ");
     snprintf(ret->method, sizeof(ret->method), "%.*s", (int)method, text);
     snprintf(ret->path, sizeof(ret->path), "%.*s", (int)path, text + method + 1);
 }
 
-/* Reads one request. False: the connection is over. */
-static inline bool scripted_read(int fd, struct strbuf *in, struct asked *ret)
+/* Reads one request. False: the connection is closed. */
+static inline bool scripted_read(int fd, struct strbuf *in, struct scripted_request *ret)
 {
     char buf[4096], length[32];
     const char *end;
@@ -84,7 +84,7 @@ static inline bool scripted_read(int fd, struct strbuf *in, struct asked *ret)
     }
     size_t head = (size_t)(end - in->text) + 4;
     in->text[head - 1] = '\0';
-    scripted_words(in->text, ret);
+    scripted_request_line(in->text, ret);
     scripted_header(in->text, "\r\nContent-Type: ", ret->content_type, sizeof(ret->content_type));
     scripted_header(in->text, "\r\nAccept: ", ret->accept, sizeof(ret->accept));
     scripted_header(in->text, "\r\nContent-Length: ", length, sizeof(length));
@@ -101,22 +101,22 @@ static inline bool scripted_read(int fd, struct strbuf *in, struct asked *ret)
     return true;
 }
 
-/* Keeps the request, and gives the answer to it. */
-static inline struct said scripted_next(struct scripted *server, struct asked asked)
+/* Records the request and returns the reply to it. */
+static inline struct scripted_response scripted_next(struct scripted *server, struct scripted_request request)
 {
     pthread_mutex_lock(&server->lock);
     while (server->closed)
         pthread_cond_wait(&server->changed, &server->lock);
-    assert(server->asked_len < ASKED_MAX);
-    server->asked[server->asked_len++] = asked;
-    struct said said = { .status = 200, .type = API_JSON };
+    assert(server->requests_len < REQUESTS_MAX);
+    server->requests[server->requests_len++] = request;
+    struct scripted_response response = { .status = 200, .type = API_JSON };
     if (server->script_at < server->script_len)
-        said = server->script[server->script_at++];
+        response = server->script[server->script_at++];
     else
-        strbuf_puts(&said.body, "{}");
+        strbuf_puts(&response.body, "{}");
     pthread_cond_broadcast(&server->changed);
     pthread_mutex_unlock(&server->lock);
-    return said;
+    return response;
 }
 
 static inline void *scripted_serve(void *argument)
@@ -125,21 +125,21 @@ static inline void *scripted_serve(void *argument)
     struct strbuf in = { 0 };
     free(argument);
     for (bool open = true; open;) {
-        struct asked asked = { 0 };
-        if (!scripted_read(worker.fd, &in, &asked)) {
-            strbuf_release(&asked.body);
+        struct scripted_request request = { 0 };
+        if (!scripted_read(worker.fd, &in, &request)) {
+            strbuf_release(&request.body);
             break;
         }
-        struct said said = scripted_next(worker.server, asked);
+        struct scripted_response response = scripted_next(worker.server, request);
         struct strbuf out = { 0 };
-        strbuf_printf(&out, "HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", said.status,
-                      said.type, said.body.len, said.more ? said.more : "");
-        strbuf_str(&out, strbuf_slice(&said.body));
-        open = said.status > 0 && send(worker.fd, out.text, out.len, MSG_NOSIGNAL) == (ssize_t)out.len;
-        if (said.status < 0)
+        strbuf_printf(&out, "HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n",
+                      response.status, response.type, response.body.len, response.more ? response.more : "");
+        strbuf_str(&out, strbuf_slice(&response.body));
+        open = response.status > 0 && send(worker.fd, out.text, out.len, MSG_NOSIGNAL) == (ssize_t)out.len;
+        if (response.status < 0)
             open = read(worker.fd, (char[1]){ 0 }, 1) > 0;
         strbuf_release(&out);
-        strbuf_release(&said.body);
+        strbuf_release(&response.body);
     }
     strbuf_release(&in);
     shutdown(worker.fd, SHUT_RDWR);
@@ -202,28 +202,28 @@ static inline void scripted_stop(struct scripted *server)
         close(server->fds[i]);
     }
     close(server->listener);
-    for (size_t i = 0; i < server->asked_len; i++)
-        strbuf_release(&server->asked[i].body);
+    for (size_t i = 0; i < server->requests_len; i++)
+        strbuf_release(&server->requests[i].body);
     for (size_t i = server->script_at; i < server->script_len; i++)
         strbuf_release(&server->script[i].body);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
 }
 
-static inline void scripted_say_bytes(struct scripted *server, int status, const char *type, const char *more,
-                                      struct str body)
+static inline void scripted_reply_bytes(struct scripted *server, int status, const char *type,
+                                        const char *more, struct str body)
 {
     pthread_mutex_lock(&server->lock);
     assert_true(server->script_len < SCRIPT_MAX);
-    struct said *said = &server->script[server->script_len++];
-    *said = (struct said){ .status = status, .type = type, .more = more };
-    strbuf_str(&said->body, body);
+    struct scripted_response *response = &server->script[server->script_len++];
+    *response = (struct scripted_response){ .status = status, .type = type, .more = more };
+    strbuf_str(&response->body, body);
     pthread_mutex_unlock(&server->lock);
 }
 
-static inline void scripted_say(struct scripted *server, int status, const char *type, const char *body)
+static inline void scripted_reply(struct scripted *server, int status, const char *type, const char *body)
 {
-    scripted_say_bytes(server, status, type, NULL, str_from(body));
+    scripted_reply_bytes(server, status, type, NULL, str_from(body));
 }
 
 static inline struct timespec scripted_until(int64_t ms)
@@ -232,31 +232,31 @@ static inline struct timespec scripted_until(int64_t ms)
     return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 
-/* The nth request, counted from 1, when it has come. It stays as it is. */
-static inline const struct asked *scripted_wait(struct scripted *server, size_t nth)
+/* Waits for the nth request, counted from 1. The record does not change afterwards. */
+static inline const struct scripted_request *scripted_wait(struct scripted *server, size_t nth)
 {
     struct timespec until = scripted_until(WAIT_MS_MAX);
     pthread_mutex_lock(&server->lock);
     int r = 0;
-    while (server->asked_len < nth && r == 0)
+    while (server->requests_len < nth && r == 0)
         r = pthread_cond_timedwait(&server->changed, &server->lock, &until);
-    size_t len = server->asked_len;
+    size_t len = server->requests_len;
     pthread_mutex_unlock(&server->lock);
     if (len < nth)
         fail_msg("there were %zu requests, not %zu", len, nth);
-    return &server->asked[nth - 1];
+    return &server->requests[nth - 1];
 }
 
-/* How many there were so far. */
+/* The number of requests so far. */
 static inline size_t scripted_count(struct scripted *server)
 {
     pthread_mutex_lock(&server->lock);
-    size_t len = server->asked_len;
+    size_t len = server->requests_len;
     pthread_mutex_unlock(&server->lock);
     return len;
 }
 
-/* A client of this server. The access must live as long. */
+/* A client of this server. The access must outlive it. */
 static inline struct api *scripted_client(const struct scripted *server, struct kube_access *access,
                                           struct api_options options)
 {

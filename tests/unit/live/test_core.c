@@ -1,11 +1,11 @@
-/* What is left in the inbox when the core is no more: it is freed and not done. (The leak check of a sanitizer sees to
- * the first.) */
+/* Messages that are left in the inbox when the core is freed are freed and not executed. (The leak sanitizer checks the
+ * first.) */
 #include "support/test.h"
 
 #include "live/core.h"
 #include "plugins/registry.h"
 
-struct scene {
+struct setup {
     struct arena arena;
     struct scheduler_config config;
     struct inbox *inbox;
@@ -15,68 +15,68 @@ struct scene {
 
 static void retired(void *user, void *owner _unused_)
 {
-    ((struct scene *)user)->owners++;
+    ((struct setup *)user)->owners++;
 }
 
-static void scene_open(struct scene *scene)
+static void setup_init(struct setup *setup)
 {
     struct error err;
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &scene->arena);
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &setup->arena);
     const struct config_env env = { .catalog = &catalog };
-    assert_int_equal(config_default(&env, &scene->arena, &scene->config, &err), 0);
-    scene->inbox = inbox_new();
-    assert_int_equal(core_new(&(struct core_options){ .config = &scene->config,
+    assert_int_equal(config_default(&env, &setup->arena, &setup->config, &err), 0);
+    setup->inbox = inbox_new();
+    assert_int_equal(core_new(&(struct core_options){ .config = &setup->config,
                                                       .registry = &builtin_plugins,
-                                                      .inbox = scene->inbox,
-                                                      .owner = scene,
+                                                      .inbox = setup->inbox,
+                                                      .owner = setup,
                                                       .on_retired = retired,
-                                                      .user = scene },
-                              &scene->core, &err),
+                                                      .user = setup },
+                              &setup->core, &err),
                      0);
 }
 
-/* In the order of the scheduler: the core first, its inbox later. */
-static void scene_close(struct scene *scene)
+/* In the scheduler's order: the core first, then its inbox. */
+static void setup_release(struct setup *setup)
 {
-    core_free(scene->core);
-    inbox_free(scene->inbox);
-    config_release(&scene->config);
-    arena_release(&scene->arena);
+    core_free(setup->core);
+    inbox_free(setup->inbox);
+    config_release(&setup->config);
+    arena_release(&setup->arena);
 }
 
 static void on_answer(void *user, int result _unused_, const struct error *err _unused_)
 {
-    ((struct scene *)user)->answers++;
+    ((struct setup *)user)->answers++;
 }
 
 static void on_call(void *user)
 {
-    ((struct scene *)user)->calls++;
+    ((struct setup *)user)->calls++;
 }
 
-static void test_changes_that_nobody_came_to(void **state _unused_)
+static void test_unread_messages_are_freed(void **state _unused_)
 {
-    struct scene scene = { 0 };
+    struct setup setup = { 0 };
     int owner;
-    scene_open(&scene);
+    setup_init(&setup);
     for (int i = 0; i < 3; i++) {
-        core_call(scene.core, on_call, &scene);
+        core_call(setup.core, on_call, &setup);
         core_reconfigure(
-            scene.core,
-            &(struct engine_setup){ .config = &scene.config, .registry = &builtin_plugins, .owner = &owner },
-            on_answer, &scene);
+            setup.core,
+            &(struct engine_setup){ .config = &setup.config, .registry = &builtin_plugins, .owner = &owner },
+            on_answer, &setup);
     }
-    assert_int_equal(inbox_depth(scene.inbox), 6);
-    scene_close(&scene);
-    assert_int_equal(scene.answers, 0);
-    assert_int_equal(scene.calls, 0);
-    assert_int_equal(scene.owners, 1); /* of what was in effect; the others stay the caller's */
+    assert_int_equal(inbox_depth(setup.inbox), 6);
+    setup_release(&setup);
+    assert_int_equal(setup.answers, 0);
+    assert_int_equal(setup.calls, 0);
+    assert_int_equal(setup.owners, 1); /* the one in effect; the caller keeps the others */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes_that_nobody_came_to),
+        cmocka_unit_test(test_unread_messages_are_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Leader election: who may lead and when, with a clock, a server and faults of the test's own; at the end
- * with threads and a server that is another process. */
+/* Leader election: which candidate may lead and when, with a simulated clock, server and faults; at the end with
+ * threads and a server in another process. */
 #include "unit/net/harness.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 static void test_creates(void **state _unused_)
 {
-    struct contender *c = contender("me");
+    struct candidate *c = candidate("me");
     assert_false(lease_valid(c->lease));
     step(c);
     assert_requests(c, "GET 404,POST 201,");
@@ -26,10 +26,10 @@ static void test_creates(void **state _unused_)
     assert_string_equal(c->leaders, "me,");
 }
 
-static void test_renews_every_two_seconds_and_keeps_what_others_wrote(void **state _unused_)
+static void test_renews_every_two_seconds_and_keeps_other_fields(void **state _unused_)
 {
     hold_by("", 15);
-    struct contender *c = contender("me");
+    struct candidate *c = candidate("me");
     pass(0);
     assert_requests(c, "GET 200,PUT 200,PUT 200,");
     pass(3500 * MS);
@@ -55,10 +55,10 @@ static void test_renews_every_two_seconds_and_keeps_what_others_wrote(void **sta
     assert_int_equal(c->lost, 0);
 }
 
-static void test_waits_for_the_end_of_anothers(void **state _unused_)
+static void test_waits_until_another_lease_expires(void **state _unused_)
 {
-    hold_by("other", 15); /* its renewTime is long ago: only our own clock counts */
-    struct contender *c = contender("me");
+    hold_by("other", 15); /* its renewTime is long ago: only the local clock counts */
+    struct candidate *c = candidate("me");
     c->random = 0.5; /* every 2 s * (1 + 1.2 / 2) */
     int64_t start_ns = clock_ns;
     step(c);
@@ -76,7 +76,7 @@ static void test_waits_for_the_end_of_anothers(void **state _unused_)
 static void test_jitter(void **state _unused_)
 {
     hold_by("other", 15);
-    struct contender *c = contender("me");
+    struct candidate *c = candidate("me");
     int64_t start_ns = clock_ns;
     step(c);
     assert_int_equal(c->due_ns, start_ns + 2000 * MS);
@@ -85,10 +85,10 @@ static void test_jitter(void **state _unused_)
     assert_int_equal(c->due_ns, start_ns + 4399 * MS);
 }
 
-static void test_a_renewal_that_was_seen_starts_the_wait_anew(void **state _unused_)
+static void test_an_observed_renewal_restarts_the_wait(void **state _unused_)
 {
     hold_by("other", 15);
-    struct contender *c = contender("me");
+    struct candidate *c = candidate("me");
     pass(12 * SECOND);
     hold_by("other", 15);
     pass(14 * SECOND);
@@ -97,19 +97,19 @@ static void test_a_renewal_that_was_seen_starts_the_wait_anew(void **state _unus
     assert_int_equal(c->started, 1);
 }
 
-static void test_durations_of_others(void **state _unused_)
+static void test_lease_durations_of_other_holders(void **state _unused_)
 {
     static const struct {
         const char *holder;
         int duration_s;
-        int64_t after_s; /* it leads not before, and no later than a retry more */
+        int64_t after_s; /* it leads after this time, at most one retry period later */
     } cases[] = {
         { "other", 60, 60 }, { "other", 1, 1 }, { "other", 0, 0 }, { "other", -5, 0 }, { "", 60, 0 }
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         each_before(NULL);
         hold_by(cases[i].holder, cases[i].duration_s);
-        struct contender *c = contender("me");
+        struct candidate *c = candidate("me");
         if (cases[i].after_s)
             pass(cases[i].after_s * SECOND - MS);
         assert_int_equal(c->started, 0);
@@ -119,7 +119,7 @@ static void test_durations_of_others(void **state _unused_)
     }
 }
 
-static void test_refusals_make_no_leader(void **state _unused_)
+static void test_failed_writes_make_no_leader(void **state _unused_)
 {
     static const struct {
         enum fault get, write;
@@ -131,8 +131,8 @@ static void test_refusals_make_no_leader(void **state _unused_)
         { UNREACHABLE, FINE, "GET 0,", "GET 200,PUT 200," },
         { JUNK, FINE, "GET 200,", "GET 200,PUT 200," },
         { FINE, FORBIDDEN, "GET 200,PUT 403,", "GET 200,PUT 200," },
-        { FINE, EATEN, "GET 200,PUT 0,", "GET 200,PUT 200," },
-        { FINE, MUTE, "GET 200,PUT 0,", "GET 200,PUT 200," },
+        { FINE, REQUEST_LOST, "GET 200,PUT 0,", "GET 200,PUT 200," },
+        { FINE, REPLY_LOST, "GET 200,PUT 0,", "GET 200,PUT 200," },
         { FINE, JUNK, "GET 200,PUT 200,", "GET 200,PUT 200," },
         { FINE, STOLEN, "GET 200,PUT 200,", "GET 200," },
         { FINE, RIVAL, "GET 200,PUT 409,", "GET 200," },
@@ -140,7 +140,7 @@ static void test_refusals_make_no_leader(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         each_before(NULL);
         hold_by("", 15);
-        struct contender *c = contender("me");
+        struct candidate *c = candidate("me");
         faults(c, cases[i].get, cases[i].write);
         c->fault_count -= cases[i].write == FINE;
         step(c);
@@ -159,30 +159,30 @@ static void test_refusals_make_no_leader(void **state _unused_)
 
 /* ---- leading ---- */
 
-static void test_lost_answers_of_renewals(void **state _unused_)
+static void test_lost_replies_to_renewals(void **state _unused_)
 {
     static const struct {
         enum fault first, second, third;
         const char *requests;
         bool renewed;
     } cases[] = {
-        { MUTE, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
-        { EATEN, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
+        { REPLY_LOST, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
+        { REQUEST_LOST, FINE, FINE, "PUT 0,GET 200,PUT 200,", true },
         { UNREACHABLE, UNREACHABLE, FINE, "PUT 0,GET 0,", false },
-        { MUTE, MUTE, FINE, "PUT 0,GET 0,", false },
-        { MUTE, FINE, MUTE, "PUT 0,GET 200,PUT 0,", false },
+        { REPLY_LOST, REPLY_LOST, FINE, "PUT 0,GET 0,", false },
+        { REPLY_LOST, FINE, REPLY_LOST, "PUT 0,GET 200,PUT 0,", false },
         { JUNK, FINE, FINE, "PUT 200,GET 200,PUT 200,", true },
         { BROKEN, FINE, FORBIDDEN, "PUT 500,GET 200,PUT 403,", false },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         each_before(NULL);
-        struct contender *c = leader("me");
+        struct candidate *c = leader("me");
         int64_t sent_ns = clock_ns;
         faults(c, cases[i].first, cases[i].second, cases[i].third);
         pass(2 * SECOND);
         assert_requests(c, cases[i].requests);
         int64_t until_ns = (cases[i].renewed ? clock_ns : sent_ns) + 10 * SECOND;
-        c->due_ns = INT64_MAX; /* nothing else happens */
+        c->due_ns = INT64_MAX; /* no other step is due */
         clock_ns = until_ns - 1;
         assert_true(lease_valid(c->lease));
         clock_ns = until_ns;
@@ -191,11 +191,11 @@ static void test_lost_answers_of_renewals(void **state _unused_)
     }
 }
 
-static void test_valid_from_the_sending_on(void **state _unused_)
+static void test_valid_from_the_time_of_sending(void **state _unused_)
 {
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     c->latency_ns = 3 * SECOND;
-    pass(2 * SECOND); /* sent at 2 s, answered at 5 s */
+    pass(2 * SECOND); /* sent at 2 s, reply at 5 s */
     assert_requests(c, "PUT 200,");
     c->due_ns = INT64_MAX;
     clock_ns = 1000 * SECOND + 12 * SECOND - 1;
@@ -204,9 +204,9 @@ static void test_valid_from_the_sending_on(void **state _unused_)
     assert_false(lease_valid(c->lease));
 }
 
-static void test_server_away(void **state _unused_)
+static void test_server_unreachable(void **state _unused_)
 {
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     for (size_t i = 0; i < FAULTS_MAX; i++)
         c->faults[i] = UNREACHABLE;
     c->fault_count = FAULTS_MAX;
@@ -228,7 +228,7 @@ static void test_server_away(void **state _unused_)
 
 static void test_slow_server(void **state _unused_)
 {
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     c->latency_ns = 20 * SECOND; /* every request ends after 5 s; the round after 10 s */
     pass(60 * SECOND);
     assert_int_equal(c->lost, 1);
@@ -237,17 +237,18 @@ static void test_slow_server(void **state _unused_)
 
 static void test_server_returns_in_time(void **state _unused_)
 {
-    struct contender *c = leader("me");
-    faults(c, UNREACHABLE, UNREACHABLE, BROKEN, FORBIDDEN, EATEN, EATEN, UNREACHABLE, UNREACHABLE);
+    struct candidate *c = leader("me");
+    faults(c, UNREACHABLE, UNREACHABLE, BROKEN, FORBIDDEN, REQUEST_LOST, REQUEST_LOST, UNREACHABLE,
+           UNREACHABLE);
     pass(60 * SECOND);
     assert_int_equal(c->lost, 0);
     assert_true(lease_valid(c->lease));
 }
 
-static void test_sleeper(void **state _unused_)
+static void test_suspended_leader(void **state _unused_)
 {
-    /* Nobody came meanwhile: it still leads, once the server said so. */
-    struct contender *c = leader("me");
+    /* No other candidate took over: it leads again after its renewal. */
+    struct candidate *c = leader("me");
     clock_ns += 30 * SECOND;
     assert_false(lease_valid(c->lease));
     struct error err;
@@ -259,9 +260,9 @@ static void test_sleeper(void **state _unused_)
     assert_requests(c, "GET 200,PUT 200,");
     assert_true(lease_valid(c->lease));
     assert_int_equal(lease_check(c->lease, 20000, &err), 0);
-    /* Somebody came: it never writes again. */
+    /* Another candidate took over: it never writes again. */
     c->busy = true;
-    struct contender *next = contender("next");
+    struct candidate *next = candidate("next");
     pass(30 * SECOND);
     assert_true(lease_valid(next->lease));
     assert_false(lease_valid(c->lease));
@@ -275,14 +276,14 @@ static void test_sleeper(void **state _unused_)
     assert_true(lease_valid(next->lease));
 }
 
-static void test_taken_from_under_us(void **state _unused_)
+static void test_lease_taken_by_another(void **state _unused_)
 {
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     hold_by("thief", 15);
     pass(2 * SECOND);
     assert_requests(c, "PUT 409,GET 200,");
     assert_false(lease_valid(c->lease));
-    /* And given back: too late, for nobody here knows what the thief did. */
+    /* And given back: too late, since the other holder may have written. */
     hold_by("", 15);
     pass(9 * SECOND);
     assert_false(lease_valid(c->lease));
@@ -293,9 +294,9 @@ static void test_taken_from_under_us(void **state _unused_)
     assert_field(stored, "/spec/leaseTransitions", "4");
 }
 
-static void test_deleted_from_under_us(void **state _unused_)
+static void test_lease_deleted(void **state _unused_)
 {
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     free(stored);
     stored = NULL;
     pass(2 * SECOND);
@@ -304,12 +305,12 @@ static void test_deleted_from_under_us(void **state _unused_)
     assert_int_equal(c->lost, 0);
 }
 
-/* Others are told of whole seconds, and wait no longer than that. */
+/* The Lease holds integral seconds, and other candidates wait no longer than that. */
 static void test_fractions_of_seconds(void **state _unused_)
 {
     static const struct {
         int64_t lease_ms, renew_ms;
-        const char *told;
+        const char *written;
         int64_t valid_ms;
     } cases[] = {
         { 2900, 2500, "2", 2000 },
@@ -317,10 +318,10 @@ static void test_fractions_of_seconds(void **state _unused_)
         { 2000, 1999, "2", 1999 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct contender *c = contender_with("me", cases[i].lease_ms, cases[i].renew_ms, 500);
+        struct candidate *c = candidate_with("me", cases[i].lease_ms, cases[i].renew_ms, 500);
         int64_t start_ns = clock_ns;
         step(c);
-        assert_field(stored, "/spec/leaseDurationSeconds", cases[i].told);
+        assert_field(stored, "/spec/leaseDurationSeconds", cases[i].written);
         clock_ns = start_ns + cases[i].valid_ms * MS - 1;
         assert_true(lease_valid(c->lease));
         clock_ns++;
@@ -332,13 +333,13 @@ static void test_fractions_of_seconds(void **state _unused_)
 
 /* ---- releasing ---- */
 
-static void test_renounce(void **state _unused_)
+static void test_stop_writing_without_release(void **state _unused_)
 {
     hold_by("", 15);
-    struct contender *c = leader("me"), *next = contender("next");
+    struct candidate *c = leader("me"), *next = candidate("next");
     lease_renounce(c->lease);
     assert_false(lease_valid(c->lease));
-    pass(60 * SECOND); /* it keeps the others out all the same */
+    pass(60 * SECOND); /* the others still have to wait */
     assert_false(lease_valid(c->lease));
     assert_int_equal(next->started, 0);
     lease_release(c->lease);
@@ -350,7 +351,7 @@ static void test_renounce(void **state _unused_)
 static void test_release(void **state _unused_)
 {
     hold_by("", 15);
-    struct contender *c = leader("me");
+    struct candidate *c = leader("me");
     lease_release(c->lease);
     assert_false(lease_valid(c->lease));
     assert_requests(c, "GET 200,PUT 200,");
@@ -360,9 +361,9 @@ static void test_release(void **state _unused_)
     assert_field(stored, "/spec/renewTime", "2023-11-14T22:30:00.000000Z");
     assert_field(stored, "/spec/acquireTime", "2023-11-14T22:30:00.000000Z");
     assert_field(stored, "/spec/strategy", "OldestEmulationVersion");
-    assert_string_equal(c->events, "me became leader,"); /* to leave is no news */
+    assert_string_equal(c->events, "me became leader,"); /* a release is not an event */
     assert_int_equal(c->lost, 0);
-    struct contender *next = contender("next");
+    struct candidate *next = candidate("next");
     pass(0);
     assert_true(lease_valid(next->lease));
     pass(60 * SECOND);
@@ -377,20 +378,24 @@ static void test_release_cases(void **state _unused_)
         const char *requests, *holder;
     } cases[] = {
         { "nothing was written", { BROKEN, FINE }, { FINE }, "GET 500,", "" },
-        { "perhaps ours", { FINE, MUTE }, { FINE }, "GET 200,PUT 0,GET 200,PUT 200,", "" },
-        { "it was not", { FINE, EATEN }, { FINE }, "GET 200,PUT 0,GET 200,", "" },
-        { "a rival's", { FINE, RIVAL }, { FINE }, "GET 200,PUT 409,GET 200,", "rival" },
-        { "a rival on the way",
-          { FINE, MUTE },
+        { "the write may have succeeded",
+          { FINE, REPLY_LOST },
+          { FINE },
+          "GET 200,PUT 0,GET 200,PUT 200,",
+          "" },
+        { "the write was lost", { FINE, REQUEST_LOST }, { FINE }, "GET 200,PUT 0,GET 200,", "" },
+        { "another candidate's write", { FINE, RIVAL }, { FINE }, "GET 200,PUT 409,GET 200,", "rival" },
+        { "another candidate writes in between",
+          { FINE, REPLY_LOST },
           { FINE, RIVAL },
           "GET 200,PUT 0,GET 200,PUT 409,GET 200,",
           "rival" },
-        { "no server", { FINE, MUTE }, { UNREACHABLE }, "GET 200,PUT 0,GET 0,", "me" },
+        { "no server", { FINE, REPLY_LOST }, { UNREACHABLE }, "GET 200,PUT 0,GET 0,", "me" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         each_before(NULL);
         hold_by("", 15);
-        struct contender *c = contender("me");
+        struct candidate *c = candidate("me");
         faults(c, cases[i].acquire[0], cases[i].acquire[1]);
         step(c);
         faults(c, cases[i].release[0], cases[i].release[1], cases[i].release[2], cases[i].release[3]);
@@ -432,47 +437,47 @@ static void test_bad_options(void **state _unused_)
     assert_int_equal(strlen(strrchr(a.text, '_') + 1), 36);
 }
 
-/* ---- all together ---- */
+/* ---- random faults ---- */
 
-/* Contenders with a bad network that fall asleep now and then: never two at once (pass() looks all the time),
- * and soon one when the network is good again. */
-static void test_contest(void **state _unused_)
+/* Candidates with a faulty network that are suspended at random: never two leaders at once (pass() checks it), and soon
+ * one leader when the network works again. */
+static void test_random_faults(void **state _unused_)
 {
-    static const char *const names[CONTENDERS] = { "a", "b", "c" };
+    static const char *const names[CANDIDATES] = { "a", "b", "c" };
     struct rng rng = test_rng();
     int terms = 0;
     for (int round = 0; round < 40; round++) {
         each_before(NULL);
-        for (size_t i = 0; i < CONTENDERS; i++)
-            contender(names[i])->chaos = &rng;
+        for (size_t i = 0; i < CANDIDATES; i++)
+            candidate(names[i])->fault_rng = &rng;
         for (int i = 0; i < 60; i++) {
-            struct contender *sleeper = &all[rng_below(&rng, CONTENDERS)];
+            struct candidate *sleeper = &all[rng_below(&rng, CANDIDATES)];
             sleeper->busy = rng_below(&rng, 3) == 0;
             pass((int64_t)rng_below(&rng, 20000) * MS);
             sleeper->busy = false;
-            for (size_t k = 0; k < CONTENDERS; k++) { /* who lost comes back as another */
+            for (size_t k = 0; k < CANDIDATES; k++) { /* a candidate that lost restarts with a new identity */
                 terms += all[k].lost;
                 if (!all[k].lost)
                     continue;
                 lease_free(all[k].lease);
                 size_t count = all_count;
                 all_count = k;
-                contender(names[k])->chaos = &rng;
+                candidate(names[k])->fault_rng = &rng;
                 all_count = count;
             }
         }
         bool one = false;
-        for (size_t i = 0; i < CONTENDERS; i++) {
-            all[i].chaos = NULL;
+        for (size_t i = 0; i < CANDIDATES; i++) {
+            all[i].fault_rng = NULL;
             all[i].latency_ns = 10 * MS;
         }
         pass(40 * SECOND);
-        for (size_t i = 0; i < CONTENDERS; i++)
+        for (size_t i = 0; i < CANDIDATES; i++)
             one |= lease_valid(all[i].lease);
         assert_true(one);
         each_after(NULL);
     }
-    assert_true(terms > 10); /* or nothing was tried */
+    assert_true(terms > 10); /* otherwise the test proves nothing */
 }
 
 /* ---- with threads and a server ---- */
@@ -529,7 +534,7 @@ static void test_with_threads(void **state _unused_)
     struct api *api;
     struct error err;
     struct real a, b, c;
-    /* Only the second is to lose its lease, and no sooner than it has been looked at. */
+    /* Only the second loses its lease, and only after the checks on it. */
     enum { LONG_MS = 120000, SHORT_MS = 6000 };
     server_start_args(&server, (const char *const[]){ NULL }); /* plain HTTP */
     snprintf(url, sizeof(url), "http://127.0.0.1:%d", server.port);
@@ -550,7 +555,7 @@ static void test_with_threads(void **state _unused_)
     wait_for(&b.started);
     assert_true(lease_valid(second));
     int64_t before_ns = monotonic_ns();
-    lease_free(stalled); /* in the middle of a request */
+    lease_free(stalled); /* during a request */
     assert_true(monotonic_ns() - before_ns < LONG_MS / 2 * (SECOND / 1000));
     server_stop(&server);
     wait_for(&b.lost);
@@ -569,26 +574,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_creates),
-        CASE(test_renews_every_two_seconds_and_keeps_what_others_wrote),
-        CASE(test_waits_for_the_end_of_anothers),
+        CASE(test_renews_every_two_seconds_and_keeps_other_fields),
+        CASE(test_waits_until_another_lease_expires),
         CASE(test_jitter),
-        CASE(test_a_renewal_that_was_seen_starts_the_wait_anew),
-        CASE(test_durations_of_others),
-        CASE(test_refusals_make_no_leader),
-        CASE(test_lost_answers_of_renewals),
-        CASE(test_valid_from_the_sending_on),
-        CASE(test_server_away),
+        CASE(test_an_observed_renewal_restarts_the_wait),
+        CASE(test_lease_durations_of_other_holders),
+        CASE(test_failed_writes_make_no_leader),
+        CASE(test_lost_replies_to_renewals),
+        CASE(test_valid_from_the_time_of_sending),
+        CASE(test_server_unreachable),
         CASE(test_slow_server),
         CASE(test_server_returns_in_time),
-        CASE(test_sleeper),
-        CASE(test_taken_from_under_us),
-        CASE(test_deleted_from_under_us),
+        CASE(test_suspended_leader),
+        CASE(test_lease_taken_by_another),
+        CASE(test_lease_deleted),
         CASE(test_fractions_of_seconds),
-        CASE(test_renounce),
+        CASE(test_stop_writing_without_release),
         CASE(test_release),
         CASE(test_release_cases),
         CASE(test_bad_options),
-        CASE(test_contest),
+        CASE(test_random_faults),
         CASE(test_with_threads),
     };
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* The guard of a lease: a process that writes all the time, and that is stopped and continued from outside. */
+/* The lease guard: a process that writes all the time is stopped and continued from outside. */
 #include "support/pace.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static bool answer(const void *user)
     return *(const bool *)user;
 }
 
-/* It looks halfway. */
+/* Moves the end of the lease by `ms`; the guard checks at half of it. */
 static void move(struct lease_guard *guard, int64_t ms)
 {
     lease_guard_move(guard, boot_ns() + ms / 2 * MS, boot_ns() + ms * MS);
@@ -44,13 +44,13 @@ static void move(struct lease_guard *guard, int64_t ms)
 
 struct child {
     bool at_risk;
-    bool renews; /* the end moves on, every 50 ms */
+    bool renews; /* the lease is extended every 50 ms */
     int64_t ends_ms;
     int out;
 };
 
-/* Writes without ever asking anybody: only the guard holds it. */
-static void *scribble(void *user)
+/* Writes without checking anything: only the guard stops it. */
+static void *write_always(void *user)
 {
     const struct child *child = user;
     static struct lease_guard guard;
@@ -79,7 +79,7 @@ static void run_child(struct child *child)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL); /* as the threads of a daemon do */
-    pthread_create(&thread, NULL, scribble, child);
+    pthread_create(&thread, NULL, write_always, child);
     pthread_join(thread, NULL);
     _exit(EXIT_LATER);
 }
@@ -93,9 +93,9 @@ static size_t drain(int fd)
     return sum;
 }
 
-/* Returns the exit status; `ret_written` is what was written after the stop, if there was one. -1: it ended before it
- * could be stopped. */
-static int try(struct child child, int64_t stop_ms, size_t *ret_written)
+/* Returns the exit status, or -1 if the child ended before it could be stopped. `ret_written` is the number of bytes
+ * written after the stop, if there was one. */
+static int run(struct child child, int64_t stop_ms, size_t *ret_written)
 {
     int ends[2], status;
     assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -124,13 +124,13 @@ static int try(struct child child, int64_t stop_ms, size_t *ret_written)
     return stopped ? WEXITSTATUS(status) : -1;
 }
 
-/* A machine that does not let the child run for a while has stopped it as well: hence the paces. */
+/* A busy machine may pause the child as well: hence the retries at a slower pace. */
 static bool check_stopped_past_the_end(int64_t ms)
 {
     for (int i = 0; i < 3; i++) {
         size_t written;
         int status =
-            try((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, ms + 300, &written);
+            run((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, ms + 300, &written);
         if (status < 0)
             return false;
         if (LATE_SIGNALS && (status != EXIT_FAILURE || written))
@@ -146,39 +146,39 @@ static void test_stopped_past_the_end_writes_nothing_more(void **state _unused_)
     assert_at_some_pace(check_stopped_past_the_end, 700);
 }
 
-static bool check_stopped_for_a_moment(int64_t ms)
+static bool check_stopped_briefly(int64_t ms)
 {
     size_t written;
-    return try((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, 50, &written) ==
+    return run((struct child){ .at_risk = true, .renews = true, .ends_ms = ms }, 50, &written) ==
                EXIT_LATER &&
            written > 0;
 }
 
-static void test_stopped_for_a_moment_goes_on(void **state _unused_)
+static void test_stopped_briefly_it_continues(void **state _unused_)
 {
-    assert_at_some_pace(check_stopped_for_a_moment, 700);
+    assert_at_some_pace(check_stopped_briefly, 700);
 }
 
-static bool check_without_writes_on_their_way(int64_t ms)
+static bool check_without_pending_writes(int64_t ms)
 {
     size_t written;
-    return try((struct child){ .renews = true, .ends_ms = ms }, ms + 300, &written) == EXIT_LATER;
+    return run((struct child){ .renews = true, .ends_ms = ms }, ms + 300, &written) == EXIT_LATER;
 }
 
-static void test_without_writes_on_their_way_it_goes_on(void **state _unused_)
+static void test_without_pending_writes_it_continues(void **state _unused_)
 {
-    assert_at_some_pace(check_without_writes_on_their_way, 700);
+    assert_at_some_pace(check_without_pending_writes, 700);
 }
 
-static bool check_one_that_runs(int64_t ms)
+static bool check_running(int64_t ms)
 {
     size_t written;
-    return try((struct child){ .at_risk = true, .ends_ms = ms }, 0, &written) == EXIT_LATER && written > 0;
+    return run((struct child){ .at_risk = true, .ends_ms = ms }, 0, &written) == EXIT_LATER && written > 0;
 }
 
-static void test_one_that_runs_is_left_alone(void **state _unused_)
+static void test_a_running_process_is_not_stopped(void **state _unused_)
 {
-    assert_at_some_pace(check_one_that_runs, 700);
+    assert_at_some_pace(check_running, 700);
 }
 
 static void test_never(void **state _unused_)
@@ -201,9 +201,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stopped_past_the_end_writes_nothing_more),
-        cmocka_unit_test(test_stopped_for_a_moment_goes_on),
-        cmocka_unit_test(test_without_writes_on_their_way_it_goes_on),
-        cmocka_unit_test(test_one_that_runs_is_left_alone),
+        cmocka_unit_test(test_stopped_briefly_it_continues),
+        cmocka_unit_test(test_without_pending_writes_it_continues),
+        cmocka_unit_test(test_a_running_process_is_not_stopped),
         cmocka_unit_test(test_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Events as the API server gets them: which requests, when, and which are spared. The clock is the test's. */
+/* Events as the API server receives them: which requests, when, and which are saved. The clock is simulated. */
 #include "unit/live/scripted.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void sleep_ms(int64_t ms)
     nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* Until so many requests were written, and nothing waits for anything. */
+/* Waits until `written` requests were sent and none is pending. */
 static void settle(struct fixture *f, uint64_t written)
 {
     for (int i = 0; i < WAIT_MS_MAX; i++) {
@@ -93,22 +93,23 @@ static void record(struct fixture *f, struct str pod, struct str version)
     recorder_effect(f->recorder, &effect);
 }
 
-static const struct api_event *decode(const struct asked *asked, struct arena *arena)
+static const struct api_event *decode(const struct scripted_request *request, struct arena *arena)
 {
     struct object object;
     struct error err;
-    if (object_decode_protobuf(strbuf_slice(&asked->body), STRINGS_BORROWED, arena, &object, &err) < 0)
+    if (object_decode_protobuf(strbuf_slice(&request->body), STRINGS_BORROWED, arena, &object, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(object.kind, KIND_EVENT);
     assert_str(object.api_version, "events.k8s.io/v1");
     return object.ptr;
 }
 
-static void check(const struct asked *asked, const char *method, const char *path, const char *type)
+static void check(const struct scripted_request *request, const char *method, const char *path,
+                  const char *type)
 {
-    assert_string_equal(asked->method, method);
-    assert_string_equal(asked->path, path);
-    assert_string_equal(asked->content_type, type);
+    assert_string_equal(request->method, method);
+    assert_string_equal(request->path, path);
+    assert_string_equal(request->content_type, type);
 }
 
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
@@ -124,9 +125,9 @@ static void test_created(void **state _unused_)
     effect.event.related = (struct event_subject){ STR("other"), STR("big"), STR("u2"), STR("8") };
     recorder_effect(f.recorder, &effect);
     check(scripted_wait(&f.server, 1), "GET", "/apis/events.k8s.io/v1", "");
-    const struct asked *asked = scripted_wait(&f.server, 2);
-    check(asked, "POST", EVENTS, API_PROTOBUF);
-    const struct api_event *event = decode(asked, &arena);
+    const struct scripted_request *request = scripted_wait(&f.server, 2);
+    check(request, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(request, &arena);
     assert_str(event->meta.name, NAME);
     assert_str(event->meta.namespace, "ns");
     assert_int_equal(event->event_time.seconds, 1700000000);
@@ -153,7 +154,7 @@ static void test_created(void **state _unused_)
     stop(&f);
 }
 
-/* One, two, many; the end; and a new beginning. */
+/* One event, a series, its end, and a new series. */
 static void test_series(void **state _unused_)
 {
     static struct fixture f;
@@ -163,9 +164,9 @@ static void test_series(void **state _unused_)
     settle(&f, 1);
     atomic_fetch_add(&f.now_ns, SECOND);
     record(&f, STR("web"), STR("7"));
-    const struct asked *asked = scripted_wait(&f.server, 3);
-    check(asked, "PATCH", EVENTS "/" NAME, STRATEGIC);
-    assert_string_equal(asked->body.text,
+    const struct scripted_request *request = scripted_wait(&f.server, 3);
+    check(request, "PATCH", EVENTS "/" NAME, STRATEGIC);
+    assert_string_equal(request->body.text,
                         "{\"series\":{\"count\":2,\"lastObservedTime\":\"2023-11-14T22:13:21.123456Z\"}}");
     settle(&f, 2);
     for (int i = 0; i < 5; i++)
@@ -175,11 +176,11 @@ static void test_series(void **state _unused_)
     assert_int_equal(recorder_stats(f.recorder).repeated, 6);
     assert_int_equal(scripted_count(&f.server), 3);
 
-    /* Six minutes without another one. */
+    /* Six minutes without a repetition. */
     pass(&f, 10 * MINUTE);
-    asked = scripted_wait(&f.server, 4);
-    check(asked, "PATCH", EVENTS "/" NAME, STRATEGIC);
-    assert_string_equal(asked->body.text,
+    request = scripted_wait(&f.server, 4);
+    check(request, "PATCH", EVENTS "/" NAME, STRATEGIC);
+    assert_string_equal(request->body.text,
                         "{\"series\":{\"count\":7,\"lastObservedTime\":\"2023-11-14T22:13:21.123456Z\"}}");
     settle(&f, 3);
     assert_int_equal(recorder_stats(f.recorder).series, 0);
@@ -187,7 +188,7 @@ static void test_series(void **state _unused_)
     check(scripted_wait(&f.server, 5), "POST", EVENTS, API_PROTOBUF);
     settle(&f, 4);
 
-    /* Seen once: forgotten without a word. */
+    /* An event that occurred once is dropped without a request. */
     pass(&f, 13 * MINUTE);
     assert_int_equal(recorder_stats(f.recorder).series, 0);
     assert_int_equal(scripted_count(&f.server), 5);
@@ -195,7 +196,7 @@ static void test_series(void **state _unused_)
     stop(&f);
 }
 
-/* A series that goes on is written every half hour. */
+/* An active series is refreshed every half hour. */
 static void test_refresh(void **state _unused_)
 {
     static struct fixture f;
@@ -207,15 +208,15 @@ static void test_refresh(void **state _unused_)
     }
     assert_int_equal(scripted_count(&f.server), 3);
     pass(&f, 90 * SECOND);
-    const struct asked *asked = scripted_wait(&f.server, 4);
-    assert_string_equal(asked->method, "PATCH");
-    assert_non_null(strstr(asked->body.text, "{\"series\":{\"count\":29,"));
+    const struct scripted_request *request = scripted_wait(&f.server, 4);
+    assert_string_equal(request->method, "PATCH");
+    assert_non_null(strstr(request->body.text, "{\"series\":{\"count\":29,"));
     settle(&f, 3);
     assert_int_equal(recorder_stats(f.recorder).series, 1);
     stop(&f);
 }
 
-/* What tells events apart, and what does not. */
+/* Which fields distinguish events, and which do not. */
 static void test_kinds(void **state _unused_)
 {
     static struct fixture f;
@@ -238,7 +239,7 @@ static void test_kinds(void **state _unused_)
     recorder_effect(f.recorder, &same);
     settle(&f, ARRAY_SIZE(effects) + 1);
     assert_int_equal(recorder_stats(f.recorder).repeated, 1);
-    /* Their names differ although the clock stood still. */
+    /* Their names differ at equal times. */
     struct arena arena = { 0 };
     for (size_t i = 2; i < 2 + ARRAY_SIZE(effects); i++)
         for (size_t j = 2; j < i; j++)
@@ -248,7 +249,7 @@ static void test_kinds(void **state _unused_)
     stop(&f);
 }
 
-/* Repeated before the first one is there: no patch overtakes its event. */
+/* Repeated before the first event is created: no patch is sent before its event. */
 static void test_repeated_at_once(void **state _unused_)
 {
     static struct fixture f;
@@ -264,45 +265,45 @@ static void test_repeated_at_once(void **state _unused_)
     sleep_ms(50);
     scripted_open(&f.server);
     settle(&f, 3);
-    const struct asked *asked = scripted_wait(&f.server, 3);
-    assert_string_equal(asked->method, "POST");
-    assert_null(decode(asked, &arena)->series);
-    asked = scripted_wait(&f.server, 4);
-    assert_string_equal(asked->method, "PATCH");
-    assert_non_null(strstr(asked->body.text, "\"count\":3,"));
+    const struct scripted_request *request = scripted_wait(&f.server, 3);
+    assert_string_equal(request->method, "POST");
+    assert_null(decode(request, &arena)->series);
+    request = scripted_wait(&f.server, 4);
+    assert_string_equal(request->method, "PATCH");
+    assert_non_null(strstr(request->body.text, "\"count\":3,"));
     assert_int_equal(scripted_count(&f.server), 4);
     arena_release(&arena);
     stop(&f);
 }
 
-static void say_status(struct fixture *f, int status, const char *more)
+static void reply_status(struct fixture *f, int status, const char *more)
 {
-    scripted_say_bytes(&f->server, status, API_JSON, more,
-                       STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"no\"}"));
+    scripted_reply_bytes(&f->server, status, API_JSON, more,
+                         STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"no\"}"));
 }
 
-static void say_yes(struct fixture *f)
+static void reply_ok(struct fixture *f)
 {
-    scripted_say(&f->server, 200, API_JSON, "{}");
+    scripted_reply(&f->server, 200, API_JSON, "{}");
 }
 
-/* An event that is gone by now begins again, with its count. */
-static void test_patch_of_what_is_gone(void **state _unused_)
+/* An event that was deleted is created again, with its count. */
+static void test_patch_of_a_deleted_event(void **state _unused_)
 {
     static struct fixture f;
     struct arena arena = { 0 };
     start(&f, (struct recorder_options){ 0 });
-    say_yes(&f);
-    say_yes(&f);
-    say_status(&f, 404, NULL);
+    reply_ok(&f);
+    reply_ok(&f);
+    reply_status(&f, 404, NULL);
     record(&f, STR("web"), STR("7"));
     settle(&f, 1);
     record(&f, STR("web"), STR("7"));
     settle(&f, 2);
     assert_string_equal(scripted_wait(&f.server, 3)->method, "PATCH");
-    const struct asked *asked = scripted_wait(&f.server, 4);
-    check(asked, "POST", EVENTS, API_PROTOBUF);
-    const struct api_event *event = decode(asked, &arena);
+    const struct scripted_request *request = scripted_wait(&f.server, 4);
+    check(request, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(request, &arena);
     assert_str(event->meta.name, NAME);
     assert_non_null(event->series);
     assert_int_equal(event->series->count, 2);
@@ -310,41 +311,41 @@ static void test_patch_of_what_is_gone(void **state _unused_)
     stop(&f);
 }
 
-/* Noticed only when its count is written: then the next one of its kind brings the texts. */
-static void test_refresh_of_what_is_gone(void **state _unused_)
+/* The deletion is noticed when the count is written; the next event of the series then provides the texts. */
+static void test_refresh_of_a_deleted_event(void **state _unused_)
 {
     static struct fixture f;
     struct arena arena = { 0 };
     start(&f, (struct recorder_options){ 0 });
     for (int i = 0; i < 3; i++)
-        say_yes(&f);
-    say_status(&f, 404, NULL);
+        reply_ok(&f);
+    reply_status(&f, 404, NULL);
     for (int minute = 0; minute < 30; minute++) {
         record(&f, STR("web"), STR("7"));
         settle(&f, MIN(minute + 1, 2));
         pass(&f, MINUTE);
     }
-    /* It has been refused before the next one comes. */
+    /* The refresh has failed before the next event. */
     assert_string_equal(scripted_wait(&f.server, 4)->method, "PATCH");
     settle(&f, 2);
     record(&f, STR("web"), STR("7"));
     settle(&f, 3);
-    const struct asked *asked = scripted_wait(&f.server, 5);
-    check(asked, "POST", EVENTS, API_PROTOBUF);
-    const struct api_event *event = decode(asked, &arena);
+    const struct scripted_request *request = scripted_wait(&f.server, 5);
+    check(request, "POST", EVENTS, API_PROTOBUF);
+    const struct api_event *event = decode(request, &arena);
     assert_str(event->meta.name, NAME);
     assert_str(event->note, "no room");
     assert_int_equal(event->event_time.seconds, 1700000000);
     assert_int_equal(event->series->count, 31);
     arena_release(&arena);
-    /* Those after it are only counted again. */
+    /* Later events are only counted. */
     record(&f, STR("web"), STR("7"));
     settle(&f, 3);
     assert_int_equal(scripted_count(&f.server), 5);
     stop(&f);
 }
 
-/* What the server has costs little to remember. */
+/* Events that the server has take little memory. */
 static void test_memory(void **state _unused_)
 {
     enum { COUNT = 500, BYTES_MAX = 160 };
@@ -371,7 +372,7 @@ static void test_memory(void **state _unused_)
 
 static const struct {
     const char *name;
-    int status; /* of the first answer */
+    int status; /* of the first reply */
     const char *more;
     size_t requests;
     uint64_t written, refused;
@@ -391,8 +392,8 @@ static void test_failures(void **state _unused_)
         static struct fixture f;
         print_message("%s\n", failures[i].name);
         start(&f, (struct recorder_options){ 0 });
-        say_yes(&f);
-        say_status(&f, failures[i].status, failures[i].more);
+        reply_ok(&f);
+        reply_status(&f, failures[i].status, failures[i].more);
         record(&f, STR("web"), STR("7"));
         scripted_wait(&f.server, 1 + failures[i].requests);
         settle(&f, failures[i].written);
@@ -403,22 +404,22 @@ static void test_failures(void **state _unused_)
     }
 }
 
-/* The first attempt went through, only its answer was lost; meanwhile it became a series. */
+/* The first request succeeded, but its reply was lost; meanwhile the event became a series. */
 static void test_lost_answer(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ .retry_ms = 300 });
-    say_yes(&f);
-    scripted_say(&f.server, 0, API_JSON, "");
-    say_status(&f, 409, NULL);
+    reply_ok(&f);
+    scripted_reply(&f.server, 0, API_JSON, "");
+    reply_status(&f, 409, NULL);
     record(&f, STR("web"), STR("7"));
     scripted_wait(&f.server, 2);
     record(&f, STR("web"), STR("7"));
     settle(&f, 1);
     assert_string_equal(scripted_wait(&f.server, 3)->method, "POST");
-    const struct asked *asked = scripted_wait(&f.server, 4);
-    assert_string_equal(asked->method, "PATCH");
-    assert_non_null(strstr(asked->body.text, "\"count\":2,"));
+    const struct scripted_request *request = scripted_wait(&f.server, 4);
+    assert_string_equal(request->method, "PATCH");
+    assert_non_null(strstr(request->body.text, "\"count\":2,"));
     stop(&f);
 }
 
@@ -426,9 +427,9 @@ static void test_given_up(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ 0 });
-    say_yes(&f);
+    reply_ok(&f);
     for (int i = 0; i < 12; i++)
-        scripted_say(&f.server, 0, API_JSON, "");
+        scripted_reply(&f.server, 0, API_JSON, "");
     record(&f, STR("web"), STR("7"));
     scripted_wait(&f.server, 13);
     settle(&f, 0);
@@ -439,7 +440,7 @@ static void test_given_up(void **state _unused_)
     stop(&f);
 }
 
-/* Not more than so many wait, not more are remembered. */
+/* The queue and the cache of events are bounded. */
 static void test_bounds(void **state _unused_)
 {
     static struct fixture f;
@@ -469,14 +470,14 @@ static void test_core_group(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ 0 });
-    say_status(&f, 503, NULL);
-    say_status(&f, 404, NULL);
+    reply_status(&f, 503, NULL);
+    reply_status(&f, 404, NULL);
     record(&f, STR("web"), STR("7"));
     settle(&f, 1);
     check(scripted_wait(&f.server, 2), "GET", "/apis/events.k8s.io/v1", "");
-    const struct asked *asked = scripted_wait(&f.server, 3);
-    check(asked, "POST", "/api/v1/namespaces/ns/events", API_JSON);
-    assert_string_equal(asked->body.text,
+    const struct scripted_request *request = scripted_wait(&f.server, 3);
+    check(request, "POST", "/api/v1/namespaces/ns/events", API_JSON);
+    assert_string_equal(request->body.text,
                         "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" NAME
                         "\",\"namespace\":\"ns\"},"
                         "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"web\",\"uid\":"
@@ -488,9 +489,9 @@ static void test_core_group(void **state _unused_)
                         "\"reportingComponent\":\"default-scheduler\","
                         "\"reportingInstance\":\"\"}");
     record(&f, STR("web"), STR("7"));
-    asked = scripted_wait(&f.server, 4);
-    check(asked, "PATCH", "/api/v1/namespaces/ns/events/" NAME, STRATEGIC);
-    assert_string_equal(asked->body.text, "{\"count\":2,\"lastTimestamp\":\"2023-11-14T22:13:20Z\"}");
+    request = scripted_wait(&f.server, 4);
+    check(request, "PATCH", "/api/v1/namespaces/ns/events/" NAME, STRATEGIC);
+    assert_string_equal(request->body.text, "{\"count\":2,\"lastTimestamp\":\"2023-11-14T22:13:20Z\"}");
     settle(&f, 2);
     stop(&f);
 }
@@ -515,23 +516,23 @@ static void test_legacy(void **state _unused_)
     static struct fixture f;
     start(&f, (struct recorder_options){ 0 });
     record_legacy(&f, STR("host_1 became leader"));
-    const struct asked *asked = scripted_wait(&f.server, 2);
-    check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
-    assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 became leader\""));
+    const struct scripted_request *request = scripted_wait(&f.server, 2);
+    check(request, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+    assert_non_null(strstr(request->body.text, "\"message\":\"host_1 became leader\""));
     settle(&f, 1);
     record_legacy(&f, STR("host_1 stopped leading"));
-    asked = scripted_wait(&f.server, 3);
-    check(asked, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
-    assert_non_null(strstr(asked->body.text, "\"message\":\"host_1 stopped leading\""));
+    request = scripted_wait(&f.server, 3);
+    check(request, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+    assert_non_null(strstr(request->body.text, "\"message\":\"host_1 stopped leading\""));
     settle(&f, 2);
     record_legacy(&f, STR("host_1 became leader"));
-    asked = scripted_wait(&f.server, 4);
-    assert_string_equal(asked->method, "PATCH");
+    request = scripted_wait(&f.server, 4);
+    assert_string_equal(request->method, "PATCH");
     settle(&f, 3);
     stop(&f);
 }
 
-/* What an API server would not take as it is. */
+/* Texts that an API server would reject unchanged. */
 static void test_texts(void **state _unused_)
 {
     static struct fixture f;
@@ -545,13 +546,13 @@ static void test_texts(void **state _unused_)
     effect.event.note = (struct str){ note, sizeof(note) };
     effect.namespace = (struct str){ 0 };
     recorder_effect(f.recorder, &effect);
-    const struct asked *asked = scripted_wait(&f.server, 2);
-    assert_string_equal(asked->path, "/apis/events.k8s.io/v1/namespaces/default/events");
-    const struct api_event *event = decode(asked, &arena);
+    const struct scripted_request *request = scripted_wait(&f.server, 2);
+    assert_string_equal(request->path, "/apis/events.k8s.io/v1/namespaces/default/events");
+    const struct api_event *event = decode(request, &arena);
     assert_int_equal(event->note.len, 1022);
     assert_true(str_ends_with(event->note, STR("aaa ...")));
     assert_int_equal(event->meta.name.len,
-                     36); /* a UUID: with the time behind it, the name would be too long */
+                     36); /* a UUID, since a name with the time appended would be too long */
     assert_int_equal(event->meta.name.ptr[14], '4');
 
     effect.event.note = (struct str){ note, 1024 };
@@ -569,7 +570,7 @@ static void test_texts(void **state _unused_)
     stop(&f);
 }
 
-/* Its own rate: tokens that are not there yet are waited for. */
+/* Events have their own rate limit: requests wait for tokens. */
 static void test_rate(void **state _unused_)
 {
     static struct fixture f;
@@ -599,7 +600,7 @@ static void *record_many(void *argument)
     return NULL;
 }
 
-/* From many threads: each event is created once and counted to the last. */
+/* From many threads: each event is created once and every repetition is counted. */
 static void test_threads(void **state _unused_)
 {
     static struct fixture f;
@@ -620,14 +621,14 @@ static void test_threads(void **state _unused_)
     stop(&f);
 }
 
-/* The end comes while events wait, are under way and are to be repeated. */
-static void test_end(void **state _unused_)
+/* Shutdown while events are queued, in flight and due for a retry. */
+static void test_shutdown(void **state _unused_)
 {
     static struct fixture f;
     start(&f, (struct recorder_options){ .in_flight_max = 4, .retry_ms = 60000 });
-    say_yes(&f);
-    scripted_say(&f.server, 0, API_JSON, "");
-    scripted_say(&f.server, -1, API_JSON, "");
+    reply_ok(&f);
+    scripted_reply(&f.server, 0, API_JSON, "");
+    scripted_reply(&f.server, -1, API_JSON, "");
     char name[16];
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "pod-%d", i);
@@ -651,8 +652,8 @@ int main(void)
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_repeated_at_once),
-        cmocka_unit_test(test_patch_of_what_is_gone),
-        cmocka_unit_test(test_refresh_of_what_is_gone),
+        cmocka_unit_test(test_patch_of_a_deleted_event),
+        cmocka_unit_test(test_refresh_of_a_deleted_event),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_lost_answer),
@@ -663,7 +664,7 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_shutdown),
     };
     return cmocka_run_group_tests(tests, quiet, NULL);
 }

@@ -1,4 +1,4 @@
-/* Every effect as the request that the API server sees, and every answer as the engine sees it. */
+/* Each effect as the request that the API server receives, and each reply as the engine receives it. */
 #include "unit/live/scripted.h"
 
 #include "api/protobuf.h"
@@ -60,7 +60,7 @@ static const struct wanted_condition bare_condition = { .type = STR("PodSchedule
 static const struct {
     const char *name;
     struct effect effect;
-    const char *method, *path, *content_type, *body; /* body NULL: see below */
+    const char *method, *path, *content_type, *body; /* body NULL: checked by its own test */
 } requests[] = {
     { "bind",
       { .kind = EFFECT_BIND, POD, .node = STR("n1") },
@@ -150,14 +150,14 @@ static void test_requests(void **state _unused_)
         struct effect effect = requests[i].effect;
         effect.ticket = i + 1;
         writer_emit(f.writer, &effect);
-        const struct asked *asked = scripted_wait(&f.server, i + 1);
+        const struct scripted_request *request = scripted_wait(&f.server, i + 1);
         print_message("%s\n", requests[i].name);
-        assert_string_equal(asked->method, requests[i].method);
-        assert_string_equal(asked->path, requests[i].path);
-        assert_string_equal(asked->content_type, requests[i].content_type);
-        assert_string_equal(asked->accept, "application/vnd.kubernetes.protobuf,application/json");
+        assert_string_equal(request->method, requests[i].method);
+        assert_string_equal(request->path, requests[i].path);
+        assert_string_equal(request->content_type, requests[i].content_type);
+        assert_string_equal(request->accept, "application/vnd.kubernetes.protobuf,application/json");
         if (requests[i].body)
-            assert_string_equal(asked->body.text ? asked->body.text : "", requests[i].body);
+            assert_string_equal(request->body.text ? request->body.text : "", requests[i].body);
         struct inbox_message *message = take(&f);
         assert_int_equal(message->ticket, i + 1);
         inbox_message_free(message);
@@ -172,13 +172,13 @@ static void test_binding_body(void **state _unused_)
     char node[] = "n1";
     struct effect effect = { .kind = EFFECT_BIND, .ticket = 1, POD, .node = str_from(node) };
     writer_emit(f.writer, &effect);
-    memset(node, 'x', 2); /* it was copied */
-    const struct asked *asked = scripted_wait(&f.server, 1);
+    memset(node, 'x', 2); /* the writer has copied it */
+    const struct scripted_request *request = scripted_wait(&f.server, 1);
     struct arena arena = { 0 };
     struct object object;
     struct error err;
     assert_int_equal(
-        object_decode_protobuf(strbuf_slice(&asked->body), STRINGS_BORROWED, &arena, &object, &err), 0);
+        object_decode_protobuf(strbuf_slice(&request->body), STRINGS_BORROWED, &arena, &object, &err), 0);
     assert_int_equal(object.kind, KIND_BINDING);
     assert_str(object.api_version, "v1");
     const struct binding *binding = object.ptr;
@@ -264,9 +264,9 @@ static void test_answers(void **state _unused_)
     start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
     for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
         print_message("%s\n", answers[i].name);
-        scripted_say_bytes(&f.server, answers[i].status, answers[i].type, answers[i].more,
-                           str_from(answers[i].body));
-        /* Without a credential there is nothing to try again after a 401. */
+        scripted_reply_bytes(&f.server, answers[i].status, answers[i].type, answers[i].more,
+                             str_from(answers[i].body));
+        /* Without a credential a 401 is not retried. */
         writer_emit(f.writer, &(struct effect){ .kind = answers[i].kind, .ticket = 100 + i, POD });
         struct inbox_message *message = take(&f);
         assert_int_equal(message->ticket, 100 + i);
@@ -297,7 +297,7 @@ static void test_protobuf_status(void **state _unused_)
     protobuf_end(&body, details);
     protobuf_put_number(&body, 6, 404);
     protobuf_end(&body, raw);
-    scripted_say_bytes(&f.server, 404, API_PROTOBUF, NULL, strbuf_slice(&body));
+    scripted_reply_bytes(&f.server, 404, API_PROTOBUF, NULL, strbuf_slice(&body));
     strbuf_release(&body);
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 1, POD });
     struct inbox_message *message = take(&f);
@@ -329,7 +329,7 @@ static void test_reads(void **state _unused_)
     static struct fixture f;
     start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
     for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
-        scripted_say(&f.server, 200, API_JSON, reads[i].body);
+        scripted_reply(&f.server, 200, API_JSON, reads[i].body);
         writer_emit(f.writer, &(struct effect){ .kind = EFFECT_READ_POD, .ticket = 1, POD });
         struct inbox_message *message = take(&f);
         assert_int_equal(message->answer.kind, reads[i].want);
@@ -342,7 +342,7 @@ static void test_reads(void **state _unused_)
     stop(&f);
 }
 
-/* The version of an object after a change, from both encodings. */
+/* The resourceVersion of a changed object, from both encodings. */
 static void test_versions(void **state _unused_)
 {
     static struct fixture f;
@@ -351,8 +351,8 @@ static void test_versions(void **state _unused_)
     struct strbuf body = { 0 };
     object_encode_protobuf(&(struct object){ KIND_PV, &pv, &pv.meta, STR("v1"), STR("PersistentVolume") },
                            &body);
-    scripted_say_bytes(&f.server, 200, API_PROTOBUF, NULL, strbuf_slice(&body));
-    scripted_say(
+    scripted_reply_bytes(&f.server, 200, API_PROTOBUF, NULL, strbuf_slice(&body));
+    scripted_reply(
         &f.server, 200, "application/json; charset=utf-8",
         "{\"kind\":\"PersistentVolume\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"44\"}}");
     strbuf_release(&body);
@@ -366,8 +366,8 @@ static void test_versions(void **state _unused_)
     stop(&f);
 }
 
-/* No answer: it may have been done, unless it cannot have left. */
-static void test_without_an_answer(void **state _unused_)
+/* No reply: the request may have taken effect, unless it was not sent. */
+static void test_without_a_reply(void **state _unused_)
 {
     static struct fixture f;
     static bool leads = true;
@@ -376,7 +376,7 @@ static void test_without_an_answer(void **state _unused_)
     struct effect bind = { .kind = EFFECT_BIND, .ticket = 1, POD };
     static const int silent[] = { 0, -1 };
     for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
-        scripted_say(&f.server, silent[i], API_JSON, "");
+        scripted_reply(&f.server, silent[i], API_JSON, "");
         writer_emit(f.writer, &bind);
         struct inbox_message *message = take(&f);
         assert_int_equal(message->answer.kind, ANSWER_UNKNOWN);
@@ -384,7 +384,7 @@ static void test_without_an_answer(void **state _unused_)
         inbox_message_free(message);
     }
 
-    /* Who does not lead writes nothing, but may read. */
+    /* A scheduler that does not lead writes nothing, but may read. */
     size_t before = scripted_count(&f.server);
     leads = false;
     for (int kind = 0; kind < EFFECT_EVENT; kind++) {
@@ -412,7 +412,7 @@ static void test_no_server(void **state _unused_)
     stop(&f);
 }
 
-/* Nobody waits for what has no ticket, nor for events. What is under way at the end is answered. */
+/* Effects without a ticket and events are not answered. Requests in flight at shutdown are answered. */
 static void test_messages(void **state _unused_)
 {
     static struct fixture f;
@@ -420,7 +420,7 @@ static void test_messages(void **state _unused_)
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_EVENT, .ticket = 1, POD });
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_POD_STATUS, POD });
     scripted_wait(&f.server, 1);
-    scripted_say(&f.server, -1, API_JSON, "");
+    scripted_reply(&f.server, -1, API_JSON, "");
     writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 2, POD });
     scripted_wait(&f.server, 2);
     api_free(f.api);
@@ -435,14 +435,10 @@ static void test_messages(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_binding_body),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_protobuf_status),
-        cmocka_unit_test(test_reads),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_without_an_answer),
-        cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_requests),        cmocka_unit_test(test_binding_body),
+        cmocka_unit_test(test_answers),         cmocka_unit_test(test_protobuf_status),
+        cmocka_unit_test(test_reads),           cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_without_a_reply), cmocka_unit_test(test_no_server),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
