@@ -299,7 +299,7 @@ static const struct {
 
 enum { STALL_MS = 1500, ANSWER_MS = 20000 };
 
-/* The configuration for a fault. The timeout is short only for an extender that stalls, since the machine may be busy. */
+/* The configuration for a fault. Only an extender that stalls gets a short timeout, since the machine may be busy. */
 static const char *fault_config(size_t i, int64_t stall_ms, const char *more)
 {
     static char text[256];

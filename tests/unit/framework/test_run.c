@@ -1,5 +1,5 @@
-/* The plain path: which plugins are called, in which order, and what follows from their statuses. The texts are those of
- * kube-scheduler. */
+/* The plain path: which plugins are called, in which order, and what follows from their statuses. The texts are
+ * those of kube-scheduler. */
 #include "support/fixture.h"
 
 /* ---- scripted plugins ---- */
