@@ -3,7 +3,7 @@
  * An update is told apart as finely as the reference does it: a rule for a special update is not woken by others. */
 #include "framework/events.h"
 
-#include "api/labels.h"
+#include "api/fields.h"
 #include "api/pod_resources.h"
 #include "api/resource_list.h"
 #include "framework/profile.h"
@@ -48,9 +48,8 @@ static uint32_t action_slot(uint32_t actions)
 
 enum event_label event_label(const struct cluster_event *event)
 {
-    for (uint32_t i = 0; event->label && i < ARRAY_SIZE(cause_names); i++)
-        if (strcmp(event->label, cause_names[i]) == 0)
-            return (enum event_label)i;
+    if (event->cause)
+        return event->cause;
     return LABEL_FIRST_EVENT + event->resource * LABELS_PER_RESOURCE + action_slot(event->actions);
 }
 
@@ -166,62 +165,18 @@ enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_
     return HINT_SKIP;
 }
 
-/* ---- equality ---- */
-bool str_map_eq(const struct str_map *a, const struct str_map *b)
+/* ---- changes of objects ---- */
+bool same_field(enum api_kind kind, const char *path, const void *before, const void *after)
 {
-    if (a->len != b->len)
-        return false;
-    for (uint32_t i = 0; i < a->len; i++)
-        if (!str_eq(a->items[i].key, b->items[i].key) || !str_eq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
+    struct record_member member = record_member(api_kinds[kind].type, str_from(path));
+    assert(member.field);
+    return record_member_equal(member, before, after);
 }
 
-bool str_list_eq(const struct str_list *a, const struct str_list *b)
+static void add_action(struct action_list *list, bool happened, uint32_t action)
 {
-    if (a->len != b->len)
-        return false;
-    for (uint32_t i = 0; i < a->len; i++)
-        if (!str_eq(a->items[i], b->items[i]))
-            return false;
-    return true;
-}
-
-bool taints_eq(const struct node *a, const struct node *b)
-{
-    if (a->spec.taints.len != b->spec.taints.len)
-        return false;
-    for (uint32_t i = 0; i < a->spec.taints.len; i++) {
-        const struct taint *x = &a->spec.taints.items[i], *y = &b->spec.taints.items[i];
-        if (!str_eq(x->key, y->key) || !str_eq(x->value, y->value) || !str_eq(x->effect, y->effect))
-            return false;
-    }
-    return true;
-}
-
-bool tolerations_eq(const struct pod *a, const struct pod *b)
-{
-    if (a->spec.tolerations.len != b->spec.tolerations.len)
-        return false;
-    for (uint32_t i = 0; i < a->spec.tolerations.len; i++) {
-        const struct toleration *x = &a->spec.tolerations.items[i], *y = &b->spec.tolerations.items[i];
-        if (!str_eq(x->key, y->key) || !str_eq(x->operator, y->operator) || !str_eq(x->value, y->value) ||
-            !str_eq(x->effect, y->effect) || x->toleration_seconds.set != y->toleration_seconds.set ||
-            x->toleration_seconds.value != y->toleration_seconds.value)
-            return false;
-    }
-    return true;
-}
-
-static bool amounts_eq(const struct resource_list *a, const struct resource_list *b)
-{
-    if (a->len != b->len)
-        return false;
-    for (uint32_t i = 0; i < a->len; i++)
-        if (!str_eq(a->items[i].name, b->items[i].name) ||
-            quantity_cmp(a->items[i].amount, b->items[i].amount) != 0)
-            return false;
-    return true;
+    if (happened)
+        list->items[list->len++] = action;
 }
 
 /* ---- nodes ---- */
@@ -247,20 +202,14 @@ static bool conditions_in(const struct node *node, const struct node *other)
 struct action_list node_update_actions(const struct node *before, const struct node *after)
 {
     struct action_list list = { 0 };
-    if (before->spec.unschedulable && !after->spec.unschedulable)
-        list.items[list.len++] = ACTION_NODE_TAINT;
-    if (!amounts_eq(&before->status.allocatable, &after->status.allocatable))
-        list.items[list.len++] = ACTION_NODE_ALLOCATABLE;
-    if (!str_map_eq(&before->meta.labels, &after->meta.labels))
-        list.items[list.len++] = ACTION_NODE_LABEL;
-    if (!taints_eq(before, after))
-        list.items[list.len++] = ACTION_NODE_TAINT;
-    if (!conditions_in(before, after) || !conditions_in(after, before))
-        list.items[list.len++] = ACTION_NODE_CONDITION;
-    if (!str_map_eq(&before->meta.annotations, &after->meta.annotations))
-        list.items[list.len++] = ACTION_NODE_ANNOTATION;
-    if (!str_list_eq(&before->status.declared_features, &after->status.declared_features))
-        list.items[list.len++] = ACTION_NODE_DECLARED_FEATURE;
+    add_action(&list, before->spec.unschedulable && !after->spec.unschedulable, ACTION_NODE_TAINT);
+    add_action(&list, !same_field(KIND_NODE, "status.allocatable", before, after), ACTION_NODE_ALLOCATABLE);
+    add_action(&list, !same_field(KIND_NODE, "metadata.labels", before, after), ACTION_NODE_LABEL);
+    add_action(&list, !same_field(KIND_NODE, "spec.taints", before, after), ACTION_NODE_TAINT);
+    add_action(&list, !conditions_in(before, after) || !conditions_in(after, before), ACTION_NODE_CONDITION);
+    add_action(&list, !same_field(KIND_NODE, "metadata.annotations", before, after), ACTION_NODE_ANNOTATION);
+    add_action(&list, !same_field(KIND_NODE, "status.declaredFeatures", before, after),
+               ACTION_NODE_DECLARED_FEATURE);
     return list;
 }
 
@@ -285,36 +234,18 @@ static bool scaled_down(const struct pod *before, const struct pod *after, struc
     return false;
 }
 
-static bool claim_statuses_eq(const struct pod *a, const struct pod *b)
-{
-    if (a->status.claim_statuses.len != b->status.claim_statuses.len)
-        return false;
-    for (uint32_t i = 0; i < a->status.claim_statuses.len; i++) {
-        const struct pod_claim_status *x = &a->status.claim_statuses.items[i];
-        const struct pod_claim_status *y = &b->status.claim_statuses.items[i];
-        if (!str_eq(x->name, y->name) || !str_eq(x->resource_claim_name, y->resource_claim_name) ||
-            !x->resource_claim_name.ptr != !y->resource_claim_name.ptr)
-            return false;
-    }
-    return true;
-}
-
 struct action_list pod_update_actions(const struct pod *before, const struct pod *after, struct arena *arena)
 {
     struct action_list list = { 0 };
-    if (!str_map_eq(&before->meta.labels, &after->meta.labels))
-        list.items[list.len++] = ACTION_POD_LABEL;
-    if (scaled_down(before, after, arena))
-        list.items[list.len++] = ACTION_POD_SCALE_DOWN;
-    if (before->spec.scheduling_gates.len && !after->spec.scheduling_gates.len)
-        list.items[list.len++] = ACTION_POD_GATES_ELIMINATED;
+    add_action(&list, !same_field(KIND_POD, "metadata.labels", before, after), ACTION_POD_LABEL);
+    add_action(&list, scaled_down(before, after, arena), ACTION_POD_SCALE_DOWN);
+    add_action(&list, before->spec.scheduling_gates.len && !after->spec.scheduling_gates.len,
+               ACTION_POD_GATES_ELIMINATED);
     /* Tolerations can be added, not changed or removed. */
-    if (before->spec.tolerations.len != after->spec.tolerations.len)
-        list.items[list.len++] = ACTION_POD_TOLERATION;
-    if (!claim_statuses_eq(before, after))
-        list.items[list.len++] = ACTION_POD_GENERATED_CLAIM;
-    if (!list.len)
-        list.items[list.len++] = ACTION_UPDATE;
+    add_action(&list, before->spec.tolerations.len != after->spec.tolerations.len, ACTION_POD_TOLERATION);
+    add_action(&list, !same_field(KIND_POD, "status.resourceClaimStatuses", before, after),
+               ACTION_POD_GENERATED_CLAIM);
+    add_action(&list, !list.len, ACTION_UPDATE);
     return list;
 }
 

@@ -102,7 +102,7 @@ struct cluster_event {
     /* struct pod, struct node, struct pv ... by resource. An object that appears has no before, one that goes no
      * after. They need to stay only until the event was handed over. */
     const void *before, *after;
-    const char *label; /* of special events; NULL: resource and action */
+    enum event_label cause; /* of wildcards; 0: the label is that of resource and action */
     /* Of pods: it holds resources of a node though the object does not say so yet: it was placed or nominated here. */
     bool holds_resources;
 };
@@ -172,9 +172,7 @@ enum hint hint_own_change(const struct hint_context *context, const struct pod *
                           const struct cluster_event *event);
 /* Does one of the event's pods hold resources of a node, or a nomination? */
 bool event_pod_holds_resources(const struct cluster_event *event, const struct pod *pod);
-bool str_map_eq(const struct str_map *a, const struct str_map *b);
-bool str_list_eq(const struct str_list *a, const struct str_list *b);
-bool taints_eq(const struct node *a, const struct node *b);
-bool tolerations_eq(const struct pod *a, const struct pod *b);
+/* Do two versions of an object agree in the field with that path, such as "spec.taints"? */
+bool same_field(enum api_kind kind, const char *path, const void *before, const void *after);
 
 #endif

@@ -76,18 +76,20 @@ static struct status plugin_error(struct cycle *cycle, struct status status, con
 }
 
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
-                              struct arena *arena)
+                              const struct plugin *first, struct arena *arena)
 {
-    for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
-        if (instance->plugin->gates_preemptors && !is_preempting)
-            continue;
-        struct status status = instance->plugin->pre_enqueue(instance->self, pod, arena);
-        if (!status_ok(status)) {
-            status = status_checked(status, arena);
-            status.plugin = instance->plugin;
-            return status;
+    for (int others = !first; others <= 1; others++)
+        for_plugins(profile, POINT_PRE_ENQUEUE, instance) {
+            const struct plugin *plugin = instance->plugin;
+            if ((plugin != first) != others || (plugin->gates_preemptors && !is_preempting))
+                continue;
+            struct status status = plugin->pre_enqueue(instance->self, pod, arena);
+            if (!status_ok(status)) {
+                status = status_checked(status, arena);
+                status.plugin = plugin;
+                return status;
+            }
         }
-    }
     return STATUS_OK;
 }
 

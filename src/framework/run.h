@@ -15,8 +15,10 @@ void cycle_release(struct cycle *cycle);
 /* The cycle starts over: no plugin was called yet. */
 void cycle_reset(struct cycle *cycle);
 
+/* Success, or the status of the first plugin that gates the pod. `first`, which gated it before, is called before the
+ * others; NULL: none. */
 struct status run_pre_enqueue(const struct profile *profile, const struct pod *pod, bool is_preempting,
-                              struct arena *arena);
+                              const struct plugin *first, struct arena *arena);
 /* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). Plugins that are skipped already are not
  * called; the same holds for PreScore. */
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);

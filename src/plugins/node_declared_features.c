@@ -92,9 +92,7 @@ static const struct node_rule rule = {
 HINT(node_changed)
 {
     const struct node *before = event->before, *after = event->after;
-    return before && str_list_eq(&before->status.declared_features, &after->status.declared_features)
-               ? HINT_SKIP
-               : HINT_QUEUE;
+    return before && same_field(KIND_NODE, "status.declaredFeatures", before, after) ? HINT_SKIP : HINT_QUEUE;
 }
 
 HINT(pod_updated)

@@ -6,13 +6,11 @@
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "framework/probe.h"
+#include "framework/run.h"
 #include "queue/in_flight.h"
 #include "queue/wait_lists.h"
 
-enum {
-    SPARE_MAX = 1024, /* entries kept for the next pods */
-    TRIM_MIN = 4096,  /* an empty queue gives back tables larger than this */
-};
+enum { TRIM_MIN = 4096 }; /* an empty queue gives back tables larger than this */
 #define ORDERING_WINDOW_NS \
     NS_PER_SECOND /* backoffs end with whole seconds: pods that wake together are sorted */
 #define LEFTOVERS_PERIOD_NS (30 * NS_PER_SECOND)
@@ -94,13 +92,10 @@ void queue_release(struct queue *queue)
         end_hold(queue, slot->value);
         free(slot->value);
     }
-    vec_for(&queue->spare, entry)
-        free(*entry);
     for (enum queue_place place = QUEUE_ACTIVE; place <= QUEUE_LAST_HEAP; place++)
         heap_release(&queue->heaps[place]);
     wait_lists_release(queue);
     idmap_release(&queue->entries);
-    vec_release(&queue->spare);
     vec_release(&queue->woken);
     vec_release(&queue->flight_events);
     free(queue->interests);
@@ -129,8 +124,7 @@ static void refresh_age(struct queue *queue, struct queued_pod *entry, int64_t n
 static struct queued_pod *entry_new(struct queue *queue, struct pod_info *pod, uint32_t profile,
                                     int64_t now_ns)
 {
-    struct queued_pod *entry =
-        queue->spare.len ? queue->spare.items[--queue->spare.len] : xmalloc(sizeof(*entry));
+    struct queued_pod *entry = xmalloc(sizeof(*entry));
     *entry = (struct queued_pod){
         .pod = pod, .profile = profile, .gate = GATE_NONE, .first_attempt_ns = QUEUE_NEVER
     };
@@ -202,10 +196,7 @@ static void entry_free(struct queue *queue, struct queued_pod *entry)
     queue->counts[QUEUE_NOWHERE]--;
     if (entry->pod)
         idmap_remove(&queue->entries, key_of(entry->pod));
-    if (queue->spare.len < SPARE_MAX)
-        *vec_push(&queue->spare) = entry;
-    else
-        free(entry);
+    free(entry);
     trim(queue);
 }
 
@@ -279,47 +270,23 @@ static void tell_gate_failed(const struct queued_pod *entry, struct status statu
               log_str("plugin", str_from(status.plugin->name)));
 }
 
-static bool gate_holds(struct queue *queue, struct queued_pod *entry, const struct plugin_instance *instance,
-                       struct status *ret)
-{
-    if (instance->plugin->gates_preemptors && !queue_is_held(queue, entry))
-        return false;
-    *ret = instance->plugin->pre_enqueue(instance->self, entry->pod->api, &queue->scratch);
-    if (status_ok(*ret))
-        return false;
-    *ret = status_checked(*ret, &queue->scratch);
-    ret->plugin = instance->plugin;
-    if (ret->code == STATUS_ERROR)
-        tell_gate_failed(entry, *ret, &queue->scratch);
-    entry->unschedulable |= (uint64_t)1 << instance->index;
-    entry->gate = (int32_t)instance->index;
-    return true;
-}
-
-/* Calls the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. */
-static bool ask_gates(struct queue *queue, struct queued_pod *entry, struct status *ret)
-{
-    const struct plugin_order *order = &queue->options.profiles[entry->profile].points[POINT_PRE_ENQUEUE];
-    int32_t gate = entry->gate;
-    *ret = STATUS_OK;
-    for (uint32_t i = 0; gate != GATE_NONE && i < order->len; i++)
-        if (order->items[i]->index == (uint32_t)gate && gate_holds(queue, entry, order->items[i], ret))
-            return true;
-    for (uint32_t i = 0; i < order->len; i++)
-        if (order->items[i]->index != (uint32_t)gate && gate_holds(queue, entry, order->items[i], ret))
-            return true;
-    entry->gate = GATE_NONE;
-    return false;
-}
-
-/* The point is reported as Success whatever its plugins return, as in kube-scheduler. */
+/* Calls the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. The point is
+ * reported as Success whatever its plugins return, as in kube-scheduler. */
 static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
 {
     const struct profile *profile = &queue->options.profiles[entry->profile];
+    const struct plugin *first = entry->gate == GATE_NONE ? NULL : profile->plugins[entry->gate].plugin;
     int64_t begun_ns = probe_now(profile->probe);
-    bool held = ask_gates(queue, entry, ret);
+    *ret = run_pre_enqueue(profile, entry->pod->api, queue_is_held(queue, entry), first, &queue->scratch);
     probe_point(profile->probe, profile, PROBE_PRE_ENQUEUE, STATUS_SUCCESS, begun_ns);
-    return held;
+    entry->gate = GATE_NONE;
+    if (status_ok(*ret))
+        return false;
+    if (ret->code == STATUS_ERROR)
+        tell_gate_failed(entry, *ret, &queue->scratch);
+    entry->gate = (int32_t)profile_find(profile, ret->plugin->name)->index;
+    entry->unschedulable |= (uint64_t)1 << entry->gate;
+    return true;
 }
 
 /* ---- into a place ---- */
@@ -572,7 +539,6 @@ void queue_event(struct queue *queue, const struct cluster_event *event, const s
 void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
 {
     struct queued_pod *entry = queue_find(queue, pod);
-    static const char label[] = "ForceActivate";
     if (!entry)
         return;
     switch (entry->place) {
@@ -588,9 +554,10 @@ void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
         break;
     case QUEUE_IN_FLIGHT:
         if (in_flight_has(queue, entry))
-            in_flight_note(
-                queue, &(struct cluster_event){
-                           .resource = EVENT_ANY, .actions = ACTION_ALL, .after = pod->api, .label = label });
+            in_flight_note(queue, &(struct cluster_event){ .resource = EVENT_ANY,
+                                                           .actions = ACTION_ALL,
+                                                           .after = pod->api,
+                                                           .cause = LABEL_FORCE_ACTIVATE });
         break;
     default:
         break;
@@ -663,12 +630,9 @@ static void gather_all(struct queue *queue)
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns)
 {
     gather_all(queue);
-    struct queue_options *own = &queue->options;
-    own->profiles = options->profiles;
-    own->profiles_len = options->profiles_len;
-    own->less = options->less;
-    own->backoff_initial_ns = options->backoff_initial_ns;
-    own->backoff_max_ns = options->backoff_max_ns;
+    int64_t unschedulable_max_ns = queue->options.unschedulable_max_ns;
+    queue->options = *options;
+    queue->options.unschedulable_max_ns = unschedulable_max_ns;
     free(queue->interests);
     free(queue->reasons);
     init_profiles(queue);
@@ -698,7 +662,7 @@ static void flush_leftovers(struct queue *queue, int64_t now_ns)
 {
     static const struct cluster_event timeout = { .resource = EVENT_ANY,
                                                   .actions = ACTION_ALL,
-                                                  .label = "UnschedulableTimeout" };
+                                                  .cause = LABEL_UNSCHEDULABLE_TIMEOUT };
     vec_for(&queue->wait_lists, list)
         vec_for(&(*list)->pods, at) {
             struct queued_pod *entry = *at;

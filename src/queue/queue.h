@@ -107,7 +107,7 @@ struct queue {
     struct heap heaps[QUEUE_LAST_HEAP + 1]; /* by place, from QUEUE_ACTIVE on */
     VEC(struct wait_list *) wait_lists;     /* of unschedulable and gated pods */
     struct idmap entries;                   /* address of a pod_info to its queued_pod */
-    VEC(struct queued_pod *) spare, woken;
+    VEC(struct queued_pod *) woken;
     struct list in_flight;            /* struct queued_pod, oldest first */
     VEC(uint16_t) flight_events;      /* labels of what happened since the oldest was popped */
     uint64_t flight_events_from;      /* number of the first of them */

@@ -217,7 +217,7 @@ bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 
 static void explain(struct explanation *ret)
 {
-    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, &ret->arena);
+    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, NULL, &ret->arena);
     ret->rows = explain_rows(ret->cluster, &ret->arena, &ret->rows_len);
     ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
     if (!ret->rows_len) {

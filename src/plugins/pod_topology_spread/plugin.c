@@ -244,7 +244,7 @@ HINT(pod_changed)
         return HINT_SKIP;
     if (!hard_constraints(context, pod, &list))
         return HINT_QUEUE;
-    if (before && after && pod_is(after, pod) && !tolerations_eq(before, after)) {
+    if (before && after && pod_is(after, pod) && !same_field(KIND_POD, "spec.tolerations", before, after)) {
         for (uint32_t i = 0; i < list.len; i++)
             if (list.items[i].honor_taints)
                 return HINT_QUEUE;
@@ -284,8 +284,10 @@ HINT(node_changed)
         return counted || counts ? HINT_QUEUE : HINT_SKIP;
     if (counted != counts)
         return HINT_QUEUE;
-    return counts && (topology_moved(&list, before, after) || !taints_eq(before, after)) ? HINT_QUEUE
-                                                                                         : HINT_SKIP;
+    return counts && (topology_moved(&list, before, after) ||
+                      !same_field(KIND_NODE, "spec.taints", before, after))
+               ? HINT_QUEUE
+               : HINT_SKIP;
 }
 
 static const struct event_rule events[] = {

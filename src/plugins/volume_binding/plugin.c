@@ -269,27 +269,12 @@ HINT(csi_node_changed)
     return str_eq(was ? *was : STR(""), is ? *is : STR("")) ? HINT_SKIP : HINT_QUEUE;
 }
 
-static bool topology_terms_eq(const struct topology_term *a, const struct topology_term *b)
-{
-    if (a->expressions.len != b->expressions.len)
-        return false;
-    for (uint32_t i = 0; i < a->expressions.len; i++)
-        if (!str_eq(a->expressions.items[i].key, b->expressions.items[i].key) ||
-            !str_list_eq(&a->expressions.items[i].values, &b->expressions.items[i].values))
-            return false;
-    return true;
-}
-
 /* The binding mode of a class is immutable; its allowed topologies are not. */
 HINT(class_changed)
 {
     const struct storage_class *before = event->before, *after = event->after;
-    if (!before || before->allowed_topologies.len != after->allowed_topologies.len)
-        return HINT_QUEUE;
-    for (uint32_t i = 0; i < before->allowed_topologies.len; i++)
-        if (!topology_terms_eq(&before->allowed_topologies.items[i], &after->allowed_topologies.items[i]))
-            return HINT_QUEUE;
-    return HINT_SKIP;
+    return before && same_field(KIND_STORAGE_CLASS, "allowedTopologies", before, after) ? HINT_SKIP
+                                                                                        : HINT_QUEUE;
 }
 
 HINT(capacity_changed)

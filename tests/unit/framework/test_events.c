@@ -24,9 +24,9 @@ static void test_labels(void **state)
         { { .resource = EVENT_CSI_NODE, .actions = ACTION_UPDATE }, "storage.k8s.io/CSINodeUpdate" },
         { { .resource = EVENT_RESOURCE_CLAIM, .actions = ACTION_ADD }, "resource.k8s.io/ResourceClaimAdd" },
         { { .resource = EVENT_ANY, .actions = ACTION_ALL }, "*All" },
-        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .label = "UnschedulableTimeout" },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .cause = LABEL_UNSCHEDULABLE_TIMEOUT },
           "UnschedulableTimeout" },
-        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .label = "ForceActivate" }, "ForceActivate" },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .cause = LABEL_FORCE_ACTIVATE }, "ForceActivate" },
     };
     struct arena arena = { 0 };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -664,10 +664,10 @@ static void test_pre_enqueue(void **state)
     FIXTURE(&f, NULL, &plugin_gate);
     fixture_load(&f, "{kind: Pod, metadata: {name: p}}");
     gate_reason = NULL;
-    assert_true(status_ok(run_pre_enqueue(&f.profile, f.last_pod->api, false, &f.arena)));
+    assert_true(status_ok(run_pre_enqueue(&f.profile, f.last_pod->api, false, NULL, &f.arena)));
     gate_reason = "held back";
-    check("gate", &f, run_pre_enqueue(&f.profile, f.last_pod->api, false, &f.arena), STATUS_UNRESOLVABLE,
-          "held back", "Gate");
+    check("gate", &f, run_pre_enqueue(&f.profile, f.last_pod->api, false, NULL, &f.arena),
+          STATUS_UNRESOLVABLE, "held back", "Gate");
     fixture_release(&f);
 }
 

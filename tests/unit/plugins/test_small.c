@@ -101,9 +101,9 @@ static void test_gates(void **state)
     struct fixture f;
     FIXTURE(&f, NULL, &plugin_scheduling_gates);
     fixture_load(&f, POD(""));
-    assert_status(run_pre_enqueue(&f.profile, f.last_pod->api, false, &f.arena), STATUS_SUCCESS, "");
+    assert_status(run_pre_enqueue(&f.profile, f.last_pod->api, false, NULL, &f.arena), STATUS_SUCCESS, "");
     fixture_load(&f, POD("schedulingGates: [{name: quota}, {name: example.com/net}]"));
-    assert_status(run_pre_enqueue(&f.profile, f.last_pod->api, false, &f.arena), STATUS_UNRESOLVABLE,
+    assert_status(run_pre_enqueue(&f.profile, f.last_pod->api, false, NULL, &f.arena), STATUS_UNRESOLVABLE,
                   "waiting for scheduling gates: [quota example.com/net]");
     fixture_release(&f);
 }
