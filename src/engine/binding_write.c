@@ -15,9 +15,9 @@ static struct answer copy_answer(struct arena *arena, const struct answer *answe
     return copy;
 }
 
-static void answer_with(struct binding_write *own, struct answer answer, int64_t now_ns)
+static void answer_with(struct binding_write *own, const struct answer *answer, int64_t now_ns)
 {
-    own->answer = answer;
+    own->answer = copy_answer(&own->binding->arena, answer);
     binding_event(own->binding, &(struct binding_event){ .kind = BINDING_ON_ANSWERED, .now_ns = now_ns });
 }
 
@@ -32,81 +32,39 @@ static bool may_be_own_conflict(const struct write *write, const struct answer *
 
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
 {
+    static const struct answer maybe_done = { .kind = ANSWER_DONE, .in_doubt = true };
     struct binding_write *own = context;
     own->write = NULL;
-    answer_with(own,
-                may_be_own_conflict(write, answer) ? (struct answer){ .kind = ANSWER_DONE, .in_doubt = true }
-                                                   : copy_answer(&own->binding->arena, answer),
-                now_ns);
+    answer_with(own, may_be_own_conflict(write, answer) ? &maybe_done : answer, now_ns);
 }
 
 /* ---- a bind ---- */
 static void bind_answered(void *context, const struct write *write, const struct answer *answer,
                           int64_t now_ns);
+
+/* READING: where is the pod? Where it has no node, an attempt whose answer was lost may still arrive. */
 static void read_answered(void *context, const struct write *write, const struct answer *answer,
-                          int64_t now_ns);
-
-static void take_answer(struct binding_write *own, const struct answer *answer, int64_t now_ns)
+                          int64_t now_ns)
 {
-    answer_with(own, copy_answer(&own->binding->arena, answer), now_ns);
+    struct binding_write *own = context;
+    struct pod_binding *binding = own->binding;
+    bool found = answer->kind == ANSWER_DONE;
+    (void)write;
+    own->write = NULL;
+    if (found && !answer->node.len && !answer->terminating && own->in_doubt && now_ns < own->doubt_until_ns) {
+        own->write = writes_send_later(&binding->engine->writes, &own->effect, bind_answered, own,
+                                       ++own->rounds, now_ns);
+        return;
+    }
+    if (found && str_eq(answer->node, binding->node))
+        own->bind.kind = ANSWER_DONE;
+    else if (found)
+        binding->elsewhere = arena_str(&binding->arena, answer->node);
+    answer_with(own, &own->bind, now_ns);
 }
 
-static void read_pod(struct binding_write *own, const struct answer *answer, int64_t now_ns)
-{
-    struct effect read = own->effect;
-    own->bind = copy_answer(&own->binding->arena, answer);
-    read.kind = EFFECT_READ_POD;
-    read.by = NULL;
-    own->write = writes_send(&own->binding->engine->writes, &read, read_answered, own, now_ns);
-}
-
-static void bind_again(struct binding_write *own, const struct answer *answer, int64_t now_ns)
-{
-    (void)answer;
-    own->write = writes_send_later(&own->binding->engine->writes, &own->effect, bind_answered, own,
-                                   ++own->rounds, now_ns);
-}
-
-static void take_as_done(struct binding_write *own, const struct answer *answer, int64_t now_ns)
-{
-    (void)answer;
-    own->bind.kind = ANSWER_DONE;
-    answer_with(own, own->bind, now_ns);
-}
-
-static void take_as_failed(struct binding_write *own, const struct answer *answer, int64_t now_ns)
-{
-    (void)answer;
-    answer_with(own, own->bind, now_ns);
-}
-
-static void take_as_elsewhere(struct binding_write *own, const struct answer *answer, int64_t now_ns)
-{
-    own->binding->elsewhere = arena_str(&own->binding->arena, answer->node);
-    answer_with(own, own->bind, now_ns);
-}
-
-enum bind_result {
-    BIND_IS_FACT,
-    BIND_IS_IN_DOUBT,
-    POD_IS_HERE,
-    POD_IS_ELSEWHERE,
-    POD_IS_UNBOUND,
-    POD_MAY_FOLLOW
-};
-
-static void (*const bind_actions[])(struct binding_write *own, const struct answer *answer,
-                                    int64_t now_ns) = {
-    /* SENT */
-    [BIND_IS_FACT] = take_answer,
-    [BIND_IS_IN_DOUBT] = read_pod,
-    /* READING */
-    [POD_IS_HERE] = take_as_done,
-    [POD_IS_ELSEWHERE] = take_as_elsewhere,
-    [POD_IS_UNBOUND] = take_as_failed,
-    [POD_MAY_FOLLOW] = bind_again,
-};
-
+/* SENT: was it done? A bind that an extender reports as failed may have been done: its own request may have timed
+ * out. */
 static void bind_answered(void *context, const struct write *write, const struct answer *answer,
                           int64_t now_ns)
 {
@@ -116,25 +74,16 @@ static void bind_answered(void *context, const struct write *write, const struct
         own->in_doubt = true;
         own->doubt_until_ns = now_ns + DOUBT_NS;
     }
-    /* A bind that an extender reports as failed may have been done: its own request may have timed out. */
-    bool is_fact = answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by;
-    bind_actions[answer->kind == ANSWER_DONE || is_fact ? BIND_IS_FACT : BIND_IS_IN_DOUBT](own, answer,
-                                                                                           now_ns);
-}
-
-static void read_answered(void *context, const struct write *write, const struct answer *answer,
-                          int64_t now_ns)
-{
-    struct binding_write *own = context;
-    enum bind_result result = POD_IS_UNBOUND;
-    (void)write;
-    own->write = NULL;
-    if (answer->kind == ANSWER_DONE && answer->node.len)
-        result = str_eq(answer->node, own->binding->node) ? POD_IS_HERE : POD_IS_ELSEWHERE;
-    else if (answer->kind == ANSWER_DONE && !answer->terminating && own->in_doubt &&
-             now_ns < own->doubt_until_ns)
-        result = POD_MAY_FOLLOW;
-    bind_actions[result](own, answer, now_ns);
+    if (answer->kind == ANSWER_DONE ||
+        (answer->kind != ANSWER_CONFLICT && !own->in_doubt && !own->effect.by)) {
+        answer_with(own, answer, now_ns);
+        return;
+    }
+    struct effect read = own->effect;
+    read.kind = EFFECT_READ_POD;
+    read.by = NULL;
+    own->bind = copy_answer(&own->binding->arena, answer);
+    own->write = writes_send(&own->binding->engine->writes, &read, read_answered, own, now_ns);
 }
 
 /* ---- all writes ---- */

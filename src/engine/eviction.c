@@ -1,13 +1,22 @@
-/* eviction.c: one record per preemptor, until all its victims are settled: deleted, gone, or sent back to the queue. */
+/* eviction.c: one record per preemptor, until all its victims are settled: deleted, gone, or sent back to the queue.
+ * A victim has a state while a write about it is under way; a table says what the answer means in each. */
 #include "engine/eviction.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "engine/generations.h"
 #include "engine/report.h"
 #include "framework/probe.h"
 
 #define PREEMPTING_PLUGIN "DefaultPreemption"
+
+enum victim_state {
+    VICTIM_MARKING,  /* its condition is being written */
+    VICTIM_DELETING, /* its deletion is under way */
+    VICTIM_GONE,     /* likewise, and the pod went before the answer came */
+    VICTIM_STATES
+};
 
 /* Texts live in the eviction's arena. */
 struct victim {
@@ -15,9 +24,8 @@ struct victim {
     struct event_subject subject;
     struct wanted_condition condition;
     bool needs_condition;
-    struct write *write; /* under way */
-    bool deleting;       /* that is what the write does */
-    bool gone;           /* and it was gone before the answer came */
+    enum victim_state state;
+    struct write *write; /* NULL: its turn has not come, or it is settled */
 };
 
 struct eviction {
@@ -60,11 +68,10 @@ static void eviction_free(struct eviction *eviction)
 static void finish(struct eviction *eviction, int64_t now_ns)
 {
     struct engine *engine = eviction->engine;
-    for (size_t i = 0; i < engine->evictions.len; i++)
-        if (engine->evictions.items[i] == eviction) {
-            vec_swap_remove(&engine->evictions, i);
-            break;
-        }
+    size_t at = 0;
+    while (engine->evictions.items[at] != eviction)
+        at++;
+    vec_swap_remove(&engine->evictions, at);
     if (engine->probe)
         engine->probe->preemption(engine->probe->context, eviction->failed,
                                   probe_now(engine->probe) - eviction->begun_ns);
@@ -79,8 +86,8 @@ static void finish(struct eviction *eviction, int64_t now_ns)
 
 static void evict(struct victim *victim, int64_t now_ns);
 
-/* One was deleted, is gone, or cannot be deleted. The eviction may be over when this returns. */
-static void settled(struct victim *victim, bool failed, int64_t now_ns)
+/* The victim was deleted, is gone, or cannot be deleted. The eviction may be over when this returns. */
+static void settle(struct victim *victim, bool failed, int64_t now_ns)
 {
     struct eviction *eviction = victim->eviction;
     eviction->failed |= failed;
@@ -95,83 +102,103 @@ static void settled(struct victim *victim, bool failed, int64_t now_ns)
     struct pod_info *pod = find_pod(eviction->engine, &last->subject);
     eviction->last_turn = true;
     eviction->open = 1;
-    if (preemptor && pod)
-        queue_hold_last(&eviction->engine->queue, preemptor, pod);
-    if (preemptor && pod)
-        evict(last, now_ns);
-    else /* the preemptor is gone, or the victim is */
-        settled(last, false, now_ns);
-}
-
-static void deleted(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
-{
-    struct victim *victim = context;
-    struct eviction *eviction = victim->eviction;
-    (void)write;
-    victim->write = NULL;
-    if (answer->kind == ANSWER_DONE) {
-        log_victim(victim, "Preemptor Pod preempted victim Pod");
-        report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
-                         eviction->node, false);
-    } else if (answer->kind == ANSWER_GONE) {
-        log_victim(victim, "Victim Pod is already deleted");
+    if (!preemptor || !pod) {
+        settle(last, false, now_ns);
+        return;
     }
-    settled(victim, answer->kind != ANSWER_DONE && answer->kind != ANSWER_GONE && !victim->gone, now_ns);
+    queue_hold_last(&eviction->engine->queue, preemptor, pod);
+    evict(last, now_ns);
 }
 
-static struct effect effect_on(const struct victim *victim, enum effect_kind kind)
+/* ---- what happens to a victim ---- */
+static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
+
+static void send(struct victim *victim, enum victim_state state, int64_t now_ns)
 {
-    return (struct effect){ .kind = kind,
-                            .namespace = victim->subject.namespace,
-                            .name = victim->subject.name,
-                            .uid = victim->subject.uid };
+    const struct effect effect = { .kind = state == VICTIM_MARKING ? EFFECT_POD_STATUS : EFFECT_DELETE_POD,
+                                   .namespace = victim->subject.namespace,
+                                   .name = victim->subject.name,
+                                   .uid = victim->subject.uid,
+                                   .condition = state == VICTIM_MARKING ? &victim->condition : NULL };
+    victim->state = state;
+    victim->write = writes_send(&victim->eviction->engine->writes, &effect, answered, victim, now_ns);
 }
 
-static void delete(struct victim *victim, int64_t now_ns)
+static void report(const struct victim *victim, bool in_memory)
 {
-    struct effect effect = effect_on(victim, EFFECT_DELETE_POD);
-    victim->deleting = true;
-    victim->write = writes_send(&victim->eviction->engine->writes, &effect, deleted, victim, now_ns);
+    const struct eviction *eviction = victim->eviction;
+    report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
+                     eviction->node, in_memory);
 }
 
-static void marked(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
+/* What an answer means in each state. Without `deletes` the victim is settled. */
+#define PREEMPTED { .log = "Preemptor Pod preempted victim Pod", .reports = true }
+#define ABSENT { .log = "Victim Pod is already deleted" }
+enum victim_answer { ANSWERED_DONE, ANSWERED_GONE, ANSWERED_OTHER, VICTIM_ANSWERS };
+static const struct reaction {
+    const char *log;
+    bool reports, deletes, fails;
+} reactions[VICTIM_STATES][VICTIM_ANSWERS] = {
+    [VICTIM_MARKING] = { { .deletes = true }, { 0 }, { .fails = true } },
+    [VICTIM_DELETING] = { PREEMPTED, ABSENT, { .fails = true } },
+    [VICTIM_GONE] = { PREEMPTED, ABSENT, { 0 } },
+};
+
+static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns)
 {
     struct victim *victim = context;
+    enum victim_answer kind = answer->kind == ANSWER_DONE   ? ANSWERED_DONE
+                              : answer->kind == ANSWER_GONE ? ANSWERED_GONE
+                                                            : ANSWERED_OTHER;
+    const struct reaction *reaction = &reactions[victim->state][kind];
     (void)write;
     victim->write = NULL;
-    if (answer->kind == ANSWER_DONE)
-        delete (victim, now_ns);
+    if (reaction->log)
+        log_victim(victim, reaction->log);
+    if (reaction->reports)
+        report(victim, false);
+    if (reaction->deletes)
+        send(victim, VICTIM_DELETING, now_ns);
     else
-        settled(victim, answer->kind != ANSWER_GONE, now_ns);
+        settle(victim, reaction->fails, now_ns);
+}
+
+/* The pod is not there any more. If its deletion is in flight, the answer says whether it left because of that: only
+ * then there is an event. */
+static void leave(struct victim *victim, int64_t now_ns)
+{
+    if (victim->state != VICTIM_MARKING && victim->write->in_flight) {
+        victim->state = VICTIM_GONE;
+        victim->write->is_last = true;
+        return;
+    }
+    writes_cancel(&victim->eviction->engine->writes, victim->write);
+    victim->write = NULL;
+    settle(victim, false, now_ns);
 }
 
 /* The victim is still being bound here: then it goes back to the queue. */
 static bool turn_back(struct victim *victim, int64_t now_ns)
 {
-    struct eviction *eviction = victim->eviction;
-    struct pod_info *pod = find_pod(eviction->engine, &victim->subject);
-    struct pod_binding *binding = pod ? binding_find(eviction->engine, pod->api) : NULL;
+    struct engine *engine = victim->eviction->engine;
+    struct pod_info *pod = find_pod(engine, &victim->subject);
+    struct pod_binding *binding = pod ? binding_find(engine, pod->api) : NULL;
     const struct binding_event preempted = { BINDING_ON_PREEMPTED, now_ns, PREEMPTING_PLUGIN };
     if (!binding || !binding_event(binding, &preempted))
         return false;
-    report_preempted(eviction->engine, eviction->profile, &victim->subject, &eviction->preemptor,
-                     eviction->node, true);
+    report(victim, true);
     return true;
 }
 
 static void evict(struct victim *victim, int64_t now_ns)
 {
-    if (turn_back(victim, now_ns)) {
-        settled(victim, false, now_ns);
-    } else if (victim->needs_condition) {
-        struct effect effect = effect_on(victim, EFFECT_POD_STATUS);
-        effect.condition = &victim->condition;
-        victim->write = writes_send(&victim->eviction->engine->writes, &effect, marked, victim, now_ns);
-    } else {
-        delete (victim, now_ns);
-    }
+    if (turn_back(victim, now_ns))
+        settle(victim, false, now_ns);
+    else
+        send(victim, victim->needs_condition ? VICTIM_MARKING : VICTIM_DELETING, now_ns);
 }
 
+/* ---- all of them ---- */
 static void clear_lower_nominations(struct engine *engine, const struct decision *decision, int64_t now_ns)
 {
     vec_for(&cluster_node(engine->cluster, decision->nominated_row)->nominated, pod)
@@ -232,24 +259,20 @@ void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t no
         struct eviction *eviction = engine->evictions.items[i];
         for (uint32_t v = 0; v < eviction->len; v++) {
             struct victim *victim = &eviction->victims[v];
-            if (!victim->write || !str_eq(victim->subject.uid, pod->meta.uid))
-                continue;
-            if (victim->deleting && victim->write->in_flight) {
-                /* The answer says whether it was this request: only then there is an event. */
-                victim->gone = victim->write->is_last = true;
-                break;
+            if (victim->write && str_eq(victim->subject.uid, pod->meta.uid)) {
+                leave(victim, now_ns);
+                break; /* the eviction may be over */
             }
-            writes_cancel(&engine->writes, victim->write);
-            victim->write = NULL;
-            settled(victim, false, now_ns);
-            break; /* the eviction may be over */
         }
     }
 }
 
-const struct profile *eviction_profile(const struct eviction *eviction)
+bool evictions_need(const struct engine *engine, const struct generation *generation)
 {
-    return eviction->profile;
+    vec_for(&engine->evictions, eviction)
+        if (generation_has(generation, (*eviction)->profile))
+            return true;
+    return false;
 }
 
 void evictions_release(struct engine *engine)

@@ -16,8 +16,8 @@ void eviction_begin(struct engine *engine, const struct profile *profile, const 
                     int64_t now_ns);
 /* A pod is gone: it need not be deleted any more. */
 void evictions_pod_gone(struct engine *engine, const struct pod *pod, int64_t now_ns);
-/* The profile that decided. */
-const struct profile *eviction_profile(const struct eviction *eviction);
+/* Is an eviction under way that a profile of the generation decided? */
+bool evictions_need(const struct engine *engine, const struct generation *generation);
 void evictions_release(struct engine *engine);
 
 #endif

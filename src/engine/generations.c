@@ -90,23 +90,15 @@ struct queue_options generation_queue(const struct engine *engine, const struct 
 }
 
 /* ---- earlier ones ---- */
-static bool is_of(const struct generation *generation, const struct profile *profile)
-{
-    return profile >= generation->profiles && profile < generation->profiles + generation->len;
-}
-
 static bool is_needed(const struct engine *engine, const struct generation *generation)
 {
     map_for(&engine->bindings, slot)
-        if (is_of(generation, ((const struct pod_binding *)slot->value)->cycle.profile))
+        if (generation_has(generation, ((const struct pod_binding *)slot->value)->cycle.profile))
             return true;
     vec_for(&engine->ended, binding)
-        if (is_of(generation, (*binding)->cycle.profile))
+        if (generation_has(generation, (*binding)->cycle.profile))
             return true;
-    vec_for(&engine->evictions, eviction)
-        if (is_of(generation, eviction_profile(*eviction)))
-            return true;
-    return false;
+    return evictions_need(engine, generation);
 }
 
 void generations_tick(struct engine *engine, int64_t now_ns)

@@ -11,6 +11,12 @@
 
 #include "engine/engine.h"
 
+/* Is the profile one of this generation? */
+static inline bool generation_has(const struct generation *generation, const struct profile *profile)
+{
+    return profile >= generation->profiles && profile < generation->profiles + generation->len;
+}
+
 /* Profiles for a setup. Failed: nothing is left of them. */
 int generation_make(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
                     struct error *err);

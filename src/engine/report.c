@@ -2,17 +2,11 @@
 #include "engine/report.h"
 
 #include "base/utf8.h"
-#include "codec/json_writer.h"
 
 /* The API server rejects longer notes of events; a longer message could make a pod too large for etcd. */
 enum { NOTE_LEN_MAX = 1024, MESSAGE_LEN_MAX = 512 << 10 };
 
 static const struct str more = STR(" ...");
-
-static bool is_presentable(struct str text, uint32_t max)
-{
-    return text.len <= max && utf8_valid(text);
-}
 
 /* Messages of plugins and extenders may be of any bytes and any length: what is sent is valid UTF-8 and no longer than
  * `max`. */
@@ -20,7 +14,7 @@ static struct str presentable(struct str text, uint32_t max, struct arena *arena
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     size_t fits_with_more = 0;
-    if (is_presentable(text, max))
+    if (text.len <= max && utf8_valid(text))
         return text;
     size_t len;
     for (size_t at = 0; at < text.len && out.len <= max; at += len) {
@@ -43,30 +37,25 @@ static const struct event_line failed_line = { STR("Warning"), STR("FailedSchedu
                                scheduled_line = { STR("Normal"), STR("Scheduled"), STR("Binding") },
                                preempted_line = { STR("Normal"), STR("Preempted"), STR("Preempting") };
 
+/* The object regarding, and the related one (NULL: none). */
 static void emit(struct engine *engine, const struct event_line *line, const struct profile *profile,
-                 const struct event_subject *about, const struct event_subject *related, struct str note)
+                 struct event_subject about, const struct event_subject *related, struct str note)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct effect effect = { .kind = EFFECT_EVENT,
-                             .namespace = about->namespace,
-                             .name = about->name,
-                             .uid = about->uid,
-                             .resource_version = about->resource_version,
+                             .namespace = about.namespace,
+                             .name = about.name,
+                             .uid = about.uid,
+                             .resource_version = about.resource_version,
                              .event = { .type = line->type,
                                         .reason = line->reason,
                                         .action = line->action,
-                                        .note = note,
+                                        .note = presentable(note, NOTE_LEN_MAX, &arena),
                                         .scheduler_name = profile->scheduler_name } };
     if (related)
         effect.event.related = *related;
-    engine->host.emit(engine->host.context, &effect);
-}
-
-static void emit_text(struct engine *engine, const struct event_line *line, const struct profile *profile,
-                      const struct event_subject *about, struct str text)
-{
-    struct arena arena = { 0 };
-    emit(engine, line, profile, about, NULL, presentable(text, NOTE_LEN_MAX, &arena));
-    arena_release(&arena);
+    if (engine->host.emit)
+        engine->host.emit(engine->host.context, &effect);
 }
 
 void report_failure(struct engine *engine, const struct profile *profile, const struct pod *pod,
@@ -75,9 +64,8 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
 {
     if (!engine->host.emit)
         return;
-    struct event_subject about = event_subject_of(&pod->meta);
-    struct arena arena = { 0 };
-    emit_text(engine, &failed_line, profile, &about, message);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    report_skipped(engine, profile, pod, message);
     pod_status_set(&engine->statuses, pod,
                    &(struct status_change){ .type = STR("PodScheduled"),
                                             .status = STR("False"),
@@ -86,15 +74,12 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
                                             .nomination = nomination,
                                             .node = node },
                    now_ns);
-    arena_release(&arena);
 }
 
 void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod,
                     struct str message)
 {
-    struct event_subject about = event_subject_of(&pod->meta);
-    if (engine->host.emit)
-        emit_text(engine, &failed_line, profile, &about, message);
+    emit(engine, &failed_line, profile, event_subject_of(&pod->meta), NULL, message);
 }
 
 static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding,
@@ -116,41 +101,34 @@ static void notify(struct engine *engine, enum notice_kind kind, const struct po
 
 void report_bound(struct engine *engine, const struct pod_binding *binding, int64_t now_ns)
 {
-    const struct pod *pod = binding->pod->api;
-    struct event_subject about = event_subject_of(&pod->meta);
-    struct arena arena = { 0 };
+    const struct meta *meta = &binding->pod->api->meta;
+    _cleanup_(arena_release) struct arena arena = { 0 };
     if (engine->host.emit)
-        emit(engine, &scheduled_line, binding->cycle.profile, &about, NULL,
+        emit(engine, &scheduled_line, binding->cycle.profile, event_subject_of(meta), NULL,
              arena_printf(&arena, "Successfully assigned " STR_FMT "/" STR_FMT " to " STR_FMT,
-                          STR_ARG(pod->meta.namespace), STR_ARG(pod->meta.name), STR_ARG(binding->node)));
+                          STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(binding->node)));
     notify(engine, NOTICE_BOUND, binding, false, STR(""), now_ns);
-    arena_release(&arena);
 }
 
 void report_binding_failure(struct engine *engine, const struct pod_binding *binding, struct status status,
                             int64_t now_ns)
 {
-    struct arena arena = { 0 };
-    struct str message = binding->stage == BINDING_PERMIT && status_rejected(status)
-                             ? diagnosis_of_one(status, &arena)
-                             : status_message(status, &arena);
-    const struct pod *pod = binding->pod->api;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    bool rejected = status_rejected(status);
+    struct str message = binding->stage == BINDING_PERMIT && rejected ? diagnosis_of_one(status, &arena)
+                                                                      : status_message(status, &arena);
     if (binding->entry->pod) /* else it is gone, or has a node */
-        report_failure(engine, binding->cycle.profile, pod, message, !status_rejected(status),
+        report_failure(engine, binding->cycle.profile, binding->pod->api, message, !rejected,
                        NOMINATION_CLEAR, STR(""), now_ns);
-    notify(engine, NOTICE_BINDING_FAILED, binding, status_rejected(status), message, now_ns);
-    arena_release(&arena);
+    notify(engine, NOTICE_BINDING_FAILED, binding, rejected, message, now_ns);
 }
 
 void report_preempted(struct engine *engine, const struct profile *profile,
                       const struct event_subject *victim, const struct event_subject *preemptor,
                       struct str node, bool in_memory)
 {
-    struct arena arena = { 0 };
-    if (engine->host.emit)
-        emit(engine, &preempted_line, profile, victim, preemptor,
-             arena_printf(&arena, "Preempted by pod " STR_FMT " on node " STR_FMT "%s",
-                          STR_ARG(preemptor->uid), STR_ARG(node),
-                          in_memory ? " (in kube-scheduler memory)." : ""));
-    arena_release(&arena);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    emit(engine, &preempted_line, profile, *victim, preemptor,
+         arena_printf(&arena, "Preempted by pod " STR_FMT " on node " STR_FMT "%s", STR_ARG(preemptor->uid),
+                      STR_ARG(node), in_memory ? " (in kube-scheduler memory)." : ""));
 }
