@@ -454,46 +454,51 @@ static bool same_pod(const struct berth_pod *a, const struct berth_pod *b)
     return pod_is((const struct pod *)a, (const struct pod *)b);
 }
 
-/* ---- mail ---- */
-static void post(const struct berth_handle *handle, enum mail_kind kind, struct berth_str namespace,
+/* ---- messages ---- */
+static void post(const struct berth_handle *handle, enum plugin_message_kind kind, struct berth_str namespace,
                  struct berth_str name, struct berth_str uid, struct berth_str why)
 {
-    mailbox_post(handle->mailbox,
-                 mail_new(kind, handle->plugin, in_str(namespace), in_str(name), in_str(uid), in_str(why)));
+    const struct plugin_message message = { .kind = kind,
+                                            .plugin = handle->plugin,
+                                            .namespace = in_str(namespace),
+                                            .name = in_str(name),
+                                            .uid = in_str(uid),
+                                            .reason = in_str(why) };
+    mailbox_post(handle->mailbox, plugin_message_new(&message));
 }
 
 static void activate(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
 {
-    post(handle, MAIL_ACTIVATE, namespace, name, nothing, nothing);
-}
-
-static void allow(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
-{
-    post(handle, MAIL_ALLOW, namespace, name, nothing, nothing);
-}
-
-static void refuse(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
-                   struct berth_str why)
-{
-    post(handle, MAIL_REFUSE, namespace, name, nothing, why);
+    post(handle, PLUGIN_MESSAGE_ACTIVATE, namespace, name, nothing, nothing);
 }
 
 static void allow_uid(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
                       struct berth_str uid)
 {
-    post(handle, MAIL_ALLOW, namespace, name, uid, nothing);
+    post(handle, PLUGIN_MESSAGE_ALLOW, namespace, name, uid, nothing);
+}
+
+static void allow(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name)
+{
+    allow_uid(handle, namespace, name, nothing);
 }
 
 static void refuse_uid(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
                        struct berth_str uid, struct berth_str why)
 {
-    post(handle, MAIL_REFUSE, namespace, name, uid, why);
+    post(handle, PLUGIN_MESSAGE_REFUSE, namespace, name, uid, why);
+}
+
+static void refuse(const struct berth_handle *handle, struct berth_str namespace, struct berth_str name,
+                   struct berth_str why)
+{
+    refuse_uid(handle, namespace, name, nothing, why);
 }
 
 static void each_waiting(const struct berth_handle *handle,
                          bool (*visit)(void *context, const struct berth_pod_info *pod), void *context)
 {
-    const struct mail_reader *reader = atomic_load(&handle->mailbox->reader);
+    const struct mailbox_reader *reader = atomic_load(&handle->mailbox->reader);
     if (reader && reader->each_waiting && may_look(handle, "berth_each_waiting"))
         reader->each_waiting(reader->context, handle->plugin,
                              (bool (*)(void *, const struct pod_info *))visit, context);

@@ -561,10 +561,10 @@ void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
         binding_event(binding, &(struct binding_event){ BINDING_ON_IDLE, now_ns });
 }
 
-void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
+void bindings_each_waiting(void *engine, const struct plugin *plugin,
                            bool (*visit)(void *context, const struct pod_info *pod), void *context)
 {
-    vec_for(&engine->waiting, binding) {
+    vec_for(&((struct engine *)engine)->waiting, binding) {
         uint64_t bit = permit_bit(*binding, plugin->name);
         if ((*binding)->stage == BINDING_PERMIT && (*binding)->waits_for & bit &&
             !visit(context, (*binding)->pod))

@@ -93,7 +93,7 @@ int64_t bindings_next_due(const struct engine *engine);
 /* BINDING_ON_IDLE for the pod with that key, if it is being bound. */
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns);
 /* The pods that wait for the plugin's permission, until visit says false. */
-void bindings_each_waiting(const struct engine *engine, const struct plugin *plugin,
+void bindings_each_waiting(void *engine, const struct plugin *plugin,
                            bool (*visit)(void *context, const struct pod_info *pod), void *context);
 void bindings_release(struct engine *engine);
 

@@ -58,7 +58,7 @@ struct engine_host {
     /* From any thread: a plugin has posted a message, which engine_tick() reads. May be NULL. */
     void (*wake)(void *context);
     /* A plugin's message, just before it takes effect. May be NULL. */
-    void (*on_plugin_message)(void *context, const struct mail *mail, int64_t now_ns);
+    void (*on_plugin_message)(void *context, const struct plugin_message *message, int64_t now_ns);
     /* Blocking work of a plugin: the host supplies its result, with work_conclude(). NULL: threads do it. */
     void (*takes_work)(void *context, struct cycle_work *work);
     bool replays; /* mailboxes are not read: engine_plugin_message() says what was in them */
@@ -169,8 +169,8 @@ struct engine {
     VEC(struct eviction *) evictions;
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
     uint64_t polled_version;
-    struct mail_reader mail_reader; /* of the profiles' mailboxes */
-    struct mailbox replayed;        /* where the host replays */
+    struct mailbox_reader mailbox_reader; /* of the profiles' mailboxes */
+    struct mailbox replayed;              /* where the host replays */
 };
 
 int engine_init(struct engine *engine, struct cluster *cluster, const struct engine_options *options,

@@ -357,7 +357,7 @@ void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *
     writes_answer(&engine->writes, ticket, answer, now_ns);
 }
 
-void engine_plugin_message(struct engine *engine, struct mail *message)
+void engine_plugin_message(struct engine *engine, struct plugin_message *message)
 {
     mailbox_post(&engine->replayed, message);
 }

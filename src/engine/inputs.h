@@ -17,7 +17,7 @@ struct cluster_event;
 struct decision;
 struct engine;
 struct engine_setup;
-struct mail;
+struct plugin_message;
 struct pod_info;
 struct status;
 
@@ -39,9 +39,9 @@ struct status;
     X(IDLE, idle)         /* engine_step(), which decided nothing */ \
     X(DECISION, decision) /* engine_step(), and what it decided */ \
     X(OPINION, \
-      opinion)        /* what an extender answered in the course of a step, in the order of the requests */ \
-    X(MAIL, message)  /* engine_plugin_message() */ \
-    X(CONFIG, config) /* engine_reconfigure() */
+      opinion) /* what an extender answered in the course of a step, in the order of the requests */ \
+    X(PLUGIN_MESSAGE, message) /* engine_plugin_message() */ \
+    X(CONFIG, config)          /* engine_reconfigure() */
 
 /* ---- objects ---- */
 /* An object appeared or changed: the model follows, and pods that the change may help are tried again. The object must
@@ -61,7 +61,7 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *answer, int64_t now_ns);
 /* What a thread of a plugin said when it was recorded: read before the next decision, in the order of these calls.
  * Takes the message over. Without a replay, plugins post to the mailbox of their profile. */
-void engine_plugin_message(struct engine *engine, struct mail *message);
+void engine_plugin_message(struct engine *engine, struct plugin_message *message);
 /* Time has passed: writes are repeated, bindings polled, backoffs end. */
 void engine_tick(struct engine *engine, int64_t now_ns);
 /* Decides the next pod. False: there is none to decide now. */

@@ -11,12 +11,6 @@ static void wake(void *context)
         engine->host.wake(engine->host.context);
 }
 
-static void each_waiting(void *context, const struct plugin *plugin,
-                         bool (*visit)(void *visitor, const struct pod_info *pod), void *visitor)
-{
-    bindings_each_waiting(context, plugin, visit, visitor);
-}
-
 static void take_work(void *context, struct cycle_work *work)
 {
     const struct engine *engine = context;
@@ -25,47 +19,48 @@ static void take_work(void *context, struct cycle_work *work)
 
 void plugin_messages_open(struct engine *engine, struct profile *profile)
 {
-    if (!engine->mail_reader.wake) /* later on, threads of plugins may be reading it */
-        engine->mail_reader = (struct mail_reader){ .wake = wake,
-                                                    .each_waiting = each_waiting,
-                                                    .takes_work = engine->host.takes_work ? take_work : NULL,
-                                                    .context = engine };
-    atomic_store_explicit(&profile->mailbox.reader, &engine->mail_reader, memory_order_release);
+    if (!engine->mailbox_reader.wake) /* later on, threads of plugins may be reading it */
+        engine->mailbox_reader =
+            (struct mailbox_reader){ .wake = wake,
+                                     .each_waiting = bindings_each_waiting,
+                                     .takes_work = engine->host.takes_work ? take_work : NULL,
+                                     .context = engine };
+    atomic_store_explicit(&profile->mailbox.reader, &engine->mailbox_reader, memory_order_release);
 }
 
 /* Takes the message over. One about work that is done is freed with the work. */
-static void act(struct engine *engine, struct mail *mail, int64_t now_ns)
+static void act(struct engine *engine, struct plugin_message *message, int64_t now_ns)
 {
     if (engine->host.on_plugin_message)
-        engine->host.on_plugin_message(engine->host.context, mail, now_ns);
-    if (mail->kind == MAIL_WORK_DONE) {
-        struct pod_binding *binding = container_of(work_done(mail->work), struct pod_binding, cycle);
+        engine->host.on_plugin_message(engine->host.context, message, now_ns);
+    if (message->kind == PLUGIN_MESSAGE_WORK_DONE) {
+        struct pod_binding *binding = container_of(work_done(message), struct pod_binding, cycle);
         binding_event(binding, &(struct binding_event){ BINDING_ON_ANSWERED, now_ns });
         return;
     }
-    struct pod_info *pod = cluster_find_pod(engine->cluster, mail->namespace, mail->name);
-    if (pod && mail->uid.len && !str_eq(mail->uid, pod->api->meta.uid))
+    struct pod_info *pod = cluster_find_pod(engine->cluster, message->namespace, message->name);
+    if (pod && message->uid.len && !str_eq(message->uid, pod->api->meta.uid))
         pod = NULL; /* another one has the name now */
     struct pod_binding *binding = pod ? binding_find(engine, pod->api) : NULL;
-    if (pod && mail->kind == MAIL_ACTIVATE)
+    bool allows = message->kind == PLUGIN_MESSAGE_ALLOW;
+    if (pod && message->kind == PLUGIN_MESSAGE_ACTIVATE)
         queue_activate(&engine->queue, pod, now_ns);
-    else if (binding && mail->kind != MAIL_ACTIVATE)
+    else if (binding && message->kind != PLUGIN_MESSAGE_ACTIVATE)
         binding_event(binding,
-                      &(struct binding_event){ .kind = mail->kind == MAIL_ALLOW ? BINDING_ON_ALLOWED
-                                                                                : BINDING_ON_REJECTED,
+                      &(struct binding_event){ .kind = allows ? BINDING_ON_ALLOWED : BINDING_ON_REJECTED,
                                                .now_ns = now_ns,
-                                               .plugin = mail->plugin->name,
-                                               .why = mail->reason });
-    mail_free(mail);
+                                               .plugin = message->plugin->name,
+                                               .why = message->reason });
+    plugin_message_free(message);
 }
 
 static void act_on(struct engine *engine, struct mailbox *box, int64_t now_ns)
 {
     if (mailbox_empty(box))
         return;
-    for (struct mail *mail = mailbox_take(box), *next; mail; mail = next) {
-        next = mail->next;
-        act(engine, mail, now_ns);
+    for (struct plugin_message *message = mailbox_take(box), *next; message; message = next) {
+        next = message->next;
+        act(engine, message, now_ns);
     }
 }
 

@@ -1,28 +1,9 @@
 /* blocking_work.c: a job of the worker pool that carries a copy of the cycle; see blocking_work.h. */
 #include "framework/blocking_work.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/workers.h"
 #include "framework/profile.h"
-
-struct cycle_work {
-    struct worker_job job;
-    struct mail mail;
-    struct cycle cycle; /* the copy */
-    struct arena arena; /* of the copy */
-    struct cycle *origin;
-    struct mailbox *mailbox;
-    work_call call;
-    struct str node;
-    uint64_t number;
-    bool binds;
-    const void *state; /* the plugin's of the cycle, when it began */
-    struct status status;
-    bool done; /* core thread only: the mail was read */
-    atomic_bool cancelled;
-};
 
 static _Thread_local bool working;
 
@@ -37,7 +18,7 @@ static void work(struct worker_job *job)
     working = true;
     work->status = status_without_missing_reasons(work->call(&work->cycle, work->node));
     working = false;
-    mailbox_post(work->mailbox, &work->mail);
+    mailbox_post(work->mailbox, &work->message);
 }
 
 /* A plugin there sees the pod and its own things only. */
@@ -72,8 +53,8 @@ static void start(struct cycle *cycle, struct str node, bool binds, work_call ca
     struct cycle_work *started = xcalloc(1, sizeof(*started));
     struct mailbox *mailbox = (struct mailbox *)&cycle->profile->mailbox; /* the one part that others write */
     started->job.run = work;
-    started->mail =
-        (struct mail){ .kind = MAIL_WORK_DONE, .plugin = cycle->current->plugin, .work = started };
+    started->message =
+        (struct plugin_message){ .kind = PLUGIN_MESSAGE_WORK_DONE, .plugin = cycle->current->plugin };
     started->cycle = detached(cycle, &started->arena);
     started->cycle.work = started;
     started->state = *cycle_state(cycle);
@@ -83,7 +64,7 @@ static void start(struct cycle *cycle, struct str node, bool binds, work_call ca
     started->binds = binds;
     started->node = arena_str(&started->arena, node);
     cycle->work = started;
-    struct mail_reader *reader = atomic_load_explicit(&mailbox->reader, memory_order_acquire);
+    struct mailbox_reader *reader = atomic_load_explicit(&mailbox->reader, memory_order_acquire);
     started->number = reader ? ++reader->works : 0;
     if (reader && reader->takes_work)
         reader->takes_work(reader->context, started);
@@ -129,46 +110,17 @@ struct status work_run(struct cycle *cycle, uint32_t row, bool binds, work_call 
     return (struct status){ .code = STATUS_WAIT };
 }
 
-uint64_t work_number(const struct cycle_work *of)
-{
-    return of->number;
-}
-
-const struct pod *work_pod(const struct cycle_work *of)
-{
-    return of->cycle.pod;
-}
-
-struct str work_node(const struct cycle_work *of)
-{
-    return of->node;
-}
-
-bool work_binds(const struct cycle_work *of)
-{
-    return of->binds;
-}
-
-struct status work_status(const struct cycle_work *of)
-{
-    return of->status;
-}
-
-struct mail *work_conclude(struct cycle_work *taken, struct status status)
+struct plugin_message *work_conclude(struct cycle_work *taken, struct status status)
 {
     taken->status = copy_status(&taken->arena, status);
-    return &taken->mail;
+    return &taken->message;
 }
 
-struct mailbox *work_mailbox(const struct cycle_work *of)
+struct cycle *work_done(struct plugin_message *message)
 {
-    return of->mailbox;
-}
-
-struct cycle *work_done(struct cycle_work *done)
-{
-    done->done = true;
-    return done->origin;
+    struct cycle_work *work = container_of(message, struct cycle_work, message);
+    work->done = true;
+    return work->origin;
 }
 
 bool work_busy(const struct cycle *cycle)

@@ -3,8 +3,8 @@
 #define FRAMEWORK_PROFILE_H
 
 #include "config/config.h"
-#include "framework/mail.h"
 #include "framework/plugin.h"
+#include "framework/plugin_message.h"
 
 struct extenders;
 

@@ -175,9 +175,9 @@ static void retired(void *context, void *owner)
     take_back(core, lent);
 }
 
-static void record_plugin_message(void *context, const struct mail *mail, int64_t now_ns)
+static void record_plugin_message(void *context, const struct plugin_message *message, int64_t now_ns)
 {
-    journal_mail(((const struct core *)context)->options.journal, mail, now_ns);
+    journal_plugin_message(((const struct core *)context)->options.journal, message, now_ns);
 }
 
 /* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */

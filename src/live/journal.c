@@ -432,12 +432,12 @@ void journal_config(struct journal *journal, const struct scheduler_config *conf
     noted(journal);
 }
 
-void journal_mail(struct journal *journal, const struct mail *mail, int64_t now_ns)
+void journal_plugin_message(struct journal *journal, const struct plugin_message *message, int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
     if (!out)
         return;
-    journal_put_mail(out, mail, now_ns);
+    journal_put_plugin_message(out, message, now_ns);
     noted(journal);
 }
 

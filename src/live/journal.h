@@ -101,7 +101,7 @@ enum {
     CANDIDATE_VICTIM_NAMESPACE, /* one for each, in front of its name */
     CANDIDATE_VICTIM_NAME,
 
-    HEARD_KIND = 2, /* enum mail_kind + 1 */
+    HEARD_KIND = 2, /* enum plugin_message_kind + 1 */
     HEARD_PLUGIN,
     HEARD_NAMESPACE, /* of the pod */
     HEARD_NAME,
@@ -143,7 +143,7 @@ void journal_message(struct journal *journal, const struct inbox_message *messag
 /* After engine_reconfigure(), which did not fail. */
 void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns);
 /* An engine_host.on_plugin_message. */
-void journal_mail(struct journal *journal, const struct mail *mail, int64_t now_ns);
+void journal_plugin_message(struct journal *journal, const struct plugin_message *message, int64_t now_ns);
 /* After engine_tick(). */
 void journal_tick(struct journal *journal, int64_t now_ns);
 /* After the step; NULL: nothing was decided. */
@@ -172,7 +172,7 @@ void journal_put_decision(struct strbuf *out, const struct cluster *cluster, con
 void journal_put_head(struct strbuf *out, const struct engine_options *options,
                       const struct features *features);
 void journal_put_config(struct strbuf *out, const struct scheduler_config *config, int64_t now_ns);
-void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_ns);
+void journal_put_plugin_message(struct strbuf *out, const struct plugin_message *message, int64_t now_ns);
 void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);

@@ -85,28 +85,28 @@ void journal_put_config(struct strbuf *out, const struct scheduler_config *confi
     protobuf_end(out, begun);
 }
 
-/* ---- mail of plugins ---- */
+/* ---- messages of plugins ---- */
 
 static void put_outcome(struct strbuf *out, const struct cycle_work *work)
 {
-    struct status status = work_status(work);
-    protobuf_put_number(out, HEARD_WORK, work_number(work));
+    struct status status = work->status;
+    protobuf_put_number(out, HEARD_WORK, work->number);
     protobuf_put_number(out, HEARD_STATUS, (uint64_t)status.code + 1);
     for (uint32_t i = 0; i < status.len; i++)
         protobuf_put_bytes(out, HEARD_REASON, status.reasons[i]);
 }
 
-void journal_put_mail(struct strbuf *out, const struct mail *mail, int64_t now_ns)
+void journal_put_plugin_message(struct strbuf *out, const struct plugin_message *message, int64_t now_ns)
 {
-    size_t begun = begin(out, JOURNAL_MAIL, now_ns);
-    protobuf_put_number(out, HEARD_KIND, (uint64_t)mail->kind + 1);
-    protobuf_put_bytes(out, HEARD_PLUGIN, str_from(mail->plugin->name));
-    put_text(out, HEARD_NAMESPACE, mail->namespace);
-    put_text(out, HEARD_NAME, mail->name);
-    put_text(out, HEARD_UID, mail->uid);
-    put_text(out, HEARD_REASON, mail->reason);
-    if (mail->kind == MAIL_WORK_DONE)
-        put_outcome(out, mail->work);
+    size_t begun = begin(out, JOURNAL_PLUGIN_MESSAGE, now_ns);
+    protobuf_put_number(out, HEARD_KIND, (uint64_t)message->kind + 1);
+    protobuf_put_bytes(out, HEARD_PLUGIN, str_from(message->plugin->name));
+    put_text(out, HEARD_NAMESPACE, message->namespace);
+    put_text(out, HEARD_NAME, message->name);
+    put_text(out, HEARD_UID, message->uid);
+    put_text(out, HEARD_REASON, message->reason);
+    if (message->kind == PLUGIN_MESSAGE_WORK_DONE)
+        put_outcome(out, work_of(message));
     protobuf_end(out, begun);
 }
 

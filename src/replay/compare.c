@@ -166,11 +166,11 @@ void compare_emit(void *context, const struct effect *effect)
 void compare_take_work(void *context, struct cycle_work *work)
 {
     struct comparison *comparison = context;
-    const struct meta *meta = &work_pod(work)->meta;
-    if (work_binds(work)) /* without a ticket: no answer is expected */
-        add_effect(comparison, EFFECT_BIND, meta->namespace, meta->name, meta->uid, work_node(work));
+    const struct meta *meta = &work->cycle.pod->meta;
+    if (work->binds) /* without a ticket: no answer is expected */
+        add_effect(comparison, EFFECT_BIND, meta->namespace, meta->name, meta->uid, work->node);
     comparison->diverged = true; /* its end does not come at the recorded time */
-    mailbox_post(work_mailbox(work), work_conclude(work, STATUS_OK));
+    mailbox_post(work->mailbox, work_conclude(work, STATUS_OK));
 }
 
 /* Was it a victim of the recorded decision as well? */
@@ -426,7 +426,7 @@ int compare_entry(struct comparison *comparison, const struct recording_entry *e
     case JOURNAL_NONE:
     case JOURNAL_HEAD:
     case JOURNAL_OPINION:
-    case JOURNAL_MAIL: /* about recorded decisions; plugins send their own messages here */
+    case JOURNAL_PLUGIN_MESSAGE: /* about recorded decisions; plugins send their own messages here */
     case JOURNAL_ENTRY_KINDS:
         return 0;
     }

@@ -118,7 +118,7 @@ static void emit_nothing(void *context, const struct effect *effect)
 /* Its end is in the recording, too. */
 static void keep_work(void *context, struct cycle_work *work)
 {
-    idmap_put(&((struct replay *)context)->works, work_number(work), work);
+    idmap_put(&((struct replay *)context)->works, work->number, work);
 }
 
 static int make_engine(struct replay *replay, const struct recording_entry *head, struct error *err)
@@ -213,13 +213,17 @@ static int repeat_message(struct replay *replay, const struct recording_entry *e
     const struct registry *registry = replay->options.registry;
     const struct str *texts = entry->fields.texts;
     uint64_t kind = entry->fields.numbers[HEARD_KIND] - 1;
-    if (kind == MAIL_WORK_DONE)
+    if (kind == PLUGIN_MESSAGE_WORK_DONE)
         return apply_outcome(replay, entry, err);
-    for (uint32_t i = 0; kind < MAIL_WORK_DONE && i < registry->len; i++)
+    for (uint32_t i = 0; kind < PLUGIN_MESSAGE_WORK_DONE && i < registry->len; i++)
         if (str_is(texts[HEARD_PLUGIN], registry->items[i]->name)) {
-            engine_plugin_message(&replay->engine,
-                                  mail_new((enum mail_kind)kind, registry->items[i], texts[HEARD_NAMESPACE],
-                                           texts[HEARD_NAME], texts[HEARD_UID], texts[HEARD_REASON]));
+            engine_plugin_message(&replay->engine, plugin_message_new(&(struct plugin_message){
+                                                       .kind = (enum plugin_message_kind)kind,
+                                                       .plugin = registry->items[i],
+                                                       .namespace = texts[HEARD_NAMESPACE],
+                                                       .name = texts[HEARD_NAME],
+                                                       .uid = texts[HEARD_UID],
+                                                       .reason = texts[HEARD_REASON] }));
             return 0;
         }
     return error_set(err, -EBADMSG, "what a plugin said cannot be read");

@@ -62,7 +62,7 @@ static void live(struct life *life, const struct loaded *loaded, int rounds)
 }
 
 static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_ENTRY_KINDS],
-                        uint64_t mails[static 8])
+                        uint64_t messages[static 8])
 {
     struct recording recording;
     struct recording_entry entry;
@@ -71,8 +71,8 @@ static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_
     assert_int_equal(recording_open(&recording, life->dir, INT64_MAX, &err), 0);
     while (recording_next(&recording, &entry)) {
         counts[entry.kind]++;
-        if (entry.kind == JOURNAL_MAIL && entry_read(entry.body, &fields, NULL) == 0)
-            mails[fields.numbers[HEARD_KIND] & 7]++;
+        if (entry.kind == JOURNAL_PLUGIN_MESSAGE && entry_read(entry.body, &fields, NULL) == 0)
+            messages[fields.numbers[HEARD_KIND] & 7]++;
     }
     recording_close(&recording);
 }
@@ -80,11 +80,11 @@ static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_
 static void what_threads_said_is_repeated(void **state)
 {
     struct life life;
-    uint64_t counts[JOURNAL_ENTRY_KINDS] = { 0 }, mails[8] = { 0 };
+    uint64_t counts[JOURNAL_ENTRY_KINDS] = { 0 }, messages[8] = { 0 };
     live(&life, *state, 400);
-    count_kinds(&life, counts, mails);
-    for (int kind = MAIL_ACTIVATE; kind <= MAIL_WORK_DONE; kind++)
-        assert_true(mails[kind + 1] > 5);
+    count_kinds(&life, counts, messages);
+    for (int kind = PLUGIN_MESSAGE_ACTIVATE; kind <= PLUGIN_MESSAGE_WORK_DONE; kind++)
+        assert_true(messages[kind + 1] > 5);
     for (int i = 0; i < 3; i++) {
         struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
         assert_false(again->difference.there);
