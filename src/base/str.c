@@ -110,15 +110,15 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 {
     const unsigned char *at = data;
     uint64_t hash = seed ^ (len * 0x9e3779b97f4a7c15u);
-    uint64_t words[2];
-    for (; len >= sizeof(words); len -= sizeof(words), at += sizeof(words)) {
-        memcpy(words, at, sizeof(words));
-        hash = hash_mix(hash ^ words[0], 0xa0761d6478bd642fu ^ words[1]);
+    for (; len >= 8; len -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        hash = hash_mix(hash ^ word, 0xa0761d6478bd642fu);
     }
     if (len) {
-        memset(words, 0, sizeof(words));
-        memcpy(words, at, len);
-        hash = hash_mix(hash ^ words[0], 0xe7037ed1a0b428dbu ^ words[1]);
+        uint64_t word = 0;
+        memcpy(&word, at, len);
+        hash = hash_mix(hash ^ word, 0xe7037ed1a0b428dbu);
     }
     return hash_mix(hash ^ 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u);
 }

@@ -58,6 +58,7 @@ struct str str_cut(struct str *rest, char separator);
 /* How many bytes must change, be added or dropped to make one of the other (Levenshtein); SIZE_MAX: they are too long
  * to be a slip of the pen. `fold`: small and capital letters are the same. */
 size_t str_distance(struct str a, struct str b, bool fold);
+/* Hashes that stay as they are from release to release: recordings keep them. */
 uint64_t str_hash(struct str a);
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 
