@@ -167,6 +167,10 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
                      "--accesslog-file=/dev/null",
                      "--workers=1",
                      "--single-process",
+                     "--backend-read-timeout=10m", /* 1m: it ended silent streams where a test took longer */
+                     "--backend-write-timeout=10m",
+                     "--frontend-write-timeout=10m",
+                     "--stream-write-timeout=10m",
                      key,
                      cert,
                      NULL };
