@@ -89,12 +89,11 @@ static void add_extra(struct attempt *attempt, struct str key, struct str value)
             str_list_add(attempt->arena, &user->extra.items[i].values, value);
             return;
         }
-    struct user_extra *items = arena_array(attempt->arena, struct user_extra, (size_t)user->extra.len + 1);
-    if (user->extra.len)
-        memcpy(items, user->extra.items, user->extra.len * sizeof(*items));
-    items[user->extra.len] = (struct user_extra){ .key = key };
-    str_list_add(attempt->arena, &items[user->extra.len++].values, value);
-    user->extra.items = items;
+    user->extra.items = arena_copy(attempt->arena, struct user_extra, user->extra.items, user->extra.len,
+                                   (size_t)user->extra.len + 1);
+    struct user_extra *added = &user->extra.items[user->extra.len++];
+    added->key = key;
+    str_list_add(attempt->arena, &added->values, value);
 }
 
 static void take_extra(struct attempt *attempt, const struct server_request *request,
@@ -142,7 +141,6 @@ static enum result by_proxy(struct attempt *attempt, const struct server_request
     struct str name = header_of(request, &now->lists[USERNAME_HEADERS]);
     if (!name.len)
         return NO_OPINION;
-    /* The texts of the lists live only as long as the snapshot, those of the request as long as the answer. */
     *attempt->user = (struct user){ .name = name, .uid = header_of(request, &now->lists[UID_HEADERS]) };
     take_groups(attempt, request, &now->lists[GROUP_HEADERS]);
     take_extra(attempt, request, &now->lists[EXTRA_PREFIXES]);
@@ -177,7 +175,7 @@ static void on_review(void *context, const struct review *review)
 {
     struct attempt *attempt = context;
     if (review->answered && review->yes) {
-        user_copy(attempt->arena, &review->user, attempt->user);
+        record_copy(&user_type, &review->user, attempt->arena, attempt->user);
         finish_known(attempt);
         return;
     }
@@ -194,11 +192,11 @@ void authn_run(const struct authn *authn, struct server_request *request, struct
     *attempt = (struct attempt){ .arena = &request->arena, .user = ret, .done = done, .context = context };
     enum result result = NO_OPINION;
     if (authn->trust) {
-        const struct trust_now *now = trust_get(authn->trust);
+        const struct trust_now *now = trust_lock(authn->trust);
         result = by_proxy(attempt, request, now);
         if (result != KNOWN)
             result = by_certificate(attempt, request, now, authn->metrics);
-        trust_put(now);
+        trust_unlock(authn->trust);
     }
     if (result == KNOWN) {
         finish_known(attempt);
@@ -209,8 +207,5 @@ void authn_run(const struct authn *authn, struct server_request *request, struct
         finish_unknown(attempt);
         return;
     }
-    struct strbuf body = { 0 };
-    review_token_body(&body, token);
-    reviews_ask(authn->reviews, token, strbuf_slice(&body), true, on_review, attempt);
-    strbuf_release(&body);
+    reviews_ask(authn->reviews, &(struct review_spec){ .token = token }, true, on_review, attempt);
 }

@@ -4,7 +4,7 @@
 /* Of verb and path together; an answer about more is not remembered. */
 enum { REMEMBERED_BYTES_MAX = 10000 };
 
-struct question {
+struct request {
     authz_done done;
     void *context;
 };
@@ -44,7 +44,7 @@ static bool is_open(const struct authz *authz, struct str path)
 
 static void on_review(void *context, const struct review *review)
 {
-    struct question *question = context;
+    struct request *request = context;
     enum authz_decision decision = AUTHZ_FORBIDDEN;
     struct str why = review->reason;
     if (!review->answered) {
@@ -57,7 +57,7 @@ static void on_review(void *context, const struct review *review)
     } else if (review->yes) {
         decision = AUTHZ_ALLOWED;
     }
-    question->done(question->context, decision, why);
+    request->done(request->context, decision, why);
 }
 
 void authz_run(const struct authz *authz, const struct user *user, struct str verb, struct str path,
@@ -71,11 +71,8 @@ void authz_run(const struct authz *authz, const struct user *user, struct str ve
         done(context, AUTHZ_FORBIDDEN, (struct str){ 0 });
         return;
     }
-    struct question *question = arena_new(arena, struct question);
-    *question = (struct question){ done, context };
-    struct strbuf body = { 0 };
-    review_access_body(&body, user, verb, path);
-    bool remember = (size_t)verb.len + path.len < REMEMBERED_BYTES_MAX;
-    reviews_ask(authz->reviews, strbuf_slice(&body), strbuf_slice(&body), remember, on_review, question);
-    strbuf_release(&body);
+    struct request *request = arena_new(arena, struct request);
+    *request = (struct request){ done, context };
+    reviews_ask(authz->reviews, &(struct review_spec){ .verb = verb, .path = path, .user = *user },
+                (size_t)verb.len + path.len < REMEMBERED_BYTES_MAX, on_review, request);
 }

@@ -1,4 +1,4 @@
-/* reviews.c: the answers that are remembered, and the questions that are under way. */
+/* reviews.c: reviews that are under way, and those that are remembered. */
 #include "auth/reviews.h"
 
 #include <openssl/evp.h>
@@ -9,11 +9,12 @@
 
 #include "auth/auth_metrics.h"
 #include "base/log.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
 #include "client/rest.h"
-#include "codec/json_writer.h"
+#include "codec/record_rows.h"
 
 enum {
     REMEMBERED_MAX = 8192,
@@ -27,15 +28,14 @@ enum {
 
 static const struct {
     struct str kind, api_version, path;
-    const char *yes, *reason; /* members of its status */
-    const char *failure;      /* what is logged */
-    int64_t total_ms;         /* for all tries together; 0: none */
+    const char *failure; /* what is logged */
+    int64_t total_ms;    /* for all tries together; 0: none */
 } kinds[] = {
     [REVIEW_TOKEN] = { STR("TokenReview"), STR("authentication.k8s.io/v1"),
-                       STR("/apis/authentication.k8s.io/v1/tokenreviews"), "authenticated", "error",
+                       STR("/apis/authentication.k8s.io/v1/tokenreviews"),
                        "Failed to make webhook authenticator request", 10000 },
     [REVIEW_ACCESS] = { STR("SubjectAccessReview"), STR("authorization.k8s.io/v1"),
-                        STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"), "allowed", "reason",
+                        STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"),
                         "Failed to make webhook authorizer request", 0 },
 };
 
@@ -45,7 +45,7 @@ struct pending_request {
     int64_t since_ns;
 };
 
-/* A question: under way, or answered and remembered. */
+/* A review: under way, or answered and remembered. */
 struct entry {
     struct reviews *reviews;
     char key[KEY_BYTES];
@@ -54,7 +54,7 @@ struct entry {
     struct arena arena; /* the answer, once there is one */
     struct review review;
     int64_t until_ns;
-    struct entry *newer, *older; /* among the remembered, by use */
+    struct list_link link; /* among the remembered */
     VEC(struct pending_request) requests;
     struct strbuf body;
     int tries;
@@ -77,8 +77,8 @@ struct reviews {
     struct reviews_options options;
     unsigned char secret[32];
     struct strmap entries; /* by key; pending and remembered */
-    struct entry *newest, *oldest;
-    size_t remembered;
+    struct list remembered; /* struct entry, the least recently used first */
+    size_t remembered_count;
     struct rng rng;
     bool stopped;
 };
@@ -126,80 +126,67 @@ static struct str key_of(const struct entry *entry)
     return (struct str){ entry->key, KEY_BYTES };
 }
 
-static void unlink_used(struct reviews *reviews, struct entry *entry)
+static void forget(struct entry *entry)
 {
-    *(entry->newer ? &entry->newer->older : &reviews->newest) = entry->older;
-    *(entry->older ? &entry->older->newer : &reviews->oldest) = entry->newer;
-    entry->newer = entry->older = NULL;
-    reviews->remembered--;
-}
-
-static void link_newest(struct reviews *reviews, struct entry *entry)
-{
-    entry->older = reviews->newest;
-    entry->newer = NULL;
-    *(reviews->newest ? &reviews->newest->newer : &reviews->oldest) = entry;
-    reviews->newest = entry;
-    reviews->remembered++;
-}
-
-static void forget(struct reviews *reviews, struct entry *entry)
-{
+    struct reviews *reviews = entry->reviews;
     if (entry->remember)
         strmap_remove(&reviews->entries, key_of(entry));
-    if (!entry->pending)
-        unlink_used(reviews, entry);
+    if (!entry->pending) {
+        list_remove(&reviews->remembered, &entry->link);
+        reviews->remembered_count--;
+    }
     entry_free(entry);
 }
 
-static struct str val_text(yyjson_val *val)
-{
-    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) }
-                              : (struct str){ 0 };
-}
+/* The status of either kind. */
+struct review_status {
+    bool authenticated, allowed, denied;
+    struct str error, reason;
+    struct user user;
+};
 
-static void decode_list(yyjson_val *val, struct arena *arena, struct str_list *ret)
-{
-    size_t count = MIN(yyjson_arr_size(val), (size_t)USER_GROUPS_MAX), index, total;
-    yyjson_val *item;
-    *ret = (struct str_list){ .items = count ? arena_array(arena, struct str, count) : NULL };
-    yyjson_arr_foreach(val, index, total, item) {
-        if (ret->len < count)
-            ret->items[ret->len++] = arena_str(arena, val_text(item));
-    }
-}
+#define T struct review_status
+static const struct record_field status_fields[] = {
+    F("authenticated", 0, BOOL, authenticated),
+    F("allowed", 0, BOOL, allowed),
+    F("denied", 0, BOOL, denied),
+    F("error", 0, STR, error),
+    F("reason", 0, STR, reason),
+    F_STRUCT("user", 0, user, user),
+};
+TYPE(status)
+#undef T
 
-static void decode_user(yyjson_val *val, struct arena *arena, struct user *ret)
-{
-    ret->name = arena_str(arena, val_text(yyjson_obj_get(val, "username")));
-    ret->uid = arena_str(arena, val_text(yyjson_obj_get(val, "uid")));
-    decode_list(yyjson_obj_get(val, "groups"), arena, &ret->groups);
-    yyjson_val *extra = yyjson_obj_get(val, "extra"), *key, *values;
-    size_t count = MIN(yyjson_obj_size(extra), (size_t)USER_EXTRAS_MAX), index, total;
-    ret->extra.items = count ? arena_array(arena, struct user_extra, count) : NULL;
-    yyjson_obj_foreach(extra, index, total, key, values) {
-        if (ret->extra.len == count)
-            break;
-        struct user_extra *to = &ret->extra.items[ret->extra.len++];
-        to->key = arena_str(arena, val_text(key));
-        decode_list(values, arena, &to->values);
-    }
-}
+#define T struct review_spec
+static const struct record_field attributes_fields[] = {
+    F("path", 0, STR, path),
+    F("verb", 0, STR, verb),
+};
+TYPE(attributes)
+static const struct record_field spec_fields[] = {
+    F("token", 0, STR, token),
+    F_PART("nonResourceAttributes", 0, attributes),
+    F("user", 0, STR, user.name),
+    F("groups", 0, STRS, user.groups),
+    F("extra", 0, EXTRAS, user.extra),
+    F("uid", 0, STR, user.uid),
+};
+TYPE(spec)
+#undef T
 
 /* False: this is no review. */
 static bool decode(enum review_kind kind, struct str json, struct arena *arena, struct review *ret)
 {
+    struct review_status status = { 0 };
+    struct record_reader reader = { .arena = arena, .keep = arena_str };
     yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
-    yyjson_val *status = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "status") : NULL;
-    *ret = (struct review){ .answered = yyjson_is_obj(status) };
-    if (ret->answered) {
-        ret->yes = yyjson_is_true(yyjson_obj_get(status, kinds[kind].yes));
-        ret->denied = yyjson_is_true(yyjson_obj_get(status, "denied"));
-        ret->reason = arena_str(arena, val_text(yyjson_obj_get(status, kinds[kind].reason)));
-        decode_user(yyjson_obj_get(status, "user"), arena, &ret->user);
-    }
+    yyjson_val *val = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "status") : NULL;
+    bool ok = yyjson_is_obj(val) && record_read(&reader, NULL, val, &status_type, &status) == 0;
     yyjson_doc_free(doc);
-    return ret->answered;
+    *ret = (struct review){ .answered = ok, .denied = status.denied, .user = status.user };
+    ret->yes = kind == REVIEW_TOKEN ? status.authenticated : status.allowed;
+    ret->reason = kind == REVIEW_TOKEN ? status.error : status.reason;
+    return ok;
 }
 
 /* A token that could not be checked is answered with an error. */
@@ -210,19 +197,13 @@ static bool is_error(const struct entry *entry)
            (entry->reviews->options.kind == REVIEW_TOKEN && !review->yes && review->reason.len);
 }
 
-/* Keeps the answer, unless it is an error. */
-static void remember(struct entry *entry)
+/* Is the answer to be kept? Sets until when. */
+static bool is_worth_keeping(struct entry *entry)
 {
-    struct reviews *reviews = entry->reviews;
-    const struct review *review = &entry->review;
-    int64_t ttl = review->yes ? reviews->options.yes_ns : reviews->options.no_ns;
-    entry->pending = false;
-    link_newest(reviews, entry);
+    const struct reviews_options *options = &entry->reviews->options;
+    int64_t ttl = entry->review.yes ? options->yes_ns : options->no_ns;
     entry->until_ns = monotonic_ns() + ttl;
-    if (!entry->remember || is_error(entry) || ttl <= 0 || entry->arena.total_bytes > KEPT_BYTES_MAX)
-        forget(reviews, entry);
-    else if (reviews->remembered > REMEMBERED_MAX)
-        forget(reviews, reviews->oldest);
+    return entry->remember && !is_error(entry) && ttl > 0 && entry->arena.total_bytes <= KEPT_BYTES_MAX;
 }
 
 /* Only tokens are looked up in memory with numbers kept of it. */
@@ -247,24 +228,23 @@ static void answer_request(const struct entry *entry, const struct pending_reque
 
 static void finish(struct entry *entry)
 {
-    auth_metrics_token_answered(token_metrics(entry->reviews), !is_error(entry));
-    /* Callbacks may ask again: they must not find the entry while it is neither pending nor remembered. */
-    if (entry->remember)
-        strmap_remove(&entry->reviews->entries, key_of(entry));
-    bool kept = entry->remember;
-    entry->remember = false;
+    struct reviews *reviews = entry->reviews;
+    auth_metrics_token_answered(token_metrics(reviews), !is_error(entry));
     strbuf_release(&entry->body);
-    for (size_t i = 0; i < entry->requests.len; i++)
-        answer_request(entry, &entry->requests.items[i]);
-    vec_release(&entry->requests);
-    entry->remember = kept;
-    if (kept) {
-        struct entry *other = strmap_get(&entry->reviews->entries, key_of(entry));
-        entry->remember = !other; /* a callback has asked the same again */
-        if (!other)
-            strmap_put(&entry->reviews->entries, key_of(entry), entry);
+    /* It is pending still: a callback that asks for the same again is answered here, too. */
+    for (size_t i = 0; i < entry->requests.len; i++) {
+        struct pending_request request = entry->requests.items[i];
+        answer_request(entry, &request);
     }
-    remember(entry);
+    vec_release(&entry->requests);
+    if (!is_worth_keeping(entry)) {
+        forget(entry);
+        return;
+    }
+    entry->pending = false;
+    list_append(&reviews->remembered, &entry->link);
+    if (++reviews->remembered_count > REMEMBERED_MAX)
+        forget(list_first(&reviews->remembered, struct entry, link));
 }
 
 static void fail(struct entry *entry, struct str why)
@@ -368,100 +348,68 @@ static void send_review(struct entry *entry, int64_t delay_ms)
         fail(entry, str_from(err.text));
 }
 
-static void make_key(const struct reviews *reviews, struct str question, char ret[KEY_BYTES])
+static void make_key(const struct reviews *reviews, struct str body, char ret[KEY_BYTES])
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = { 0 };
     unsigned int len = 0;
-    HMAC(EVP_sha256(), reviews->secret, sizeof(reviews->secret), (const unsigned char *)question.ptr,
-         question.len, digest, &len);
+    HMAC(EVP_sha256(), reviews->secret, sizeof(reviews->secret), (const unsigned char *)body.ptr, body.len,
+         digest, &len);
     memcpy(ret, digest, KEY_BYTES);
 }
 
-void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember_it,
-                 review_done done, void *context)
+static void write_body(struct strbuf *out, enum review_kind kind, const struct review_spec *spec)
 {
-    char key[KEY_BYTES];
-    int64_t now_ns = monotonic_ns();
-    make_key(reviews, question, key);
-    struct entry *known = remember_it ? strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES }) : NULL;
-    bool preferred = false;
-    if (known && !known->pending && now_ns >= known->until_ns) {
-        preferred = known->review.yes;
-        forget(reviews, known);
-        known = NULL;
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    json_begin_object(&json);
+    json_member_str(&json, "kind", kinds[kind].kind);
+    json_member_str(&json, "apiVersion", kinds[kind].api_version);
+    json_member_object(&json, "metadata");
+    json_end_object(&json);
+    json_key(&json, STR("spec"));
+    record_write(&(struct record_writer){ .json = &json }, &spec_type, spec);
+    json_end_object(&json);
+}
+
+/* The review that has this key, unless its time is over: then it is forgotten. */
+static struct entry *find(struct reviews *reviews, const char key[KEY_BYTES], int64_t now_ns, bool *ret_was_yes)
+{
+    struct entry *known = strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES });
+    if (!known || known->pending || now_ns < known->until_ns)
+        return known;
+    *ret_was_yes = known->review.yes;
+    forget(known);
+    return NULL;
+}
+
+void reviews_ask(struct reviews *reviews, const struct review_spec *spec, bool remember, review_done done,
+                 void *context)
+{
+    int64_t now_ns = monotonic_ns(), total_ms = kinds[reviews->options.kind].total_ms;
+    struct entry *entry = xcalloc(1, sizeof(*entry));
+    entry->reviews = reviews;
+    write_body(&entry->body, reviews->options.kind, spec);
+    make_key(reviews, strbuf_slice(&entry->body), entry->key);
+    struct entry *known = remember ? find(reviews, entry->key, now_ns, &entry->preferred) : NULL;
+    if (known)
+        entry_free(entry);
+    if (known && known->pending) {
+        add_request(known, done, context, now_ns);
+        return;
     }
-    if (known && !known->pending) {
-        unlink_used(reviews, known);
-        link_newest(reviews, known);
+    if (known) {
+        list_remove(&reviews->remembered, &known->link);
+        list_append(&reviews->remembered, &known->link);
         auth_metrics_token(token_metrics(reviews), true, monotonic_ns() - now_ns);
         done(context, &known->review);
         return;
     }
-    if (known) {
-        add_request(known, done, context, now_ns);
-        return;
-    }
-    int64_t total_ms = kinds[reviews->options.kind].total_ms;
-    struct entry *entry = xcalloc(1, sizeof(*entry));
-    entry->reviews = reviews;
-    memcpy(entry->key, key, KEY_BYTES);
-    entry->remember = remember_it;
+    entry->remember = remember;
     entry->pending = true;
-    entry->preferred = preferred;
     entry->pause_ms = FIRST_PAUSE_MS;
     entry->deadline_ns = total_ms ? now_ns + total_ms * NS_PER_MS : 0;
-    strbuf_str(&entry->body, body);
     add_request(entry, done, context, now_ns);
     auth_metrics_token_asked(token_metrics(reviews));
-    if (remember_it)
+    if (remember)
         strmap_put(&reviews->entries, key_of(entry), entry);
     send_review(entry, 0);
-}
-
-static void begin_review(struct json_writer *json, enum review_kind kind)
-{
-    json_begin_object(json);
-    json_member_str(json, "kind", kinds[kind].kind);
-    json_member_str(json, "apiVersion", kinds[kind].api_version);
-    json_member_object(json, "metadata");
-    json_end_object(json);
-    json_member_object(json, "spec");
-}
-
-void review_token_body(struct strbuf *out, struct str token)
-{
-    struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, REVIEW_TOKEN);
-    json_member_str(&json, "token", token);
-    json_end_object(&json);
-    json_end_object(&json);
-}
-
-void review_access_body(struct strbuf *out, const struct user *user, struct str verb, struct str path)
-{
-    struct json_writer json = json_writer(out, JSON_COMPACT);
-    begin_review(&json, REVIEW_ACCESS);
-    json_member_object(&json, "nonResourceAttributes");
-    json_member_str(&json, "path", path);
-    json_member_str(&json, "verb", verb);
-    json_end_object(&json);
-    json_member_str(&json, "user", user->name);
-    if (user->groups.len)
-        json_member_strs(&json, "groups", user->groups.items, user->groups.len);
-    if (user->extra.len) {
-        json_member_object(&json, "extra");
-        for (uint32_t i = 0; i < user->extra.len; i++) {
-            const struct user_extra *extra = &user->extra.items[i];
-            json_key(&json, extra->key);
-            json_begin_array(&json);
-            for (uint32_t k = 0; k < extra->values.len; k++)
-                json_str(&json, extra->values.items[k]);
-            json_end_array(&json);
-        }
-        json_end_object(&json);
-    }
-    if (user->uid.len)
-        json_member_str(&json, "uid", user->uid);
-    json_end_object(&json);
-    json_end_object(&json);
 }

@@ -30,6 +30,14 @@ struct review {
 
 enum review_kind { REVIEW_TOKEN, REVIEW_ACCESS };
 
+/* What is to be reviewed. */
+struct review_spec {
+    struct str token;
+    /* Of a SubjectAccessReview. */
+    struct str verb, path;
+    struct user user;
+};
+
 struct reviews_options {
     enum review_kind kind;
     struct api *api;
@@ -42,17 +50,12 @@ struct reviews_options {
 typedef void (*review_done)(void *context, const struct review *review);
 
 struct reviews *reviews_new(const struct reviews_options *options);
-/* Nothing is asked any more: what is under way is not tried again, what comes fails at once. */
+/* No more requests are sent: those under way are not tried again, new reviews fail at once. */
 void reviews_stop(struct reviews *reviews);
 /* Nothing may be under way: after api_free() and the server's thread. */
 void reviews_free(struct reviews *reviews);
-/* `question` is what a remembered answer is found by; `body` the JSON to send. `remember` false: neither looked up nor
- * kept. `done` may be called before this returns. */
-void reviews_ask(struct reviews *reviews, struct str question, struct str body, bool remember,
-                 review_done done, void *context);
-
-/* The JSON of the two questions. */
-void review_token_body(struct strbuf *out, struct str token);
-void review_access_body(struct strbuf *out, const struct user *user, struct str verb, struct str path);
+/* `remember` false: neither looked up nor kept. `done` may be called before this returns. */
+void reviews_ask(struct reviews *reviews, const struct review_spec *spec, bool remember, review_done done,
+                 void *context);
 
 #endif

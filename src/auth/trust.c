@@ -1,18 +1,16 @@
-/* trust.c: two sources, one snapshot.
+/* trust.c: two sources, one state.
  *
  * The ConfigMap's watch is only a trigger: whatever comes through it, the object is fetched anew. So it is read in one
  * way only, and events need no order. Callbacks of client/api run on its I/O thread, which alone touches
- * `patience_ms`, `fetching` and `fetch_again`; the rest is under the lock. */
+ * `patience_ms`, `fetching` and `fetch_again`; what is in use is under the lock. */
 #include "auth/trust.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <yyjson.h>
 
 #include "auth/auth_metrics.h"
-#include "auth/user.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "client/rest.h"
@@ -50,75 +48,42 @@ static const char *const list_keys[PROXY_LIST_COUNT] = {
     [ALLOWED_NAMES] = "requestheader-allowed-names",
 };
 
-/* A snapshot with the texts that it was made of. */
-struct snapshot {
-    struct trust_now now;
-    atomic_uint references;
-    struct arena arena;
-    struct str pems[AUTHORITY_COUNT];
-};
-
 struct trust {
     struct api *api; /* NULL: nothing is looked up in the cluster */
     struct metrics *metrics;
-    struct arena arena;
     const char *files[AUTHORITY_COUNT]; /* NULL: from the cluster */
-    struct trust_now by_flags;          /* the lists that go with the proxies' file */
+    struct reread reread;
 
     int64_t patience_ms;
     bool fetching, fetch_again;
 
-    struct reread reread;
-
-    pthread_mutex_t lock;
-    struct snapshot *newest;
-    bool first_done; /* under the lock */
+    bool first_done; /* the first look-up in the cluster */
     int first_result;
     struct error first_error;
-    struct completion first; /* look-up in the cluster */
+    struct completion first;
+
+    pthread_mutex_t lock;
+    struct trust_now now;
+    struct strbuf pems[AUTHORITY_COUNT]; /* that the pools were made of */
+    struct arena arena;                  /* lists of the ConfigMap */
 };
 
-static void snapshot_free(struct snapshot *snapshot)
-{
-    for (int i = 0; i < AUTHORITY_COUNT; i++)
-        ca_pool_free(snapshot->now.pools[i]);
-    arena_release(&snapshot->arena);
-    free(snapshot);
-}
-
-void trust_put(const struct trust_now *now)
-{
-    struct snapshot *snapshot = container_of(now, struct snapshot, now);
-    if (atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) == 1)
-        snapshot_free(snapshot);
-}
-
-/* A pool of authorities, or none where the text is empty or has none; a wrong text leaves the old one in use. */
-static struct str settle_pem(struct arena *arena, struct str pem, struct str old, const char *what,
-                             struct ca_pool **ret)
+/* Under the lock. No text, or one that is wrong, leaves the authority that is in use. */
+static void use_pem(struct trust *trust, int which, struct str pem)
 {
     struct error err;
-    if (pem.len && ca_pool_new(pem, ret, &err) == 0)
-        return arena_str(arena, pem);
-    if (pem.len)
-        log_error(&err, "Cannot use the certificate authority", log_str("of", str_from(what)));
-    if (old.len && ca_pool_new(old, ret, NULL) == 0)
-        return arena_str(arena, old);
-    return (struct str){ 0 };
-}
-
-/* Under the lock: a new snapshot. `from` has the lists that go with the proxies' authority. */
-static void publish(struct trust *trust, const struct str pems[AUTHORITY_COUNT], const struct trust_now *from)
-{
-    struct snapshot *old = trust->newest, *made = xcalloc(1, sizeof(*made));
-    atomic_init(&made->references, 1);
-    for (int i = 0; i < AUTHORITY_COUNT; i++)
-        made->pems[i] =
-            settle_pem(&made->arena, pems[i], old->pems[i], authorities[i].name, &made->now.pools[i]);
-    for (int i = 0; i < PROXY_LIST_COUNT; i++)
-        str_list_copy(&made->arena, &from->lists[i], &made->now.lists[i]);
-    trust->newest = made;
-    trust_put(&old->now);
+    struct ca_pool *pool;
+    if (!pem.len || str_eq(pem, strbuf_slice(&trust->pems[which])))
+        return;
+    if (ca_pool_new(pem, &pool, &err) < 0) {
+        log_error(&err, "Cannot use the certificate authority",
+                  log_str("of", str_from(authorities[which].name)));
+        return;
+    }
+    ca_pool_free(trust->now.pools[which]);
+    trust->now.pools[which] = pool;
+    strbuf_clear(&trust->pems[which]);
+    strbuf_str(&trust->pems[which], pem);
 }
 
 /* A JSON list of strings in a string; an absent one is empty. */
@@ -157,18 +122,21 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
     yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
     yyjson_val *data = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "data") : NULL;
     struct arena arena = { 0 };
-    struct trust_now read = { 0 };
+    struct str_list lists[PROXY_LIST_COUNT];
     bool ok = doc;
     for (int i = 0; i < PROXY_LIST_COUNT; i++)
-        ok = ok && read_list(data, list_keys[i], &arena, &read.lists[i]);
-    if (ok) {
-        struct str pems[AUTHORITY_COUNT];
-        pthread_mutex_lock(&trust->lock);
-        for (int i = 0; i < AUTHORITY_COUNT; i++)
-            pems[i] = trust->files[i] ? trust->newest->pems[i] : data_text(data, authorities[i].map_key);
-        publish(trust, pems, trust->files[AUTHORITY_PROXIES] ? &trust->by_flags : &read);
-        pthread_mutex_unlock(&trust->lock);
+        ok = ok && read_list(data, list_keys[i], &arena, &lists[i]);
+    pthread_mutex_lock(&trust->lock);
+    for (int i = 0; i < AUTHORITY_COUNT && ok; i++)
+        if (!trust->files[i])
+            use_pem(trust, i, data_text(data, authorities[i].map_key));
+    if (ok && !trust->files[AUTHORITY_PROXIES]) {
+        struct arena old = trust->arena;
+        memcpy(trust->now.lists, lists, sizeof(lists));
+        trust->arena = arena;
+        arena = old;
     }
+    pthread_mutex_unlock(&trust->lock);
     arena_release(&arena);
     yyjson_doc_free(doc);
     return ok ? 0 : error_set(err, -EINVAL, "configmap/" MAP_NAME " in " MAP_NAMESPACE " is not understood");
@@ -176,16 +144,12 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
 
 static void note_first(struct trust *trust, int result, const struct error *err)
 {
-    pthread_mutex_lock(&trust->lock);
-    bool is_first = !trust->first_done;
-    if (is_first) {
-        trust->first_result = result;
-        trust->first_error = *err;
-    }
+    if (trust->first_done)
+        return;
     trust->first_done = true;
-    pthread_mutex_unlock(&trust->lock);
-    if (is_first)
-        completion_done(&trust->first);
+    trust->first_result = result;
+    trust->first_error = *err;
+    completion_done(&trust->first);
 }
 
 static void fetch(struct trust *trust, int64_t delay_ms);
@@ -297,20 +261,13 @@ static void watch(struct trust *trust, int64_t delay_ms)
 static int read_files(struct trust *trust, struct error *err)
 {
     struct strbuf texts[AUTHORITY_COUNT] = { 0 };
-    struct str pems[AUTHORITY_COUNT];
-    bool changed = false;
     int r = 0;
     for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
         if (trust->files[i])
             r = file_read(trust->files[i], FILE_BYTES_MAX, &texts[i], err);
     pthread_mutex_lock(&trust->lock);
-    struct snapshot *old = trust->newest;
-    for (int i = 0; i < AUTHORITY_COUNT; i++) {
-        pems[i] = trust->files[i] ? strbuf_slice(&texts[i]) : old->pems[i];
-        changed |= !str_eq(pems[i], old->pems[i]);
-    }
-    if (r == 0 && changed)
-        publish(trust, pems, trust->files[AUTHORITY_PROXIES] ? &trust->by_flags : &old->now);
+    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
+        use_pem(trust, i, strbuf_slice(&texts[i]));
     pthread_mutex_unlock(&trust->lock);
     for (int i = 0; i < AUTHORITY_COUNT; i++)
         strbuf_release(&texts[i]);
@@ -346,13 +303,15 @@ void trust_unwatch(struct trust *trust)
     reread_stop(&trust->reread);
 }
 
-const struct trust_now *trust_get(struct trust *trust)
+const struct trust_now *trust_lock(struct trust *trust)
 {
     pthread_mutex_lock(&trust->lock);
-    struct snapshot *newest = trust->newest;
-    atomic_fetch_add_explicit(&newest->references, 1, memory_order_relaxed);
+    return &trust->now;
+}
+
+void trust_unlock(struct trust *trust)
+{
     pthread_mutex_unlock(&trust->lock);
-    return &newest->now;
 }
 
 bool trust_is_possible(const struct trust *trust)
@@ -375,18 +334,16 @@ static void init(struct trust *trust, const struct scheduler_flags *flags)
     pthread_mutex_init(&trust->lock, NULL);
     completion_init(&trust->first);
     trust->patience_ms = PATIENCE_MS_MIN;
-    trust->newest = xcalloc(1, sizeof(*trust->newest));
-    atomic_init(&trust->newest->references, 1);
     const struct str files[AUTHORITY_COUNT] = { flags->client_ca_file, flags->requestheader_client_ca_file };
     for (int i = 0; i < AUTHORITY_COUNT; i++)
-        trust->files[i] = files[i].len ? arena_str(&trust->arena, files[i]).ptr : NULL;
+        trust->files[i] = files[i].len ? files[i].ptr : NULL;
     const struct str_list lists[PROXY_LIST_COUNT] = {
         flags->requestheader_username_headers, flags->requestheader_uid_headers,
         flags->requestheader_group_headers,    flags->requestheader_extra_headers_prefix,
         flags->requestheader_allowed_names,
     };
-    for (int i = 0; i < PROXY_LIST_COUNT; i++)
-        str_list_copy(&trust->arena, &lists[i], &trust->by_flags.lists[i]);
+    if (trust->files[AUTHORITY_PROXIES])
+        memcpy(trust->now.lists, lists, sizeof(lists));
 }
 
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
@@ -397,7 +354,7 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     init(trust, flags);
     int r = read_files(trust, err);
     for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
-        if (trust->files[i] && !trust->newest->now.pools[i])
+        if (trust->files[i] && !trust->now.pools[i])
             r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form", trust->files[i]);
     bool wants = !flags->authentication_skip_lookup &&
                  (!trust->files[AUTHORITY_CLIENTS] || !trust->files[AUTHORITY_PROXIES]);
@@ -426,7 +383,10 @@ void trust_free(struct trust *trust)
 {
     if (!trust)
         return;
-    trust_put(&trust->newest->now);
+    for (int i = 0; i < AUTHORITY_COUNT; i++) {
+        ca_pool_free(trust->now.pools[i]);
+        strbuf_release(&trust->pems[i]);
+    }
     pthread_mutex_destroy(&trust->lock);
     completion_release(&trust->first);
     arena_release(&trust->arena);

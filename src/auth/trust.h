@@ -1,7 +1,7 @@
 /* trust.h: which certificates of clients and of proxies are accepted.
  *
- *     --client-ca-file, --requestheader-client-ca-file ──┐
- *                                                        ├──▶ struct trust_now ──▶ authn.h
+ *     --client-ca-file, --requestheader-client-ca-file ──────────┐
+ *                                                                ├──▶ struct trust_now ──▶ authn.h
  *     ConfigMap kube-system/extension-apiserver-authentication ──┘
  *
  * Each of the two authorities comes from its file, or else from the cluster. Both sources may change at any time: files
@@ -32,13 +32,12 @@ enum proxy_list {
     PROXY_LIST_COUNT
 };
 
-/* Never changes; shared by reference count. */
 struct trust_now {
     struct ca_pool *pools[AUTHORITY_COUNT]; /* NULL: no certificate is accepted */
     struct str_list lists[PROXY_LIST_COUNT];
 };
 
-/* `api` NULL: files only; `metrics` may be NULL. Waits for the first look-up in the cluster only where a failure of it
+/* `api` NULL: files only; `metrics` may be NULL; the flags outlive it. Waits for the first look-up in the cluster only where a failure of it
  * would be fatal. When it fails and *ret is set nevertheless, the look-up has begun: api_free() first, then
  * trust_free(). */
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
@@ -48,9 +47,9 @@ void trust_watch(struct trust *trust, struct loop *loop);
 void trust_unwatch(struct trust *trust);
 /* After api_free() and trust_unwatch(). */
 void trust_free(struct trust *trust);
-/* What counts at this moment; to be given back. From any thread. */
-const struct trust_now *trust_get(struct trust *trust);
-void trust_put(const struct trust_now *now);
+/* What counts at this moment; it does not change until trust_unlock(). From any thread. */
+const struct trust_now *trust_lock(struct trust *trust);
+void trust_unlock(struct trust *trust);
 /* Is there any certificate that could be accepted, now or later? */
 bool trust_is_possible(const struct trust *trust);
 

@@ -3,25 +3,24 @@
 #define AUTH_USER_H
 
 #include "client/kubeconfig.h"
+#include "codec/record.h"
 
 #define USER_ANONYMOUS "system:anonymous"
 #define GROUP_AUTHENTICATED "system:authenticated"
 #define GROUP_UNAUTHENTICATED "system:unauthenticated"
 #define GROUP_MASTERS "system:masters"
 
-enum { USER_GROUPS_MAX = 4096, USER_EXTRAS_MAX = 256 };
-
 struct user {
     struct str name, uid;
     struct str_list groups;
-    LIST(struct user_extra) extra;
+    struct user_extras extra;
 };
+/* As the status of a TokenReview has it. */
+RECORD_TYPE(user, struct user);
+RECORD_KIND(EXTRAS, struct user_extras);
 
 bool user_in_group(const struct user *user, const char *group);
-/* A copy in the arena. */
-void user_copy(struct arena *arena, const struct user *from, struct user *ret);
-/* Lists of texts: a copy in the arena; and one more, for which the list is copied. */
-void str_list_copy(struct arena *arena, const struct str_list *from, struct str_list *ret);
+/* One more text, for which the list is copied to the arena. */
 void str_list_add(struct arena *arena, struct str_list *list, struct str text);
 
 #endif

@@ -16,7 +16,7 @@ struct desk {
 /* A question, asked on the server's thread and waited for here. */
 struct question {
     struct desk *desk;
-    struct str key, body;
+    struct review_spec spec;
     bool remember;
     pthread_mutex_t lock;
     pthread_cond_t answered;
@@ -40,17 +40,16 @@ static void on_review(void *context, const struct review *review)
 static void put(void *context)
 {
     struct question *question = context;
-    reviews_ask(question->desk->reviews, question->key, question->body, question->remember, on_review,
-                question);
+    reviews_ask(question->desk->reviews, &question->spec, question->remember, on_review, question);
 }
 
 static struct question ask(struct desk *desk, const char *user, int number, bool remember)
 {
     char text[64];
-    snprintf(text, sizeof(text), "\"user\":\"%s\" %d", user, number);
+    snprintf(text, sizeof(text), "/%d", number);
     struct question *question = xcalloc(1, sizeof(*question));
     question->desk = desk;
-    question->key = question->body = str_from(text);
+    question->spec = (struct review_spec){ .path = str_from(text), .user.name = str_from(user) };
     question->remember = remember;
     pthread_mutex_init(&question->lock, NULL);
     pthread_cond_init(&question->answered, NULL);
