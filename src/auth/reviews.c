@@ -8,8 +8,8 @@
 #include <yyjson.h>
 
 #include "auth/auth_metrics.h"
-#include "base/log.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -76,7 +76,7 @@ struct answer {
 struct reviews {
     struct reviews_options options;
     unsigned char secret[32];
-    struct strmap entries; /* by key; pending and remembered */
+    struct strmap entries;  /* by key; pending and remembered */
     struct list remembered; /* struct entry, the least recently used first */
     size_t remembered_count;
     struct rng rng;
@@ -104,9 +104,7 @@ static void entry_free(struct entry *entry)
 {
     arena_release(&entry->arena);
     vec_release(&entry->requests);
-    if (entry->body.text)
-        OPENSSL_cleanse(entry->body.text, entry->body.cap);
-    strbuf_release(&entry->body);
+    strbuf_wipe(&entry->body);
     free(entry);
 }
 
@@ -164,12 +162,9 @@ static const struct record_field attributes_fields[] = {
 };
 TYPE(attributes)
 static const struct record_field spec_fields[] = {
-    F("token", 0, STR, token),
-    F_PART("nonResourceAttributes", 0, attributes),
-    F("user", 0, STR, user.name),
-    F("groups", 0, STRS, user.groups),
-    F("extra", 0, EXTRAS, user.extra),
-    F("uid", 0, STR, user.uid),
+    F("token", 0, STR, token),         F_PART("nonResourceAttributes", 0, attributes),
+    F("user", 0, STR, user.name),      F("groups", 0, STRS, user.groups),
+    F("extra", 0, EXTRAS, user.extra), F("uid", 0, STR, user.uid),
 };
 TYPE(spec)
 #undef T
@@ -230,7 +225,7 @@ static void finish(struct entry *entry)
 {
     struct reviews *reviews = entry->reviews;
     auth_metrics_token_answered(token_metrics(reviews), !is_error(entry));
-    strbuf_release(&entry->body);
+    strbuf_wipe(&entry->body);
     /* It is pending still: a callback that asks for the same again is answered here, too. */
     for (size_t i = 0; i < entry->requests.len; i++) {
         struct pending_request request = entry->requests.items[i];
@@ -371,7 +366,8 @@ static void write_body(struct strbuf *out, enum review_kind kind, const struct r
 }
 
 /* The review that has this key, unless its time is over: then it is forgotten. */
-static struct entry *find(struct reviews *reviews, const char key[KEY_BYTES], int64_t now_ns, bool *ret_was_yes)
+static struct entry *find(struct reviews *reviews, const char key[KEY_BYTES], int64_t now_ns,
+                          bool *ret_was_yes)
 {
     struct entry *known = strmap_get(&reviews->entries, (struct str){ key, KEY_BYTES });
     if (!known || known->pending || now_ns < known->until_ns)

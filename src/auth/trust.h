@@ -37,9 +37,9 @@ struct trust_now {
     struct str_list lists[PROXY_LIST_COUNT];
 };
 
-/* `api` NULL: files only; `metrics` may be NULL; the flags outlive it. Waits for the first look-up in the cluster only where a failure of it
- * would be fatal. When it fails and *ret is set nevertheless, the look-up has begun: api_free() first, then
- * trust_free(). */
+/* `api` NULL: files only; `metrics` may be NULL; the flags outlive it. Waits for the first look-up in the cluster only
+ * where a failure of it would be fatal. When it fails and *ret is set nevertheless, the look-up has begun: api_free()
+ * first, then trust_free(). */
 int trust_new(const struct scheduler_flags *flags, struct api *api, struct metrics *metrics,
               struct trust **ret, struct error *err);
 /* From now on the files are read again, until trust_unwatch(), which is not for the loop's thread. */

@@ -225,3 +225,10 @@ void strbuf_release(struct strbuf *buf)
     free(buf->text);
     *buf = (struct strbuf){ 0 };
 }
+
+void strbuf_wipe(struct strbuf *buf)
+{
+    if (buf->text)
+        explicit_bzero(buf->text, buf->cap);
+    strbuf_release(buf);
+}

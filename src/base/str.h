@@ -110,5 +110,7 @@ static inline struct str strbuf_slice(const struct strbuf *buf)
     return (struct str){ buf->text, (uint32_t)buf->len };
 }
 void strbuf_release(struct strbuf *buf);
+/* Of a secret: overwrites it first. */
+void strbuf_wipe(struct strbuf *buf);
 
 #endif

@@ -562,7 +562,7 @@ static int write_config(struct daemon *daemon)
     if (check_files(daemon, &err) < 0)
         return fail_early(daemon, EXIT_INPUT, &err);
     config_write_yaml(&daemon->first->config, &text);
-    if (file_write(daemon->flags.write_config_to.ptr, strbuf_slice(&text), &err) < 0)
+    if (file_write(daemon->flags.write_config_to.ptr, strbuf_slice(&text), 0666, &err) < 0)
         return fail_early(daemon, EXIT_TROUBLE, &err);
     log_info(0, "Wrote configuration", log_str("file", daemon->flags.write_config_to));
     return EXIT_DONE;

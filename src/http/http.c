@@ -12,7 +12,7 @@
 
 static struct list *list_of(struct transfer *t)
 {
-    return t->urgent || t->stream ? &t->client->urgent : &t->client->waiting;
+    return t->request.urgent || t->request.stream ? &t->client->urgent : &t->client->waiting;
 }
 
 void client_watch_deadline(struct transfer *t)
@@ -21,10 +21,11 @@ void client_watch_deadline(struct transfer *t)
         loop_timer_set(t->client->loop, &t->timer, t->deadline_ns);
 }
 
-static int64_t ns_from_now(int64_t now_ns, int64_t ms)
+int64_t client_ns_after(int64_t ms)
 {
     int64_t ns;
-    if (ms == NEVER || __builtin_mul_overflow(ms, NS_PER_MS, &ns) || __builtin_add_overflow(now_ns, ns, &ns))
+    if (ms == NEVER || __builtin_mul_overflow(ms, NS_PER_MS, &ns) ||
+        __builtin_add_overflow(monotonic_ns(), ns, &ns))
         return NEVER;
     return ns;
 }
@@ -38,15 +39,15 @@ static void finish(struct transfer *t, CURLcode code)
     if (t->state == TRANSFER_QUEUED)
         list_remove(list_of(t), &t->link);
     if (t->state == TRANSFER_RUNNING) {
-        client->running -= !t->stream && !t->urgent;
-        atomic_fetch_sub(t->stream ? &client->streams : &client->in_flight, 1);
+        client->running -= !t->request.stream && !t->request.urgent;
+        atomic_fetch_sub(t->request.stream ? &client->streams : &client->in_flight, 1);
     }
     transfer_detach(t);
     idmap_remove(&client->transfers, t->id);
-    if (!t->stream)
+    if (!t->request.stream)
         atomic_fetch_sub(&client->pending, 1);
-    if (t->callbacks)
-        t->callbacks->on_done(t->user, &t->response);
+    if (t->request.callbacks)
+        t->request.callbacks->on_done(t->request.user, &t->response);
     transfer_free(t);
 }
 
@@ -59,13 +60,13 @@ static void end_with(struct transfer *t, enum http_failure failure, const char *
     finish(t, CURLE_OK);
 }
 
-static void start(struct transfer *t, int64_t now_ns)
+static void start(struct transfer *t)
 {
     struct http_client *client = t->client;
     t->state = TRANSFER_RUNNING;
-    client->running += !t->stream && !t->urgent;
-    atomic_fetch_add(t->stream ? &client->streams : &client->in_flight, 1);
-    t->deadline_ns = ns_from_now(now_ns, t->timeout_ms);
+    client->running += !t->request.stream && !t->request.urgent;
+    atomic_fetch_add(t->request.stream ? &client->streams : &client->in_flight, 1);
+    t->deadline_ns = client_ns_after(t->request.timeout_ms);
     loop_timer_set(client->loop, &t->timer, t->deadline_ns);
     if (!transfer_may_leave(t))
         finish(t, CURLE_OK);
@@ -93,11 +94,10 @@ static void collect(struct http_client *client)
 static void settle(struct http_client *client)
 {
     collect(client);
-    int64_t now_ns = monotonic_ns();
     while (!list_empty(&client->urgent))
-        start(list_take(&client->urgent, struct transfer, link), now_ns);
+        start(list_take(&client->urgent, struct transfer, link));
     while (!list_empty(&client->waiting) && client->running < client->options.in_flight_max)
-        start(list_take(&client->waiting, struct transfer, link), now_ns);
+        start(list_take(&client->waiting, struct transfer, link));
 }
 
 static void enqueue(struct transfer *t)
@@ -117,10 +117,10 @@ static void on_timer(struct loop_timer *timer)
         loop_timer_set(client->loop, timer, t->deadline_ns);
     } else {
         char sentence[80];
-        bool silent = t->stream && t->started;
+        bool silent = t->request.stream && t->started;
         snprintf(sentence, sizeof(sentence),
                  silent ? "the stream was silent for %lld ms" : "no answer within %lld ms",
-                 (long long)(silent ? t->silence_ms : t->timeout_ms));
+                 (long long)(silent ? t->request.silence_ms : t->request.timeout_ms));
         end_with(t, HTTP_FAILURE_TIMEOUT, sentence);
     }
     settle(client);
@@ -131,8 +131,8 @@ static void admit(struct transfer *t)
     struct http_client *client = t->client;
     idmap_put(&client->transfers, t->id, t);
     t->timer.ring = on_timer;
-    if (t->not_before_ns > monotonic_ns())
-        loop_timer_set(client->loop, &t->timer, t->not_before_ns);
+    if (t->request.not_before_ns > monotonic_ns())
+        loop_timer_set(client->loop, &t->timer, t->request.not_before_ns);
     else
         enqueue(t);
 }
@@ -338,10 +338,11 @@ int http_send(struct http_client *client, const struct http_request *request, ui
     pthread_mutex_lock(&client->lock);
     if (client->ending)
         r = error_set(err, -ESHUTDOWN, "the HTTP client is ending");
-    else if (!t->stream && !t->urgent && atomic_load(&client->pending) >= client->options.pending_max)
+    else if (!t->request.stream && !t->request.urgent &&
+             atomic_load(&client->pending) >= client->options.pending_max)
         r = error_set(err, -EAGAIN, "%u requests are waiting already", client->options.pending_max);
     if (r == 0) {
-        if (!t->stream)
+        if (!t->request.stream)
             atomic_fetch_add(&client->pending, 1);
         if (ret_id)
             *ret_id = t->id;
@@ -364,48 +365,48 @@ uint64_t client_send_own(struct http_client *client, const struct http_request *
     return t->id;
 }
 
-/* A wish of another thread about what is under way. */
-struct wish {
+/* What another thread has asked for. */
+struct command {
     struct loop_call call;
     struct http_client *client;
     uint64_t id; /* to be cancelled; 0: all connections are to be closed */
 };
 
-static void grant(struct loop_call *call)
+static void run_command(struct loop_call *call)
 {
-    struct wish *wish = container_of(call, struct wish, call);
-    struct http_client *client = wish->client;
-    struct transfer *t = wish->id ? idmap_get(&client->transfers, wish->id) : NULL;
+    struct command *command = container_of(call, struct command, call);
+    struct http_client *client = command->client;
+    struct transfer *t = command->id ? idmap_get(&client->transfers, command->id) : NULL;
     if (t)
         end_with(t, HTTP_FAILURE_CANCELLED, "cancelled");
-    else if (!wish->id)
+    else if (!command->id)
         health_drop_all(client);
-    free(wish);
+    free(command);
     settle(client);
 }
 
-static void post_wish(struct http_client *client, uint64_t id)
+static void post_command(struct http_client *client, uint64_t id)
 {
-    struct wish *wish = xmalloc(sizeof(*wish));
-    *wish = (struct wish){ { .run = grant }, client, id };
+    struct command *command = xmalloc(sizeof(*command));
+    *command = (struct command){ { .run = run_command }, client, id };
     pthread_mutex_lock(&client->lock);
     bool ending = client->ending;
     if (!ending)
-        loop_post(client->loop, &wish->call);
+        loop_post(client->loop, &command->call);
     pthread_mutex_unlock(&client->lock);
     if (ending)
-        free(wish);
+        free(command);
 }
 
 void http_cancel(struct http_client *client, uint64_t id)
 {
     if (id)
-        post_wish(client, id);
+        post_command(client, id);
 }
 
 void http_drop_connections(struct http_client *client)
 {
-    post_wish(client, 0);
+    post_command(client, 0);
 }
 
 struct http_stats http_client_stats(const struct http_client *client)

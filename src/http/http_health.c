@@ -169,11 +169,11 @@ static void send_probe(struct http_client *client, struct connection *connection
     if (!model)
         return;
     _cleanup_(strbuf_release) struct strbuf url = { 0 };
-    strbuf_printf(&url, STR_FMT "%s", STR_ARG(origin_of(model->original_url)), client->options.probe_path);
+    strbuf_printf(&url, STR_FMT "%s", STR_ARG(origin_of(model->request.url)), client->options.probe_path);
     struct http_request request = {
         .method = "GET",
         .url = url.text,
-        .tls = model->tls,
+        .tls = model->request.tls,
         .urgent = true,
         .timeout_ms = client->options.probe_ms,
     };

@@ -23,7 +23,7 @@
 
 enum transfer_state {
     TRANSFER_DELAYED, /* until its not_before */
-    TRANSFER_QUEUED,  /* until there is room */
+    TRANSFER_QUEUED,  /* until others are done */
     TRANSFER_RUNNING,
 };
 
@@ -31,18 +31,11 @@ struct transfer {
     struct http_client *client;
     uint64_t id;
     enum transfer_state state;
-    struct arena arena;             /* the copy of the request, and the header values of the answer */
-    const char *method, *proxy;     /* proxy: "" for none */
-    const char *url, *original_url; /* as libcurl gets it, which is not always as it was given */
+    struct arena arena;          /* texts of the request, and the header values of the answer */
+    struct http_request request; /* but for its headers; without callbacks: a probe of our own */
+    const char *url, *proxy;     /* as libcurl gets them; proxy: "" for none */
     struct curl_slist *headers, *connect_to;
-    struct str body;
-    struct tls_config *tls;
-    bool (*may_leave)(void *user);
-    const struct http_callbacks *callbacks; /* NULL: a probe of our own */
-    void *user;
-    bool stream, urgent, gzip, resendable, https;
-    int64_t not_before_ns, timeout_ms, silence_ms;
-    size_t body_bytes_max;
+    bool resendable, https;
 
     struct list_link link;   /* in a waiting list */
     struct loop_call call;   /* that hands it to the loop's thread */
@@ -108,7 +101,7 @@ bool transfer_may_leave(struct transfer *transfer);
 int transfer_start(struct transfer *transfer, struct error *err);
 /* Fills in the response after libcurl said it is done. */
 void transfer_conclude(struct transfer *transfer, CURLcode code);
-/* Takes it from libcurl, without a word to anybody. */
+/* Takes it from libcurl; no callback is called. */
 void transfer_detach(struct transfer *transfer);
 void transfer_free(struct transfer *transfer);
 
@@ -126,6 +119,8 @@ void health_drop_all(struct http_client *client);
 
 /* http.c */
 
+/* So many milliseconds from now, or NEVER. */
+int64_t client_ns_after(int64_t ms);
 /* The transfer has a deadline now, or an earlier one. */
 void client_watch_deadline(struct transfer *transfer);
 /* Sends a request of the client's own at once, from the loop's thread. Returns its id, or 0. */

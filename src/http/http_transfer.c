@@ -1,6 +1,6 @@
 /* http_transfer.c: one request on its way through libcurl.
  *
- * http_send() copies and checks the request in the caller's thread (transfer_new); the I/O thread dresses an
+ * http_send() copies and checks the request in the caller's thread (transfer_new); the I/O thread sets up an
  * easy handle with it (transfer_start), collects the answer through libcurl's callbacks, and sums it up
  * (transfer_conclude).
  *
@@ -101,7 +101,7 @@ static int parse_origin(CURLU *url, const char *text, struct origin *ret, struct
  * to the host, and the Host header says what it would have said. */
 static int override_name(struct transfer *t, CURLU *url, const struct origin *origin, struct error *err)
 {
-    const char *name = tls_config_server_name(t->tls);
+    const char *name = tls_config_server_name(t->request.tls);
     const char *format = strchr(name, ':') && *name != '[' ? "[%s]" : "%s";
     struct str host = arena_printf(&t->arena, format, name);
     char *text = NULL;
@@ -141,18 +141,18 @@ static const char *proxy_of(struct transfer *t, const struct origin *origin)
     return arena_strndup(&t->arena, proxy, strlen(proxy));
 }
 
-static int copy_target(struct transfer *t, const char *text, struct error *err)
+static int read_url(struct transfer *t, struct error *err)
 {
     CURLU *url = curl_url();
     if (!url)
         return error_set(err, -ENOMEM, "out of memory");
     _cleanup_(origin_release) struct origin origin = { 0 };
-    int r = parse_origin(url, text, &origin, err);
+    int r = parse_origin(url, t->request.url, &origin, err);
     if (r == 0) {
         t->https = origin.https;
-        t->url = t->original_url = arena_strndup(&t->arena, text, strlen(text));
+        t->url = t->request.url;
         t->proxy = proxy_of(t, &origin);
-        const char *name = tls_config_server_name(t->tls);
+        const char *name = tls_config_server_name(t->request.tls);
         if (origin.https && name && strcasecmp(name, origin.host) != 0)
             r = override_name(t, url, &origin, err);
     }
@@ -186,24 +186,20 @@ int transfer_new(struct http_client *client, const struct http_request *request,
         return r;
     struct transfer *t = xcalloc(1, sizeof(*t));
     t->client = client;
-    t->method = arena_strndup(&t->arena, request->method, strlen(request->method));
-    t->resendable = strcmp(t->method, "GET") == 0 || strcmp(t->method, "HEAD") == 0;
-    t->body = arena_str(&t->arena, request->body);
-    t->tls = tls_config_ref(request->tls);
-    t->may_leave = request->may_leave;
-    t->callbacks = request->callbacks;
-    t->user = request->user;
-    t->stream = request->stream;
-    t->urgent = request->urgent;
-    t->gzip = request->gzip;
-    t->not_before_ns = request->not_before_ns;
-    t->timeout_ms = OPT_MS(request->timeout_ms, client->options.timeout_ms);
-    t->silence_ms = OPT_MS(request->silence_ms, NEVER);
-    t->body_bytes_max = request->body_bytes_max ? request->body_bytes_max : client->options.body_bytes_max;
+    t->request = *request;
+    t->request.method = arena_strndup(&t->arena, request->method, strlen(request->method));
+    t->request.url = arena_strndup(&t->arena, request->url, strlen(request->url));
+    t->request.body = arena_str(&t->arena, request->body);
+    t->request.timeout_ms = OPT_MS(request->timeout_ms, client->options.timeout_ms);
+    t->request.silence_ms = OPT_MS(request->silence_ms, NEVER);
+    if (!request->body_bytes_max)
+        t->request.body_bytes_max = client->options.body_bytes_max;
+    tls_config_ref(request->tls);
+    t->resendable = strcmp(t->request.method, "GET") == 0 || strcmp(t->request.method, "HEAD") == 0;
     t->deadline_ns = NEVER;
     t->response = (struct http_response){ .retry_after_ms = -1, .body = &t->answer };
     copy_headers(t, request);
-    r = copy_target(t, request->url, err);
+    r = read_url(t, err);
     if (r < 0) {
         transfer_free(t);
         return r;
@@ -216,7 +212,7 @@ void transfer_free(struct transfer *t)
 {
     curl_slist_free_all(t->headers);
     curl_slist_free_all(t->connect_to);
-    tls_config_unref(t->tls);
+    tls_config_unref(t->request.tls);
     strbuf_release(&t->answer);
     arena_release(&t->arena);
     free(t);
@@ -224,7 +220,7 @@ void transfer_free(struct transfer *t)
 
 bool transfer_may_leave(struct transfer *t)
 {
-    if (!t->may_leave || t->may_leave(t->user))
+    if (!t->request.may_leave || t->request.may_leave(t->request.user))
         return true;
     t->failure = HTTP_FAILURE_CANCELLED;
     error_set(&t->response.error, 0, "withheld before it was sent");
@@ -262,14 +258,13 @@ static int64_t parse_retry_after(struct transfer *t, struct str value)
 static void take_header(struct transfer *t, struct str name, struct str value)
 {
     struct http_response *r = &t->response;
-    if (name.len == 12 && strncasecmp(name.ptr, "Content-Type", 12) == 0)
+    if (str_eq_fold(name, STR("Content-Type")))
         r->content_type = arena_str(&t->arena, value);
-    else if (name.len == 8 && strncasecmp(name.ptr, "Location", 8) == 0)
+    else if (str_eq_fold(name, STR("Location")))
         r->location = arena_str(&t->arena, value);
-    else if (name.len == 11 && strncasecmp(name.ptr, "Retry-After", 11) == 0)
+    else if (str_eq_fold(name, STR("Retry-After")))
         r->retry_after_ms = parse_retry_after(t, value);
-    else if (name.len == 7 && strncasecmp(name.ptr, "Warning", 7) == 0 &&
-             r->warning_count < HTTP_WARNINGS_MAX)
+    else if (str_eq_fold(name, STR("Warning")) && r->warning_count < HTTP_WARNINGS_MAX)
         r->warnings[r->warning_count++] = arena_str(&t->arena, value);
 }
 
@@ -286,12 +281,12 @@ static void answer_begins(struct transfer *t)
     t->response.http2 = version == CURL_HTTP_VERSION_2_0;
     if (t->response.http2)
         health_saw_http2(t);
-    if (t->stream)
-        t->deadline_ns = t->silence_ms == NEVER ? NEVER : monotonic_ns() + t->silence_ms * NS_PER_MS;
-    if (t->stream && t->silence_ms != NEVER)
+    if (t->request.stream) {
+        t->deadline_ns = client_ns_after(t->request.silence_ms);
         client_watch_deadline(t);
-    if (t->callbacks && t->callbacks->on_start)
-        t->callbacks->on_start(t->user, t->id, (int)status);
+    }
+    if (t->request.callbacks && t->request.callbacks->on_start)
+        t->request.callbacks->on_start(t->request.user, t->id, (int)status);
 }
 
 /* A line of the answer's head. What comes after the body (trailers) is of no interest. */
@@ -311,10 +306,8 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         answer_begins(t);
         return line.len;
     }
-    ptrdiff_t colon = str_find(line, ':');
-    if (colon > 0)
-        take_header(t, str_slice(line, 0, (size_t)colon),
-                    str_trim(str_slice(line, (size_t)colon + 1, line.len), " \t\r\n"));
+    struct str value = line, name = str_cut(&value, ':');
+    take_header(t, name, str_trim(value, " \t\r\n"));
     return line.len;
 }
 
@@ -323,22 +316,21 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     struct transfer *t = user;
     size_t len = size * count;
     int status = t->response.status;
-    if (t->stream && status >= 200 && status < 300) {
-        if (t->silence_ms != NEVER)
-            t->deadline_ns = monotonic_ns() + t->silence_ms * NS_PER_MS;
+    if (t->request.stream && status >= 200 && status < 300) {
+        t->deadline_ns = client_ns_after(t->request.silence_ms);
         struct str chunk = { bytes, (uint32_t)len };
-        if (t->callbacks->on_chunk(t->user, t->id, chunk) == 0)
+        if (t->request.callbacks->on_chunk(t->request.user, t->id, chunk) == 0)
             return len;
         t->failure = HTTP_FAILURE_CANCELLED;
         error_set(&t->response.error, 0, "ended by its reader");
         return 0;
     }
-    if (len > t->body_bytes_max - MIN(t->answer.len, t->body_bytes_max)) {
+    if (len > t->request.body_bytes_max - MIN(t->answer.len, t->request.body_bytes_max)) {
         t->failure = HTTP_FAILURE_TOO_LARGE;
-        error_set(&t->response.error, 0, "the answer is longer than %zu bytes", t->body_bytes_max);
+        error_set(&t->response.error, 0, "the answer is longer than %zu bytes", t->request.body_bytes_max);
         return 0;
     }
-    if (t->callbacks)
+    if (t->request.callbacks)
         strbuf_add(&t->answer, bytes, len);
     return len;
 }
@@ -387,7 +379,7 @@ static CURLcode set_tls(CURL *easy, const struct tls_option_set *set, const stru
 /* A handle keeps its buffer for as long as it lives. */
 static bool reads_much(const struct transfer *t)
 {
-    return strcmp(t->method, "GET") == 0;
+    return strcmp(t->request.method, "GET") == 0;
 }
 
 static CURLcode set_request(CURL *easy, struct transfer *t)
@@ -401,19 +393,19 @@ static CURLcode set_request(CURL *easy, struct transfer *t)
     SET(CURLOPT_URL, t->url);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_HTTPHEADER, t->headers);
-    if (t->gzip)
+    if (t->request.gzip)
         SET(CURLOPT_ACCEPT_ENCODING, "gzip");
     if (t->connect_to)
         SET(CURLOPT_CONNECT_TO, t->connect_to);
-    if (t->body.len || strcmp(t->method, "POST") == 0) {
+    if (t->request.body.len || strcmp(t->request.method, "POST") == 0) {
         SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_POSTFIELDS, t->body.len ? t->body.ptr : "");
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
-    } else if (strcmp(t->method, "HEAD") == 0) {
+        SET(CURLOPT_POSTFIELDS, t->request.body.len ? t->request.body.ptr : "");
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->request.body.len);
+    } else if (strcmp(t->request.method, "HEAD") == 0) {
         SET(CURLOPT_NOBODY, 1L);
     }
-    if (strcmp(t->method, "GET") != 0 && strcmp(t->method, "HEAD") != 0)
-        SET(CURLOPT_CUSTOMREQUEST, t->method);
+    if (strcmp(t->request.method, "GET") != 0 && strcmp(t->request.method, "HEAD") != 0)
+        SET(CURLOPT_CUSTOMREQUEST, t->request.method);
     return code;
 }
 
@@ -432,9 +424,9 @@ static CURLcode set_transport(CURL *easy, struct transfer *t)
     SET(CURLOPT_PROXY, t->proxy);
     SET(CURLOPT_NOPROXY, "");
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    code = code ? code : set_tls(easy, &server_tls, t->tls);
+    code = code ? code : set_tls(easy, &server_tls, t->request.tls);
     if (strncasecmp(t->proxy, "https://", 8) == 0)
-        code = code ? code : set_tls(easy, &proxy_tls, t->tls);
+        code = code ? code : set_tls(easy, &proxy_tls, t->request.tls);
     return code;
 }
 

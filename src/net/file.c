@@ -12,27 +12,22 @@ static int read_all(int fd, const char *path, size_t bytes_max, struct strbuf *r
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return error_set(err, -EINVAL, "%s: is not a regular file", path);
-    size_t before = ret->len;
+    _cleanup_(strbuf_wipe) struct strbuf text = { 0 };
     char chunk[8192];
     for (;;) {
         ssize_t got = read(fd, chunk, sizeof(chunk));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set(err, -errno, "%s: %s", path, strerror(errno));
         if (got == 0)
-            return 0;
-        int r = got < 0 ? -errno : 0;
-        if (r == -EINTR)
-            continue;
-        if (r == 0 && ret->len - before + (size_t)got > bytes_max)
-            r = -EFBIG;
-        if (r == 0) {
-            strbuf_add(ret, chunk, (size_t)got);
-            continue;
-        }
-        ret->len = before;
-        if (ret->text)
-            ret->text[before] = '\0';
-        return r == -EFBIG ? error_set(err, r, "%s: is longer than %zu bytes", path, bytes_max)
-                           : error_set(err, r, "%s: %s", path, strerror(-r));
+            break;
+        if (text.len + (size_t)got > bytes_max)
+            return error_set(err, -EFBIG, "%s: is longer than %zu bytes", path, bytes_max);
+        strbuf_add(&text, chunk, (size_t)got);
     }
+    strbuf_str(ret, strbuf_slice(&text));
+    return 0;
 }
 
 int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct error *err)
@@ -45,9 +40,9 @@ int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct err
     return r;
 }
 
-int file_write(const char *path, struct str bytes, struct error *err)
+int file_write(const char *path, struct str bytes, mode_t mode, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     int r = fd < 0 ? -errno : 0;
     while (r == 0 && bytes.len) {
         ssize_t done = write(fd, bytes.ptr, bytes.len);

@@ -1,6 +1,8 @@
-/* file.h: small files: those that others replace under our feet, as certificates and tokens, and those we write. */
+/* file.h: small files: those that others replace while we run, as certificates and tokens, and those we write. */
 #ifndef NET_FILE_H
 #define NET_FILE_H
+
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/str.h"
@@ -8,7 +10,7 @@
 /* Adds the file's bytes to `ret`. Only regular files, so that nothing can keep a thread waiting, and no more
  * than `bytes_max`. On failure `ret` is as it was. */
 int file_read(const char *path, size_t bytes_max, struct strbuf *ret, struct error *err);
-/* Makes the file with these bytes, or replaces what is in it. */
-int file_write(const char *path, struct str bytes, struct error *err);
+/* Makes the file with these bytes and this mode, or replaces what is in it. */
+int file_write(const char *path, struct str bytes, mode_t mode, struct error *err);
 
 #endif

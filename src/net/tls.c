@@ -5,7 +5,6 @@
  * feet (new certificate, old key) is recognised, so that the caller can keep the earlier pair. */
 #include "net/tls.h"
 
-#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -24,20 +23,13 @@ struct tls_config {
     bool insecure;
 };
 
-static void secret_release(struct strbuf *secret)
-{
-    if (secret->text)
-        OPENSSL_cleanse(secret->text, secret->cap);
-    strbuf_release(secret);
-}
-
 static void config_free(struct tls_config *config)
 {
     if (!config)
         return;
     strbuf_release(&config->ca);
     strbuf_release(&config->cert);
-    secret_release(&config->key);
+    strbuf_wipe(&config->key);
     strbuf_release(&config->server_name);
     free(config);
 }

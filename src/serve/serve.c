@@ -388,23 +388,28 @@ static const char *const *texts_of(struct arena *arena, const struct str_list *l
     return texts;
 }
 
+static const char *if_given(struct str flag)
+{
+    return flag.len ? flag.ptr : NULL;
+}
+
 static struct server_tls_options tls_options(struct arena *arena, const struct scheduler_flags *flags,
                                              bool ask)
 {
     struct server_sni *snis = arena_array(arena, struct server_sni, (size_t)flags->tls_sni_cert_key.len + 1);
     for (uint32_t i = 0; i < flags->tls_sni_cert_key.len; i++) {
         const struct flag_cert_key *from = &flags->tls_sni_cert_key.items[i];
-        snis[i] = (struct server_sni){ from->cert_file.ptr, from->key_file.ptr, texts_of(arena, &from->names),
-                                       from->names.len };
+        snis[i] = (struct server_sni){ if_given(from->cert_file), if_given(from->key_file),
+                                       texts_of(arena, &from->names), from->names.len };
     }
     const char *const *suites = texts_of(arena, &flags->tls_cipher_suites);
     for (uint32_t i = 0; i < flags->tls_cipher_suites.len; i++)
         if (server_tls_insecure_suite(suites[i]))
             log_warning("Use of insecure cipher detected", log_str("cipher", str_from(suites[i])));
     return (struct server_tls_options){
-        .cert_file = flags->tls_cert_file.ptr,
-        .key_file = flags->tls_private_key_file.ptr,
-        .cert_dir = flags->cert_dir.ptr,
+        .cert_file = if_given(flags->tls_cert_file),
+        .key_file = if_given(flags->tls_private_key_file),
+        .cert_dir = if_given(flags->cert_dir),
         .pair_name = "kube-scheduler",
         .bind_address = flags->bind_address.ptr,
         .min_version = flags->tls_min_version.ptr,

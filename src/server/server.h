@@ -76,7 +76,7 @@ struct server_options {
     const char *address; /* an IP address; NULL, "0.0.0.0" or "::": all addresses of both families */
     uint16_t port;       /* 0: a free one, see server_port() */
     bool reuse_port;     /* SO_REUSEPORT */
-    const struct server_tls_options *tls; /* NULL: plain HTTP */
+    const struct server_tls_options *tls; /* NULL: plain HTTP; its texts outlive the server */
     int64_t reload_ms;                    /* how often the files of `tls` are looked at [10000] */
     struct server_limits limits;
     /* On the server's thread; must not block. */

@@ -2,7 +2,6 @@
 #include "server/server_selfsigned.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -14,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "net/file.h"
 
 enum { KEY_BITS = 2048, HOUR_S = 3600, YEAR_S = 365 * 24 * HOUR_S };
 
@@ -137,9 +136,7 @@ int server_selfsigned(const char *bind_address, struct strbuf *ret_cert, struct 
 /* The folders above a file. */
 static int make_folders(const char *path, struct error *err)
 {
-    size_t size = strlen(path) + 1;
-    char *copy = xmalloc(size);
-    memcpy(copy, path, size);
+    char *copy = strdup(path);
     int r = 0;
     for (char *at = strchr(copy + 1, '/'); at && r == 0; at = strchr(at + 1, '/')) {
         *at = '\0';
@@ -154,21 +151,7 @@ static int make_folders(const char *path, struct error *err)
 static int write_file(const char *path, struct str text, mode_t mode, struct error *err)
 {
     int r = make_folders(path, err);
-    if (r < 0)
-        return r;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    if (fd < 0)
-        return error_set(err, -errno, "%s: %s", path, strerror(errno));
-    size_t done = 0;
-    while (done < text.len && r == 0) {
-        ssize_t n = write(fd, text.ptr + done, text.len - done);
-        if (n < 0 && errno != EINTR)
-            r = error_set(err, -errno, "%s: %s", path, strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (close(fd) < 0 && r == 0)
-        r = error_set(err, -errno, "%s: %s", path, strerror(errno));
-    return r;
+    return r < 0 ? r : file_write(path, text, mode, err);
 }
 
 int server_selfsigned_files(const char *cert_path, const char *key_path, const char *bind_address,
@@ -187,8 +170,6 @@ int server_selfsigned_files(const char *cert_path, const char *key_path, const c
     if (r == 0)
         r = write_file(key_path, strbuf_slice(&key), 0600, err);
     strbuf_release(&cert);
-    if (key.text)
-        OPENSSL_cleanse(key.text, key.cap);
-    strbuf_release(&key);
+    strbuf_wipe(&key);
     return r;
 }

@@ -12,10 +12,8 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "base/arena.h"
-#include "base/vec.h"
 #include "net/file.h"
 #include "server/server_selfsigned.h"
 
@@ -33,18 +31,10 @@ struct server_tls_load {
     SSL_CTX **contexts;
 };
 
-struct named {
-    struct str name;
-    SSL_CTX *context;
-    bool is_explicit;
-};
-
 struct server_tls {
-    struct arena arena; /* the options */
+    struct arena arena; /* paths that were made of the options */
     struct server_tls_options options;
     struct server_tls_load *now; /* in use: the main pair, then those of options.snis */
-    struct arena names_arena;
-    VEC(struct named) names;
 };
 
 /* Go's names, libssl's names. Those without one in libssl's list are TLS 1.3's: always on, as in Go. */
@@ -278,14 +268,46 @@ bool server_tls_suits_http2(const struct ssl_st *ssl)
                                          SSL_CIPHER_get_kx_nid(cipher) == NID_kx_ecdhe);
 }
 
+static bool is_given_name(const struct server_sni *sni, struct str name)
+{
+    for (size_t i = 0; i < sni->name_count; i++)
+        if (str_eq_fold(str_from(sni->names[i]), name))
+            return true;
+    return false;
+}
+
+/* Is it the common name, or one of the certificate's DNS names, letter by letter? */
+static bool is_certificate_name(X509 *cert, struct str name)
+{
+    char common[256];
+    int len = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, common, sizeof(common));
+    /* A common name with a space in it is a title and no host. */
+    bool found = len > 0 && !strpbrk(common, " @:/") && str_eq_fold(str_from(common), name);
+    GENERAL_NAMES *others = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; i < sk_GENERAL_NAME_num(others) && !found; i++) {
+        const GENERAL_NAME *other = sk_GENERAL_NAME_value(others, i);
+        if (other->type == GEN_DNS)
+            found = str_eq_fold((struct str){ (const char *)ASN1_STRING_get0_data(other->d.dNSName),
+                                              (uint32_t)ASN1_STRING_length(other->d.dNSName) },
+                                name);
+    }
+    GENERAL_NAMES_free(others);
+    return found;
+}
+
+/* A name that was given outranks one that was found in a certificate; then the earlier certificate wins. */
 static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
 {
-    for (size_t i = 0; i < tls->names.len; i++) {
-        struct str known = tls->names.items[i].name;
-        if (str_eq_fold(known, name))
-            return tls->names.items[i].context;
+    SSL_CTX *found = NULL;
+    for (size_t i = 0; i < tls->options.sni_count; i++) {
+        const struct server_sni *sni = &tls->options.snis[i];
+        SSL_CTX *context = tls->now->contexts[i + 1];
+        if (is_given_name(sni, name))
+            return context;
+        if (!found && !sni->name_count && is_certificate_name(SSL_CTX_get0_certificate(context), name))
+            found = context;
     }
-    return NULL;
+    return found;
 }
 
 /* For a name without a certificate of its own: the first certificate that is valid for it, the main one before the
@@ -363,69 +385,15 @@ static int make_context(const struct server_tls *tls, const struct pair *pair, S
     return r;
 }
 
-/* A name that was given outranks one that was found in a certificate; then the earlier certificate wins. */
-static void add_name(struct server_tls *tls, struct str name, SSL_CTX *context, bool is_explicit)
-{
-    for (size_t i = 0; i < tls->names.len; i++) {
-        struct named *known = &tls->names.items[i];
-        if (!str_eq(known->name, name))
-            continue;
-        if (is_explicit && !known->is_explicit)
-            *known = (struct named){ known->name, context, true };
-        return;
-    }
-    *vec_push(&tls->names) = (struct named){ arena_str(&tls->names_arena, name), context, is_explicit };
-}
-
-static void add_certificate_names(struct server_tls *tls, SSL_CTX *context)
-{
-    X509 *cert = SSL_CTX_get0_certificate(context);
-    char name[256];
-    int len = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, name, sizeof(name));
-    /* A common name with a space in it is a title and no host. */
-    if (len > 0 && !strpbrk(name, " @:/"))
-        add_name(tls, str_from(name), context, false);
-    GENERAL_NAMES *others = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-    for (int i = 0; i < sk_GENERAL_NAME_num(others); i++) {
-        const GENERAL_NAME *other = sk_GENERAL_NAME_value(others, i);
-        if (other->type != GEN_DNS)
-            continue;
-        struct str text = { (const char *)ASN1_STRING_get0_data(other->d.dNSName),
-                            (uint32_t)ASN1_STRING_length(other->d.dNSName) };
-        add_name(tls, text, context, false);
-    }
-    GENERAL_NAMES_free(others);
-}
-
-static void index_names(struct server_tls *tls)
-{
-    vec_clear(&tls->names);
-    arena_reset(&tls->names_arena);
-    for (size_t i = 0; i < tls->options.sni_count; i++) {
-        const struct server_sni *sni = &tls->options.snis[i];
-        for (size_t j = 0; j < sni->name_count; j++)
-            add_name(tls, str_from(sni->names[j]), tls->now->contexts[i + 1], true);
-        if (!sni->name_count)
-            add_certificate_names(tls, tls->now->contexts[i + 1]);
-    }
-}
-
 static size_t pair_count(const struct server_tls *tls)
 {
     return tls->options.sni_count + 1;
 }
 
-static void secret_release(struct strbuf *secret)
-{
-    if (secret->text)
-        OPENSSL_cleanse(secret->text, secret->cap);
-    strbuf_release(secret);
-}
-
 static void pair_release(struct pair *pair)
 {
     strbuf_release(&pair->cert);
-    secret_release(&pair->key);
+    strbuf_wipe(&pair->key);
 }
 
 /* Reads one pair; what it was goes to `ret_changed`. */
@@ -491,44 +459,6 @@ void server_tls_use(struct server_tls *tls, struct server_tls_load *load)
 {
     server_tls_load_free(tls, tls->now);
     tls->now = load;
-    index_names(tls);
-}
-
-static const char *copy(struct server_tls *tls, const char *text)
-{
-    return text && *text ? arena_strndup(&tls->arena, text, strlen(text)) : NULL;
-}
-
-static const char *const *copy_all(struct server_tls *tls, const char *const *texts, size_t len)
-{
-    const char **copies = arena_array(&tls->arena, const char *, len + 1);
-    for (size_t i = 0; i < len; i++)
-        copies[i] = arena_strndup(&tls->arena, texts[i], strlen(texts[i]));
-    return copies;
-}
-
-static void copy_options(struct server_tls *tls, const struct server_tls_options *options)
-{
-    struct server_tls_options *to = &tls->options;
-    *to = *options;
-    to->cert_file = copy(tls, options->cert_file);
-    to->key_file = copy(tls, options->key_file);
-    to->cert_dir = copy(tls, options->cert_dir);
-    to->pair_name = copy(tls, options->pair_name);
-    to->bind_address = copy(tls, options->bind_address);
-    to->min_version = copy(tls, options->min_version);
-    to->cipher_suites = copy_all(tls, options->cipher_suites, options->cipher_suite_count);
-    int32_t *ids = arena_array(&tls->arena, int32_t, options->curve_count + 1);
-    for (size_t i = 0; i < options->curve_count; i++)
-        ids[i] = options->curves[i];
-    to->curves = ids;
-    struct server_sni *snis = arena_array(&tls->arena, struct server_sni, options->sni_count + 1);
-    for (size_t i = 0; i < options->sni_count; i++) {
-        const struct server_sni *from = &options->snis[i];
-        snis[i] = (struct server_sni){ copy(tls, from->cert_file), copy(tls, from->key_file),
-                                       copy_all(tls, from->names, from->name_count), from->name_count };
-    }
-    to->snis = snis;
 }
 
 /* Where the main certificate is, or the making of it. */
@@ -557,7 +487,7 @@ static int settle_main_pair(struct server_tls *tls, struct error *err)
 int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err)
 {
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
-    copy_options(tls, options);
+    tls->options = *options;
     tls->now = load_new(tls);
     int r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
@@ -583,8 +513,6 @@ void server_tls_free(struct server_tls *tls)
     if (!tls)
         return;
     server_tls_load_free(tls, tls->now);
-    vec_release(&tls->names);
-    arena_release(&tls->names_arena);
     arena_release(&tls->arena);
     free(tls);
 }

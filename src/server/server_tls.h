@@ -33,7 +33,7 @@ struct server_tls_options {
 
 struct server_tls;
 
-/* Copies the options. */
+/* The texts of the options outlive it. */
 int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err);
 void server_tls_free(struct server_tls *tls);
 /* Reads the files again, on any thread. 1: they have changed, and *ret is what to use; 0: as they were; negative: what
@@ -48,7 +48,7 @@ void server_tls_load_free(const struct server_tls *tls, struct server_tls_load *
 /* Is a cipher suite of that name one that Go calls insecure? */
 bool server_tls_insecure_suite(const char *name);
 
-/* For net/server alone: a new connection's SSL, as libssl calls it. */
+/* For the server alone: a new connection's SSL, as libssl calls it. */
 struct ssl_st;
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd);
 /* Was HTTP/2 agreed on in the handshake? */

@@ -39,13 +39,13 @@ static void test_writes(void **state _unused_)
     struct strbuf text = { 0 };
     dir_make(dir);
     in_dir(dir, "a", path);
-    assert_int_equal(file_write(path, STR("the first"), &err), 0);
-    assert_int_equal(file_write(path, STR("second"), &err), 0);
+    assert_int_equal(file_write(path, STR("the first"), 0666, &err), 0);
+    assert_int_equal(file_write(path, STR("second"), 0666, &err), 0);
     assert_int_equal(file_read(path, 100, &text, &err), 0);
     assert_string_equal(text.text, "second");
-    assert_int_equal(file_write("/nowhere/at/all", STR("x"), &err), -ENOENT);
+    assert_int_equal(file_write("/nowhere/at/all", STR("x"), 0666, &err), -ENOENT);
     assert_string_equal(err.text, "/nowhere/at/all: No such file or directory");
-    assert_int_equal(file_write("/dev/full", STR("x"), &err), -ENOSPC);
+    assert_int_equal(file_write("/dev/full", STR("x"), 0666, &err), -ENOSPC);
     strbuf_release(&text);
     dir_remove(dir);
 }

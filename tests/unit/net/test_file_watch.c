@@ -50,7 +50,7 @@ static void remove_dir(const char *dir)
 static void put(const char *path, const char *text)
 {
     struct error err;
-    if (file_write(path, str_from(text), &err) < 0)
+    if (file_write(path, str_from(text), 0666, &err) < 0)
         fail_msg("%s", err.text);
 }
 
