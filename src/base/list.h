@@ -40,6 +40,13 @@ static inline void list_append(struct list *list, struct list_link *link)
     list->last = link;
 }
 
+static inline void list_prepend(struct list *list, struct list_link *link)
+{
+    *link = (struct list_link){ .next = list->first };
+    *(list->first ? &list->first->prev : &list->last) = link;
+    list->first = link;
+}
+
 static inline void list_remove(struct list *list, struct list_link *link)
 {
     *(link->prev ? &link->prev->next : &list->first) = link->next;

@@ -3,6 +3,8 @@
  * An answer comes from the network and may be anything: what cannot be read counts as not there. */
 #include "client/rest.h"
 
+#include <stdlib.h>
+
 #include "api/fields.h"
 #include "api/protobuf.h"
 #include "base/percent.h"
@@ -25,6 +27,16 @@ void rest_path(struct strbuf *path, struct str namespace, const char *resource, 
     put_part(path, str_from(resource));
     if (name.len)
         put_part(path, name);
+}
+
+void rest_uuid(struct strbuf *out)
+{
+    unsigned char b[16];
+    arc4random_buf(b, sizeof(b));
+    b[6] = (b[6] & 0x0f) | 0x40;
+    b[8] = (b[8] & 0x3f) | 0x80;
+    for (size_t i = 0; i < sizeof(b); i++)
+        strbuf_printf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
 }
 
 /* ---- answers ---- */

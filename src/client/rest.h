@@ -27,6 +27,9 @@ struct str rest_sentence(const struct http_response *response, const struct api_
 /* How much patience the server asks for; 0: none. Never more than an hour. */
 int64_t rest_patience_ms(const struct http_response *response, const struct api_status *status);
 
+/* A random name: a UUID of version 4. */
+void rest_uuid(struct strbuf *out);
+
 static inline bool rest_is_yes(const struct http_response *response)
 {
     return response->outcome == HTTP_ANSWERED && response->status >= 200 && response->status < 300;

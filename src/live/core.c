@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "engine/account.h"
@@ -35,16 +34,9 @@ struct core {
     int64_t round_due_ns; /* of on_round */
 };
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
-
 static int64_t core_now(const struct core *core)
 {
-    return core->epoch_ns + clock_ns(CLOCK_MONOTONIC);
+    return core->epoch_ns + monotonic_ns();
 }
 
 /* ---- what the log says ---- */
@@ -234,7 +226,7 @@ int core_new(const struct core_options *options, struct core **ret, struct error
     core->seed = options->seed;
     if (!core->options.drain_ms)
         core->options.drain_ms = DRAIN_MS_DEFAULT;
-    core->epoch_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    core->epoch_ns = clock_now_ns(CLOCK_REALTIME) - monotonic_ns();
     core->round_due_ns = INT64_MAX;
     atomic_init(&core->leading, !options->elected);
     list_kinds(core);
@@ -443,9 +435,9 @@ void core_run(struct core *core)
         tick(core);
         more = decide_some(core);
         round_ends(core);
-        if (clock_ns(CLOCK_MONOTONIC) >= recorder_due_ns)
+        if (monotonic_ns() >= recorder_due_ns)
             recorder_due_ns = recorder_tick(core->options.recorder);
-        journal_due_ns = journal_round(core->options.journal, clock_ns(CLOCK_MONOTONIC));
+        journal_due_ns = journal_round(core->options.journal, monotonic_ns());
         look_at_recording(core);
     }
     stop_reflectors(core);

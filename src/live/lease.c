@@ -22,24 +22,37 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/thread.h"
 #include "client/rest.h"
 #include "live/lease_guard.h"
 #include "live/lease_record.h"
-#include "live/lease_world.h"
 
 #define JITTER_FACTOR 1.2
 
-enum { RELEASE_ATTEMPTS = 3 };
+enum { RELEASE_ATTEMPTS = 3, NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
 enum lease_state { LEASE_NEW, LEASE_ACQUIRING, LEASE_LEADING, LEASE_OVER };
+
+/* What follows a response, or what stands for one. */
+typedef void response_fn(struct leader_lease *lease, const struct http_response *response);
+/* What follows a request, by its result. */
+typedef void next_fn(struct leader_lease *lease, int result, struct error *err);
+
+/* A request under way. One whose time is over, or that is abandoned, is forgotten: its response, which comes later,
+ * only frees it. */
+struct exchange {
+    struct leader_lease *lease; /* NULL: its response is not needed any more */
+    uint64_t id;
+    int64_t timeout_ms;
+    response_fn *done;
+};
 
 struct leader_lease {
     struct lease_options options; /* its texts in the arena */
     struct arena arena;
-    struct api_world *own_world; /* NULL: a test's */
-    const struct lease_world *world;
+    struct lease_host host;
     struct str collection_path, path, lock_name; /* lock_name: "namespace/name" */
     int64_t request_timeout_ms;
     int32_t duration_s;    /* that the Lease tells others, which knows whole seconds only */
@@ -48,7 +61,7 @@ struct leader_lease {
 
     enum lease_state state;
     /* The attempt that is under way. */
-    void (*then)(struct leader_lease *lease, int result, struct error *err); /* after the request */
+    next_fn *then;              /* after the request */
     int64_t start_ns, until_ns; /* of the attempt: when it began, how long its requests may take */
     int64_t sent_ns;            /* when the last write was sent */
     struct str holder;          /* that it writes */
@@ -67,13 +80,15 @@ struct leader_lease {
 
     struct loop *loop; /* NULL: not started */
     struct loop_timer timer;
-    int64_t due_ns;                 /* the next attempt, by the clock of the world */
+    int64_t due_ns;                 /* the next attempt, by the clock of the host */
+    struct exchange *under_way;     /* NULL: no request */
+    struct loop_timer timeout;      /* of that request */
     struct completion *released_at; /* that lease_release() waits for; NULL: it does not */
 };
 
 static int64_t now_ns(const struct leader_lease *lease)
 {
-    return lease->world->now_ns(lease->world->user);
+    return lease->host.now_ns(lease->host.user);
 }
 
 static bool holds(const struct leader_lease *lease)
@@ -109,14 +124,15 @@ int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct e
                      STR_ARG(lease->options.name));
 }
 
-/* Requests */
+/* ---- requests ---- */
 
 /* A Lease that the server sent. */
-static int take(struct leader_lease *lease, const struct lease_answer *answer, bool ours, struct error *err)
+static int take(struct leader_lease *lease, const struct http_response *response, bool ours,
+                struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf before = { 0 };
     strbuf_str(&before, strbuf_slice(&lease->record.spec));
-    int r = lease_record_read(&lease->record, strbuf_slice(&answer->body), err);
+    int r = lease_record_read(&lease->record, strbuf_slice(response->body), err);
     if (r == 0 && (ours || !str_eq(strbuf_slice(&before), strbuf_slice(&lease->record.spec))))
         atomic_store(&lease->observed_ns, now_ns(lease));
     if (r == 0 && !holds(lease))
@@ -125,63 +141,67 @@ static int take(struct leader_lease *lease, const struct lease_answer *answer, b
 }
 
 /* The status, 0: no answer. `err` is filled in unless it was a yes. */
-static int status_of(const struct lease_answer *answer, struct error *err)
+static int status_of(const struct http_response *response, struct error *err)
 {
-    if (answer->outcome != HTTP_ANSWERED) {
-        *err = answer->error;
-        return 0;
-    }
-    if (answer->status != 200 && answer->status != 201)
-        lease_refusal(answer->status, strbuf_slice(&answer->body), err);
-    return answer->status;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct api_status status = { 0 };
+    if (rest_is_yes(response))
+        return response->status;
+    rest_status(response, &arena, &status);
+    error_set(err, 0, STR_FMT, STR_ARG(rest_sentence(response, &status, &arena)));
+    return response->outcome == HTTP_ANSWERED ? response->status : 0;
 }
 
-static void on_read(void *context, const struct lease_answer *answer)
+static void on_read(struct leader_lease *lease, const struct http_response *response)
 {
-    struct leader_lease *lease = context;
     struct error err = { 0 };
-    int status = status_of(answer, &err);
-    int r = status == 200 ? take(lease, answer, false, &err) : status == 404 ? -ENOENT : -EIO;
+    int status = status_of(response, &err);
+    int r = status == 200 ? take(lease, response, false, &err) : status == 404 ? -ENOENT : -EIO;
     lease->then(lease, r, &err);
 }
 
-static void on_written(void *context, const struct lease_answer *answer)
+static void on_written(struct leader_lease *lease, const struct http_response *response)
 {
-    struct leader_lease *lease = context;
     struct error err = { 0 };
-    int status = status_of(answer, &err);
-    int r = status == 200 || status == 201 ? take(lease, answer, true, &err) : status == 409 ? -EEXIST : -EIO;
+    int status = status_of(response, &err);
+    int r = rest_is_yes(response) ? take(lease, response, true, &err) : status == 409 ? -EEXIST : -EIO;
     if (r == 0 && !str_eq(strbuf_slice(&lease->record.holder), lease->holder))
         r = error_set(&err, -EIO, "the server changed the holder on the way");
     lease->then(lease, r, &err);
 }
 
+/* In place of a response that did not come. */
+static void respond_without(struct leader_lease *lease, response_fn *done, enum http_outcome outcome,
+                            const char *sentence)
+{
+    struct strbuf body = { 0 };
+    struct http_response response = { .outcome = outcome, .body = &body };
+    error_set(&response.error, 0, "%s", sentence);
+    done(lease, &response);
+}
+
 /* Sends a request that may take until lease->until_ns. */
-static void ask(struct leader_lease *lease, const char *method, struct str path, struct str body,
-                void (*done)(void *context, const struct lease_answer *answer))
+static void send_request(struct leader_lease *lease, const char *method, struct str path, struct str body,
+                         response_fn *done)
 {
     int64_t left_ms = (lease->until_ns - now_ns(lease)) / NS_PER_MS;
     if (left_ms <= 0) {
-        struct lease_answer late = { .outcome = HTTP_UNSENT };
-        error_set(&late.error, 0, "no time is left");
-        done(lease, &late);
+        respond_without(lease, done, HTTP_UNSENT, "no time is left");
         return;
     }
     lease->wrote |= body.len > 0;
-    lease->world->send(lease->world->user, method, path, body, MIN(left_ms, lease->request_timeout_ms), done,
-                       lease);
+    lease->host.send(lease->host.user, method, path, body, MIN(left_ms, lease->request_timeout_ms), done,
+                     lease);
 }
 
-static void read_lease(struct leader_lease *lease,
-                       void (*then)(struct leader_lease *lease, int result, struct error *err))
+static void read_lease(struct leader_lease *lease, next_fn *then)
 {
     lease->then = then;
-    ask(lease, "GET", lease->path, (struct str){ 0 }, on_read);
+    send_request(lease, "GET", lease->path, (struct str){ 0 }, on_read);
 }
 
 /* PUT, or POST where there is none yet. */
-static void write_lease(struct leader_lease *lease, const struct lease_change *change,
-                        void (*then)(struct leader_lease *lease, int result, struct error *err))
+static void write_lease(struct leader_lease *lease, const struct lease_change *change, next_fn *then)
 {
     _cleanup_(strbuf_release) struct strbuf body = { 0 };
     bool exists = lease->record.text.len > 0;
@@ -189,23 +209,20 @@ static void write_lease(struct leader_lease *lease, const struct lease_change *c
     lease->holder = change->holder;
     lease->sent_ns = now_ns(lease);
     lease->then = then;
-    ask(lease, exists ? "PUT" : "POST", exists ? lease->path : lease->collection_path, strbuf_slice(&body),
-        on_written);
+    send_request(lease, exists ? "PUT" : "POST", exists ? lease->path : lease->collection_path,
+                 strbuf_slice(&body), on_written);
 }
 
 /* Writes ourselves as the holder. */
-static void hold(struct leader_lease *lease,
-                 void (*then)(struct leader_lease *lease, int result, struct error *err))
+static void hold(struct leader_lease *lease, next_fn *then)
 {
-    bool same_term = lease->record.text.len && holds(lease);
+    bool exists = lease->record.text.len, same_term = exists && holds(lease);
     int32_t transitions = lease->record.transitions;
     const struct lease_change change = {
         .holder = lease->options.identity,
         .duration_s = lease->duration_s,
-        .transitions = same_term || !lease->record.text.len ? transitions
-                       : transitions < INT32_MAX            ? transitions + 1
-                                                            : transitions,
-        .renew_us = lease->world->wall_us(lease->world->user),
+        .transitions = transitions + (exists && !same_term && transitions < INT32_MAX),
+        .renew_us = lease->host.wall_us(lease->host.user),
         .new_term = !same_term,
     };
     write_lease(lease, &change, then);
@@ -219,7 +236,85 @@ static void set_valid(struct leader_lease *lease)
                      lease->sent_ns + lease->duration_s * NS_PER_S);
 }
 
-/* An attempt */
+/* ---- requests to the API server ---- */
+
+/* Runs while the machine sleeps, too: others' clocks do. */
+static int64_t api_now_ns(void *user _unused_)
+{
+    return clock_now_ns(CLOCK_BOOTTIME);
+}
+
+static int64_t api_wall_us(void *user _unused_)
+{
+    return clock_now_ns(CLOCK_REALTIME) / NS_PER_US;
+}
+
+static double api_random(void *user _unused_)
+{
+    return (double)arc4random() / ((double)UINT32_MAX + 1);
+}
+
+static void abandon(struct leader_lease *lease)
+{
+    if (!lease->under_way)
+        return;
+    lease->under_way->lease = NULL;
+    api_cancel(lease->options.api, lease->under_way->id);
+    lease->under_way = NULL;
+    loop_timer_stop(lease->loop, &lease->timeout);
+}
+
+static void on_timeout(struct loop_timer *timer)
+{
+    struct leader_lease *lease = container_of(timer, struct leader_lease, timeout);
+    const struct exchange late = *lease->under_way;
+    char sentence[64];
+    snprintf(sentence, sizeof(sentence), "no answer within %lld ms", (long long)late.timeout_ms);
+    abandon(lease);
+    respond_without(lease, late.done, HTTP_LOST, sentence);
+}
+
+static void on_done(void *user, struct http_response *response)
+{
+    struct exchange *exchange = user;
+    struct leader_lease *lease = exchange->lease;
+    if (lease) {
+        lease->under_way = NULL;
+        loop_timer_stop(lease->loop, &lease->timeout);
+        exchange->done(lease, response);
+    }
+    free(exchange);
+}
+
+static void api_send_request(void *user _unused_, const char *method, struct str path, struct str body,
+                             int64_t timeout_ms, response_fn *done, struct leader_lease *lease)
+{
+    static const struct http_callbacks callbacks = { .on_done = on_done };
+    struct exchange *exchange = xmalloc(sizeof(*exchange));
+    const struct api_request request = {
+        .method = method,
+        .path = path,
+        .content_type = body.len ? API_JSON : NULL,
+        .body = body,
+        .urgent = true,
+        .unlimited = true,
+        .timeout_ms = timeout_ms,
+        .body_bytes_max = BODY_BYTES_MAX,
+        .callbacks = &callbacks,
+        .user = exchange,
+    };
+    struct error err;
+    *exchange = (struct exchange){ lease, 0, timeout_ms, done };
+    if (api_send(lease->options.api, &request, &exchange->id, &err) < 0) {
+        free(exchange);
+        respond_without(lease, done, HTTP_UNSENT, err.text);
+        return;
+    }
+    lease->under_way = exchange;
+    loop_timer_set(lease->loop, &lease->timeout, monotonic_ns() + timeout_ms * NS_PER_MS);
+}
+
+/* ---- an attempt ---- */
 
 static void attempted(struct leader_lease *lease, bool succeeded);
 
@@ -328,7 +423,7 @@ static int64_t acquired(struct leader_lease *lease, bool succeeded)
     report_leader(lease);
     if (!succeeded) {
         log_info(4, "Failed to acquire lease", log_str("lock", lease->lock_name));
-        double stretch = 1 + JITTER_FACTOR * lease->world->random(lease->world->user);
+        double stretch = 1 + JITTER_FACTOR * lease->host.random(lease->host.user);
         return now_ns(lease) + (int64_t)((double)lease->options.retry_period_ms * stretch) * NS_PER_MS;
     }
     lease->state = LEASE_LEADING;
@@ -401,7 +496,15 @@ int64_t lease_step(struct leader_lease *lease)
     return lease->due_ns;
 }
 
-/* The end */
+/* ---- the end ---- */
+
+/* Nothing goes on, and no response comes. */
+static void stop(void *context)
+{
+    struct leader_lease *lease = context;
+    loop_timer_stop(lease->loop, &lease->timer);
+    abandon(lease);
+}
 
 static void gave_back(struct leader_lease *lease, int r, struct error *err)
 {
@@ -422,7 +525,7 @@ static void on_read_to_clear(struct leader_lease *lease, int r, struct error *er
     const struct lease_change change = {
         .duration_s = 1,
         .transitions = lease->record.transitions,
-        .renew_us = lease->world->wall_us(lease->world->user),
+        .renew_us = lease->host.wall_us(lease->host.user),
         .new_term = true,
     };
     write_lease(lease, &change, on_cleared);
@@ -442,10 +545,8 @@ static void give_back(void *context)
 {
     struct leader_lease *lease = context;
     bool was_over = lease->state == LEASE_OVER;
-    if (lease->loop) {
-        lease->world->abandon(lease->world->user);
-        loop_timer_stop(lease->loop, &lease->timer);
-    }
+    if (lease->loop)
+        stop(lease);
     lease->state = LEASE_OVER;
     lease->releases = RELEASE_ATTEMPTS;
     lease->until_ns = now_ns(lease) + lease->options.renew_deadline_ms * NS_PER_MS;
@@ -494,16 +595,8 @@ static void start(void *context)
 
 void lease_start(struct leader_lease *lease)
 {
-    lease->timer.ring = on_timer;
     lease->loop = api_loop(lease->options.api);
     loop_run(lease->loop, start, lease);
-}
-
-static void stop(void *context)
-{
-    struct leader_lease *lease = context;
-    lease->world->abandon(lease->world->user);
-    loop_timer_stop(lease->loop, &lease->timer);
 }
 
 /* The rules of client-go. */
@@ -555,9 +648,11 @@ int lease_new(const struct lease_options *options, struct leader_lease **ret, st
     lease->valid_span_ms = MIN(options->renew_deadline_ms, lease->duration_s * INT64_C(1000));
     /* Three quarters of the time between the two: the rest is for a busy machine. */
     lease->guard_span_ms = (lease->valid_span_ms + lease->duration_s * INT64_C(3000)) / 4;
-    if (!options->world)
-        lease->own_world = api_world_new(options->api);
-    lease->world = options->world ? options->world : api_world_get(lease->own_world);
+    lease->host = options->host
+                      ? *options->host
+                      : (struct lease_host){ api_now_ns, api_wall_us, api_random, api_send_request };
+    lease->timer.ring = on_timer;
+    lease->timeout.ring = on_timeout;
     *ret = lease;
     return 0;
 }
@@ -570,9 +665,16 @@ void lease_free(struct leader_lease *lease)
     if (lease->loop)
         loop_run_wait(lease->loop, stop, lease);
     lease_guard_end(&lease->guard);
-    api_world_free(lease->own_world);
     lease_record_release(&lease->record);
     strbuf_release(&lease->reported);
     arena_release(&lease->arena);
     free(lease);
+}
+
+void lease_identity(struct strbuf *out)
+{
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    strbuf_printf(out, "%s_", host);
+    rest_uuid(out);
 }

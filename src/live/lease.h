@@ -19,25 +19,16 @@
 
 struct leader_lease;
 
-/* What came of a request. */
-struct lease_answer {
-    enum http_outcome outcome;
-    int status;
-    struct strbuf body;
-    struct error error; /* when nothing came */
-};
-
-/* The world as a lease sees it; for tests. */
-struct lease_world {
+/* What a lease needs from outside; for tests. */
+struct lease_host {
     int64_t (*now_ns)(void *user);  /* never goes back */
     int64_t (*wall_us)(void *user); /* since 1970 */
     double (*random)(void *user);   /* in [0, 1) */
-    /* Sends a request. done(context, answer) is called once, after timeout_ms at the latest, perhaps before this
+    /* Sends a request. done(lease, response) is called once, after timeout_ms at the latest, perhaps before this
      * returns. One at a time. */
     void (*send)(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
-                 void (*done)(void *context, const struct lease_answer *answer), void *context);
-    /* The request that is under way has no answer any more. */
-    void (*abandon)(void *user);
+                 void (*done)(struct leader_lease *lease, const struct http_response *response),
+                 struct leader_lease *lease);
     void *user;
 };
 
@@ -56,7 +47,7 @@ struct lease_options {
     /* An event of type Normal and reason LeaderElection about the Lease: "X became leader". */
     void (*on_event)(void *user, const struct event_subject *lease, struct str note);
     void *user;
-    const struct lease_world *world; /* NULL: the API server and the clocks of this machine */
+    const struct lease_host *host; /* NULL: the API server and the clocks of this machine */
 };
 
 /* -EINVAL: the times do not fit together. */
@@ -84,7 +75,7 @@ void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *
  * ago. */
 int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct error *err);
 
-/* One attempt, for tests whose world answers at once. Returns when the next one is due, INT64_MAX: never. */
+/* One attempt, for tests whose host answers at once. Returns when the next one is due, INT64_MAX: never. */
 int64_t lease_step(struct leader_lease *lease);
 
 /* "hostname_uuid": unique for this process. */

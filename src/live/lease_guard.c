@@ -12,13 +12,6 @@
 
 #define GUARD_SIGNAL SIGRTMAX
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static void set_timer(const struct lease_guard *guard)
 {
     int64_t look_ns = guard->look_ns;
@@ -33,7 +26,7 @@ static void on_end(int number _unused_, siginfo_t *info, void *context _unused_)
     const struct lease_guard *guard = info->si_value.sival_ptr;
     if (info->si_code != SI_TIMER)
         return;
-    int64_t at_ns = now_ns();
+    int64_t at_ns = clock_now_ns(CLOCK_BOOTTIME);
     if (at_ns < guard->look_ns) /* moved at the last moment */
         set_timer(guard);
     if (at_ns < guard->ends_ns || !guard->at_risk(guard->user))

@@ -74,17 +74,6 @@ static void put_int(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key
     yyjson_mut_obj_put(object, yyjson_mut_str(doc, key), yyjson_mut_sint(doc, value));
 }
 
-/* "2006-01-02T15:04:05.000000Z" */
-static struct str micro_time(int64_t us, char buf[static TIMESTAMP_LEN_MAX + 1])
-{
-    int64_t seconds = us / US_PER_S, rest = us % US_PER_S;
-    if (rest < 0) {
-        seconds--;
-        rest += US_PER_S;
-    }
-    return timestamp_format_fraction(seconds, (int32_t)rest * 1000, 6, buf);
-}
-
 /* An object of this name, made if it is not there. */
 static yyjson_mut_val *object_member(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key)
 {
@@ -122,7 +111,8 @@ void lease_record_write(const struct lease_record *record, struct str namespace,
     yyjson_mut_doc *doc = copy_or_new(record, namespace, name);
     yyjson_mut_val *spec = object_member(doc, yyjson_mut_doc_get_root(doc), "spec");
     char buf[TIMESTAMP_LEN_MAX + 1];
-    struct str now = micro_time(change->renew_us, buf);
+    struct str now = timestamp_format_fraction(change->renew_us / US_PER_S,
+                                               (int32_t)(change->renew_us % US_PER_S) * 1000, 6, buf);
     put_str(doc, spec, "holderIdentity", change->holder);
     put_int(doc, spec, "leaseDurationSeconds", change->duration_s);
     if (change->new_term)
@@ -134,15 +124,4 @@ void lease_record_write(const struct lease_record *record, struct str namespace,
     strbuf_add(out, text ? text : "", len);
     free(text);
     yyjson_mut_doc_free(doc);
-}
-
-void lease_refusal(int status, struct str body, struct error *err)
-{
-    yyjson_doc *doc = body.len ? yyjson_read(body.ptr, body.len, 0) : NULL;
-    struct str message = text_member(yyjson_doc_get_root(doc), "message");
-    if (message.len)
-        error_set(err, 0, STR_FMT, STR_ARG(message));
-    else
-        error_set(err, 0, "the server answered with status %d", status);
-    yyjson_doc_free(doc);
 }

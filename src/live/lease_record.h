@@ -10,7 +10,7 @@
 
 /* A zeroed one is empty. */
 struct lease_record {
-    struct strbuf text;                          /* the whole object; empty: none is known */
+    struct strbuf text;                          /* the complete object; empty: none is known */
     struct strbuf spec;                          /* the part that a renewal changes */
     struct strbuf holder, uid, resource_version; /* empty: none */
     int32_t duration_s, transitions;             /* 0 where it does not say */
@@ -30,8 +30,5 @@ struct lease_change {
 /* The object with the change; of an empty record: a new one with this name. */
 void lease_record_write(const struct lease_record *record, struct str namespace, struct str name,
                         const struct lease_change *change, struct strbuf *out);
-
-/* One sentence about an answer that is not a yes: the message of the Status that came, if one did. */
-void lease_refusal(int status, struct str body, struct error *err);
 
 #endif

@@ -7,31 +7,27 @@
  * One lock guards everything. It is not held while a request is handed to the API client, whose callbacks take it. A
  * series that is SENT is not freed: the request's callback points to it.
  *
- * Who is IDLE has no texts. A repetition brings them along, for the case that the event is gone and is to be created
+ * An idle series has no texts. A repetition brings them along, for the case that the event is gone and is to be created
  * again; what is written without one (every half hour, at the end) can only be patched: if it is gone then, the next
  * repetition creates it. */
 #include "live/recorder.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/rng.h"
 #include "client/rate.h"
 #include "client/rest.h"
 #include "live/series.h"
 
-#define NANO INT64_C(1000000000)
-#define FINISH_NS (6 * 60 * NANO)
-#define REFRESH_NS (30 * 60 * NANO)
+#define FINISH_NS (6 * 60 * NS_PER_S)
+#define REFRESH_NS (30 * 60 * NS_PER_S)
 
 enum { TRIES_MAX = 12, TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 << 20 };
 
 /* Which API has the events? */
-enum group { GROUP_UNKNOWN, GROUP_ASKED, GROUP_EVENTS, GROUP_CORE };
+enum group { GROUP_UNKNOWN, GROUP_REQUESTED, GROUP_EVENTS, GROUP_CORE };
 
 struct recorder {
     struct recorder_options options;
@@ -41,11 +37,10 @@ struct recorder {
     uint64_t seeds[2];
     struct series **buckets; /* by key; as many as records at most */
     size_t bucket_mask;
-    struct list all; /* struct series, by when they were seen last */
-    struct series *first_waiting, *last_waiting;
+    struct list all;     /* struct series, by when they were seen last */
+    struct list waiting; /* struct series, in the order in which they are sent */
     uint32_t in_flight;
     struct rate rate;
-    struct rng rng;
     int64_t finish_at_ns, refresh_at_ns; /* steady */
     int64_t last_name_ns;
     struct recorder_stats stats;
@@ -109,30 +104,8 @@ static void make_room(struct recorder *recorder)
 static void wait_in_line(struct recorder *recorder, struct series *series)
 {
     series->state = SERIES_WAITING;
-    series->next_waiting = NULL;
-    *(recorder->first_waiting ? &recorder->last_waiting->next_waiting : &recorder->first_waiting) = series;
-    recorder->last_waiting = series;
+    list_append(&recorder->waiting, &series->waiting);
     recorder->stats.waiting++;
-}
-
-static void wait_in_front(struct recorder *recorder, struct series *series)
-{
-    series->state = SERIES_WAITING;
-    series->next_waiting = recorder->first_waiting;
-    if (!recorder->first_waiting)
-        recorder->last_waiting = series;
-    recorder->first_waiting = series;
-    recorder->stats.waiting++;
-}
-
-static struct series *take_waiting(struct recorder *recorder)
-{
-    struct series *series = recorder->first_waiting;
-    if (!series)
-        return NULL;
-    recorder->first_waiting = series->next_waiting;
-    recorder->stats.waiting--;
-    return series;
 }
 
 static void want_written(struct recorder *recorder, struct series *series)
@@ -188,7 +161,7 @@ static int64_t take_refusal(struct recorder *recorder, struct series *series,
 static int64_t retry_delay_ms(struct recorder *recorder)
 {
     int64_t ms = recorder->options.retry_ms;
-    return ms + (int64_t)rng_below(&recorder->rng, (uint64_t)ms / 4 + 1);
+    return ms + arc4random_uniform((uint32_t)(ms / 4) + 1);
 }
 
 /* In how many milliseconds to try it again; negative: it is over. */
@@ -244,7 +217,7 @@ static int dispatch(struct recorder *recorder, struct series *series, int64_t de
         .unlimited = true,
         .fenced = !series->legacy,
         .timeout_ms = TIMEOUT_MS,
-        .delay_ms = MAX(delay_ms, wait_ns / 1000000),
+        .delay_ms = MAX(delay_ms, wait_ns / NS_PER_MS),
         .body_bytes_max = ANSWER_BYTES_MAX,
         .callbacks = &written_callbacks,
         .user = series,
@@ -282,7 +255,9 @@ static bool take_back(struct recorder *recorder, struct series *series, int code
     }
     recorder->in_flight--;
     series->again = false;
-    wait_in_front(recorder, series);
+    series->state = SERIES_WAITING;
+    list_prepend(&recorder->waiting, &series->waiting);
+    recorder->stats.waiting++;
     return false;
 }
 
@@ -326,7 +301,7 @@ static void on_group(void *user, struct http_response *response)
         ask_group(recorder, delay_ms);
 }
 
-/* Without the lock, by the thread that set GROUP_ASKED. */
+/* Without the lock, by the thread that set GROUP_REQUESTED. */
 static int ask_group(struct recorder *recorder, int64_t delay_ms)
 {
     static const struct http_callbacks callbacks = { .on_done = on_group };
@@ -356,16 +331,17 @@ static void pump(struct recorder *recorder)
     struct error err = { 0 };
     bool go_on = true, ask = false;
     pthread_mutex_lock(&recorder->lock);
-    if (recorder->group == GROUP_UNKNOWN && recorder->first_waiting) {
-        recorder->group = GROUP_ASKED;
+    if (recorder->group == GROUP_UNKNOWN && !list_empty(&recorder->waiting)) {
+        recorder->group = GROUP_REQUESTED;
         ask = true;
     }
     while (go_on && recorder->group >= GROUP_EVENTS &&
            recorder->in_flight < recorder->options.in_flight_max) {
-        struct series *series = take_waiting(recorder);
+        struct series *series = list_take(&recorder->waiting, struct series, waiting);
         if (!series)
             break;
         series->state = SERIES_SENT;
+        recorder->stats.waiting--;
         recorder->in_flight++;
         int r = dispatch(recorder, series, 0, &err);
         if (r < 0)
@@ -422,9 +398,9 @@ int64_t recorder_tick(struct recorder *recorder)
     do_what_is_due(recorder, recorder->options.wall_ns(recorder->options.clock));
     int64_t at_ns = MIN(recorder->refresh_at_ns, recorder->finish_at_ns);
     /* There is no callback for those that the API client did not take. */
-    if (recorder->first_waiting && !recorder->in_flight)
+    if (!list_empty(&recorder->waiting) && !recorder->in_flight)
         at_ns = MIN(at_ns, recorder->options.steady_ns(recorder->options.clock) +
-                               recorder->options.retry_ms * (NANO / 1000));
+                               recorder->options.retry_ms * NS_PER_MS);
     pthread_mutex_unlock(&recorder->lock);
     pump(recorder);
     return at_ns;
@@ -548,9 +524,7 @@ struct recorder_stats recorder_stats(struct recorder *recorder)
 /* ---- life ---- */
 static int64_t system_wall_ns(void *clock _unused_)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * NANO + now.tv_nsec;
+    return clock_now_ns(CLOCK_REALTIME);
 }
 
 static int64_t system_steady_ns(void *clock _unused_)
@@ -570,12 +544,7 @@ static void set_defaults(struct recorder_options *options)
 
 static void make_table(struct recorder *recorder)
 {
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-        seed = (uint64_t)system_wall_ns(NULL);
-    rng_seed(&recorder->rng, seed);
-    for (size_t i = 0; i < ARRAY_SIZE(recorder->seeds); i++)
-        recorder->seeds[i] = rng_next(&recorder->rng);
+    arc4random_buf(recorder->seeds, sizeof(recorder->seeds));
     size_t count = 1;
     while (count < recorder->options.series_max)
         count *= 2;

@@ -2,7 +2,6 @@
 #include "live/series.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "api/protobuf.h"
 #include "base/timestamp.h"
@@ -102,24 +101,13 @@ static bool is_dns_subdomain(struct str name)
     return name.len > 0 && name.len <= NAME_BYTES_MAX;
 }
 
-static void put_uuid(struct strbuf *out)
-{
-    uint8_t b[16];
-    if (getrandom(b, sizeof(b), 0) != sizeof(b))
-        memset(b, 0, sizeof(b));
-    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
-    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    for (size_t i = 0; i < sizeof(b); i++)
-        strbuf_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
-}
-
 static void put_name(struct strbuf *out, struct str regarding, int64_t name_ns)
 {
     strbuf_printf(out, STR_FMT ".%llx", STR_ARG(regarding), (unsigned long long)name_ns);
     if (is_dns_subdomain(strbuf_slice(out)))
         return;
     strbuf_clear(out);
-    put_uuid(out);
+    rest_uuid(out);
 }
 
 /* Longer ones would be refused. A character is not cut in two. */

@@ -23,8 +23,8 @@ struct series {
 
     /* The recorder's. */
     struct recorder *recorder;
-    struct list_link link; /* of all */
-    struct series *next_waiting;
+    struct list_link link;    /* of all */
+    struct list_link waiting; /* while it is WAITING */
     struct series *next_in_bucket;
     uint32_t texts_bytes;
 

@@ -34,7 +34,7 @@ static int version;
 
 struct candidate {
     struct leader_lease *lease;
-    struct lease_world world;
+    struct lease_host host;
     char name[16];
     enum fault faults[FAULTS_MAX]; /* of its next requests; later ones succeed */
     size_t fault_count, fault_next;
@@ -190,7 +190,7 @@ static enum fault next_fault(struct candidate *c)
 }
 
 static void apply(struct candidate *c, enum fault fault, const char *method, const char *body,
-                  struct lease_answer *ret)
+                  struct http_response *ret)
 {
     if (fault == RIVAL)
         hold_by("rival", 15);
@@ -206,17 +206,18 @@ static void apply(struct candidate *c, enum fault fault, const char *method, con
         ret->status = 0;
         error_set(&ret->error, 0, "a fault of the test");
     } else {
-        strbuf_puts(&ret->body, fault == JUNK            ? "<html>"
-                                : ret->status / 100 == 2 ? stored
-                                                         : "{\"kind\":\"Status\",\"message\":\"no\"}");
+        strbuf_puts(ret->body, fault == JUNK            ? "<html>"
+                               : ret->status / 100 == 2 ? stored
+                                                        : "{\"kind\":\"Status\",\"message\":\"no\"}");
     }
     size_t len = strlen(c->requests);
     snprintf(c->requests + len, sizeof(c->requests) - len, "%s %d,", method, ret->status);
 }
 
 static void simulated_send(void *user, const char *method, struct str path, struct str body,
-                           int64_t timeout_ms, void (*done)(void *context, const struct lease_answer *answer),
-                           void *context)
+                           int64_t timeout_ms,
+                           void (*done)(struct leader_lease *lease, const struct http_response *response),
+                           struct leader_lease *lease)
 {
     struct candidate *c = user;
     enum fault fault = next_fault(c);
@@ -234,11 +235,11 @@ static void simulated_send(void *user, const char *method, struct str path, stru
         fault = fault == FINE ? REPLY_LOST : fault;
     }
     pass(latency_ns / 2);
-    struct lease_answer answer = { 0 };
-    apply(c, fault, method, text.text ? text.text : "", &answer);
+    _cleanup_(strbuf_release) struct strbuf answer = { 0 };
+    struct http_response response = { .content_type = STR("application/json"), .body = &answer };
+    apply(c, fault, method, text.text ? text.text : "", &response);
     pass(latency_ns - latency_ns / 2);
-    done(context, &answer);
-    strbuf_release(&answer.body);
+    done(lease, &response);
 }
 
 static void on_started(void *user)
@@ -276,8 +277,7 @@ static struct candidate *candidate_with(const char *name, int64_t lease_ms, int6
     struct candidate *c = &all[all_count++];
     *c = (struct candidate){ .due_ns = clock_ns };
     snprintf(c->name, sizeof(c->name), "%s", name);
-    c->world =
-        (struct lease_world){ simulated_now, simulated_wall, simulated_random, simulated_send, NULL, c };
+    c->host = (struct lease_host){ simulated_now, simulated_wall, simulated_random, simulated_send, c };
     struct lease_options options = {
         .namespace = STR("kube-system"),
         .name = STR("berth"),
@@ -290,7 +290,7 @@ static struct candidate *candidate_with(const char *name, int64_t lease_ms, int6
         .on_new_leader = on_new_leader,
         .on_event = on_event,
         .user = c,
-        .world = &c->world,
+        .host = &c->host,
     };
     struct error err;
     if (lease_new(&options, &c->lease, &err) < 0)
