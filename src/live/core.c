@@ -133,16 +133,19 @@ static void list_kinds(struct core *core)
 
 /* A configuration as the engine has it: its owner, and the extenders that the journal listens to. */
 struct lent {
-    const struct extenders *extenders;
+    struct journal_extenders *extenders; /* NULL: they are not recorded */
     void *owner;
 };
 
 static struct engine_setup lend(struct core *core, const struct engine_setup *setup)
 {
     struct lent *lent = xcalloc(1, sizeof(*lent));
-    lent->extenders = journal_extenders(core->options.journal, setup->extenders);
+    lent->extenders = journal_extenders_new(core->options.journal, setup->extenders);
     lent->owner = setup->owner;
-    return (struct engine_setup){ setup->config, setup->registry, lent->extenders, lent };
+    return (struct engine_setup){ setup->config, setup->registry,
+                                  lent->extenders ? journal_extenders_table(lent->extenders)
+                                                  : setup->extenders,
+                                  lent };
 }
 
 const void *core_owner(const void *generation_owner)
@@ -150,11 +153,10 @@ const void *core_owner(const void *generation_owner)
     return ((const struct lent *)generation_owner)->owner;
 }
 
-static void take_back(struct core *core, struct lent *lent)
+static void take_back(struct lent *lent)
 {
-    if (!lent)
-        return;
-    journal_extenders_drop(core->options.journal, lent->extenders);
+    if (lent)
+        journal_extenders_free(lent->extenders);
     free(lent);
 }
 
@@ -164,7 +166,7 @@ static void retired(void *context, void *owner)
     struct lent *lent = owner;
     if (core->options.on_retired && lent->owner)
         core->options.on_retired(core->options.user, lent->owner);
-    take_back(core, lent);
+    take_back(lent);
 }
 
 static void record_plugin_message(void *context, const struct plugin_message *message, int64_t now_ns)
@@ -203,7 +205,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
     if (r == 0)
         mirror_init(&core->mirror, &core->engine);
     else
-        take_back(core, setup.owner);
+        take_back(setup.owner);
     return r;
 }
 
@@ -389,7 +391,7 @@ static void restart(struct core *core)
     struct lent *lent = core->engine.now.owner;
     core->engine.now.owner = NULL; /* the configuration goes on */
     end(core);
-    take_back(core, lent);
+    take_back(lent);
     core->seed++;
     core->restart_until_ns = 0;
     atomic_store(&core->synced, false);
@@ -512,7 +514,7 @@ static void reconfigure(void *context)
         if (newcomers) /* pods of other schedulers were not kept */
             reflectors_relist(core->reflectors, KIND_POD);
     } else {
-        take_back(core, setup.owner);
+        take_back(setup.owner);
     }
     change->done(change->user, r, r < 0 ? &err : NULL);
     free(change);

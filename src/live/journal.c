@@ -18,8 +18,6 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/workers.h"
-#include "codec/protobuf.h"
-#include "live/journal_extender.h"
 
 enum {
     FILE_BYTES_DEFAULT = 64 << 20,
@@ -53,7 +51,6 @@ struct journal {
     bool begins;                    /* `filling` is its first block */
     bool open;                      /* it has its head */
     bool deaf;                      /* the core's copy of `ended` */
-    VEC(struct journal_extenders *) extenders;
     /* under the lock */
     struct monitor monitor;
     block_vec full;
@@ -365,21 +362,14 @@ static void hand_over(struct journal *journal)
         strbuf_release(&journal->filling);
 }
 
-static void noted(struct journal *journal)
-{
-    journal->entries++;
-    if (journal->filling.len >= BLOCK_BYTES)
-        hand_over(journal);
-}
-
 struct strbuf *journal_write(struct journal *journal)
 {
-    return journal && journal->open && !journal->deaf ? &journal->filling : NULL;
-}
-
-void journal_wrote(struct journal *journal)
-{
-    noted(journal);
+    if (!journal || !journal->open || journal->deaf)
+        return NULL;
+    if (journal->filling.len >= BLOCK_BYTES)
+        hand_over(journal);
+    journal->entries += !journal->deaf;
+    return journal->deaf ? NULL : &journal->filling;
 }
 
 void journal_head(struct journal *journal, const struct engine_options *options)
@@ -391,9 +381,9 @@ void journal_head(struct journal *journal, const struct engine_options *options)
     journal->share_bytes = journal->base_bytes = 0;
     journal->recordings++;
     features_default(&by_default);
-    journal_put_head(&journal->filling, options,
-                     journal->options.features ? journal->options.features : &by_default);
-    noted(journal);
+    struct strbuf *out = journal_write(journal);
+    if (out)
+        journal_put_head(out, options, journal->options.features ? journal->options.features : &by_default);
 }
 
 /* Half of the bound, so that there is always another half with what was before. A cluster whose objects alone need that
@@ -417,58 +407,43 @@ void journal_restart(struct journal *journal)
 void journal_message(struct journal *journal, const struct inbox_message *message, int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
-    if (!out)
-        return;
-    journal_put_message(out, message, now_ns);
-    noted(journal);
+    if (out)
+        journal_put_message(out, message, now_ns);
 }
 
 void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
-    if (!out)
-        return;
-    journal_put_config(out, config, now_ns);
-    noted(journal);
+    if (out)
+        journal_put_config(out, config, now_ns);
 }
 
 void journal_plugin_message(struct journal *journal, const struct plugin_message *message, int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
-    if (!out)
-        return;
-    journal_put_plugin_message(out, message, now_ns);
-    noted(journal);
-}
-
-static void put_moment(struct journal *journal, enum journal_entry_kind kind, int64_t now_ns)
-{
-    struct strbuf *out = journal_write(journal);
-    if (!out)
-        return;
-    size_t begun = protobuf_begin(out, kind);
-    protobuf_put_number(out, JOURNAL_TIME, (uint64_t)now_ns);
-    protobuf_end(out, begun);
-    noted(journal);
+    if (out)
+        journal_put_plugin_message(out, message, now_ns);
 }
 
 void journal_tick(struct journal *journal, int64_t now_ns)
 {
-    put_moment(journal, JOURNAL_TICK, now_ns);
+    struct strbuf *out = journal_write(journal);
+    if (out)
+        journal_put_moment(out, JOURNAL_TICK, now_ns);
 }
 
 void journal_step(struct journal *journal, const struct cluster *cluster, const struct decision *decision,
                   int64_t now_ns)
 {
     struct strbuf *out = journal_write(journal);
-    if (out && !journal->base_bytes)
+    if (!out)
+        return;
+    if (!journal->base_bytes)
         journal->base_bytes = journal->share_bytes + journal->filling.len;
-    if (!decision) {
-        put_moment(journal, JOURNAL_IDLE, now_ns);
-    } else if (out) {
+    if (decision)
         journal_put_decision(out, cluster, decision, now_ns);
-        noted(journal);
-    }
+    else
+        journal_put_moment(out, JOURNAL_IDLE, now_ns);
 }
 
 int64_t journal_round(struct journal *journal, int64_t now_ns)
@@ -481,25 +456,6 @@ int64_t journal_round(struct journal *journal, int64_t now_ns)
     journal->handed_ns = now_ns;
     hand_over(journal);
     return INT64_MAX;
-}
-
-const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders)
-{
-    if (!journal || !extenders || !extenders->len)
-        return extenders;
-    struct journal_extenders *made = journal_extenders_new(journal, extenders);
-    *vec_push(&journal->extenders) = made;
-    return journal_extenders_table(made);
-}
-
-void journal_extenders_drop(struct journal *journal, const struct extenders *extenders)
-{
-    for (size_t i = 0; journal && i < journal->extenders.len; i++)
-        if (journal_extenders_table(journal->extenders.items[i]) == extenders) {
-            journal_extenders_free(journal->extenders.items[i]);
-            vec_swap_remove(&journal->extenders, i);
-            return;
-        }
 }
 
 struct journal_stats journal_stats(const struct journal *journal)
@@ -539,9 +495,6 @@ static void journal_free(struct journal *journal)
     while (journal->spare_len)
         strbuf_release(&journal->spare[--journal->spare_len]);
     strbuf_release(&journal->filling);
-    vec_for(&journal->extenders, extenders)
-        journal_extenders_free(*extenders);
-    vec_release(&journal->extenders);
     monitor_release(&journal->monitor);
     free(journal);
 }

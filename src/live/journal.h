@@ -20,12 +20,13 @@
  * front of the entry of that call.
  *
  * All files of the folder together stay within a bound. Without its beginning a recording cannot be repeated, so the
- * oldest recording goes as a whole; and before the present one takes all the room, journal_wants_restart() asks for an
+ * oldest recording goes as a whole; and before the present one takes all of it, journal_wants_restart() asks for an
  * engine that begins anew, whose recording is the next one. So the newest hours are always there. */
 #ifndef LIVE_JOURNAL_H
 #define LIVE_JOURNAL_H
 
 #include "engine/engine.h"
+#include "framework/extender.h"
 #include "sync/inbox.h"
 
 #define JOURNAL_MAGIC "berth recording 1\n"
@@ -101,18 +102,19 @@ enum {
     CANDIDATE_VICTIM_NAMESPACE, /* one for each, in front of its name */
     CANDIDATE_VICTIM_NAME,
 
-    HEARD_KIND = 2, /* enum plugin_message_kind + 1 */
-    HEARD_PLUGIN,
-    HEARD_NAMESPACE, /* of the pod */
-    HEARD_NAME,
-    HEARD_REASON, /* one for each */
-    HEARD_WORK,   /* of work that is done: its number, */
-    HEARD_STATUS, /* and what came of it: enum status_code + 1 */
-    HEARD_UID,    /* of the pod; empty: any pod of that name */
+    RECEIVED_KIND = 2, /* enum plugin_message_kind + 1 */
+    RECEIVED_PLUGIN,
+    RECEIVED_NAMESPACE, /* of the pod */
+    RECEIVED_NAME,
+    RECEIVED_REASON, /* one for each */
+    RECEIVED_WORK,   /* of work that is done: its number, */
+    RECEIVED_STATUS, /* and what came of it: enum status_code + 1 */
+    RECEIVED_UID,    /* of the pod; empty: any pod of that name */
 };
 enum { DECISION_IS_ERROR = 1, DECISION_IS_DELETED = 2, DECISION_RETRIES = 4, DECISION_CLEARS_NOMINATION = 8 };
 
 struct journal;
+struct journal_extenders;
 
 /* Zero takes the default in brackets. */
 struct journal_options {
@@ -149,11 +151,11 @@ void journal_tick(struct journal *journal, int64_t now_ns);
 /* After the step; NULL: nothing was decided. */
 void journal_step(struct journal *journal, const struct cluster *cluster, const struct decision *decision,
                   int64_t now_ns);
-/* The extenders, with all that they say written down; the same ones where nothing is recorded. They live until
- * journal_extenders_drop(), or as long as the journal. */
-const struct extenders *journal_extenders(struct journal *journal, const struct extenders *extenders);
-/* What journal_extenders() gave; anything else is left alone. */
-void journal_extenders_drop(struct journal *journal, const struct extenders *extenders);
+/* Extenders, with all that they answer written down; NULL where nothing is recorded, or there are none. */
+struct journal_extenders *journal_extenders_new(struct journal *journal, const struct extenders *extenders);
+const struct extenders *journal_extenders_table(const struct journal_extenders *all);
+/* NULL is fine. */
+void journal_extenders_free(struct journal_extenders *all);
 /* Hands over what was collected a while ago. Returns when it wants to be called again; INT64_MAX: after the next entry.
  * */
 int64_t journal_round(struct journal *journal, int64_t now_ns);
@@ -166,7 +168,9 @@ struct journal_stats {
 /* On the core thread. */
 struct journal_stats journal_stats(const struct journal *journal);
 
-/* ---- for who writes or compares entries; journal_entry.c ---- */
+/* ---- entries, journal_entry.c ---- */
+/* Where the next entry goes; NULL: nothing is recorded. On the core thread. */
+struct strbuf *journal_write(struct journal *journal);
 void journal_put_decision(struct strbuf *out, const struct cluster *cluster, const struct decision *decision,
                           int64_t now_ns);
 void journal_put_head(struct strbuf *out, const struct engine_options *options,
@@ -174,6 +178,8 @@ void journal_put_head(struct strbuf *out, const struct engine_options *options,
 void journal_put_config(struct strbuf *out, const struct scheduler_config *config, int64_t now_ns);
 void journal_put_plugin_message(struct strbuf *out, const struct plugin_message *message, int64_t now_ns);
 void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns);
+/* An entry that has nothing but its time. */
+void journal_put_moment(struct strbuf *out, enum journal_entry_kind kind, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);
 

@@ -30,6 +30,11 @@ static size_t begin(struct strbuf *out, enum journal_entry_kind kind, int64_t no
     return begun;
 }
 
+void journal_put_moment(struct strbuf *out, enum journal_entry_kind kind, int64_t now_ns)
+{
+    protobuf_end(out, begin(out, kind, now_ns));
+}
+
 /* ---- the beginning ---- */
 
 /* Keys and passwords of extenders are not recorded. */
@@ -90,21 +95,21 @@ void journal_put_config(struct strbuf *out, const struct scheduler_config *confi
 static void put_outcome(struct strbuf *out, const struct cycle_work *work)
 {
     struct status status = work->status;
-    protobuf_put_number(out, HEARD_WORK, work->number);
-    protobuf_put_number(out, HEARD_STATUS, (uint64_t)status.code + 1);
+    protobuf_put_number(out, RECEIVED_WORK, work->number);
+    protobuf_put_number(out, RECEIVED_STATUS, (uint64_t)status.code + 1);
     for (uint32_t i = 0; i < status.len; i++)
-        protobuf_put_bytes(out, HEARD_REASON, status.reasons[i]);
+        protobuf_put_bytes(out, RECEIVED_REASON, status.reasons[i]);
 }
 
 void journal_put_plugin_message(struct strbuf *out, const struct plugin_message *message, int64_t now_ns)
 {
     size_t begun = begin(out, JOURNAL_PLUGIN_MESSAGE, now_ns);
-    protobuf_put_number(out, HEARD_KIND, (uint64_t)message->kind + 1);
-    protobuf_put_bytes(out, HEARD_PLUGIN, str_from(message->plugin->name));
-    put_text(out, HEARD_NAMESPACE, message->namespace);
-    put_text(out, HEARD_NAME, message->name);
-    put_text(out, HEARD_UID, message->uid);
-    put_text(out, HEARD_REASON, message->reason);
+    protobuf_put_number(out, RECEIVED_KIND, (uint64_t)message->kind + 1);
+    protobuf_put_bytes(out, RECEIVED_PLUGIN, str_from(message->plugin->name));
+    put_text(out, RECEIVED_NAMESPACE, message->namespace);
+    put_text(out, RECEIVED_NAME, message->name);
+    put_text(out, RECEIVED_UID, message->uid);
+    put_text(out, RECEIVED_REASON, message->reason);
     if (message->kind == PLUGIN_MESSAGE_WORK_DONE)
         put_outcome(out, work_of(message));
     protobuf_end(out, begun);
@@ -112,7 +117,7 @@ void journal_put_plugin_message(struct strbuf *out, const struct plugin_message 
 
 /* ---- messages ---- */
 
-/* What kubectl keeps there is the whole object as somebody wrote it. Whether it changed may matter, what it is does
+/* What kubectl keeps there is the complete object as it was applied. Whether it changed may matter, what it is does
  * not: a hash stands for it. */
 static bool is_private(const struct pair *annotation)
 {
@@ -169,34 +174,13 @@ static void put_answer(struct strbuf *out, const struct inbox_message *message, 
     protobuf_end(out, begun);
 }
 
-static size_t varint_len(uint64_t number)
-{
-    size_t len = 1;
-    while (number >>= 7)
-        len++;
-    return len;
-}
-
-/* How long a field of bytes is, with its tag (of one byte) and length. */
-static size_t field_len(size_t len)
-{
-    return 1 + varint_len(len) + len;
-}
-
-/* Objects are most of the bytes: their entry is begun with its length, since protobuf_end() would move them. */
 static void put_object_message(struct strbuf *out, enum journal_entry_kind kind,
                                const struct inbox_message *message, int64_t now_ns)
 {
-    struct str name = api_kinds[message->api_kind].kind, record = strbuf_slice(&message->record);
-    uint64_t len =
-        1 + varint_len((uint64_t)now_ns) + field_len(name.len) + (record.len ? field_len(record.len) : 0);
-    strbuf_putc(out, (char)(kind << 3 | WIRE_BYTES));
-    for (; len >= 0x80; len >>= 7)
-        strbuf_putc(out, (char)(len | 0x80));
-    strbuf_putc(out, (char)len);
-    protobuf_put_number(out, JOURNAL_TIME, (uint64_t)now_ns);
-    protobuf_put_bytes(out, MESSAGE_API_KIND, name);
-    put_text(out, MESSAGE_OBJECT, record);
+    size_t begun = begin(out, kind, now_ns);
+    protobuf_put_bytes(out, MESSAGE_API_KIND, api_kinds[message->api_kind].kind);
+    put_text(out, MESSAGE_OBJECT, strbuf_slice(&message->record));
+    protobuf_end(out, begun);
 }
 
 void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns)
@@ -215,8 +199,6 @@ void journal_put_message(struct strbuf *out, const struct inbox_message *message
         return;
     }
 }
-
-static_assert(JOURNAL_ENTRY_KINDS <= 16, "tags of entries have one byte");
 
 /* ---- decisions ---- */
 

@@ -1,10 +1,9 @@
 /* journal_extender.c: passes calls on and writes down what came back. Nothing but the answers matters for a replay: the
- * questions follow from the same state. A bind has its answer as a message. */
-#include "live/journal_extender.h"
-
+ * requests follow from the same state. A bind has its answer as a message. */
 #include <stdlib.h>
 
 #include "codec/protobuf.h"
+#include "live/journal.h"
 #include "preempt/preempt.h"
 
 struct recorded_extender {
@@ -15,7 +14,7 @@ struct recorded_extender {
 
 struct journal_extenders {
     struct extenders table;
-    struct recorded_extender *items;
+    struct recorded_extender items[];
 };
 
 static struct recorded_extender *recorded_of(struct extender *extender)
@@ -33,12 +32,6 @@ static size_t begin(struct recorded_extender *recorded, struct strbuf **ret, int
     if (r < 0)
         protobuf_put_bytes(out, OPINION_FAILURE, str_from(err->text));
     return begun;
-}
-
-static void end(struct recorded_extender *recorded, struct strbuf *out, size_t begun)
-{
-    protobuf_end(out, begun);
-    journal_wrote(recorded->journal);
 }
 
 static int filter(struct extender *extender, struct cycle *cycle, struct row_list nodes,
@@ -60,7 +53,7 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
         protobuf_put_bytes(out, REFUSAL_MESSAGE, refusal->message);
         protobuf_end(out, inside);
     }
-    end(recorded, out, begun);
+    protobuf_end(out, begun);
     return r;
 }
 
@@ -85,7 +78,7 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
         protobuf_put_number(out, SCORE_VALUE, (uint64_t)ret->items[i].score);
         protobuf_end(out, inside);
     }
-    end(recorded, out, begun);
+    protobuf_end(out, begun);
     return r;
 }
 
@@ -113,7 +106,7 @@ static int preempt(struct extender *extender, struct cycle *cycle, const struct 
         return r;
     for (uint32_t i = 0; r == 0 && i < *ret_len; i++)
         put_candidate(out, &(*ret)[i]);
-    end(recorded, out, begun);
+    protobuf_end(out, begun);
     return r;
 }
 
@@ -133,16 +126,15 @@ static const struct extender_calls calls = {
 
 struct journal_extenders *journal_extenders_new(struct journal *journal, const struct extenders *extenders)
 {
-    struct journal_extenders *all = xcalloc(1, sizeof(*all));
-    all->items = xcalloc(extenders->len, sizeof(*all->items));
+    if (!journal || !extenders || !extenders->len)
+        return NULL;
+    struct journal_extenders *all = xcalloc(1, sizeof(*all) + extenders->len * sizeof(all->items[0]));
     all->table.items = xcalloc(extenders->len, sizeof(*all->table.items));
     all->table.len = extenders->len;
     for (uint32_t i = 0; i < extenders->len; i++) {
         struct recorded_extender *recorded = &all->items[i];
-        recorded->extender = *extenders->items[i];
+        *recorded = (struct recorded_extender){ *extenders->items[i], extenders->items[i], journal };
         recorded->extender.calls = &calls;
-        recorded->inner = extenders->items[i];
-        recorded->journal = journal;
         all->table.items[i] = &recorded->extender;
     }
     return all;
@@ -155,9 +147,7 @@ const struct extenders *journal_extenders_table(const struct journal_extenders *
 
 void journal_extenders_free(struct journal_extenders *all)
 {
-    if (!all)
-        return;
-    free(all->table.items);
-    free(all->items);
+    if (all)
+        free(all->table.items);
     free(all);
 }

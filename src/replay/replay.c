@@ -193,12 +193,12 @@ static int apply_outcome(struct replay *replay, const struct recording_entry *en
     struct protobuf_reader reader = protobuf_reader(entry->body);
     struct protobuf_field field;
     VEC(struct str) reasons = { 0 };
-    struct cycle_work *work = idmap_remove(&replay->works, entry->fields.numbers[HEARD_WORK]);
-    uint64_t code = entry->fields.numbers[HEARD_STATUS] - 1;
+    struct cycle_work *work = idmap_remove(&replay->works, entry->fields.numbers[RECEIVED_WORK]);
+    uint64_t code = entry->fields.numbers[RECEIVED_STATUS] - 1;
     if (!work)
         return error_set(err, -EBADMSG, "a plugin is done with work that it did not begin here");
     while (protobuf_next(&reader, &field) > 0)
-        if (field.tag == HEARD_REASON && field.wire == WIRE_BYTES)
+        if (field.tag == RECEIVED_REASON && field.wire == WIRE_BYTES)
             *vec_push(&reasons) = field.bytes;
     struct status status = { .code = code <= STATUS_PENDING ? (enum status_code)code : STATUS_ERROR,
                              .len = (uint32_t)reasons.len,
@@ -212,18 +212,18 @@ static int repeat_message(struct replay *replay, const struct recording_entry *e
 {
     const struct registry *registry = replay->options.registry;
     const struct str *texts = entry->fields.texts;
-    uint64_t kind = entry->fields.numbers[HEARD_KIND] - 1;
+    uint64_t kind = entry->fields.numbers[RECEIVED_KIND] - 1;
     if (kind == PLUGIN_MESSAGE_WORK_DONE)
         return apply_outcome(replay, entry, err);
     for (uint32_t i = 0; kind < PLUGIN_MESSAGE_WORK_DONE && i < registry->len; i++)
-        if (str_is(texts[HEARD_PLUGIN], registry->items[i]->name)) {
+        if (str_is(texts[RECEIVED_PLUGIN], registry->items[i]->name)) {
             engine_plugin_message(&replay->engine, plugin_message_new(&(struct plugin_message){
                                                        .kind = (enum plugin_message_kind)kind,
                                                        .plugin = registry->items[i],
-                                                       .namespace = texts[HEARD_NAMESPACE],
-                                                       .name = texts[HEARD_NAME],
-                                                       .uid = texts[HEARD_UID],
-                                                       .reason = texts[HEARD_REASON] }));
+                                                       .namespace = texts[RECEIVED_NAMESPACE],
+                                                       .name = texts[RECEIVED_NAME],
+                                                       .uid = texts[RECEIVED_UID],
+                                                       .reason = texts[RECEIVED_REASON] }));
             return 0;
         }
     return error_set(err, -EBADMSG, "what a plugin said cannot be read");

@@ -72,7 +72,7 @@ static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_
     while (recording_next(&recording, &entry)) {
         counts[entry.kind]++;
         if (entry.kind == JOURNAL_PLUGIN_MESSAGE && entry_read(entry.body, &fields, NULL) == 0)
-            messages[fields.numbers[HEARD_KIND] & 7]++;
+            messages[fields.numbers[RECEIVED_KIND] & 7]++;
     }
     recording_close(&recording);
 }

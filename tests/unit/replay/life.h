@@ -281,7 +281,7 @@ static inline void life_begin(struct life *life)
         .now_ns = life->now_ns,
         .slowest = PATH_INDEX,
         .unschedulable_max_ns = life->options.unschedulable_max_ns,
-        .host = { .emit = life_emit, .on_plugin_message = life_heard, .context = life },
+        .host = { .emit = life_emit, .on_plugin_message = life_plugin_message, .context = life },
     };
     cluster_init(&life->cluster);
     journal_head(life->journal, &engine);
