@@ -363,19 +363,6 @@ static void note_unknown(enum api_kind number, const char *kind)
                     log_str("kind", str_from(kind ? kind : "")));
 }
 
-static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)
-{
-    switch (kind) {
-#define X(number, type, field) \
-    case KIND_##number: \
-        return &cluster->field;
-        CLUSTER_STORES(X)
-#undef X
-    default:
-        return NULL;
-    }
-}
-
 static const void *get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
                        struct berth_str name)
 {
@@ -383,18 +370,9 @@ static const void *get(const struct berth_cluster *outer, const char *kind, stru
     enum api_kind number = host_kind(kind);
     if (!may_look(outer, "berth_get"))
         return NULL;
-    const struct strmap *store = store_of(cluster, number);
-    if (!store)
+    if (!cluster_store(cluster, number))
         note_unknown(number, kind);
-    if (number == KIND_POD) {
-        const struct pod_info *pod = cluster_find_pod(cluster, in_str(namespace), in_str(name));
-        return pod ? pod->api : NULL;
-    }
-    if (number == KIND_NODE) {
-        uint32_t row = cluster_row(cluster, in_str(name));
-        return row == ROW_NONE ? NULL : cluster->nodes.items[row].api;
-    }
-    return store ? cluster_get(store, in_str(namespace), in_str(name)) : NULL;
+    return cluster_find(cluster, number, in_str(namespace), in_str(name));
 }
 
 static void each(const struct berth_cluster *outer, const char *kind,
@@ -404,7 +382,7 @@ static void each(const struct berth_cluster *outer, const char *kind,
     enum api_kind number = host_kind(kind);
     if (!may_look(outer, "berth_each"))
         return;
-    const struct strmap *store = store_of(cluster, number);
+    const struct strmap *store = cluster_store(cluster, number);
     if (!store)
         note_unknown(number, kind);
     if (number == KIND_NODE) {

@@ -470,7 +470,7 @@ struct stored {
     char text[];
 };
 
-static struct strmap *store_of(struct cluster *cluster, enum api_kind kind)
+const struct strmap *cluster_store(const struct cluster *cluster, enum api_kind kind)
 {
     switch (kind) {
 #define X(name, type, field) \
@@ -527,7 +527,7 @@ static void store_touched(struct cluster *cluster, enum api_kind kind)
 bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void *object,
                         const struct meta *meta)
 {
-    struct strmap *store = store_of(cluster, kind);
+    struct strmap *store = (struct strmap *)cluster_store(cluster, kind);
     if (!store)
         return false;
     struct str key = object_key(&cluster->scratch, meta->namespace, meta->name);
@@ -551,7 +551,7 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
 
 void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace, struct str name)
 {
-    struct strmap *store = store_of(cluster, kind);
+    struct strmap *store = (struct strmap *)cluster_store(cluster, kind);
     if (!store)
         return;
     struct stored *entry = strmap_remove(store, object_key(&cluster->scratch, namespace, name));
@@ -566,6 +566,21 @@ const void *cluster_get(const struct strmap *store, struct str namespace, struct
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
     const struct stored *entry = strmap_get(store, object_key(&key, namespace, name));
     return entry ? entry->object : NULL;
+}
+
+const void *cluster_find(const struct cluster *cluster, enum api_kind kind, struct str namespace,
+                         struct str name)
+{
+    if (kind == KIND_POD) {
+        const struct pod_info *pod = cluster_find_pod(cluster, namespace, name);
+        return pod ? pod->api : NULL;
+    }
+    if (kind == KIND_NODE) {
+        uint32_t row = cluster_row(cluster, name);
+        return row == ROW_NONE ? NULL : cluster_node(cluster, row)->api;
+    }
+    const struct strmap *store = cluster_store(cluster, kind);
+    return store ? cluster_get(store, namespace, name) : NULL;
 }
 
 const void *stored_object(const struct map_slot *slot)

@@ -211,6 +211,11 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
                         const struct meta *meta);
 void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct str namespace,
                            struct str name);
+/* The store of a kind; NULL: it is not of CLUSTER_STORES. */
+const struct strmap *cluster_store(const struct cluster *cluster, enum api_kind kind);
+/* The API object of any kind by name, pods and nodes included; NULL: it is not there. */
+const void *cluster_find(const struct cluster *cluster, enum api_kind kind, struct str namespace,
+                         struct str name);
 /* By name, or NULL. */
 const void *cluster_get(const struct strmap *store, struct str namespace, struct str name);
 /* The object in a slot of a store, for iterating with map_for. */

@@ -289,20 +289,6 @@ static const struct {
     [KIND_DEVICE_CLASS] = { true, EVENT_DEVICE_CLASS },
 };
 
-static const void *stored(const struct cluster *cluster, enum api_kind kind, struct str namespace,
-                          struct str name)
-{
-    switch (kind) {
-#define X(number, type, field) \
-    case KIND_##number: \
-        return cluster_get(&cluster->field, namespace, name);
-        CLUSTER_STORES(X)
-#undef X
-    default:
-        return NULL;
-    }
-}
-
 static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
                  int64_t now_ns)
 {
@@ -329,7 +315,7 @@ bool engine_set_object(struct engine *engine, enum api_kind kind, const void *ob
         set_node(engine, object, now_ns);
         return true;
     }
-    const void *before = stored(engine->cluster, kind, meta->namespace, meta->name);
+    const void *before = cluster_find(engine->cluster, kind, meta->namespace, meta->name);
     if (!cluster_set_object(engine->cluster, kind, object, meta))
         return false;
     tell(engine, kind, before, object, now_ns);
@@ -339,14 +325,17 @@ bool engine_set_object(struct engine *engine, enum api_kind kind, const void *ob
 void engine_remove_object(struct engine *engine, enum api_kind kind, struct str namespace, struct str name,
                           int64_t now_ns)
 {
-    struct pod_info *pod = kind == KIND_POD ? cluster_find_pod(engine->cluster, namespace, name) : NULL;
-    const void *before = stored(engine->cluster, kind, namespace, name);
-    if (pod)
-        engine_remove_pod(engine, pod, now_ns);
-    if (kind == KIND_NODE)
-        remove_node(engine, name, now_ns);
+    const void *before = cluster_find(engine->cluster, kind, namespace, name);
     if (!before)
         return;
+    if (kind == KIND_POD) {
+        engine_remove_pod(engine, cluster_find_pod(engine->cluster, namespace, name), now_ns);
+        return;
+    }
+    if (kind == KIND_NODE) {
+        remove_node(engine, name, now_ns);
+        return;
+    }
     cluster_remove_object(engine->cluster, kind, namespace, name);
     tell(engine, kind, before, NULL, now_ns);
 }

@@ -21,8 +21,6 @@ struct core {
     struct engine engine;
     struct mirror mirror;
     struct reflectors *reflectors;
-    enum api_kind *kinds; /* that are watched */
-    size_t kinds_len;
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
@@ -121,14 +119,6 @@ static void nothing(void *context)
 static void wake(void *context)
 {
     core_call(context, nothing, NULL);
-}
-
-static void list_kinds(struct core *core)
-{
-    core->kinds_len = watched_kind_count;
-    core->kinds = xcalloc(watched_kind_count, sizeof(*core->kinds));
-    for (size_t i = 0; i < watched_kind_count; i++)
-        core->kinds[i] = watched_kinds[i].kind;
 }
 
 /* A configuration as the engine has it: its owner, and the extenders that the journal listens to. */
@@ -231,7 +221,6 @@ int core_new(const struct core_options *options, struct core **ret, struct error
     core->epoch_ns = clock_now_ns(CLOCK_REALTIME) - monotonic_ns();
     core->round_due_ns = INT64_MAX;
     atomic_init(&core->leading, !options->elected);
-    list_kinds(core);
     int r = begin(core, 0, err);
     if (r < 0) {
         core_free(core);
@@ -252,7 +241,6 @@ void core_free(struct core *core)
         abandoned = core;
         return;
     }
-    free(core->kinds);
     free(core);
 }
 
@@ -280,7 +268,9 @@ static void read_messages(struct core *core, struct list messages)
 static void look_at_sync(struct core *core)
 {
     bool was = atomic_load_explicit(&core->synced, memory_order_relaxed);
-    bool is = mirror_synced(&core->mirror, core->kinds, core->kinds_len);
+    bool is = true;
+    for (size_t i = 0; i < watched_kind_count; i++)
+        is &= core->mirror.kinds[watched_kinds[i].kind].synced;
     atomic_store_explicit(&core->synced, is, memory_order_relaxed);
     if (is && !was) {
         atomic_store(&core->ready, true);

@@ -8,8 +8,7 @@ static struct live_object *home_of(const struct meta *meta)
 
 static void free_home(const struct meta *meta)
 {
-    if (home_of(meta))
-        live_object_free(home_of(meta));
+    live_object_free(home_of(meta));
 }
 
 static void pod_free(void *context, const struct pod *pod)
@@ -25,37 +24,17 @@ void mirror_init(struct mirror *mirror, struct engine *engine)
 }
 
 /* ---- what is known ---- */
-static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)
-{
-    switch (kind) {
-#define X(number, type, field) \
-    case KIND_##number: \
-        return &cluster->field;
-        CLUSTER_STORES(X)
-#undef X
-    default:
-        return NULL;
-    }
-}
-
 #define X(number, type, field) \
     static_assert(offsetof(struct type, meta) == 0, "objects begin with their metadata");
 CLUSTER_STORES(X)
+X(POD, pod, )
+X(NODE, node, )
 #undef X
 
 /* The known object of that name, or NULL. */
 static const struct meta *known_of(const struct cluster *cluster, enum api_kind kind, const struct meta *meta)
 {
-    if (kind == KIND_POD) {
-        const struct pod_info *pod = cluster_find_pod(cluster, meta->namespace, meta->name);
-        return pod ? &pod->api->meta : NULL;
-    }
-    if (kind == KIND_NODE) {
-        uint32_t row = cluster_row(cluster, meta->name);
-        return row == ROW_NONE ? NULL : &cluster_node(cluster, row)->api->meta;
-    }
-    const struct strmap *store = store_of(cluster, kind);
-    return store ? cluster_get(store, meta->namespace, meta->name) : NULL;
+    return cluster_find(cluster, kind, meta->namespace, meta->name);
 }
 
 static bool is_straggler(const struct meta *known, const struct meta *meta)
@@ -108,29 +87,20 @@ static void remove_one(struct mirror *mirror, const struct live_object *live, in
 /* ---- lists ---- */
 typedef VEC(const struct meta *) meta_vec;
 
-static void collect_pods(const struct cluster *cluster, meta_vec *ret)
-{
-    map_for(&cluster->pods, slot)
-        *vec_push(ret) = &((const struct pod_info *)slot->value)->api->meta;
-}
-
-static void collect_nodes(const struct cluster *cluster, meta_vec *ret)
-{
-    vec_for(&cluster->nodes, node)
-        if (node->api)
-            *vec_push(ret) = &node->api->meta;
-}
-
 static void collect(const struct cluster *cluster, enum api_kind kind, meta_vec *ret)
 {
-    const struct strmap *store = store_of(cluster, kind);
-    if (kind == KIND_POD)
-        collect_pods(cluster, ret);
-    else if (kind == KIND_NODE)
-        collect_nodes(cluster, ret);
-    else if (store)
+    const struct strmap *store = cluster_store(cluster, kind);
+    if (kind == KIND_POD) {
+        map_for(&cluster->pods, slot)
+            *vec_push(ret) = &((const struct pod_info *)slot->value)->api->meta;
+    } else if (kind == KIND_NODE) {
+        vec_for(&cluster->nodes, node)
+            if (node->api)
+                *vec_push(ret) = &node->api->meta;
+    } else if (store) {
         map_for(store, slot)
             *vec_push(ret) = stored_object(slot);
+    }
 }
 
 /* What the list did not have is gone. */
@@ -176,14 +146,6 @@ void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t 
     case MESSAGE_CALL:
         return;
     }
-}
-
-bool mirror_synced(const struct mirror *mirror, const enum api_kind *kinds, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (!mirror->kinds[kinds[i]].synced)
-            return false;
-    return true;
 }
 
 void mirror_release(struct mirror *mirror)

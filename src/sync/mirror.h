@@ -32,7 +32,5 @@ void mirror_release(struct mirror *mirror);
 /* A message about objects: SET, REMOVE, LIST_BEGIN, LIST_END, DOUBT, ABSENT. Takes its object over; the caller keeps
  * the message. */
 void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t now_ns);
-/* Has every one of these kinds been listed to its end? */
-bool mirror_synced(const struct mirror *mirror, const enum api_kind *kinds, size_t len);
 
 #endif

@@ -121,7 +121,9 @@ void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
     for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
         if (!listed[i] && sim->core.known[kind][i])
             know(sim, kind, i, NULL);
-    sim->core.running = mirror_synced(&sim->core.mirror, sim_api_kinds, SIM_KIND_COUNT);
+    sim->core.running = true;
+    for (int i = 0; i < SIM_KIND_COUNT; i++)
+        sim->core.running &= sim->core.mirror.kinds[sim_api_kinds[i]].synced;
 }
 
 /* ---- running ---- */
