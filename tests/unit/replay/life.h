@@ -187,7 +187,7 @@ static inline void life_emit(void *context, const struct effect *effect)
     snprintf(wish->node, sizeof(wish->node), STR_FMT, STR_ARG(effect->node));
 }
 
-static inline void life_heard(void *context, const struct plugin_message *message, int64_t now_ns)
+static inline void life_plugin_message(void *context, const struct plugin_message *message, int64_t now_ns)
 {
     journal_plugin_message(((struct life *)context)->journal, message, now_ns);
 }
