@@ -25,5 +25,3 @@ const struct kind_info api_kinds[KIND_COUNT] = {
 const struct record_type *const api_status_type = &status_type;
 const struct record_type *const api_allocation_type = &allocation_type;
 const struct record_type *const api_claim_status_type = &claim_status_type;
-const struct record_type *const api_node_affinity_type = &node_affinity_type;
-const struct record_type *const api_spread_type = &spread_type;

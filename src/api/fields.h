@@ -14,9 +14,10 @@ struct kind_info {
 extern const struct kind_info api_kinds[KIND_COUNT];
 extern const struct record_type *const api_status_type; /* of struct api_status */
 /* Parts of objects that are read, copied, compared or written on their own. */
-extern const struct record_type *const api_allocation_type;    /* of struct allocation_result */
-extern const struct record_type *const api_claim_status_type;  /* of struct claim_status */
-extern const struct record_type *const api_node_affinity_type; /* of struct node_affinity */
-extern const struct record_type *const api_spread_type;        /* of struct spread_constraint */
+extern const struct record_type *const api_allocation_type;   /* of struct allocation_result */
+extern const struct record_type *const api_claim_status_type; /* of struct claim_status */
+/* Parts of objects that arguments of plugins have as well. */
+RECORD_TYPE(node_affinity, struct node_affinity);
+RECORD_TYPE(spread_constraint, struct spread_constraint);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "api/types.h"
 #include "base/error.h"
+#include "codec/problems.h"
 
 /* The owner that controls the object; NULL: none. */
 const struct owner_ref *controller_of(const struct meta *meta);
@@ -38,7 +39,10 @@ bool node_selector_matches(const struct node_selector *sel, struct str name, con
 int label_selector_check(const struct label_selector *sel, struct error *err);
 /* 0, or -EINVAL and the sentence of nodeaffinity.NewNodeSelector(): every problem of every term. */
 int node_selector_check(const struct node_selector *sel, struct error *err);
-/* The same for one term, with paths that begin in the term. */
+/* The problems of one term, which stands at `path`. */
+void node_selector_term_problems(const struct node_selector_term *term, const struct path *path,
+                                 struct problems *problems);
+/* As node_selector_check() for one term, with paths that begin in the term. */
 int node_selector_term_check(const struct node_selector_term *term, struct error *err);
 /* The same for nodeaffinity.NewPreferredSchedulingTerms(): terms of weight 0 are not looked at. */
 int preferred_node_terms_check(const struct preferred_node_term *terms, uint32_t len, struct error *err);

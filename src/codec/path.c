@@ -1,7 +1,7 @@
 /* path.c: printing and following paths. */
 #include "codec/path.h"
 
-enum { NAME_BYTES_MAX = 60 };
+enum { NAME_BYTES_MAX = 320 }; /* of a label key: 253 for its prefix, and 63 */
 
 void path_print_shown(struct strbuf *out, struct str text, size_t bytes_max)
 {

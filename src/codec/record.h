@@ -147,6 +147,7 @@ struct record_redactor {
 struct record_writer {
     struct json_writer *json;
     const struct record_redactor *redactor; /* may be NULL */
+    bool in_tag_order; /* of types whose fields all have tags: that is the order of their Go structs */
 };
 
 /* One object. What is empty, zero or absent is left out, unless a reader could tell the difference or the row says

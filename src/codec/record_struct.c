@@ -146,7 +146,7 @@ static void write_field(const struct record_writer *writer, const struct record_
         return;
     }
     bool is_empty = record_is_empty(kind, field, at);
-    if ((is_empty && !(field->flags & RECORD_ALWAYS)) || !record_redacted(writer, field, kind, &at, &text))
+    if (is_empty ? !(field->flags & RECORD_ALWAYS) : !record_redacted(writer, field, kind, &at, &text))
         return;
     json_key(writer->json, (struct str){ field->name, field->name_len });
     if (is_empty && kind->has_null)
@@ -158,9 +158,13 @@ static void write_field(const struct record_writer *writer, const struct record_
 void record_write_fields(const struct record_writer *writer, const struct record_type *type,
                          const void *record)
 {
-    for (uint32_t i = 0; i < type->len; i++)
-        if (!(type->fields[i].flags & RECORD_OLDER))
-            write_field(writer, &type->fields[i], (const char *)record + type->fields[i].offset);
+    const struct record_index *index = type->index;
+    bool by_tag = writer->in_tag_order && index->tags_len == type->len;
+    for (uint32_t i = 0; i < type->len; i++) {
+        const struct record_field *field = &type->fields[by_tag ? index->in_tag_order[i] : i];
+        if (!(field->flags & RECORD_OLDER))
+            write_field(writer, field, (const char *)record + field->offset);
+    }
 }
 
 void record_write(const struct record_writer *writer, const struct record_type *type, const void *record)

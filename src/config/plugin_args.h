@@ -6,9 +6,9 @@
 #ifndef CONFIG_PLUGIN_ARGS_H
 #define CONFIG_PLUGIN_ARGS_H
 
+#include "codec/problems.h"
 #include "config/features.h"
 #include "config/kinds.h"
-#include "config/problems.h"
 
 struct plugin_args_kind {
     const struct record_type *type;

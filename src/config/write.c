@@ -39,7 +39,8 @@ static void put_args(struct json_writer *json, const struct plugin_args *args)
     }
     json_begin_object(json);
     put_head(json, args->plugin, "Args");
-    record_write_fields(&(struct record_writer){ .json = json }, args->kind->type, args->typed);
+    record_write_fields(&(struct record_writer){ .json = json, .in_tag_order = true }, args->kind->type,
+                        args->typed);
     json_end_object(json);
 }
 

@@ -1,9 +1,9 @@
 /* args.c: see args.h. Ranges and sentences are those of the reference. */
 #include "plugins/pod_topology_spread/args.h"
 
+#include "api/fields.h"
 #include "base/map.h"
 #include "codec/record_rows.h"
-#include "config/arg_types.h"
 
 #define T struct pod_topology_spread_args
 static const struct record_field args_fields[] = {

@@ -1,12 +1,12 @@
-/* problems.h: everything that is wrong with a configuration, in the sentences that Kubernetes prints.
+/* problems.h: everything that is wrong with a configuration or a selector, in the sentences that Kubernetes prints.
  *
  *     profiles[0].schedulerName: Required value
  *     [parallelism: Invalid value: 0: should be ..., podMaxBackoffSeconds: Invalid value: ...]
  *
  * Validation goes on after the first problem; the report names the place of the first one. A sentence that was
  * said already is not said again. */
-#ifndef CONFIG_PROBLEMS_H
-#define CONFIG_PROBLEMS_H
+#ifndef CODEC_PROBLEMS_H
+#define CODEC_PROBLEMS_H
 
 #include <yyjson.h>
 

@@ -1,7 +1,7 @@
 /* problems.c: collecting and printing what is wrong.
  *
  * No more is kept than a struct error can hold: hostile input has as many mistakes as it likes. */
-#include "config/problems.h"
+#include "codec/problems.h"
 
 #include "base/duration.h"
 
