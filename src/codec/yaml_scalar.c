@@ -51,14 +51,6 @@ static void set_int(yyjson_val *ret, bool negative, uint64_t magnitude)
         unsafe_yyjson_set_uint(ret, magnitude);
 }
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
 /* An integer in Go's syntax for base 0: a sign; 0x, 0o, 0b, or 0 for octal. */
 static bool parse_int(const char *text, yyjson_val *ret)
 {
@@ -74,7 +66,7 @@ static bool parse_int(const char *text, yyjson_val *ret)
         return false;
     uint64_t magnitude = 0;
     for (; *at; at++) {
-        unsigned digit = (unsigned)digit_value(*at);
+        unsigned digit = (unsigned)hex_digit(*at); /* -1 is more than any base */
         if (digit >= base || __builtin_mul_overflow(magnitude, base, &magnitude) ||
             __builtin_add_overflow(magnitude, digit, &magnitude))
             return false;

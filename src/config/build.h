@@ -8,9 +8,6 @@
 enum { CONFIG_PROFILES_MAX = 1000 };
 
 /* A profile as it is written. */
-struct profile_plugins {
-    struct plugin_set sections[POINT_SECTIONS];
-};
 struct plugin_config_entry {
     struct str name;
     yyjson_val *args;
@@ -38,9 +35,6 @@ void build_warn(struct config_build *build, const char *format, ...) _printf_(2,
 /* An error at the place of `at`; NULL: at the beginning of the document. */
 int build_error(struct config_build *build, yyjson_val *at, const char *format, ...) _printf_(3, 4);
 
-/* A name in quotes, with what is odd in it escaped; lives in the arena. */
-struct str build_quoted(struct config_build *build, struct str text);
-
 /* source.c: the tables of the configuration, which read it and write it. */
 
 /* The file: the scheduler's settings, and beside them what needs more work. */
@@ -66,6 +60,8 @@ void renamed_drop(struct config_build *build, size_t index, struct profile_plugi
 /* profile.c: arguments, merging with the defaults, expansion. */
 int profile_build(struct config_build *build, size_t index, struct profile_source *source,
                   struct profile_config *ret);
+/* Is the plugin enabled in a section? */
+bool profile_names_plugin(const struct profile_config *profile, struct str plugin);
 /* After validation: what runs at each extension point. */
 int profile_expand(struct config_build *build, size_t index, struct profile_config *profile);
 

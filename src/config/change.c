@@ -2,72 +2,58 @@
  * are no two ways to write the same. */
 #include "config/change.h"
 
-#include <stddef.h>
+#include "codec/record_rows.h"
+#include "config/kinds.h"
 
 /* ---- what counts after a restart only ---- */
-struct fixed_field {
-    const char *name;
-    size_t offset, size;
-    bool is_text; /* a struct str */
-};
-
-#define VALUE(text, member) \
-    { text, offsetof(struct scheduler_config, member), sizeof(((struct scheduler_config *)0)->member), false }
-#define TEXT(text, member) { text, offsetof(struct scheduler_config, member), sizeof(struct str), true }
 
 /* Not here, and without a warning: parallelism and delayCacheUntilActive, which mean nothing to us at any time. */
-static const struct fixed_field fixed_fields[] = {
+#define T struct scheduler_config
+static const struct record_field fixed_fields[] = {
     /* the election has begun by them */
-    VALUE("leaderElection.leaderElect", leader_election.leader_elect),
-    VALUE("leaderElection.leaseDuration", leader_election.lease_duration_ns),
-    VALUE("leaderElection.renewDeadline", leader_election.renew_deadline_ns),
-    VALUE("leaderElection.retryPeriod", leader_election.retry_period_ns),
-    TEXT("leaderElection.resourceLock", leader_election.resource_lock),
-    TEXT("leaderElection.resourceName", leader_election.resource_name),
-    TEXT("leaderElection.resourceNamespace", leader_election.resource_namespace),
+    F("leaderElection.leaderElect", 0, BOOL, leader_election.leader_elect),
+    F("leaderElection.leaseDuration", 0, DURATION, leader_election.lease_duration_ns),
+    F("leaderElection.renewDeadline", 0, DURATION, leader_election.renew_deadline_ns),
+    F("leaderElection.retryPeriod", 0, DURATION, leader_election.retry_period_ns),
+    F("leaderElection.resourceLock", 0, STR, leader_election.resource_lock),
+    F("leaderElection.resourceName", 0, STR, leader_election.resource_name),
+    F("leaderElection.resourceNamespace", 0, STR, leader_election.resource_namespace),
     /* connections are open */
-    TEXT("clientConnection.kubeconfig", client_connection.kubeconfig),
-    TEXT("clientConnection.acceptContentTypes", client_connection.accept_content_types),
-    TEXT("clientConnection.contentType", client_connection.content_type),
-    VALUE("clientConnection.qps", client_connection.qps),
-    VALUE("clientConnection.burst", client_connection.burst),
+    F("clientConnection.kubeconfig", 0, STR, client_connection.kubeconfig),
+    F("clientConnection.acceptContentTypes", 0, STR, client_connection.accept_content_types),
+    F("clientConnection.contentType", 0, STR, client_connection.content_type),
+    F("clientConnection.qps", 0, FLOAT, client_connection.qps),
+    F("clientConnection.burst", 0, INT32, client_connection.burst),
     /* pages are served */
-    VALUE("enableProfiling", enable_profiling),
-    VALUE("enableContentionProfiling", enable_contention_profiling),
+    F("enableProfiling", 0, BOOL, enable_profiling),
+    F("enableContentionProfiling", 0, BOOL, enable_contention_profiling),
 };
+#undef T
 
-static bool is_same(const struct fixed_field *field, const void *a, const void *b)
+static void copy_field(const struct record_field *field, const struct scheduler_config *from,
+                       struct arena *arena, struct scheduler_config *ret)
 {
-    return field->is_text ? str_eq(*(const struct str *)a, *(const struct str *)b)
-                          : memcmp(a, b, field->size) == 0;
-}
-
-static void copy_field(const struct fixed_field *field, const void *from, struct arena *arena, void *ret)
-{
-    if (field->is_text)
-        *(struct str *)ret = arena_str(arena, *(const struct str *)from);
-    else
-        memcpy(ret, from, field->size);
+    char *at = (char *)ret + field->offset;
+    memcpy(at, (const char *)from + field->offset, field->kind->size);
+    if (field->kind->ops->copy)
+        field->kind->ops->copy(field->kind, arena, field, at);
 }
 
 void config_copy_fixed(const struct scheduler_config *from, struct arena *arena, struct scheduler_config *ret)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++)
-        copy_field(&fixed_fields[i], (const char *)from + fixed_fields[i].offset, arena,
-                   (char *)ret + fixed_fields[i].offset);
+        copy_field(&fixed_fields[i], from, arena, ret);
 }
 
 void config_keep_fixed(const struct scheduler_config *running, struct arena *arena,
                        struct scheduler_config *next, struct strbuf *names)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++) {
-        const struct fixed_field *field = &fixed_fields[i];
-        const void *is = (const char *)running + field->offset;
-        void *wanted = (char *)next + field->offset;
-        if (is_same(field, is, wanted))
+        const struct record_field *field = &fixed_fields[i];
+        if (record_member_equal((struct record_member){ field, field->offset }, running, next))
             continue;
         strbuf_printf(names, "%s%s", names->len ? ", " : "", field->name);
-        copy_field(field, is, arena, wanted);
+        copy_field(field, running, arena, next);
     }
 }
 

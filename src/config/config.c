@@ -43,11 +43,6 @@ int build_error(struct config_build *build, yyjson_val *at, const char *format, 
     return doc_error(build->doc, at ? at : build->root, -EINVAL, build->err, STR_FMT, STR_ARG(sentence));
 }
 
-struct str build_quoted(struct config_build *build, struct str text)
-{
-    return quote_go_arena(build->arena, text);
-}
-
 /* Resources that an extender takes care of are none of NodeResourcesFit's business. */
 static int ignore_managed_resources(struct config_build *build)
 {
@@ -111,9 +106,10 @@ static int check_queue_sort(struct config_build *build, size_t index)
     struct str name = profile->points[POINT_QUEUE_SORT].items[0].name;
     struct str wanted = first->points[POINT_QUEUE_SORT].items[0].name;
     yyjson_val *at = path_resolve(build->root, PATH_INDEX(PATH_FIELD(NULL, "profiles"), index));
-    struct str quoted = build_quoted(build, profile->scheduler_name);
+    struct str quoted = quote_go_arena(build->arena, profile->scheduler_name);
     if (!str_eq(name, wanted)) {
-        struct str got = build_quoted(build, name), first_name = build_quoted(build, wanted);
+        struct str got = quote_go_arena(build->arena, name),
+                   first_name = quote_go_arena(build->arena, wanted);
         return build_error(build, at,
                            "initializing profiles: different queue sort plugins for profile " STR_FMT
                            ": " STR_FMT ", first: " STR_FMT,
@@ -182,13 +178,6 @@ int config_default(const struct config_env *env, struct arena *arena, struct sch
                    struct error *err)
 {
     return config_build(NULL, NULL, env, arena, ret, NULL, err);
-}
-
-int config_from_value(const struct doc *doc, yyjson_val *val, const struct config_env *env,
-                      struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
-                      struct error *err)
-{
-    return config_build(doc, val, env, arena, ret, warnings, err);
 }
 
 /* The reference reads the first YAML document and never looks at what follows. */
@@ -265,11 +254,6 @@ void config_release(struct scheduler_config *config)
     doc_release(&config->file->doc);
     doc_stream_release(&config->file->stream);
     config->file = NULL;
-}
-
-const struct doc *config_doc(const struct scheduler_config *config)
-{
-    return config->file ? &config->file->doc : NULL;
 }
 
 const struct plugin_args *profile_plugin_args(const struct profile_config *profile, struct str plugin)

@@ -41,12 +41,16 @@ void warnings_release(struct warnings *warnings);
 /* A plugin as a section of the configuration names it. */
 struct plugin_ref {
     struct str name;
-    struct opt_int32 weight;
+    int32_t weight; /* 0: none is given */
     yyjson_val *at; /* where it was read; NULL for a default */
 };
 
 struct plugin_set {
     LIST(struct plugin_ref) enabled, disabled;
+};
+
+struct profile_plugins {
+    struct plugin_set sections[POINT_SECTIONS];
 };
 
 /* A plugin that runs at an extension point. */
@@ -74,8 +78,8 @@ struct profile_config {
     struct str scheduler_name;
     struct opt_int32 percentage_of_nodes_to_score; /* absent: the scheduler's */
     struct enabled_list points[POINT_COUNT];       /* what runs, in order */
-    struct plugin_set sections[POINT_SECTIONS]; /* the user's choice merged with the defaults, unexpanded */
-    LIST(struct plugin_args) args;              /* as written, then the defaults of the others by name */
+    struct profile_plugins plugins; /* the user's choice merged with the defaults, unexpanded */
+    LIST(struct plugin_args) args;  /* as written, then the defaults of the others by name */
 };
 
 struct leader_election_config {
@@ -146,17 +150,10 @@ int config_load(const char *path, const struct config_env *env, struct arena *ar
 int config_load_text(const char *path, char *text, size_t len, const struct config_env *env,
                      struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
                      struct error *err);
-/* The same for a value inside a document, which the caller keeps as long as the configuration. */
-int config_from_value(const struct doc *doc, yyjson_val *val, const struct config_env *env,
-                      struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
-                      struct error *err);
 /* What kube-scheduler runs with when no file is given: one profile, default-scheduler. */
 int config_default(const struct config_env *env, struct arena *arena, struct scheduler_config *ret,
                    struct error *err);
 void config_release(struct scheduler_config *config);
-/* The open document behind raw arguments, for config_read(); NULL when nothing was read from a file. */
-const struct doc *config_doc(const struct scheduler_config *config);
-
 /* The arguments of a plugin in this profile, or NULL. */
 const struct plugin_args *profile_plugin_args(const struct profile_config *profile, struct str plugin);
 /* The decoded arguments of a built-in plugin that has some; never NULL where the plugin is enabled. */

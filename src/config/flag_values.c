@@ -4,6 +4,7 @@
  * underscores, lists as one line of CSV, durations, maps. The complaints are our own. */
 #include "config/flag_values.h"
 
+#include <arpa/inet.h>
 #include <float.h>
 #include <math.h>
 
@@ -11,7 +12,12 @@
 #include "base/utf8.h"
 #include "config/flags.h"
 
-/* Room for one more item, doubled when it is full: the capacity is the next power of two. */
+/* read_KIND(), for the table at the end; see struct flag_kind_info. */
+#define READ(kind) \
+    static int read_##kind(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret, \
+                           struct error *why _unused_)
+
+/* Capacity for one more item, doubled when it is full: the capacity is the next power of two. */
 #define GROW(arena, list) \
     do { \
         uint32_t len_ = (list)->len; \
@@ -58,14 +64,6 @@ bool flag_read_bool(struct str text, bool *ret)
     return false;
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* The base that the digits begin with; *at moves behind the prefix. */
 static unsigned base_of(struct str text, size_t *at)
 {
@@ -91,8 +89,8 @@ static int read_int(struct str text, int64_t min, int64_t max, int64_t *ret)
             after_digit = false;
             continue;
         }
-        int digit = digit_of(text.ptr[at]);
-        if (digit >= (int)base)
+        int digit = hex_digit(text.ptr[at]);
+        if (digit < 0 || digit >= (int)base)
             return -EINVAL;
         after_digit = any = true;
         fits = fits && !__builtin_mul_overflow(value, (int64_t)base, &value) &&
@@ -116,20 +114,17 @@ static int int_between(struct str text, int64_t min, int64_t max, int64_t *ret, 
     return 0;
 }
 
-static int read_BOOL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                     struct error *why)
+READ(BOOL)
 {
     return flag_read_bool(text, ret) ? 0 : error_set(why, -EINVAL, "expected true or false");
 }
 
-static int read_INT(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                    struct error *why)
+READ(INT)
 {
     return int_between(text, INT64_MIN, INT64_MAX, ret, why);
 }
 
-static int read_INT32(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                      struct error *why)
+READ(INT32)
 {
     int64_t value;
     int r = int_between(text, INT32_MIN, INT32_MAX, &value, why);
@@ -155,13 +150,12 @@ static int read_level(struct str text, int32_t *ret, struct error *why)
     return 0;
 }
 
-static int read_LEVEL(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                      struct error *why)
+READ(LEVEL)
 {
     return read_level(text, ret, why);
 }
 
-static int read_FLOAT(struct arena *arena, struct str text, bool again _unused_, void *ret, struct error *why)
+READ(FLOAT)
 {
     char *copy = arena_strndup(arena, text.ptr, text.len), *end = copy;
     double value = strspn(copy, "+-.0123456789eE") == text.len ? strtod(copy, &end) : 0;
@@ -173,8 +167,7 @@ static int read_FLOAT(struct arena *arena, struct str text, bool again _unused_,
     return 0;
 }
 
-static int read_DURATION(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                         struct error *why)
+READ(DURATION)
 {
     if (duration_parse(text, ret))
         return 0;
@@ -185,8 +178,7 @@ static int read_DURATION(struct arena *arena _unused_, struct str text, bool aga
                           : "expected a duration such as \"10s\" or \"1m30s\"");
 }
 
-static int read_QUANTITY(struct arena *arena _unused_, struct str text, bool again _unused_, void *ret,
-                         struct error *why)
+READ(QUANTITY)
 {
     struct quantity quantity;
     if (quantity_parse(text, &quantity) < 0)
@@ -197,71 +189,25 @@ static int read_QUANTITY(struct arena *arena _unused_, struct str text, bool aga
 
 /* ---- texts ---- */
 
-static int read_STRING(struct arena *arena, struct str text, bool again _unused_, void *ret,
-                       struct error *why _unused_)
+READ(STRING)
 {
     *(struct str *)ret = arena_str(arena, text);
     return 0;
 }
 
-/* Four numbers up to 255, without zeros in front. */
-static bool is_ipv4(struct str text)
-{
-    int parts = 0;
-    for (struct str rest = text; rest.ptr; parts++) {
-        struct str part = cut(rest, '.', &rest);
-        unsigned value = 0;
-        for (size_t i = 0; i < part.len && i < 4; i++)
-            value =
-                part.ptr[i] >= '0' && part.ptr[i] <= '9' ? value * 10 + (unsigned)(part.ptr[i] - '0') : 256;
-        if (!part.len || part.len > 3 || value > 255 || (part.len > 1 && part.ptr[0] == '0'))
-            return false;
-    }
-    return parts == 4;
-}
-
-/* Eight groups of up to four hexadecimal digits; "::" stands for one or more groups of zeros, once; the last two groups
- * may be written as IPv4. */
-static bool is_ipv6(struct str text)
-{
-    unsigned groups = 0;
-    bool gap = str_starts_with(text, STR("::"));
-    struct str rest = gap ? str_slice(text, 2, text.len) : text;
-    if (gap && !rest.len)
-        return true;
-    while (rest.ptr && groups < 8) {
-        struct str after, group = cut(rest, ':', &after);
-        if (!after.ptr && str_find(group, '.') >= 0)
-            return is_ipv4(group) && (gap ? groups + 2 < 8 : groups + 2 == 8);
-        if (!group.len || group.len > 4 || strspn(group.ptr, "0123456789abcdefABCDEF") < group.len)
-            return false;
-        groups++;
-        rest = after;
-        if (after.ptr && str_starts_with(after, STR(":"))) {
-            if (gap)
-                return false;
-            gap = true;
-            rest = str_slice(after, 1, after.len);
-            if (!rest.len)
-                rest.ptr = NULL;
-        }
-    }
-    return !rest.ptr && (gap ? groups < 8 : groups == 8);
-}
-
-static int read_IP(struct arena *arena, struct str text, bool again _unused_, void *ret, struct error *why)
+READ(IP)
 {
     if (str_empty(text))
         return 0;
+    struct in6_addr parsed; /* of either family */
     struct str address = arena_str(arena, utf8_trim(text));
-    if (!is_ipv4(address) && !is_ipv6(address))
+    if (inet_pton(AF_INET, address.ptr, &parsed) != 1 && inet_pton(AF_INET6, address.ptr, &parsed) != 1)
         return error_set(why, -EINVAL, "expected an IP address");
     *(struct str *)ret = address;
     return 0;
 }
 
-static int read_VERSION(struct arena *arena, struct str text, bool again _unused_, void *ret,
-                        struct error *why)
+READ(VERSION)
 {
     bool on;
     struct str base = STR(KUBERNETES_VERSION);
@@ -284,8 +230,7 @@ static int read_VERSION(struct arena *arena, struct str text, bool again _unused
 }
 
 /* "pattern=N,pattern=N", to which further ones are appended. */
-static int read_VMODULE(struct arena *arena, struct str text, bool again _unused_, void *ret,
-                        struct error *why)
+READ(VMODULE)
 {
     struct str all = *(struct str *)ret, rest = text;
     while (rest.ptr) {
@@ -361,7 +306,7 @@ static int read_csv(struct arena *arena, struct str text, struct str_list *list,
     return 0;
 }
 
-static int read_STRINGS(struct arena *arena, struct str text, bool again, void *ret, struct error *why)
+READ(STRINGS)
 {
     struct str_list list = again ? *(struct str_list *)ret : (struct str_list){ 0 };
     int r = read_csv(arena, text, &list, why);
@@ -370,7 +315,7 @@ static int read_STRINGS(struct arena *arena, struct str text, bool again, void *
     return r;
 }
 
-static int read_INT32S(struct arena *arena, struct str text, bool again, void *ret, struct error *why)
+READ(INT32S)
 {
     struct flag_int32s list = again ? *(struct flag_int32s *)ret : (struct flag_int32s){ 0 };
     for (struct str rest = text.ptr ? text : STR(""); rest.ptr;) {
@@ -400,7 +345,7 @@ static void put_pair(struct arena *arena, struct str_map *map, struct pair pair)
 }
 
 /* A single pair is taken as it is, without quotes around it; several are a line of CSV. */
-static int read_PAIRS(struct arena *arena, struct str text, bool again, void *ret, struct error *why)
+READ(PAIRS)
 {
     struct str_map map = { 0 };
     struct str_list fields = { 0 };
@@ -433,7 +378,7 @@ static int read_PAIRS(struct arena *arena, struct str text, bool again, void *re
 }
 
 /* "cert,key" or "cert,key:name,name" */
-static int read_CERT_KEYS(struct arena *arena, struct str text, bool again, void *ret, struct error *why)
+READ(CERT_KEYS)
 {
     struct flag_cert_keys list = again ? *(struct flag_cert_keys *)ret : (struct flag_cert_keys){ 0 };
     struct flag_cert_key item = { 0 };
@@ -455,7 +400,7 @@ static int read_CERT_KEYS(struct arena *arena, struct str text, bool again, void
     return 0;
 }
 
-static int read_GATES(struct arena *arena, struct str text, bool again, void *ret, struct error *why _unused_)
+READ(GATES)
 {
     struct flag_gates list = again ? *(struct flag_gates *)ret : (struct flag_gates){ 0 };
     for (struct str rest = arena_str(arena, text); rest.ptr;) {

@@ -1,6 +1,8 @@
 /* flags.c: the table of flags, the command line read by it, and what flags do to a configuration. */
 #include "config/flags.h"
 
+#include "codec/record_rows.h"
+
 const char *const flag_group_names[FLAG_GROUPS] = {
     [FLAG_GROUP_MISC] = "Misc",
     [FLAG_GROUP_SERVING] = "Secure serving",
@@ -83,31 +85,30 @@ static char *next_arg(struct parser *parser)
     return *parser->args++;
 }
 
-/* The flag of that name, with dashes for underscores, or -1. */
+/* Is it the name of the flag, with underscores for dashes perhaps? */
+static bool is_name_of(const char *flag, struct str name)
+{
+    size_t at = 0;
+    while (at < name.len && flag[at] == (name.ptr[at] == '_' ? '-' : name.ptr[at]))
+        at++;
+    return at == name.len && !flag[at];
+}
+
+/* The flag of that name, or -1. */
 static int find_flag(struct str name)
 {
-    for (int i = 0; i < FLAG_COUNT; i++) {
-        const char *known = flag_infos[i].name;
-        size_t at = 0;
-        while (at < name.len && known[at] == (name.ptr[at] == '_' ? '-' : name.ptr[at]))
-            at++;
-        if (at == name.len && !known[at])
+    for (int i = 0; i < FLAG_COUNT; i++)
+        if (is_name_of(flag_infos[i].name, name))
             return i;
-    }
     return -1;
 }
 
 static int unknown_flag(struct parser *parser, struct str name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(removed_flags); i++) {
-        struct str known = str_from(removed_flags[i].name);
-        bool same = known.len == name.len;
-        for (size_t at = 0; same && at < name.len; at++)
-            same = known.ptr[at] == (name.ptr[at] == '_' ? '-' : name.ptr[at]);
-        if (same)
+    for (size_t i = 0; i < ARRAY_SIZE(removed_flags); i++)
+        if (is_name_of(removed_flags[i].name, name))
             return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT " (Kubernetes removed it): %s",
                              STR_ARG(name), removed_flags[i].instead);
-    }
     return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT, STR_ARG(name));
 }
 
@@ -230,57 +231,45 @@ void flags_release(struct scheduler_flags *flags)
 
 /* ---- flags and the configuration ---- */
 
-static const enum flag replaced_by_config[] = {
-    FLAG_profiling,    FLAG_contention_profiling, FLAG_kubeconfig, FLAG_kube_api_content_type,
-    FLAG_kube_api_qps, FLAG_kube_api_burst,
+/* The flags that are fields of the configuration as well. */
+static const struct config_flag {
+    enum flag flag;
+    size_t offset, size;   /* of the field */
+    bool replaced_by_file; /* counts only where there is no configuration file */
+} config_flags[] = {
+#define FIELD(name) (((struct scheduler_config *)0)->name)
+#define ROW(name, field, ...) \
+    { FLAG_##name, \
+      offsetof(struct scheduler_config, field) + \
+          RECORD_SAME_TYPE(FIELD(field), __typeof__(((struct scheduler_flags *)0)->name)), \
+      sizeof(FIELD(field)), __VA_ARGS__ }
+    ROW(profiling, enable_profiling, true),
+    ROW(contention_profiling, enable_contention_profiling, true),
+    ROW(kubeconfig, client_connection.kubeconfig, true),
+    ROW(kube_api_content_type, client_connection.content_type, true),
+    ROW(kube_api_qps, client_connection.qps, true),
+    ROW(kube_api_burst, client_connection.burst, true),
+    ROW(leader_elect, leader_election.leader_elect),
+    ROW(leader_elect_lease_duration, leader_election.lease_duration_ns),
+    ROW(leader_elect_renew_deadline, leader_election.renew_deadline_ns),
+    ROW(leader_elect_retry_period, leader_election.retry_period_ns),
+    ROW(leader_elect_resource_lock, leader_election.resource_lock),
+    ROW(leader_elect_resource_name, leader_election.resource_name),
+    ROW(leader_elect_resource_namespace, leader_election.resource_namespace),
+#undef ROW
+#undef FIELD
 };
 
-static void apply_deprecated(const struct scheduler_flags *flags, struct scheduler_config *config)
+/* Lays the flags that were given over a configuration. */
+static void override(const void *context, struct scheduler_config *config)
 {
-    struct client_connection_config *client = &config->client_connection;
-    if (flags->given[FLAG_profiling])
-        config->enable_profiling = flags->profiling;
-    if (flags->given[FLAG_contention_profiling])
-        config->enable_contention_profiling = flags->contention_profiling;
-    if (flags->given[FLAG_kubeconfig])
-        client->kubeconfig = flags->kubeconfig;
-    if (flags->given[FLAG_kube_api_content_type])
-        client->content_type = flags->kube_api_content_type;
-    if (flags->given[FLAG_kube_api_qps])
-        client->qps = flags->kube_api_qps;
-    if (flags->given[FLAG_kube_api_burst])
-        client->burst = flags->kube_api_burst;
-}
-
-static void apply_leader_election(const struct scheduler_flags *flags,
-                                  struct leader_election_config *election)
-{
-    if (flags->given[FLAG_leader_elect])
-        election->leader_elect = flags->leader_elect;
-    if (flags->given[FLAG_leader_elect_lease_duration])
-        election->lease_duration_ns = flags->leader_elect_lease_duration;
-    if (flags->given[FLAG_leader_elect_renew_deadline])
-        election->renew_deadline_ns = flags->leader_elect_renew_deadline;
-    if (flags->given[FLAG_leader_elect_retry_period])
-        election->retry_period_ns = flags->leader_elect_retry_period;
-    if (flags->given[FLAG_leader_elect_resource_lock])
-        election->resource_lock = flags->leader_elect_resource_lock;
-    if (flags->given[FLAG_leader_elect_resource_name])
-        election->resource_name = flags->leader_elect_resource_name;
-    if (flags->given[FLAG_leader_elect_resource_namespace])
-        election->resource_namespace = flags->leader_elect_resource_namespace;
-}
-
-void flags_apply(const struct scheduler_flags *flags, struct scheduler_config *config)
-{
-    if (str_empty(flags->config))
-        apply_deprecated(flags, config);
-    apply_leader_election(flags, &config->leader_election);
-}
-
-static void override(const void *flags, struct scheduler_config *config)
-{
-    flags_apply(flags, config);
+    const struct scheduler_flags *flags = context;
+    for (size_t i = 0; i < ARRAY_SIZE(config_flags); i++) {
+        const struct config_flag *row = &config_flags[i];
+        if (flags->given[row->flag] && (str_empty(flags->config) || !row->replaced_by_file))
+            memcpy((char *)config + row->offset, (const char *)flags + flag_infos[row->flag].offset,
+                   row->size);
+    }
 }
 
 static struct config_env env_of(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
@@ -297,11 +286,11 @@ static struct config_env env_of(const struct scheduler_flags *flags, const struc
 static void warn_of_replaced(const struct scheduler_flags *flags, struct arena *arena,
                              struct warnings *warnings)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(replaced_by_config) && warnings; i++)
-        if (flags->given[replaced_by_config[i]])
+    for (size_t i = 0; i < ARRAY_SIZE(config_flags) && warnings; i++)
+        if (config_flags[i].replaced_by_file && flags->given[config_flags[i].flag])
             *vec_push(&warnings->list) =
                 arena_printf(arena, "--%s is ignored, because there is a configuration file",
-                             flag_infos[replaced_by_config[i]].name);
+                             flag_infos[config_flags[i].flag].name);
 }
 
 int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,

@@ -95,7 +95,5 @@ int flags_load_text(const struct scheduler_flags *flags, struct str text,
                     const struct plugin_catalog *catalog, const struct features *features,
                     struct arena *arena, struct scheduler_config *ret, struct warnings *warnings,
                     struct error *err);
-/* Lays the flags that were given over a configuration. */
-void flags_apply(const struct scheduler_flags *flags, struct scheduler_config *config);
 
 #endif

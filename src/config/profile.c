@@ -76,14 +76,9 @@ static void merge_multi_point(struct config_build *build, const struct plugin_se
         if ((gate != ALWAYS && !build->features->enabled[gate]) || is_disabled(custom, name))
             continue;
         struct plugin_ref *own = last_enabled(custom, name);
-        merged[len] = (struct plugin_ref){ .name = name };
-        if (own) {
-            merged[len] = *own;
+        if (own)
             replaced[own - custom->enabled.items] = true;
-        } else if (default_plugins[i].weight) {
-            merged[len].weight = (struct opt_int32){ true, default_plugins[i].weight };
-        }
-        len++;
+        merged[len++] = own ? *own : (struct plugin_ref){ .name = name, .weight = default_plugins[i].weight };
     }
     for (uint32_t i = 0; i < custom->enabled.len; i++)
         if (!replaced[i])
@@ -96,13 +91,12 @@ static void merge_multi_point(struct config_build *build, const struct plugin_se
 static void merge(struct config_build *build, const struct profile_plugins *custom,
                   struct profile_config *profile)
 {
-    for (size_t section = 0; section < POINT_COUNT; section++)
-        profile->sections[section] = custom->sections[section];
-    merge_multi_point(build, &custom->sections[POINT_MULTI], &profile->sections[POINT_MULTI]);
+    profile->plugins = *custom;
+    merge_multi_point(build, &custom->sections[POINT_MULTI], &profile->plugins.sections[POINT_MULTI]);
     /* A weight says nothing where a plugin is disabled. */
     for (size_t section = 0; section < POINT_SECTIONS; section++)
-        list_for(&profile->sections[section].disabled, ref)
-            ref->weight = (struct opt_int32){ 0 };
+        list_for(&profile->plugins.sections[section].disabled, ref)
+            ref->weight = 0;
 }
 
 /* ---- arguments ---- */
@@ -130,10 +124,10 @@ static int decode_args(struct config_build *build, size_t index, const struct pr
     return 0;
 }
 
-static bool is_needed(const struct profile_config *profile, struct str plugin)
+bool profile_names_plugin(const struct profile_config *profile, struct str plugin)
 {
     for (size_t section = 0; section < POINT_SECTIONS; section++)
-        if (last_enabled(&profile->sections[section], plugin))
+        if (last_enabled(&profile->plugins.sections[section], plugin))
             return true;
     return false;
 }
@@ -144,7 +138,7 @@ static int default_args(struct config_build *build, struct profile_config *profi
     for (size_t i = 0; i < build->catalog->count; i++) {
         const struct catalog_plugin *plugin = &build->catalog->plugins[i];
         struct str name = str_from(plugin->name);
-        if (!plugin->args || profile_plugin_args(profile, name) || !is_needed(profile, name))
+        if (!plugin->args || profile_plugin_args(profile, name) || !profile_names_plugin(profile, name))
             continue;
         struct plugin_args *args = &profile->args.items[profile->args.len++];
         *args = (struct plugin_args){ .plugin = name, .kind = plugin->args };
@@ -205,7 +199,7 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
         *ret = (uint32_t)(plugin - catalog->plugins);
         return 0;
     }
-    struct str name = build_quoted(expansion->build, ref->name);
+    struct str name = quote_go_arena(expansion->build->arena, ref->name);
     return refuse(expansion, ref->at, "%s " STR_FMT " does not exist", point_infos[point].interface,
                   STR_ARG(name));
 }
@@ -217,14 +211,14 @@ static bool implements(struct expansion *expansion, uint32_t plugin, size_t poin
 
 static int already_registered(struct expansion *expansion, const struct plugin_ref *ref, size_t point)
 {
-    struct str name = build_quoted(expansion->build, ref->name);
+    struct str name = quote_go_arena(expansion->build->arena, ref->name);
     return refuse(expansion, ref->at, "plugin " STR_FMT " already registered as \"%s\"", STR_ARG(name),
                   point_infos[point].interface);
 }
 
 static int not_extending(struct expansion *expansion, const struct plugin_ref *ref, size_t point)
 {
-    struct str name = build_quoted(expansion->build, ref->name);
+    struct str name = quote_go_arena(expansion->build->arena, ref->name);
     return refuse(expansion, ref->at, "plugin " STR_FMT " does not extend %s plugin", STR_ARG(name),
                   point_infos[point].interface);
 }
@@ -232,7 +226,7 @@ static int not_extending(struct expansion *expansion, const struct plugin_ref *r
 /* The plugins of a point's own section. */
 static int own_plugins(struct expansion *expansion, size_t point)
 {
-    const struct plugin_set *section = &expansion->profile->sections[point];
+    const struct plugin_set *section = &expansion->profile->plugins.sections[point];
     struct enabled_list *list = &expansion->profile->points[point];
     memset(expansion->marks, 0, expansion->build->catalog->count);
     list->items = arena_array(expansion->build->arena, struct enabled_plugin, section->enabled.len);
@@ -256,7 +250,7 @@ static int own_plugins(struct expansion *expansion, size_t point)
  * the others in *ret. */
 static int multi_plugins(struct expansion *expansion, size_t point, struct enabled_list *ret)
 {
-    const struct plugin_set *multi = &expansion->profile->sections[POINT_MULTI];
+    const struct plugin_set *multi = &expansion->profile->plugins.sections[POINT_MULTI];
     list_for(&multi->enabled, ref) {
         uint32_t index = 0;
         int r = find_plugin(expansion, ref, point, &index);
@@ -285,19 +279,19 @@ static void mark_section(struct expansion *expansion, size_t point)
     for (uint32_t i = 0; i < own->len; i++)
         expansion->marks[own->items[i].index] |= MARK_OWN;
     for (size_t i = 0; i < catalog->count; i++)
-        if (is_disabled(&expansion->profile->sections[point], str_from(catalog->plugins[i].name)))
+        if (is_disabled(&expansion->profile->plugins.sections[point], str_from(catalog->plugins[i].name)))
             expansion->marks[i] |= MARK_DISABLED;
 }
 
 static int expand_point(struct expansion *expansion, size_t point)
 {
-    const struct plugin_set *section = &expansion->profile->sections[point];
+    const struct plugin_set *section = &expansion->profile->plugins.sections[point];
     struct enabled_list own = expansion->profile->points[point], others = { 0 }, list = { 0 };
     if (is_disabled(section, STR("*")))
         return 0;
     mark_section(expansion, point);
     struct arena *arena = expansion->build->arena;
-    uint32_t multi_len = expansion->profile->sections[POINT_MULTI].enabled.len;
+    uint32_t multi_len = expansion->profile->plugins.sections[POINT_MULTI].enabled.len;
     others.items = arena_array(arena, struct enabled_plugin, multi_len);
     int r = multi_plugins(expansion, point, &others);
     if (r < 0)
@@ -320,7 +314,8 @@ static int set_weights(struct expansion *expansion, size_t point, const char *wh
 {
     enum { SCORE_MAX = 100 };
     struct profile_config *profile = expansion->profile;
-    const struct plugin_set *sets[] = { &profile->sections[point], &profile->sections[POINT_MULTI] };
+    const struct plugin_set *sets[] = { &profile->plugins.sections[point],
+                                        &profile->plugins.sections[POINT_MULTI] };
     const struct plugin_catalog *catalog = expansion->build->catalog;
     int32_t *weights = arena_array(expansion->build->arena, int32_t, catalog->count);
     int64_t total = 0;
@@ -334,7 +329,7 @@ static int set_weights(struct expansion *expansion, size_t point, const char *wh
             if (!implements(expansion, index, point) || expansion->marks[index] & MARK_WEIGHED)
                 continue;
             expansion->marks[index] |= MARK_WEIGHED;
-            weights[index] = ref->weight.set && ref->weight.value ? ref->weight.value : 1;
+            weights[index] = ref->weight ? ref->weight : 1;
             /* A negative weight makes this wrap in the reference, which refuses it so. */
             int64_t room = (int64_t)((uint64_t)INT64_MAX - (uint64_t)total);
             if ((int64_t)weights[index] * SCORE_MAX > room)
@@ -354,7 +349,7 @@ static int check_setup(struct expansion *expansion)
 {
     struct profile_config *profile = expansion->profile;
     list_for(&profile->args, args) {
-        if (!args->kind || !args->kind->validated_at_setup || !is_needed(profile, args->plugin))
+        if (!args->kind || !args->kind->validated_at_setup || !profile_names_plugin(profile, args->plugin))
             continue;
         struct problems problems = { .root = args->raw };
         args->kind->validate(args->typed, NULL, expansion->build->features, &problems);
@@ -373,7 +368,7 @@ static int check_setup(struct expansion *expansion)
 static int check_counts(struct expansion *expansion, yyjson_val *at)
 {
     struct profile_config *profile = expansion->profile;
-    struct str name = build_quoted(expansion->build, profile->scheduler_name);
+    struct str name = quote_go_arena(expansion->build->arena, profile->scheduler_name);
     if (profile->points[POINT_QUEUE_SORT].len != 1)
         return refuse(expansion, at,
                       "only one queue sort plugin required for profile with scheduler name " STR_FMT
@@ -402,7 +397,7 @@ int profile_expand(struct config_build *build, size_t index, struct profile_conf
     int r = check_setup(&expansion);
     for (size_t point = 0; point < POINT_COUNT && r == 0; point++)
         r = own_plugins(&expansion, point);
-    if (profile->sections[POINT_MULTI].enabled.len)
+    if (profile->plugins.sections[POINT_MULTI].enabled.len)
         for (size_t point = 0; point < POINT_COUNT && r == 0; point++)
             r = expand_point(&expansion, point);
     if (r == 0)

@@ -14,7 +14,7 @@ static void plugin_ref_finish(void *ret, yyjson_val *val)
 #define T struct plugin_ref
 static const struct record_field plugin_ref_fields[] = {
     F("name", 0, STR, name, RECORD_ALWAYS),
-    F("weight", 0, OPT_INT32, weight),
+    F("weight", 0, INT32, weight, RECORD_ALWAYS),
 };
 TYPE_WITH(plugin_ref, .finish = plugin_ref_finish)
 #undef T

@@ -82,11 +82,6 @@ static void validate_profiles(struct config_build *build, struct problems *probl
 
 /* ---- one queue, one order ---- */
 
-static int32_t ref_weight(const struct plugin_ref *ref)
-{
-    return ref->weight.set ? ref->weight.value : 0;
-}
-
 static void print_refs(struct strbuf *out, const struct plugin_ref *refs, uint32_t len)
 {
     if (!len) {
@@ -96,7 +91,7 @@ static void print_refs(struct strbuf *out, const struct plugin_ref *refs, uint32
     for (uint32_t i = 0; i < len; i++) {
         strbuf_puts(out, i ? ",{\"Name\":" : "[{\"Name\":");
         print_json(out, refs[i].name);
-        strbuf_printf(out, ",\"Weight\":%d}", (int)ref_weight(&refs[i]));
+        strbuf_printf(out, ",\"Weight\":%d}", (int)refs[i].weight);
     }
     strbuf_putc(out, ']');
 }
@@ -104,7 +99,7 @@ static void print_refs(struct strbuf *out, const struct plugin_ref *refs, uint32
 static bool same_refs(const struct plugin_ref *a, uint32_t a_len, const struct plugin_ref *b, uint32_t b_len)
 {
     for (uint32_t i = 0; i < a_len && a_len == b_len; i++)
-        if (!str_eq(a[i].name, b[i].name) || ref_weight(&a[i]) != ref_weight(&b[i]))
+        if (!str_eq(a[i].name, b[i].name) || a[i].weight != b[i].weight)
             return false;
     return a_len == b_len;
 }
@@ -154,7 +149,7 @@ static void validate_queue_sort(struct config_build *build, struct problems *pro
 {
     const struct path *profiles_at = PATH_FIELD(NULL, "profiles");
     const struct profile_config *first = &build->config->profiles.items[0];
-    const struct plugin_set *canon = &first->sections[POINT_QUEUE_SORT];
+    const struct plugin_set *canon = &first->plugins.sections[POINT_QUEUE_SORT];
     struct str plugin = canon->enabled.len ? canon->enabled.items[0].name : (struct str){ 0 };
     const struct path *at = PATH_FIELD(PATH_FIELD(PATH_INDEX(profiles_at, 0), "plugins"), "queueSort");
     if (canon->enabled.len > 1)
@@ -164,7 +159,7 @@ static void validate_queue_sort(struct config_build *build, struct problems *pro
     for (uint32_t i = 1; i < build->config->profiles.len; i++) {
         const struct profile_config *profile = &build->config->profiles.items[i];
         const struct path *path = PATH_INDEX(profiles_at, i);
-        const struct plugin_set *set = &profile->sections[POINT_QUEUE_SORT];
+        const struct plugin_set *set = &profile->plugins.sections[POINT_QUEUE_SORT];
         if (!same_sets(canon, set))
             problem_set(problems, PATH_FIELD(PATH_FIELD(path, "plugins"), "queueSort"), set);
         if (plugin.ptr)

@@ -448,29 +448,6 @@ static void test_old_name_that_exists(void **state)
     assert_int_equal(loaded.warnings.list.len, 0);
 }
 
-/* A configuration inside another document, as a case file has it. */
-static void test_from_value(void **state)
-{
-    (void)state;
-    static const char text[] = "{\"config\": {\"apiVersion\": \"kubescheduler.config.k8s.io/v1\", \"kind\": "
-                               "\"KubeSchedulerConfiguration\",\n"
-                               "  \"profiles\": [{\"schedulerName\": \"inner\"}]}}";
-    char *copy = xcalloc(sizeof(text) + YYJSON_PADDING_SIZE, 1);
-    memcpy(copy, text, sizeof(text) - 1);
-    struct doc_stream stream;
-    struct doc doc;
-    struct loaded loaded = { 0 };
-    doc_stream_init(&stream, "case.json", copy, sizeof(text) - 1);
-    assert_int_equal(doc_stream_next(&stream, &doc, &loaded.err), 1);
-    assert_int_equal(config_from_value(&doc, yyjson_obj_get(doc.root, "config"), &stock_env, &loaded.arena,
-                                       &loaded.config, NULL, &loaded.err),
-                     0);
-    assert_str(loaded.config.profiles.items[0].scheduler_name, "inner");
-    doc_release(&doc);
-    doc_stream_release(&stream);
-    loaded_release(&loaded);
-}
-
 static void test_missing_file(void **state)
 {
     (void)state;
@@ -497,15 +474,10 @@ static void test_too_many_profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_extenders),
-        cmocka_unit_test(test_warned),
-        cmocka_unit_test(test_old_name_that_exists),
-        cmocka_unit_test(test_from_value),
-        cmocka_unit_test(test_missing_file),
-        cmocka_unit_test(test_too_many_profiles),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_settings),     cmocka_unit_test(test_extenders),
+        cmocka_unit_test(test_warned),       cmocka_unit_test(test_old_name_that_exists),
+        cmocka_unit_test(test_missing_file), cmocka_unit_test(test_too_many_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -597,14 +597,12 @@ static void test_own_table(void **state)
     const struct plugin_args *given = profile_plugin_args(profile, STR("Own"));
     struct own_args args = { .limit = 5 };
     assert_null(given->typed);
-    assert_int_equal(config_read(config_doc(&loaded.config), given->raw, &own_type, NULL, &loaded.arena,
-                                 &args, &loaded.err),
+    assert_int_equal(config_read(given->doc, given->raw, &own_type, NULL, &loaded.arena, &args, &loaded.err),
                      0);
     assert_int_equal(args.limit, 5);
     assert_str(args.zones.items[1], "b");
     given = profile_plugin_args(profile, STR("Wrong"));
-    assert_int_equal(config_read(config_doc(&loaded.config), given->raw, &own_type, NULL, &loaded.arena,
-                                 &args, &loaded.err),
+    assert_int_equal(config_read(given->doc, given->raw, &own_type, NULL, &loaded.arena, &args, &loaded.err),
                      -EINVAL);
     assert_string_equal(loaded.err.text, "config.yaml:8:12: zone: unknown field; did you mean \"zones\"?");
 }
