@@ -4,11 +4,11 @@
  * underscores, lists as one line of CSV, durations, maps. The complaints are our own. */
 #include "config/flag_values.h"
 
-#include <arpa/inet.h>
 #include <float.h>
 #include <math.h>
 
 #include "base/duration.h"
+#include "base/ip.h"
 #include "base/utf8.h"
 #include "config/flags.h"
 
@@ -199,9 +199,9 @@ READ(IP)
 {
     if (str_empty(text))
         return 0;
-    struct in6_addr parsed; /* of either family */
+    uint8_t bytes[IPV6_BYTES];
     struct str address = arena_str(arena, utf8_trim(text));
-    if (inet_pton(AF_INET, address.ptr, &parsed) != 1 && inet_pton(AF_INET6, address.ptr, &parsed) != 1)
+    if (!ip_parse(address, bytes))
         return error_set(why, -EINVAL, "expected an IP address");
     *(struct str *)ret = address;
     return 0;

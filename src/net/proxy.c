@@ -1,12 +1,12 @@
 /* proxy.c: NO_PROXY, entry by entry. The list is short and read once per request, so it stays a text. */
 #include "net/proxy.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/ip.h"
 #include "base/utf8.h"
 
 /* An address as 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that both families compare alike. */
@@ -17,21 +17,14 @@ struct address {
 
 static bool parse_address(struct str text, struct address *ret)
 {
-    char buf[INET6_ADDRSTRLEN + 1];
-    if (text.len == 0 || text.len >= sizeof(buf))
-        return false;
-    memcpy(buf, text.ptr, text.len);
-    buf[text.len] = '\0';
     static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
-    if (inet_pton(AF_INET, buf, ret->bytes + 12) == 1) {
+    size_t len = ip_parse(text, ret->bytes);
+    if (len == IPV4_BYTES) {
+        memcpy(ret->bytes + sizeof(mapped), ret->bytes, IPV4_BYTES);
         memcpy(ret->bytes, mapped, sizeof(mapped));
-        ret->v4 = true;
-        return true;
     }
-    if (inet_pton(AF_INET6, buf, ret->bytes) != 1)
-        return false;
-    ret->v4 = memcmp(ret->bytes, mapped, sizeof(mapped)) == 0;
-    return true;
+    ret->v4 = len && memcmp(ret->bytes, mapped, sizeof(mapped)) == 0;
+    return len;
 }
 
 static bool is_loopback(const struct address *a)

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/ip.h"
+
 struct cel_ip {
     uint8_t bytes[16]; /* an IPv4 address has four */
     uint8_t len;
@@ -19,77 +21,6 @@ size_t cel_ip_size(const struct cel_value *value)
     return value->kind == CEL_IP ? value->ip->len : (size_t)(value->ip->bits + 7) / 8;
 }
 
-/* Four numbers of up to three digits. */
-static bool parse_v4(struct str text, uint8_t out[static 4])
-{
-    size_t at = 0;
-    for (size_t i = 0; i < 4; i++) {
-        size_t from = at;
-        unsigned value = 0;
-        while (at < text.len && at - from < 3 && text.ptr[at] >= '0' && text.ptr[at] <= '9')
-            value = value * 10 + (unsigned)(text.ptr[at++] - '0');
-        if (at == from || value > 255 || (at - from > 1 && text.ptr[from] == '0'))
-            return false;
-        out[i] = (uint8_t)value;
-        if (i < 3 && (at == text.len || text.ptr[at++] != '.'))
-            return false;
-    }
-    return at == text.len;
-}
-
-/* Opens the gap that :: left at `gap`. */
-static bool close_v6(uint8_t out[static 16], size_t filled, ptrdiff_t gap)
-{
-    if (gap < 0)
-        return filled == 16;
-    if (filled == 16)
-        return false;
-    size_t behind = filled - (size_t)gap;
-    memmove(out + 16 - behind, out + gap, behind);
-    memset(out + gap, 0, 16 - behind - (size_t)gap);
-    return true;
-}
-
-static bool parse_v6(struct str text, uint8_t out[static 16])
-{
-    size_t at = 0, filled = 0;
-    ptrdiff_t gap = -1;
-    if (text.len >= 2 && text.ptr[0] == ':' && text.ptr[1] == ':') {
-        gap = 0;
-        at = 2;
-        if (at == text.len)
-            return close_v6(out, 0, 0);
-    }
-    while (filled < 16) {
-        size_t from = at;
-        unsigned value = 0;
-        for (; at < text.len && at - from < 4 && hex_digit(text.ptr[at]) >= 0; at++)
-            value = value << 4 | (unsigned)hex_digit(text.ptr[at]);
-        if (at < text.len && text.ptr[at] == '.') {
-            if (filled > 12 || (gap < 0 && filled != 12) ||
-                !parse_v4(str_slice(text, from, text.len), out + filled))
-                return false;
-            return close_v6(out, filled + 4, gap);
-        }
-        if (at == from)
-            return false;
-        out[filled++] = (uint8_t)(value >> 8);
-        out[filled++] = (uint8_t)value;
-        if (at == text.len)
-            return close_v6(out, filled, gap);
-        if (text.ptr[at++] != ':' || at == text.len)
-            return false;
-        if (text.ptr[at] == ':') {
-            if (gap >= 0)
-                return false;
-            gap = (ptrdiff_t)filled;
-            if (++at == text.len)
-                return close_v6(out, filled, gap);
-        }
-    }
-    return false;
-}
-
 static bool is_mapped(const struct cel_ip *ip)
 {
     static const uint8_t prefix[12] = { [10] = 0xFF, [11] = 0xFF };
@@ -98,8 +29,9 @@ static bool is_mapped(const struct cel_ip *ip)
 
 static bool parse_address(struct str text, struct cel_ip *ret)
 {
-    *ret = (struct cel_ip){ .len = str_find(text, ':') >= 0 ? 16 : 4 };
-    return (ret->len == 16 ? parse_v6(text, ret->bytes) : parse_v4(text, ret->bytes)) && !is_mapped(ret);
+    *ret = (struct cel_ip){ 0 };
+    ret->len = (uint8_t)ip_parse(text, ret->bytes);
+    return ret->len && !is_mapped(ret);
 }
 
 static bool parse_prefix(struct str text, struct cel_ip *ret)
@@ -304,6 +236,6 @@ const struct cel_overload cel_lib_net[] = {
 
 bool cel_ip_is_v6(struct str text)
 {
-    uint8_t bytes[16];
-    return str_find(text, ':') >= 0 && parse_v6(text, bytes);
+    uint8_t bytes[IPV6_BYTES];
+    return ip_parse(text, bytes) == IPV6_BYTES;
 }
