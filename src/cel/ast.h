@@ -76,18 +76,19 @@ struct cel_node {
         } select;
         struct cel_call call;
         struct {
-            struct cel_node **items;
-            const bool *optional; /* NULL: none is */
+            struct cel_node **keys; /* of a map */
+            struct cel_node **values;
+            const bool *optional; /* those marked with ?; NULL: none is */
             uint32_t len;
-        } list;
-        struct {
-            struct cel_node **keys, **values;
-            const bool *optional;
-            uint32_t len;
-        } map;
+        } items;
         struct cel_fold fold;
     };
 };
+
+static inline bool cel_item_is_optional(const struct cel_node *node, size_t i)
+{
+    return node->items.optional && node->items.optional[i];
+}
 
 /* Part i of a node, in the order of evaluation; NULL behind the last. */
 struct cel_node *cel_node_part(const struct cel_node *node, size_t i);

@@ -148,34 +148,26 @@ static const struct cel_type *unwrap(struct cel_checker *checker, const struct c
     return type;
 }
 
-static void check_list(struct cel_checker *checker, struct cel_node *node)
+/* A list or a map. */
+static void check_items(struct cel_checker *checker, struct cel_node *node)
 {
-    const struct cel_type *type = NULL;
-    for (size_t i = 0; i < node->list.len; i++) {
-        struct cel_node *item = node->list.items[i];
-        cel_check(checker, item);
-        bool optional = node->list.optional && node->list.optional[i];
-        type = join(checker, type, optional ? unwrap(checker, item) : item->type);
-    }
-    node->type = cel_type_of(&checker->types, CEL_LIST, type ? type : cel_type_param(&checker->types), NULL);
-}
-
-static void check_map(struct cel_checker *checker, struct cel_node *node)
-{
+    struct cel_types *types = &checker->types;
     const struct cel_type *key = NULL, *value = NULL;
-    for (size_t i = 0; i < node->map.len; i++) {
-        struct cel_node *item = node->map.values[i];
-        cel_check(checker, node->map.keys[i]);
-        key = join(checker, key, node->map.keys[i]->type);
+    bool is_map = node->kind == NODE_MAP;
+    for (size_t i = 0; i < node->items.len; i++) {
+        struct cel_node *item = node->items.values[i];
+        if (is_map) {
+            cel_check(checker, node->items.keys[i]);
+            key = join(checker, key, node->items.keys[i]->type);
+        }
         cel_check(checker, item);
-        bool optional = node->map.optional && node->map.optional[i];
-        value = join(checker, value, optional ? unwrap(checker, item) : item->type);
+        value = join(checker, value, cel_item_is_optional(node, i) ? unwrap(checker, item) : item->type);
     }
-    if (!key) {
-        key = cel_type_param(&checker->types);
-        value = cel_type_param(&checker->types);
-    }
-    node->type = cel_type_of(&checker->types, CEL_MAP, key, value);
+    if (is_map && !key)
+        key = cel_type_param(types);
+    if (!value)
+        value = cel_type_param(types);
+    node->type = is_map ? cel_type_of(types, CEL_MAP, key, value) : cel_type_of(types, CEL_LIST, value, NULL);
 }
 
 /* The types of the variables of a fold over `range`. */
@@ -260,10 +252,8 @@ void cel_check(struct cel_checker *checker, struct cel_node *node)
         cel_check_call(checker, node);
         break;
     case NODE_LIST:
-        check_list(checker, node);
-        break;
     case NODE_MAP:
-        check_map(checker, node);
+        check_items(checker, node);
         break;
     case NODE_FOLD:
         check_fold(checker, node);

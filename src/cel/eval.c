@@ -270,10 +270,10 @@ static struct cel_value eval_op(struct cel_run *run, const struct cel_node *node
 }
 
 /* Items marked with ? are optional values, and missing if they are none. */
-static bool take_optional(struct cel_value *value, const bool *optional, size_t i, bool *ret_missing)
+static bool take_optional(struct cel_value *value, const struct cel_node *node, size_t i, bool *ret_missing)
 {
     *ret_missing = false;
-    if (!optional || !optional[i])
+    if (!cel_item_is_optional(node, i))
         return true;
     if (value->kind != CEL_OPTIONAL)
         return false;
@@ -285,16 +285,16 @@ static bool take_optional(struct cel_value *value, const bool *optional, size_t 
 
 static struct cel_value list_of(struct cel_run *run, const struct cel_node *node)
 {
-    struct cel_value *items = cel_take(run, arena_bytes(node->list.len, sizeof(*items)));
+    struct cel_value *items = cel_take(run, arena_bytes(node->items.len, sizeof(*items)));
     if (!items)
         return cel_stop(run);
     size_t len = 0;
-    for (size_t i = 0; i < node->list.len; i++) {
-        struct cel_value item = cel_eval_node(run, node->list.items[i]);
+    for (size_t i = 0; i < node->items.len; i++) {
+        struct cel_value item = cel_eval_node(run, node->items.values[i]);
         if (cel_is_error(&item))
             return item;
         bool missing;
-        if (!take_optional(&item, node->list.optional, i, &missing)) {
+        if (!take_optional(&item, node, i, &missing)) {
             struct str text = cel_value_text(run, &item);
             return cel_fail(run, "cannot initialize optional list element from non-optional value " STR_FMT,
                             STR_ARG(text));
@@ -308,15 +308,15 @@ static struct cel_value list_of(struct cel_run *run, const struct cel_node *node
 static struct cel_value map_of(struct cel_run *run, const struct cel_node *node)
 {
     struct cel_value map = cel_map_new(run, false);
-    for (size_t i = 0; i < node->map.len && !cel_is_error(&map); i++) {
-        struct cel_value key = cel_eval_node(run, node->map.keys[i]);
+    for (size_t i = 0; i < node->items.len && !cel_is_error(&map); i++) {
+        struct cel_value key = cel_eval_node(run, node->items.keys[i]);
         if (cel_is_error(&key))
             return key;
-        struct cel_value value = cel_eval_node(run, node->map.values[i]);
+        struct cel_value value = cel_eval_node(run, node->items.values[i]);
         if (cel_is_error(&value))
             return value;
         bool missing;
-        if (!take_optional(&value, node->map.optional, i, &missing)) {
+        if (!take_optional(&value, node, i, &missing)) {
             struct str k = cel_value_text(run, &key), v = cel_value_text(run, &value);
             return cel_fail(run,
                             "cannot initialize optional entry '" STR_FMT "' from non-optional value " STR_FMT,

@@ -41,6 +41,12 @@ static struct cel_node *accu(const struct expansion *m)
     return cel_node_ident(m->arena, m->at, STR(ACCU_NAME));
 }
 
+/* A list of one item, or none. */
+static struct cel_node *list_of(const struct expansion *m, struct cel_node *item)
+{
+    return cel_node_items(m->arena, m->at, NODE_LIST, NULL, &item, item ? 1 : 0);
+}
+
 static struct cel_node *call(const struct expansion *m, struct str function, size_t len,
                              struct cel_node **args)
 {
@@ -66,7 +72,7 @@ static struct cel_node *bind(const struct expansion *m, struct str name, struct 
                              struct cel_node *result)
 {
     return fold(m, (struct cel_fold){
-                       .range = cel_node_list(m->arena, m->at, NULL, 0),
+                       .range = list_of(m, NULL),
                        .var = STR("#unused"),
                        .accu = name,
                        .init = init,
@@ -149,8 +155,7 @@ static struct cel_node *collect(struct expansion *m, struct cel_node *init, stru
 
 static struct cel_node *collect_list(struct expansion *m, struct cel_node *filter, struct cel_node *item)
 {
-    return collect(m, cel_node_list(m->arena, m->at, NULL, 0), filter,
-                   CALL(m, STR(FN_ADD), accu(m), cel_node_list(m->arena, m->at, &item, 1)));
+    return collect(m, list_of(m, NULL), filter, CALL(m, STR(FN_ADD), accu(m), list_of(m, item)));
 }
 
 /* The argument between the variables and the last one; NULL: there is none. */
@@ -173,13 +178,13 @@ static struct cel_node *expand_filter(struct expansion *m)
 static struct cel_node *expand_transform_map(struct expansion *m)
 {
     struct cel_node *key = cel_node_ident(m->arena, m->at, m->fold.var), *value = m->args[m->len - 1];
-    return collect(m, cel_node_new(m->arena, NODE_MAP, m->at), filter_of(m),
+    return collect(m, cel_node_items(m->arena, m->at, NODE_MAP, NULL, NULL, 0), filter_of(m),
                    CALL(m, STR(FN_MAP_INSERT), accu(m), key, value));
 }
 
 static struct cel_node *expand_transform_map_entry(struct expansion *m)
 {
-    return collect(m, cel_node_new(m->arena, NODE_MAP, m->at), filter_of(m),
+    return collect(m, cel_node_items(m->arena, m->at, NODE_MAP, NULL, NULL, 0), filter_of(m),
                    CALL(m, STR(FN_MAP_INSERT), accu(m), m->args[m->len - 1]));
 }
 
@@ -203,10 +208,8 @@ static struct cel_node *opt_map(struct expansion *m, bool flat)
     struct cel_node *has = cel_node_call(m->arena, m->at, STR("hasValue"), true, m->args, 1);
     struct cel_node *value = cel_node_call(m->arena, m->at, STR("value"), true, m->args, 1);
     struct cel_node *result = bind(m, m->args[1]->ident.name, value, m->args[2]);
-    if (!flat)
-        result = CALL(m, STR("optional.of"), result);
-    struct cel_node *none = cel_node_call(m->arena, m->at, STR("optional.none"), false, NULL, 0);
-    return CALL(m, STR(FN_CONDITIONAL), has, result, none);
+    return CALL(m, STR(FN_CONDITIONAL), has, flat ? result : CALL(m, STR("optional.of"), result),
+                call(m, STR("optional.none"), 0, NULL));
 }
 
 static struct cel_node *expand_opt_map(struct expansion *m)

@@ -68,12 +68,14 @@ static uint16_t deepest(struct cel_node *const *items, size_t len)
     return depth;
 }
 
-struct cel_node *cel_node_list(struct arena *arena, size_t at, struct cel_node *const *items, size_t len)
+struct cel_node *cel_node_items(struct arena *arena, size_t at, enum cel_node_kind kind,
+                                struct cel_node *const *keys, struct cel_node *const *values, size_t len)
 {
-    struct cel_node *node = cel_node_new(arena, NODE_LIST, at);
-    node->list.items = copy_nodes(arena, items, len);
-    node->list.len = (uint32_t)len;
-    node->depth = deepest(items, len);
+    struct cel_node *node = cel_node_new(arena, kind, at);
+    node->items.keys = keys ? copy_nodes(arena, keys, len) : NULL;
+    node->items.values = copy_nodes(arena, values, len);
+    node->items.len = (uint32_t)len;
+    node->depth = MAX(deepest(values, len), deepest(keys, keys ? len : 0));
     return node;
 }
 
@@ -100,11 +102,11 @@ struct cel_node *cel_node_part(const struct cel_node *node, size_t i)
     case NODE_CALL:
         return i < node->call.len ? node->call.args[i] : NULL;
     case NODE_LIST:
-        return i < node->list.len ? node->list.items[i] : NULL;
+        return i < node->items.len ? node->items.values[i] : NULL;
     case NODE_MAP:
-        return i < node->map.len       ? node->map.keys[i]
-               : i < 2 * node->map.len ? node->map.values[i - node->map.len]
-                                       : NULL;
+        return i < node->items.len       ? node->items.keys[i]
+               : i < 2 * node->items.len ? node->items.values[i - node->items.len]
+                                         : NULL;
     case NODE_FOLD: {
         const struct cel_fold *fold = &node->fold;
         struct cel_node *const parts[] = { fold->init, fold->range, fold->condition, fold->step,
@@ -231,28 +233,38 @@ static bool *copy_marks(struct parser *p, const bool *marks, size_t len)
     return memcpy(arena_alloc(p->arena, len), marks, len);
 }
 
-/* Items of a list, or entries of a map if there are `values`, up to `end`, which is passed as well. Each may have a ?
- * before it, and a comma may come last, or alone. */
-static bool parse_items(struct parser *p, int end, node_vec *items, node_vec *values, bool **ret_optional)
+/* A list, or a map if `is_map`. Each item may have a ? before it, and a comma may come last, or alone. */
+static struct cel_node *parse_items(struct parser *p, bool is_map)
 {
+    size_t at = p->token.at;
+    int end = is_map ? '}' : ']';
+    node_vec keys = { 0 }, values = { 0 };
     VEC(bool) marks = { 0 };
+    advance(p);
     while (!p->failed && p->token.kind != end) {
-        if (items->len == 0 && accept(p, ','))
+        if (values.len == 0 && accept(p, ','))
             break;
         *vec_push(&marks) = accept(p, '?');
         struct cel_node *item = parse_expr(p);
-        struct cel_node *value = item && values && expect(p, ':') ? parse_expr(p) : NULL;
-        if (!item || (values && !value))
+        *vec_push(&keys) = item;
+        if (item && is_map)
+            item = expect(p, ':') ? parse_expr(p) : NULL;
+        if (!item)
             break;
-        *vec_push(items) = item;
-        if (values)
-            *vec_push(values) = value;
+        *vec_push(&values) = item;
         if (!accept(p, ','))
             break;
     }
-    *ret_optional = copy_marks(p, marks.items, marks.len);
+    struct cel_node *node = NULL;
+    if (expect(p, end)) {
+        node = cel_node_items(p->arena, at, is_map ? NODE_MAP : NODE_LIST, is_map ? keys.items : NULL,
+                              values.items, values.len);
+        node->items.optional = copy_marks(p, marks.items, marks.len);
+    }
+    vec_release(&keys);
+    vec_release(&values);
     vec_release(&marks);
-    return expect(p, end);
+    return node;
 }
 
 static bool parse_args(struct parser *p, node_vec *args)
@@ -268,41 +280,6 @@ static bool parse_args(struct parser *p, node_vec *args)
             unexpected(p);
     }
     return expect(p, ')');
-}
-
-static struct cel_node *parse_list(struct parser *p)
-{
-    size_t at = p->token.at;
-    advance(p);
-    node_vec items = { 0 };
-    bool *optional = NULL;
-    struct cel_node *node = NULL;
-    if (parse_items(p, ']', &items, NULL, &optional)) {
-        node = cel_node_list(p->arena, at, items.items, items.len);
-        node->list.optional = optional;
-    }
-    vec_release(&items);
-    return node;
-}
-
-static struct cel_node *parse_map(struct parser *p)
-{
-    size_t at = p->token.at;
-    advance(p);
-    node_vec keys = { 0 }, values = { 0 };
-    bool *optional = NULL;
-    struct cel_node *node = NULL;
-    if (parse_items(p, '}', &keys, &values, &optional)) {
-        node = cel_node_new(p->arena, NODE_MAP, at);
-        node->map.keys = copy_nodes(p->arena, keys.items, keys.len);
-        node->map.values = copy_nodes(p->arena, values.items, values.len);
-        node->map.optional = optional;
-        node->map.len = (uint32_t)keys.len;
-        node->depth = MAX(deepest(keys.items, keys.len), deepest(values.items, values.len));
-    }
-    vec_release(&keys);
-    vec_release(&values);
-    return node;
 }
 
 static struct cel_node *parse_call(struct parser *p, struct str function, struct cel_node *target)
@@ -363,9 +340,8 @@ static struct cel_node *parse_primary(struct parser *p)
         return node && expect(p, ')') ? node : NULL;
     }
     case '[':
-        return parse_list(p);
     case '{':
-        return parse_map(p);
+        return parse_items(p, token.kind == '{');
     case TOKEN_INT:
     case TOKEN_UINT:
         return parse_int(p, false);

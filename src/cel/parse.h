@@ -30,7 +30,9 @@ struct cel_node *cel_parse(struct str text, struct arena *arena, struct cel_issu
 struct cel_node *cel_node_new(struct arena *arena, enum cel_node_kind kind, size_t at);
 struct cel_node *cel_node_literal(struct arena *arena, size_t at, struct cel_value value);
 struct cel_node *cel_node_ident(struct arena *arena, size_t at, struct str name);
-struct cel_node *cel_node_list(struct arena *arena, size_t at, struct cel_node *const *items, size_t len);
+/* A list, which has no keys, or a map. */
+struct cel_node *cel_node_items(struct arena *arena, size_t at, enum cel_node_kind kind,
+                                struct cel_node *const *keys, struct cel_node *const *values, size_t len);
 struct cel_node *cel_node_call(struct arena *arena, size_t at, struct str function, bool member,
                                struct cel_node *const *args, size_t len);
 

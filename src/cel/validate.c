@@ -10,42 +10,28 @@ static const struct cel_type *final_type(struct cel_checker *checker, const stru
     return optional && type->len > 0 ? type->args[0] : type;
 }
 
-static bool marked(const bool *optional, size_t i)
+/* Whether an item is of the type of those before it, which is *first. */
+static bool agrees(struct cel_checker *checker, const struct cel_node *item, bool optional,
+                   const struct cel_type **first)
 {
-    return optional && optional[i];
+    const struct cel_type *type = final_type(checker, item, optional);
+    *first = *first ? *first : type;
+    if (cel_type_same(&checker->types, *first, type, true))
+        return true;
+    cel_check_mismatch(checker, item, *first, type);
+    return false;
 }
 
-static void validate_list(struct cel_checker *checker, const struct cel_node *node)
+/* Of a list only the first item that does not agree is named. */
+static void validate_items(struct cel_checker *checker, const struct cel_node *node)
 {
-    const struct cel_type *first = NULL;
-    for (size_t i = 0; i < node->list.len; i++) {
-        const struct cel_type *type =
-            final_type(checker, node->list.items[i], marked(node->list.optional, i));
-        if (!first) {
-            first = type;
-        } else if (!cel_type_same(&checker->types, first, type, true)) {
-            cel_check_mismatch(checker, node->list.items[i], first, type);
+    const struct cel_type *key = NULL, *value = NULL;
+    for (size_t i = 0; i < node->items.len; i++) {
+        if (node->kind == NODE_MAP)
+            agrees(checker, node->items.keys[i], false, &key);
+        if (!agrees(checker, node->items.values[i], cel_item_is_optional(node, i), &value) &&
+            node->kind == NODE_LIST)
             return;
-        }
-    }
-}
-
-static void validate_map(struct cel_checker *checker, const struct cel_node *node)
-{
-    const struct cel_type *keys = NULL, *values = NULL;
-    for (size_t i = 0; i < node->map.len; i++) {
-        const struct cel_type *key = final_type(checker, node->map.keys[i], false);
-        const struct cel_type *value =
-            final_type(checker, node->map.values[i], marked(node->map.optional, i));
-        if (!keys) {
-            keys = key;
-            values = value;
-            continue;
-        }
-        if (!cel_type_same(&checker->types, keys, key, true))
-            cel_check_mismatch(checker, node->map.keys[i], keys, key);
-        if (!cel_type_same(&checker->types, values, value, true))
-            cel_check_mismatch(checker, node->map.values[i], values, value);
     }
 }
 
@@ -79,10 +65,8 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
         checker->types.exhausted = true;
     if (checker->types.exhausted)
         return;
-    if (node->kind == NODE_LIST && !exempt)
-        validate_list(checker, node);
-    if (node->kind == NODE_MAP && !exempt)
-        validate_map(checker, node);
+    if ((node->kind == NODE_LIST || node->kind == NODE_MAP) && !exempt)
+        validate_items(checker, node);
     if (node->kind == NODE_CALL)
         validate_literal(checker, &node->call);
     if (node->kind == NODE_CALL && str_is(node->call.function, "format")) {

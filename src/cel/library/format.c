@@ -31,7 +31,7 @@
 enum form { FORM_PATTERN, FORM_PREFIX, FORM_QUALIFIED, FORM_URI, FORM_DATE, FORM_DATETIME };
 
 struct cel_format {
-    const char *function, *name;
+    const char *function;
     enum form form; /* FORM_PREFIX: a pattern for what may still get something appended */
     uint32_t len_max;
     const char *pattern, *message;
@@ -43,22 +43,19 @@ struct cel_format {
 #define TIME "^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$"
 
 static const struct cel_format formats[] = {
-    { "format.dns1123Label", "DNS1123Label", FORM_PATTERN, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
-    { "format.dns1123Subdomain", "DNS1123Subdomain", FORM_PATTERN, 253, "^" SUBDOMAIN "$", SUBDOMAIN_MESSAGE,
-      60 },
-    { "format.dns1035Label", "DNS1035Label", FORM_PATTERN, 63, "^" LABEL_1035 "$", LABEL_1035_MESSAGE, 30 },
-    { "format.qualifiedName", "QualifiedName", FORM_QUALIFIED, 63, "^" NAME "$", NAME_MESSAGE, 60 },
-    { "format.dns1123LabelPrefix", "DNS1123LabelPrefix", FORM_PREFIX, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
-    { "format.dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", FORM_PREFIX, 253, "^" SUBDOMAIN "$",
-      SUBDOMAIN_MESSAGE, 60 },
-    { "format.dns1035LabelPrefix", "DNS1035LabelPrefix", FORM_PREFIX, 63, "^" LABEL_1035 "$",
-      LABEL_1035_MESSAGE, 30 },
-    { "format.labelValue", "LabelValue", FORM_PATTERN, 63, "^(" NAME ")?$", LABEL_VALUE_MESSAGE, 40 },
-    { "format.uri", "URI", FORM_URI, 0, NULL, NULL, 1103 },
-    { "format.uuid", "uuid", FORM_PATTERN, 0, UUID, "does not match the UUID format", sizeof(UUID) - 1 },
-    { "format.byte", "byte", FORM_PATTERN, 0, BASE64, "invalid base64", 84 },
-    { "format.date", "date", FORM_DATE, 0, NULL, "invalid date", sizeof(TIME) - 1 },
-    { "format.datetime", "datetime", FORM_DATETIME, 0, TIME, "invalid datetime", sizeof(TIME) - 1 },
+    { "format.dns1123Label", FORM_PATTERN, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
+    { "format.dns1123Subdomain", FORM_PATTERN, 253, "^" SUBDOMAIN "$", SUBDOMAIN_MESSAGE, 60 },
+    { "format.dns1035Label", FORM_PATTERN, 63, "^" LABEL_1035 "$", LABEL_1035_MESSAGE, 30 },
+    { "format.qualifiedName", FORM_QUALIFIED, 63, "^" NAME "$", NAME_MESSAGE, 60 },
+    { "format.dns1123LabelPrefix", FORM_PREFIX, 63, "^" LABEL "$", LABEL_MESSAGE, 30 },
+    { "format.dns1123SubdomainPrefix", FORM_PREFIX, 253, "^" SUBDOMAIN "$", SUBDOMAIN_MESSAGE, 60 },
+    { "format.dns1035LabelPrefix", FORM_PREFIX, 63, "^" LABEL_1035 "$", LABEL_1035_MESSAGE, 30 },
+    { "format.labelValue", FORM_PATTERN, 63, "^(" NAME ")?$", LABEL_VALUE_MESSAGE, 40 },
+    { "format.uri", FORM_URI, 0, NULL, NULL, 1103 },
+    { "format.uuid", FORM_PATTERN, 0, UUID, "does not match the UUID format", sizeof(UUID) - 1 },
+    { "format.byte", FORM_PATTERN, 0, BASE64, "invalid base64", 84 },
+    { "format.date", FORM_DATE, 0, NULL, "invalid date", sizeof(TIME) - 1 },
+    { "format.datetime", FORM_DATETIME, 0, TIME, "invalid datetime", sizeof(TIME) - 1 },
 };
 
 uint64_t cel_format_regex_size(const struct cel_format *format)

@@ -345,14 +345,10 @@ static const struct cel_node *misfit_of(struct cel_checker *checker, char verb, 
     if (type->kind != CEL_DYN && !kind_fits(verb, type->kind))
         return item;
     const struct cel_node *bad = NULL;
-    if (verb == 's' && item->kind == NODE_LIST)
-        for (size_t i = 0; i < item->list.len && !bad; i++)
-            bad = misfit_of(checker, verb, item->list.items[i]);
-    if (verb == 's' && item->kind == NODE_MAP) {
-        for (size_t i = 0; i < item->map.len && !bad; i++) {
-            bad = misfit_of(checker, verb, item->map.keys[i]);
-            bad = bad ? bad : misfit_of(checker, verb, item->map.values[i]);
-        }
+    bool has_items = verb == 's' && (item->kind == NODE_LIST || item->kind == NODE_MAP);
+    for (size_t i = 0; has_items && i < item->items.len && !bad; i++) {
+        bad = item->kind == NODE_MAP ? misfit_of(checker, verb, item->items.keys[i]) : NULL;
+        bad = bad ? bad : misfit_of(checker, verb, item->items.values[i]);
     }
     return bad;
 }
@@ -364,13 +360,13 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
         call->args[0]->literal.kind != CEL_STRING || call->args[1]->kind != NODE_LIST)
         return;
     struct str format = call->args[0]->literal.text;
-    size_t at = 0, index = 0, len = call->args[1]->list.len;
+    size_t at = 0, index = 0, len = call->args[1]->items.len;
     while (at < format.len) {
         struct clause clause;
         const char *problem = next_clause(format, &at, &clause);
         if (!problem && !clause.verb)
             break;
-        const struct cel_node *item = index < len ? call->args[1]->list.items[index] : NULL;
+        const struct cel_node *item = index < len ? call->args[1]->items.values[index] : NULL;
         if (!problem && !item)
             cel_issue(checker->issues, node->at, "index %zu out of range", index);
         else if (problem)

@@ -18,6 +18,15 @@ static bool is_one_of(char c, const char *set)
     return c && strchr(set, c);
 }
 
+/* Letters, digits and these. */
+static bool has_only(struct str text, const char *set)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_alnum(text.ptr[i]) && !is_one_of(text.ptr[i], set))
+            return false;
+    return true;
+}
+
 static const char *check_host_chars(struct str host)
 {
     for (size_t i = 0; i < host.len; i++) {
@@ -85,9 +94,8 @@ static const char *parse_authority(struct str authority, struct cel_url *url, st
         return NULL;
     url->has_user = true;
     url->user = str_slice(authority, 0, (size_t)at);
-    for (size_t i = 0; i < url->user.len; i++)
-        if (!is_alnum(url->user.ptr[i]) && !is_one_of(url->user.ptr[i], "-._:~!$&'()*+,;=%@"))
-            return "net/url: invalid userinfo";
+    if (!has_only(url->user, "-._:~!$&'()*+,;=%@"))
+        return "net/url: invalid userinfo";
     return percent_decode(url->user, false, arena, &ignored) ? NULL : "invalid URL escape";
 }
 
@@ -97,25 +105,12 @@ static const char *set_path(struct str path, struct cel_url *url, struct arena *
     struct str plain;
     if (!percent_decode(path, false, arena, &plain))
         return "invalid URL escape";
-    bool valid = true;
-    for (size_t i = 0; valid && i < path.len; i++)
-        valid = is_alnum(path.ptr[i]) || is_one_of(path.ptr[i], "-_.~!$&'()*+,;=:@[]%/");
     url->path = path;
-    if (valid)
+    if (has_only(path, "-_.~!$&'()*+,;=:@[]%/"))
         return NULL;
-    char *out = arena_alloc(arena, 3 * (size_t)plain.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < plain.len; i++) {
-        char c = plain.ptr[i];
-        if (is_alnum(c) || is_one_of(c, "-_.~$&+,/:;=@")) {
-            out[len++] = c;
-            continue;
-        }
-        out[len++] = '%';
-        out[len++] = "0123456789ABCDEF"[(unsigned char)c >> 4];
-        out[len++] = "0123456789ABCDEF"[(unsigned char)c & 15];
-    }
-    url->path = (struct str){ out, (uint32_t)len };
+    _cleanup_(strbuf_release) struct strbuf encoded = { 0 };
+    percent_encode(&encoded, plain, "-_.~$&+,/:;=@");
+    url->path = arena_str(arena, strbuf_slice(&encoded));
     return NULL;
 }
 
@@ -229,22 +224,16 @@ CEL_FUNCTION(is_url)
     return cel_bool(cel_url_check(args->text, run->scratch) == NULL);
 }
 
-/* The host without its port, and the port. */
-static void split_host(struct str host, struct str *ret_name, struct str *ret_port)
-{
-    ptrdiff_t colon = str_rfind(host, ':');
-    bool port = colon >= 0 && is_port(str_slice(host, (size_t)colon, host.len));
-    *ret_name = port ? str_slice(host, 0, (size_t)colon) : host;
-    *ret_port = port ? str_slice(host, (size_t)colon + 1, host.len) : STR("");
-    if (ret_name->len >= 2 && ret_name->ptr[0] == '[' && ret_name->ptr[ret_name->len - 1] == ']')
-        *ret_name = str_slice(*ret_name, 1, ret_name->len - 1);
-}
-
+/* The host without its port, or the port. */
 static struct str part_of_host(struct str host, bool wants_port)
 {
-    struct str name, port;
-    split_host(host, &name, &port);
-    return wants_port ? port : name;
+    ptrdiff_t colon = str_rfind(host, ':');
+    bool has_port = colon >= 0 && is_port(str_slice(host, (size_t)colon, host.len));
+    if (wants_port)
+        return has_port ? str_slice(host, (size_t)colon + 1, host.len) : STR("");
+    struct str name = has_port ? str_slice(host, 0, (size_t)colon) : host;
+    bool bracketed = name.len >= 2 && name.ptr[0] == '[' && name.ptr[name.len - 1] == ']';
+    return bracketed ? str_slice(name, 1, name.len - 1) : name;
 }
 
 CEL_RETURNS(get_scheme, cel_string(args->url->scheme))
@@ -256,11 +245,10 @@ CEL_RETURNS(get_path, cel_string(args->url->path))
 /* Adds a value to the list of its key. */
 static struct cel_value add_query(struct cel_run *run, struct cel_value map, struct str key, struct str text)
 {
-    struct cel_value name = cel_string(key), list, one = cel_string(text);
-    struct cel_value *item = cel_take(run, sizeof(*item));
+    struct cel_value name = cel_string(key), list, *item = cel_take(run, sizeof(*item));
     if (!item)
         return cel_stop(run);
-    *item = one;
+    *item = cel_string(text);
     struct cel_value more = cel_list_make(run, item, 1);
     if (cel_map_find(map.map, &name, &list))
         more = cel_list_concat(run, &list, &more);
