@@ -142,44 +142,22 @@ static size_t configs_most(const struct wanted_claim *claim)
 }
 
 /* ---- nodes ---- */
-struct requirements {
-    struct selector_requirement *items;
-    uint32_t len, cap;
-};
-
-static void add_requirements(struct requirements *to, const struct selector_requirement *from, uint32_t len,
-                             struct arena *arena)
+/* Adds what is not there yet. */
+static void add_requirements(struct selector_requirement **items, uint32_t *len,
+                             const struct selector_requirement *from, uint32_t more, struct arena *arena)
 {
-    for (uint32_t i = 0; i < len; i++) {
+    *items = arena_copy(arena, struct selector_requirement, *items, *len, (size_t)*len + more);
+    for (uint32_t i = 0; i < more; i++) {
         bool known = false;
-        for (uint32_t k = 0; k < to->len && !known; k++)
-            known = str_eq(to->items[k].key, from[i].key) &&
-                    str_eq(to->items[k].operator, from[i].operator) &&
-                    str_list_same_set(&to->items[k].values, &from[i].values);
-        if (known)
-            continue;
-        if (to->len == to->cap) {
-            to->cap = to->cap * 2 + 4;
-            to->items = arena_copy(arena, struct selector_requirement, to->items, to->len, to->cap);
-        }
-        to->items[to->len++] = from[i];
+        for (uint32_t k = 0; k < *len && !known; k++)
+            known = str_eq((*items)[k].key, from[i].key) && str_eq((*items)[k].operator, from[i].operator) &&
+                    str_list_same_set(&(*items)[k].values, &from[i].values);
+        if (!known)
+            (*items)[(*len)++] = from[i];
     }
 }
 
-static struct node_selector *selector_new(struct requirements expressions, struct requirements fields,
-                                          struct arena *arena)
-{
-    struct node_selector *ret = arena_new(arena, struct node_selector);
-    ret->terms.items = arena_new(arena, struct node_selector_term);
-    ret->terms.len = 1;
-    ret->terms.items->match_expressions.items = expressions.items;
-    ret->terms.items->match_expressions.len = expressions.len;
-    ret->terms.items->match_fields.items = fields.items;
-    ret->terms.items->match_fields.len = fields.len;
-    return ret;
-}
-
-static struct node_selector *only_node(struct str name, struct arena *arena)
+static struct node_selector_term only_node(struct str name, struct arena *arena)
 {
     struct selector_requirement *field = arena_new(arena, struct selector_requirement);
     struct str *value = arena_new(arena, struct str);
@@ -187,7 +165,7 @@ static struct node_selector *only_node(struct str name, struct arena *arena)
     *field = (struct selector_requirement){
         .key = STR(FIELD_NODE_NAME), .operator= STR("In"), .op = OP_IN, .values = { value, 1 }
     };
-    return selector_new((struct requirements){ 0 }, (struct requirements){ field, 1, 1 }, arena);
+    return (struct node_selector_term){ .match_fields = { field, 1 } };
 }
 
 /* Where the devices can be used: on this node, where all of their selectors say, or anywhere (NULL). */
@@ -195,7 +173,10 @@ static bool describe_nodes(struct search *search, const struct wanted_claim *cla
                            struct node_selector **ret)
 {
     struct arena *arena = search->input->arena;
-    struct requirements expressions = { 0 }, fields = { 0 };
+    struct node_selector_term *all = arena_new(arena, struct node_selector_term);
+    *ret = arena_new(arena, struct node_selector);
+    (*ret)->terms.items = all;
+    (*ret)->terms.len = 1;
     for (uint32_t i = 0; i < claim->picked_len; i++) {
         const struct device *device = claim->picked[i].candidate->device;
         const struct resource_slice *slice = claim->picked[i].candidate->slice;
@@ -203,7 +184,7 @@ static bool describe_nodes(struct search *search, const struct wanted_claim *cla
         struct str node_name = per_device ? device->node_name : slice->node_name;
         const struct node_selector *selector = per_device ? device->node_selector : slice->node_selector;
         if (node_name.ptr || device->binds_to_node.value) {
-            *ret = only_node(search->input->node->meta.name, arena);
+            *all = only_node(search->input->node->meta.name, arena);
             return true;
         }
         if (!selector || !selector->terms.len)
@@ -214,10 +195,13 @@ static bool describe_nodes(struct search *search, const struct wanted_claim *cla
                                 ": unsupported ResourceSlice.NodeSelector with %u terms",
                                 STR_ARG(claim->api->meta.name), selector->terms.len);
         const struct node_selector_term *term = &selector->terms.items[0];
-        add_requirements(&fields, term->match_fields.items, term->match_fields.len, arena);
-        add_requirements(&expressions, term->match_expressions.items, term->match_expressions.len, arena);
+        add_requirements(&all->match_fields.items, &all->match_fields.len, term->match_fields.items,
+                         term->match_fields.len, arena);
+        add_requirements(&all->match_expressions.items, &all->match_expressions.len,
+                         term->match_expressions.items, term->match_expressions.len, arena);
     }
-    *ret = fields.len || expressions.len ? selector_new(expressions, fields, arena) : NULL;
+    if (!all->match_fields.len && !all->match_expressions.len)
+        *ret = NULL;
     return true;
 }
 

@@ -145,19 +145,19 @@ static bool is_behind(const struct meta *stored, const struct event_subject *wri
     return !shows_it && str_eq(stored->resource_version, written_over->resource_version);
 }
 
-/* The write met a conflict that may have been its own earlier attempt. It was not, if the object shows something else,
- * or never changes. */
-static bool was_it_written(const struct check *check, const struct answer *answer, bool behind, bool shows_it)
+/* Has the cluster caught up with the write? A write that met a conflict may have met its own earlier attempt: not, if
+ * the object shows something else, or never changes. */
+static struct status check_write(const struct check *check, const struct held_claim *held,
+                                 const struct meta *stored, bool shows_it)
 {
-    return !answer->in_doubt || shows_it || (behind && !check->doubt_is_over);
-}
-
-static struct status never_written(const struct check *check, struct str name)
-{
-    return failed(check,
-                  "the object " STR_FMT " has been modified; please apply your changes to the latest "
-                  "version and try again",
-                  STR_ARG(quoted(check, name)));
+    const struct event_subject *written_over = has_volume(held) ? &held->volume : &held->claim;
+    bool behind = is_behind(stored, written_over, held->answer, shows_it);
+    if (held->answer->in_doubt && !shows_it && (!behind || check->doubt_is_over))
+        return failed(check,
+                      "the object " STR_FMT " has been modified; please apply your changes to the latest "
+                      "version and try again",
+                      STR_ARG(quoted(check, stored->name)));
+    return behind ? STATUS_WAITING : STATUS_OK;
 }
 
 /* The node may have lost a label, the volume may have got another affinity. */
@@ -189,12 +189,9 @@ static struct status check_binding(const struct check *check, const struct held_
                       STR_ARG(claim_key(check, claim)));
     const struct object_ref *ref = pv->spec.claim_ref;
     bool ours = claim_ref_is_complete(ref, claim->namespace, claim->name, claim->uid);
-    bool behind = is_behind(&pv->meta, volume, held->answer, ours);
-    if (!was_it_written(check, held->answer, behind, ours))
-        return never_written(check, pv->meta.name);
-    if (behind)
-        return STATUS_WAITING;
-    struct status status = check_affinity(check, pv, "failed to translate pv to csi: ");
+    struct status status = check_write(check, held, &pv->meta, ours);
+    if (status_ok(status))
+        status = check_affinity(check, pv, "failed to translate pv to csi: ");
     if (!status_ok(status))
         return status;
     if (!ref || !ref->uid.len)
@@ -211,11 +208,9 @@ static struct status check_provision(const struct check *check, const struct hel
                       STR_ARG(claim_key(check, claim)));
     const struct str *selected = str_map_get(&pvc->meta.annotations, STR(ANNOTATION_SELECTED_NODE));
     bool ours = selected && str_eq(*selected, check->node->meta.name);
-    bool behind = is_behind(&pvc->meta, claim, held->answer, ours);
-    if (!was_it_written(check, held->answer, behind, ours))
-        return never_written(check, pvc->meta.name);
-    if (behind)
-        return STATUS_WAITING;
+    struct status status = check_write(check, held, &pvc->meta, ours);
+    if (!status_ok(status))
+        return status;
     if (!pvc->meta.annotations.len)
         return failed(check, "selectedNode annotation reset for PVC " STR_FMT,
                       STR_ARG(quoted(check, pvc->meta.name)));
@@ -225,7 +220,7 @@ static struct status check_provision(const struct check *check, const struct hel
         const struct pv *pv = cluster_get(&check->cluster->pvs, no_namespace, pvc->spec.volume_name);
         if (!pv) /* it may come later than the claim that names it */
             return STATUS_WAITING;
-        struct status status = check_affinity(check, pv, "");
+        status = check_affinity(check, pv, "");
         if (!status_ok(status))
             return status;
     }
