@@ -80,9 +80,8 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
         }
     }
     if (result) {
-        struct cel_candidate *copy = arena_array(checker->types.arena, struct cel_candidate, found.len);
-        memcpy(copy, found.items, found.len * sizeof(*copy));
-        call->candidates = copy;
+        call->candidates =
+            arena_copy(checker->types.arena, struct cel_candidate, found.items, found.len, found.len);
         call->candidates_len = (uint32_t)found.len;
         node->type = result;
     } else {

@@ -93,6 +93,12 @@ static struct cel_token lex_number(struct cel_lexer *lexer)
     return make(lexer, kind, from);
 }
 
+/* How many hexadecimal digits follow \x, \u and \U. */
+static size_t hex_digits(int c)
+{
+    return c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+}
+
 /* How many characters the escape sequence has that begins with the backslash at hand; 0 if there is none such. */
 static size_t escape_len(const struct cel_lexer *lexer)
 {
@@ -105,7 +111,7 @@ static size_t escape_len(const struct cel_lexer *lexer)
                 return 0;
         return 4;
     }
-    size_t digits = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    size_t digits = hex_digits(c);
     for (size_t i = 0; i < digits; i++)
         if (peek(lexer, 2 + i) < 0 || !isxdigit(peek(lexer, 2 + i)))
             return 0;
@@ -158,17 +164,11 @@ static struct cel_token lex_word(struct cel_lexer *lexer)
         { "true", TOKEN_TRUE }, { "false", TOKEN_FALSE }, { "null", TOKEN_NULL }, { "in", TOKEN_IN }
     };
 
-    size_t from = lexer->at, prefix = 0;
-    bool raw = false, bytes = false;
+    size_t from = lexer->at;
     /* b, r, br and rb before a quote; the grammar has the b first. */
-    if (peek(lexer, prefix) == 'b' || peek(lexer, prefix) == 'B') {
-        bytes = true;
-        prefix++;
-    }
-    if (peek(lexer, prefix) == 'r' || peek(lexer, prefix) == 'R') {
-        raw = true;
-        prefix++;
-    }
+    bool bytes = (peek(lexer, 0) | 0x20) == 'b';
+    bool raw = (peek(lexer, bytes) | 0x20) == 'r';
+    size_t prefix = (size_t)bytes + raw;
     if (prefix && (peek(lexer, prefix) == '"' || peek(lexer, prefix) == '\'')) {
         lexer->at += prefix;
         return lex_string(lexer, from, raw, bytes ? TOKEN_BYTES : TOKEN_STRING);
@@ -252,13 +252,11 @@ static size_t unescape(struct str text, size_t at, uint32_t *ret)
         *ret = (uint32_t)values[name - names];
         return 2;
     }
-    size_t digits = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    size_t digits = hex_digits(c);
     uint32_t value = 0;
     if (digits) {
-        for (size_t i = 0; i < digits; i++) {
-            int d = text.ptr[at + 2 + i];
-            value = value << 4 | (uint32_t)(is_digit(d) ? d - '0' : (d | 0x20) - 'a' + 10);
-        }
+        for (size_t i = 0; i < digits; i++)
+            value = value << 4 | (uint32_t)hex_digit(text.ptr[at + 2 + i]);
         *ret = value;
         return 2 + digits;
     }

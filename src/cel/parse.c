@@ -52,14 +52,6 @@ struct cel_node *cel_node_ident(struct arena *arena, size_t at, struct str name)
     return node;
 }
 
-static struct cel_node **copy_nodes(struct arena *arena, struct cel_node *const *items, size_t len)
-{
-    struct cel_node **copy = arena_array(arena, struct cel_node *, MAX(len, (size_t)1));
-    if (len)
-        memcpy(copy, items, len * sizeof(*items));
-    return copy;
-}
-
 static uint16_t deepest(struct cel_node *const *items, size_t len)
 {
     uint16_t depth = 0;
@@ -72,8 +64,8 @@ struct cel_node *cel_node_items(struct arena *arena, size_t at, enum cel_node_ki
                                 struct cel_node *const *keys, struct cel_node *const *values, size_t len)
 {
     struct cel_node *node = cel_node_new(arena, kind, at);
-    node->items.keys = keys ? copy_nodes(arena, keys, len) : NULL;
-    node->items.values = copy_nodes(arena, values, len);
+    node->items.keys = arena_copy(arena, struct cel_node *, keys, keys ? len : 0, keys ? len : 0);
+    node->items.values = arena_copy(arena, struct cel_node *, values, len, len);
     node->items.len = (uint32_t)len;
     node->depth = MAX(deepest(values, len), deepest(keys, keys ? len : 0));
     return node;
@@ -85,7 +77,7 @@ struct cel_node *cel_node_call(struct arena *arena, size_t at, struct str functi
     struct cel_node *node = cel_node_new(arena, NODE_CALL, at);
     node->call.function = function;
     node->call.member = member;
-    node->call.args = copy_nodes(arena, args, len);
+    node->call.args = arena_copy(arena, struct cel_node *, args, len, len);
     node->call.len = (uint32_t)len;
     node->depth = deepest(args, len);
     return node;

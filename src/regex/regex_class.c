@@ -163,33 +163,27 @@ static uint32_t take_number(const char **text)
     return value;
 }
 
-/* The ranges of a class, up to a space; NULL: there is no such class. */
-static const char *unicode_class(struct str name)
-{
-    for (const char *p = unicode_classes; *p;) {
-        struct str entry = { p, (uint32_t)strcspn(p, " ") };
-        p += entry.len + 1;
-        if (str_eq(entry, name))
-            return p;
-        p += strcspn(p, " ") + 1;
-    }
-    return NULL;
-}
-
+/* Of Unicode: "Lu", "Greek", or a category of one letter, which is all those of two letters that begin with it. */
 bool regex_set_add_unicode(struct regex_set *set, struct str name, bool negated, bool fold)
 {
     struct regex_set out = { 0 };
-    const char *ranges = unicode_class(name);
-    uint32_t first, last = 0;
+    bool letter = name.len == 1 && strchr("CLMNPSZ", name.ptr[0]);
     if (str_is(name, "Any"))
         push(&out, 0, RUNE_MAX);
-    else if (!ranges)
-        return false;
-    while (ranges && *ranges != ' ') {
-        first = last + take_number(&ranges);
-        last = first + take_number(&ranges);
-        regex_set_add(&out, first, last, fold);
+    for (const char *p = unicode_classes; *p; p++) {
+        struct str class = { p, (uint32_t)strcspn(p, " ") };
+        p += class.len + 1;
+        if (!str_eq(class, name) && !(letter && class.len == 2 && class.ptr[0] == name.ptr[0])) {
+            p += strcspn(p, " ");
+            continue;
+        }
+        for (uint32_t first, last = 0; *p != ' ';) {
+            first = last + take_number(&p);
+            last = first + take_number(&p);
+            regex_set_add(&out, first, last, fold);
+        }
     }
-    merge(set, &out, negated);
-    return true;
+    bool found = out.len > 0;
+    merge(set, &out, negated && found);
+    return found;
 }

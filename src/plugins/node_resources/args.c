@@ -21,9 +21,9 @@ static const struct resource_weight default_resources[] = {
 #define COMPLETE_RESOURCES(list, arena) \
     do { \
         if (!(list)->len) { \
-            (list)->items = arena_array((arena), struct resource_weight, ARRAY_SIZE(default_resources)); \
-            memcpy((list)->items, default_resources, sizeof(default_resources)); \
             (list)->len = ARRAY_SIZE(default_resources); \
+            (list)->items = \
+                arena_copy((arena), struct resource_weight, default_resources, (list)->len, (list)->len); \
         } \
         list_for((list), resource_) \
             if (!resource_->weight) \

@@ -16,12 +16,10 @@ static struct label_selector *selector_with(const struct label_selector *selecto
     uint32_t own = selector ? selector->match_labels.len : 0;
     if (selector)
         *copy = *selector;
-    copy->match_labels.items = arena_array(arena, struct pair, len + own);
+    copy->match_labels.items = arena_copy(arena, struct pair, pairs, len, len + own);
     copy->match_labels.len = len + own;
-    if (len)
-        memcpy(copy->match_labels.items, pairs, len * sizeof(*pairs));
-    if (own)
-        memcpy(copy->match_labels.items + len, selector->match_labels.items, own * sizeof(*pairs));
+    for (uint32_t i = 0; i < own; i++)
+        copy->match_labels.items[len + i] = selector->match_labels.items[i];
     return copy;
 }
 
@@ -66,9 +64,8 @@ struct default_selector {
 /* Later pairs replace earlier ones with the same key. */
 static void merge_pairs(struct default_selector *selector, const struct str_map *more, struct arena *arena)
 {
-    struct pair *pairs = arena_array(arena, struct pair, selector->len + more->len);
-    if (selector->len)
-        memcpy(pairs, selector->pairs, selector->len * sizeof(*pairs));
+    struct pair *pairs =
+        arena_copy(arena, struct pair, selector->pairs, selector->len, selector->len + more->len);
     selector->pairs = pairs;
     list_for(more, pair) {
         uint32_t at = 0;

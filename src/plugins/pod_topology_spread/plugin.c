@@ -137,10 +137,7 @@ static void see_domain(struct domains_seen *seen, uint32_t domain, uint32_t deci
 {
     if (domain >= seen->cap) {
         uint32_t cap = MAX(domain + 1, seen->cap * 2);
-        uint32_t *wider = arena_array(arena, uint32_t, cap);
-        if (seen->cap)
-            memcpy(wider, seen->decision_of, seen->cap * sizeof(*wider));
-        seen->decision_of = wider;
+        seen->decision_of = arena_copy(arena, uint32_t, seen->decision_of, seen->cap, cap);
         seen->cap = cap;
     }
     seen->len += seen->decision_of[domain] != decision;
@@ -227,10 +224,9 @@ static bool is_involved(const struct cluster_event *event, const struct pod *oth
 static bool count_changed(const struct constraint_list *list, const struct pod *before,
                           const struct pod *after)
 {
-    for (uint32_t i = 0; i < list->len; i++) {
-        const struct label_selector *selector = list->items[i].selector;
-        bool was = before && label_selector_matches(selector, &before->meta.labels);
-        if (was != (after && label_selector_matches(selector, &after->meta.labels)))
+    list_for(list, constraint) {
+        bool was = before && label_selector_matches(constraint->selector, &before->meta.labels);
+        if (was != (after && label_selector_matches(constraint->selector, &after->meta.labels)))
             return true;
     }
     return false;
@@ -244,20 +240,19 @@ HINT(pod_changed)
         return HINT_SKIP;
     if (!hard_constraints(context, pod, &list))
         return HINT_QUEUE;
-    if (before && after && pod_is(after, pod) && !same_field(KIND_POD, "spec.tolerations", before, after)) {
-        for (uint32_t i = 0; i < list.len; i++)
-            if (list.items[i].honor_taints)
+    if (before && after && pod_is(after, pod) && !same_field(KIND_POD, "spec.tolerations", before, after))
+        list_for(&list, constraint)
+            if (constraint->honor_taints)
                 return HINT_QUEUE;
-    }
     return count_changed(&list, before, after) ? HINT_QUEUE : HINT_SKIP;
 }
 
 static bool topology_moved(const struct constraint_list *list, const struct node *before,
                            const struct node *after)
 {
-    for (uint32_t i = 0; i < list->len; i++) {
-        const struct str *was = str_map_get(&before->meta.labels, list->items[i].topology_key);
-        const struct str *is = str_map_get(&after->meta.labels, list->items[i].topology_key);
+    list_for(list, constraint) {
+        const struct str *was = str_map_get(&before->meta.labels, constraint->topology_key);
+        const struct str *is = str_map_get(&after->meta.labels, constraint->topology_key);
         if (!str_eq(was ? *was : STR(""), is ? *is : STR("")))
             return true;
     }
@@ -266,8 +261,8 @@ static bool topology_moved(const struct constraint_list *list, const struct node
 
 static bool node_has_keys(const struct node *node, const struct constraint_list *list)
 {
-    for (uint32_t i = 0; i < list->len; i++)
-        if (!str_map_get(&node->meta.labels, list->items[i].topology_key))
+    list_for(list, constraint)
+        if (!str_map_get(&node->meta.labels, constraint->topology_key))
             return false;
     return true;
 }

@@ -22,9 +22,9 @@ static void complete(void *ret, const struct features *features, struct arena *a
     struct volume_binding_args *args = ret;
     if (args->shape.len || !features->enabled[FEATURE_StorageCapacityScoring])
         return;
-    args->shape.items = arena_array(arena, struct shape_point, ARRAY_SIZE(default_shape));
-    memcpy(args->shape.items, default_shape, sizeof(default_shape));
     args->shape.len = ARRAY_SIZE(default_shape);
+    args->shape.items =
+        arena_copy(arena, struct shape_point, default_shape, args->shape.len, args->shape.len);
 }
 
 static void validate(const void *args_, const struct path *path, const struct features *features,

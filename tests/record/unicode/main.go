@@ -19,7 +19,8 @@ const header = `/* unicode_data.c: characters by category and script, and which 
  *
  * A class is its name and its ranges, each written as two numbers: how far it begins behind the end of the one before,
  * and how much longer than one character it is. A number is written in digits of five bits, lowest first; a sixth bit
- * says that more follow. The digits are 0-9 A-Z a-z + -. A space ends the name, and another one the ranges. */
+ * says that more follow. The digits are 0-9 A-Z a-z + -. A space ends the name, and another one the ranges. The
+ * categories of one letter are left out: they are the union of those of two letters that begin with it. */
 #include "regex/unicode.h"
 
 `
@@ -102,7 +103,9 @@ func main() {
 	}
 	var names []string
 	for name := range tables {
-		names = append(names, name)
+		if len(name) > 1 {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 
