@@ -70,7 +70,7 @@ void auth_metrics_review(struct metrics *metrics, enum review_kind kind, int sta
     histogram_observe(by(metrics, families[kind].seconds, code), seconds(took_ns));
 }
 
-/* In whole milliseconds, as there. */
+/* Rounded down to milliseconds, as kube-scheduler does. */
 void auth_metrics_token(struct metrics *metrics, bool found, int64_t took_ns)
 {
     const char *status = found ? "hit" : "miss";

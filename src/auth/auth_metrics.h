@@ -9,7 +9,7 @@
 #include "base/metrics.h"
 #include "base/str.h"
 
-/* What was found out about a request, and how long it took. A result of NULL: that was not asked. */
+/* What was found out about a request, and how long it took. A result of NULL: it did not come to that. */
 struct auth_outcome {
     const char *known;   /* "success", "error" */
     const char *allowed; /* "allowed", "denied", "no-opinion", "error" */
@@ -22,7 +22,7 @@ void auth_metrics_certificate(struct metrics *metrics, double left_s);
 
 /* A request to the API server; a status of 0: no answer. */
 void auth_metrics_review(struct metrics *metrics, enum review_kind kind, int status, int64_t took_ns);
-/* A token was looked up in memory, and found or waited for; one more or less is waited for, or asked about. */
+/* A token was looked up in memory, and found or waited for; one more or less is waited for, or under review. */
 void auth_metrics_token(struct metrics *metrics, bool found, int64_t took_ns);
 void auth_metrics_tokens_blocked(struct metrics *metrics, int more);
 void auth_metrics_token_asked(struct metrics *metrics);

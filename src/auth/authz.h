@@ -10,7 +10,7 @@
 struct authz {
     struct str_list
         allowed_paths;       /* without the slash at their beginning; "*" at the end: everything below */
-    struct reviews *reviews; /* NULL: no API server is asked */
+    struct reviews *reviews; /* NULL: there is no API server */
 };
 
 /* FORBIDDEN: no authorizer allows it; DENIED: one denies it. */

@@ -3,7 +3,7 @@
  *     reviews_ask() ──▶ remembered? ──▶ done(review)
  *                          │ no
  *                          ▼
- *                 asked already? wait with the others : api_send() ──▶ done(review), for all that wait
+ *                 under way? wait with the others : api_send() ──▶ done(review), for all that wait
  *
  * A review whose last answer was yes is sent before the others: unknown clients that send invalid tokens wait for each
  * other, and known clients do not wait for them.

@@ -7,9 +7,9 @@
  * a cancellation and the end of the client included. Callbacks run on the I/O thread, must not block, and may
  * call http_send() and http_cancel().
  *
- * Dead connections. A peer that vanished without a word is found by TCP (keepalive and user timeout) within
+ * Dead connections. A peer that vanished is found by TCP (keepalive and user timeout) within
  * idle_ms + probe_ms; the same for one whose kernel answers and whose program does not, on HTTP/2, if there is
- * a probe_path: after idle_ms of silence it is asked for, and a connection on which nothing at all arrives for
+ * a probe_path: after idle_ms of silence it is requested, and a connection on which nothing at all arrives for
  * probe_ms after that is closed. libcurl 7.88 cannot send HTTP/2 PING through its multi interface, hence a
  * request.
  *
@@ -38,7 +38,7 @@ struct http_options {
     size_t body_bytes_max;  /* of a request that has none of its own [256 MiB] */
     int64_t idle_ms;        /* silence on a connection in use before it is in doubt [30000] */
     int64_t probe_ms;       /* and then until it is given up [15000] */
-    const char *probe_path; /* asked for on an HTTP/2 connection in doubt; NULL: TCP alone decides */
+    const char *probe_path; /* requested on an HTTP/2 connection in doubt; NULL: TCP alone decides */
     bool http1_only;
 };
 
@@ -47,7 +47,7 @@ struct http_header {
 };
 
 enum http_outcome {
-    HTTP_ANSWERED, /* a whole answer came; `status` says what it is */
+    HTTP_ANSWERED, /* a complete response came; `status` says what it is */
     HTTP_UNSENT,   /* the server cannot have seen the request */
     HTTP_LOST,     /* the server may have seen it; the answer did not come, or not to its end */
 };
@@ -103,11 +103,11 @@ struct http_request {
     bool stream;        /* the answer goes to on_chunk piece by piece; does not count as in flight */
     bool gzip;          /* the answer may come packed; it is unpacked, and its limit is for what comes out */
     bool urgent;        /* goes before those that wait, and past the limit of those in flight */
-    int64_t timeout_ms; /* until the whole answer is there; of a stream, until it begins */
+    int64_t timeout_ms; /* until the complete response is there; of a stream, until it begins */
     int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
     size_t body_bytes_max;
     int64_t not_before_ns; /* by monotonic_ns(): it waits until then, unseen by the limits; 0: at once */
-    /* Asked with `user` on the I/O thread, after all waiting: when the request would be given a connection, and
+    /* Called with `user` on the I/O thread, after all waiting: when the request would be given a connection, and
      * again at the moment at which it would be written there. False ends it as UNSENT. NULL: it may. */
     bool (*may_leave)(void *user);
     const struct http_callbacks *callbacks;

@@ -6,7 +6,7 @@
  *     silence on a connection in use:   idle_ms            probe_ms
  *     last byte ─────────────────────────▶ probe sent ────────────────▶ nothing came: shut down
  *
- * How long a connection has been silent is asked of the kernel (TCP_INFO), so that every byte counts,
+ * The kernel knows how long a connection has been silent (TCP_INFO), so that every byte counts,
  * whichever request it belongs to. Shutting down the socket makes libcurl end all requests on it, each with
  * its on_done. */
 #include "http/http_impl.h"

@@ -472,7 +472,7 @@ void transfer_detach(struct transfer *t)
     if (t->added)
         curl_multi_remove_handle(client->multi, t->easy);
     health_done(t);
-    /* Not one that failed: who knows what it still holds on to. Nor one with a large buffer. */
+    /* Not one that failed: it may still hold on to something. Nor one with a large buffer. */
     if (t->response.failure == HTTP_FAILURE_NONE && !reads_much(t) && client->spare.len < SPARE_MAX) {
         curl_easy_reset(t->easy);
         /* Gives the buffer of what was sent back, which a reset does not. */

@@ -1,4 +1,4 @@
-/* file.c: reads a whole file with a bound. */
+/* file.c: files, read up to a bound and written. */
 #include "net/file.h"
 
 #include <fcntl.h>

@@ -10,6 +10,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "net/file.h"
 
@@ -19,23 +20,25 @@ enum {
     POLL_MS_DEFAULT = 10000,
     CALM_MS = 20,   /* a burst of events is one look at the file */
     LINKS_MAX = 40, /* as many as the kernel follows */
-    WALKS_MAX = 4,  /* until the way stays the same while it is walked */
 };
 
 /* A name on the way to the file. */
 struct step {
-    char *dir, *name;
+    const char *dir, *name;
     int watch; /* negative: none */
 };
 
-typedef VEC(struct step) step_vec;
+struct way {
+    VEC(struct step) steps;
+    struct arena arena;
+};
 
 struct file_watch {
     char *path;
     size_t bytes_max;
     int64_t settle_ms, poll_ms;
     int inotify; /* -1: none */
-    step_vec way;
+    struct way way;
 
     struct strbuf known, seen; /* what was told; what was read last, if that is another */
     bool settling, lost;       /* `seen` or `seen_error` waits for its time; the absence was told */
@@ -44,43 +47,24 @@ struct file_watch {
 };
 
 /* ---- the way to the file ---- */
-static void way_clear(step_vec *way)
+static void way_release(struct way *way)
 {
-    vec_for(way, step) {
-        free(step->dir);
-        free(step->name);
-    }
-    vec_clear(way);
+    vec_release(&way->steps);
+    arena_release(&way->arena);
 }
 
-static void way_add(step_vec *way, const char *dir, struct str name)
+static void way_add(struct way *way, const char *dir, struct str name)
 {
-    *vec_push(way) = (struct step){ .dir = strdup(dir), .name = strndup(name.ptr, name.len), .watch = -1 };
+    *vec_push(&way->steps) = (struct step){ .dir = arena_str(&way->arena, str_from(dir)).ptr,
+                                            .name = arena_str(&way->arena, name).ptr,
+                                            .watch = -1 };
 }
 
-static bool way_same(const step_vec *a, const step_vec *b)
+static void swap_bytes(struct strbuf *a, struct strbuf *b)
 {
-    bool same = a->len == b->len;
-    for (size_t i = 0; same && i < a->len; i++)
-        same =
-            strcmp(a->items[i].dir, b->items[i].dir) == 0 && strcmp(a->items[i].name, b->items[i].name) == 0;
-    return same;
-}
-
-/* The first name of `path`; what follows it stays there. */
-static struct str take_name(struct str *path)
-{
-    while (path->len && *path->ptr == '/')
-        *path = str_slice(*path, 1, path->len);
-    ptrdiff_t end = str_find(*path, '/');
-    struct str name = str_slice(*path, 0, end < 0 ? path->len : (size_t)end);
-    *path = str_slice(*path, name.len, path->len);
-    return name;
-}
-
-static bool only_slashes(struct str path)
-{
-    return take_name(&path).len == 0;
+    struct strbuf swap = *a;
+    *a = *b;
+    *b = swap;
 }
 
 /* What the link says; false: it is none. */
@@ -97,7 +81,7 @@ static bool read_link(const struct strbuf *dir, struct str name, struct strbuf *
 }
 
 /* `dir` never has a link in it, so that ".." is the folder above. */
-static void way_walk(const char *path, step_vec *way)
+static void way_walk(const char *path, struct way *way)
 {
     _cleanup_(strbuf_release) struct strbuf dir = { 0 }, rest = { 0 };
     int links = 0;
@@ -105,29 +89,22 @@ static void way_walk(const char *path, step_vec *way)
     strbuf_puts(&dir, *path == '/' ? "/" : ".");
     for (;;) {
         _cleanup_(strbuf_release) struct strbuf target = { 0 };
-        struct str left = strbuf_slice(&rest), name = take_name(&left);
-        if (!name.len)
+        struct str left = str_trim(strbuf_slice(&rest), "/"), name = str_cut(&left, '/');
+        bool is_link = name.len && read_link(&dir, name, &target);
+        if (!name.len || (is_link && (++links > LINKS_MAX || target.len + left.len > PATH_MAX)))
             return;
-        if (read_link(&dir, name, &target)) {
-            if (++links > LINKS_MAX || target.len + left.len > PATH_MAX)
-                return;
+        if (is_link || !left.len)
             way_add(way, dir.text, name);
-            strbuf_str(&target, left);
-            if (target.text[0] == '/') {
-                strbuf_clear(&dir);
-                strbuf_putc(&dir, '/');
-            }
-        } else {
-            if (only_slashes(left)) {
-                way_add(way, dir.text, name);
-                return;
-            }
+        if (!is_link && !left.len)
+            return;
+        if (!is_link) {
             strbuf_printf(&dir, "/" STR_FMT, STR_ARG(name));
-            strbuf_str(&target, left);
+        } else if (target.text[0] == '/') {
+            strbuf_clear(&dir);
+            strbuf_putc(&dir, '/');
         }
-        struct strbuf swap = rest;
-        rest = target;
-        target = swap;
+        strbuf_printf(&target, "/" STR_FMT, STR_ARG(left));
+        swap_bytes(&rest, &target);
     }
 }
 
@@ -136,34 +113,32 @@ static const uint32_t watched_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | 
                                        IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
                                        IN_ONLYDIR;
 
-static bool is_used(const step_vec *way, int id)
+static bool is_used(const struct way *way, int id)
 {
-    vec_for(way, step)
+    vec_for(&way->steps, step)
         if (step->watch == id)
             return true;
     return false;
 }
 
 /* A folder that stays keeps its watch: the kernel gives the same number for the same folder. */
-static void take_way(struct file_watch *watch, step_vec *next)
+static void take_way(struct file_watch *watch, struct way *next)
 {
-    vec_for(next, step)
+    vec_for(&next->steps, step)
         step->watch = inotify_add_watch(watch->inotify, step->dir, watched_events);
-    vec_for(&watch->way, step)
+    vec_for(&watch->way.steps, step)
         if (step->watch >= 0 && !is_used(next, step->watch))
             inotify_rm_watch(watch->inotify, step->watch);
-    way_clear(&watch->way);
-    vec_release(&watch->way);
+    way_release(&watch->way);
     watch->way = *next;
 }
 
+/* Twice: what changed while the way was walked the first time is reported, or seen the second time. */
 static void follow(struct file_watch *watch)
 {
-    bool same = watch->inotify < 0;
-    for (int i = 0; !same && i < WALKS_MAX; i++) {
-        step_vec next = { 0 };
+    for (int i = 0; i < 2 && watch->inotify >= 0; i++) {
+        struct way next = { 0 };
         way_walk(watch->path, &next);
-        same = i > 0 && way_same(&watch->way, &next);
         take_way(watch, &next);
     }
 }
@@ -172,7 +147,7 @@ static bool concerns(const struct file_watch *watch, const struct inotify_event 
 {
     if (event->mask & (IN_Q_OVERFLOW | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT))
         return true;
-    vec_for(&watch->way, step)
+    vec_for(&watch->way.steps, step)
         if (step->watch == event->wd && event->len && strcmp(step->name, event->name) == 0)
             return true;
     return false;
@@ -194,18 +169,6 @@ static bool read_events(struct file_watch *watch)
 }
 
 /* ---- the content ---- */
-static bool same_bytes(const struct strbuf *a, const struct strbuf *b)
-{
-    return a->len == b->len && (!a->len || memcmp(a->text, b->text, a->len) == 0);
-}
-
-static void swap_bytes(struct strbuf *a, struct strbuf *b)
-{
-    struct strbuf swap = *a;
-    *a = *b;
-    *b = swap;
-}
-
 /* The file is as it is known, and nothing is to be waited for. */
 static enum file_watch_news is_known(struct file_watch *watch)
 {
@@ -229,13 +192,14 @@ static enum file_watch_news compare(struct file_watch *watch, int64_t now_ms, st
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     int r = file_read(watch->path, watch->bytes_max, &text, err);
-    if (r == 0 && same_bytes(&text, &watch->known))
+    if (r == 0 && str_eq(strbuf_slice(&text), strbuf_slice(&watch->known)))
         return is_known(watch);
     if (r < 0 && watch->lost) {
         watch->settling = false;
         return FILE_WATCH_NOTHING;
     }
-    bool as_before = watch->settling && r == watch->seen_error && (r < 0 || same_bytes(&text, &watch->seen));
+    bool as_before = watch->settling && r == watch->seen_error &&
+                     (r < 0 || str_eq(strbuf_slice(&text), strbuf_slice(&watch->seen)));
     if (!as_before) {
         watch->settling = true;
         watch->seen_error = r;
@@ -271,8 +235,7 @@ void file_watch_free(struct file_watch *watch)
         return;
     if (watch->inotify >= 0)
         close(watch->inotify);
-    way_clear(&watch->way);
-    vec_release(&watch->way);
+    way_release(&watch->way);
     strbuf_release(&watch->known);
     strbuf_release(&watch->seen);
     free(watch->path);

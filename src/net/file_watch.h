@@ -1,4 +1,4 @@
-/* file_watch.h: a file whose owner changes it while we run: when it has changed, and is whole.
+/* file_watch.h: a file whose owner changes it while we run: when it has changed, and is complete.
  *
  *     inotify: /etc/berth        config.yaml ─▶ ..data/config.yaml ┐ a ConfigMap: the link ..data is replaced,
  *              /etc/berth        ..data ─▶ ..2026_11_15_09.1       │ so every folder that holds a part of the

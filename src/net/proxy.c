@@ -46,10 +46,10 @@ static int in_network(struct str text, const struct address *a)
     if (!a || a->v4 != net.v4)
         return 0;
     unsigned prefix = (unsigned)bits + (net.v4 ? 96 : 0);
-    unsigned whole = prefix / 8, rest = prefix % 8;
-    if (memcmp(a->bytes, net.bytes, whole) != 0)
+    unsigned full = prefix / 8, rest = prefix % 8;
+    if (memcmp(a->bytes, net.bytes, full) != 0)
         return 0;
-    return rest == 0 || (a->bytes[whole] >> (8 - rest)) == (net.bytes[whole] >> (8 - rest));
+    return rest == 0 || (a->bytes[full] >> (8 - rest)) == (net.bytes[full] >> (8 - rest));
 }
 
 /* Splits "host:port" and "[v6]:port"; a bare IPv6 address and a name keep all of it. False: nothing to

@@ -1,8 +1,8 @@
 /* tls.c: PEM texts, checked with libcrypto before anything is connected.
  *
  * libcurl would find the same faults, but only once a server answers, and in the words of OpenSSL's error
- * queue. Here a wrong file is one sentence at the start. And a pair of files that is being replaced under our
- * feet (new certificate, old key) is recognised, so that the caller can keep the earlier pair. */
+ * queue. Here a wrong file is one sentence at the start. And a pair of files that is being replaced
+ * (new certificate, old key) is recognised, so that the caller can keep the earlier pair. */
 #include "net/tls.h"
 
 #include <openssl/err.h>
@@ -70,7 +70,7 @@ static BIO *open_text(const struct strbuf *text)
     return BIO_new_mem_buf(text->text, (int)text->len);
 }
 
-/* No passphrase is asked for: a daemon has no terminal. */
+/* There is no passphrase: a daemon has no terminal. */
 static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
 {
     return 0;

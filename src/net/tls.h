@@ -15,7 +15,7 @@ struct tls_options {
     const char *ca_file, *cert_file, *key_file;
     struct str ca_data, cert_data, key_data;
     const char *server_name; /* expected in the certificate instead of the host of the URL; NULL: that host */
-    bool insecure;           /* believe any server */
+    bool insecure;           /* accept any server */
 };
 
 struct tls_config;

@@ -2,7 +2,8 @@
 #include "observe/observer.h"
 
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define PUBLISH_EVERY_NS ((int64_t)100 * 1000 * 1000)
 enum { ATTEMPT_LABELS = 16 }; /* "1" to "14", and "15+" */
@@ -74,6 +75,8 @@ struct profile_metrics {
 
 struct observer {
     struct metrics *metrics;
+    struct arena arena;
+    struct str labels[LABEL_COUNT]; /* texts of enum event_label */
     struct probe probe;
     struct rng rng; /* of the sample */
     struct metric *algorithm, *victims, *preemptions, *after_flush, *pod_attempts;
@@ -112,16 +115,10 @@ static struct metric *fill(struct observer *observer, struct metric **slot, enum
     return *slot;
 }
 
-static struct metric *fill_label(struct observer *observer, struct metric **slot, enum family family,
-                                 enum event_label label)
+static void observe(struct observer *observer, struct metric **slot, enum family family,
+                    const struct str *labels, int64_t ns)
 {
-    struct arena arena = { 0 };
-    if (*slot)
-        return *slot;
-    struct str text = event_label_text(label, &arena);
-    fill(observer, slot, family, &text);
-    arena_release(&arena);
-    return *slot;
+    histogram_observe(fill(observer, slot, family, labels), seconds(ns));
 }
 
 /* Counters of evaluations are there from the start. */
@@ -154,12 +151,9 @@ static struct profile_metrics *of_profile(const struct profile *profile)
 }
 
 /* ---- the probe ---- */
-static int64_t now_ns(void *context)
+static int64_t now_ns(void *context _unused_)
 {
-    struct timespec now;
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+    return monotonic_ns();
 }
 
 static bool on_sample(void *context)
@@ -193,10 +187,9 @@ static void on_plugin(void *context, const struct profile *profile, const struct
         histogram_observe(metric, seconds(ns) / count);
 }
 
-static void on_evaluated(void *context, const struct profile *profile, const struct plugin_instance *instance,
-                         enum probe_point point, uint32_t count)
+static void on_evaluated(void *context _unused_, const struct profile *profile,
+                         const struct plugin_instance *instance, enum probe_point point, uint32_t count)
 {
-    (void)context;
     of_profile(profile)->plugins[instance->index].evaluations[point] += count;
 }
 
@@ -209,12 +202,10 @@ static void on_hint(void *context, const struct profile *profile, uint32_t plugi
         own->hints = xcalloc(LABEL_COUNT, sizeof(*own->hints));
     struct metric **slot = &own->hints[label][hint];
     if (!*slot) {
-        struct arena arena = { 0 };
         const struct str labels[] = { str_from(profile->plugins[plugin].plugin->name),
-                                      event_label_text(label, &arena),
+                                      observer->labels[label],
                                       hint == HINT_QUEUE ? STR("Queue") : STR("QueueSkip") };
         fill(observer, slot, FAMILY_QUEUEING_HINT_EXECUTION_DURATION_SECONDS, labels);
-        arena_release(&arena);
     }
     histogram_observe(*slot, seconds(ns));
 }
@@ -222,18 +213,15 @@ static void on_hint(void *context, const struct profile *profile, uint32_t plugi
 static void on_event(void *context, enum event_label label, int64_t ns)
 {
     struct observer *observer = context;
-    histogram_observe(
-        fill_label(observer, &observer->events[label], FAMILY_EVENT_HANDLING_DURATION_SECONDS, label),
-        seconds(ns));
+    observe(observer, &observer->events[label], FAMILY_EVENT_HANDLING_DURATION_SECONDS,
+            &observer->labels[label], ns);
 }
 
 static void on_permit_wait(void *context, enum status_code code, int64_t ns)
 {
     struct observer *observer = context;
     struct str result = str_from(status_code_name(code));
-    histogram_observe(
-        fill(observer, &observer->permit_waits[code], FAMILY_PERMIT_WAIT_DURATION_SECONDS, &result),
-        seconds(ns));
+    observe(observer, &observer->permit_waits[code], FAMILY_PERMIT_WAIT_DURATION_SECONDS, &result, ns);
 }
 
 static void on_preemption(void *context, bool failed, int64_t ns)
@@ -243,9 +231,8 @@ static void on_preemption(void *context, bool failed, int64_t ns)
     counter_add(
         fill(observer, &observer->evictions[failed], FAMILY_PREEMPTION_GOROUTINES_EXECUTION_TOTAL, &result),
         1);
-    histogram_observe(fill(observer, &observer->eviction_times[failed],
-                           FAMILY_PREEMPTION_GOROUTINES_DURATION_SECONDS, &result),
-                      seconds(ns));
+    observe(observer, &observer->eviction_times[failed], FAMILY_PREEMPTION_GOROUTINES_DURATION_SECONDS,
+            &result, ns);
 }
 
 static void publish_evaluations(struct plugin_metrics *own)
@@ -259,10 +246,9 @@ static void publish_evaluations(struct plugin_metrics *own)
 }
 
 /* Pods that still wait are counted by the profile that replaces it. */
-static void on_forget(void *context, struct profile *profile)
+static void on_forget(void *context _unused_, struct profile *profile)
 {
     struct profile_metrics *own = of_profile(profile);
-    (void)context;
     if (!own)
         return;
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
@@ -299,6 +285,8 @@ struct observer *observer_new(struct metrics *metrics)
 {
     struct observer *observer = xcalloc(1, sizeof(*observer));
     observer->metrics = metrics;
+    for (int label = 0; label < LABEL_COUNT; label++)
+        observer->labels[label] = event_label_text((enum event_label)label, &observer->arena);
     observer->probe = (struct probe){ .context = observer,
                                       .meet = on_meet,
                                       .forget = on_forget,
@@ -331,6 +319,7 @@ void observer_free(struct observer *observer)
     if (!observer)
         return;
     vec_release(&observer->rejected);
+    arena_release(&observer->arena);
     free(observer);
 }
 
@@ -341,13 +330,11 @@ static void count_attempt(struct observer *observer, const struct profile *profi
     struct profile_metrics *own = of_profile(profile);
     const struct str labels[] = { result_names[result], profile->scheduler_name };
     counter_add(fill(observer, &own->attempts[result], FAMILY_SCHEDULE_ATTEMPTS_TOTAL, labels), 1);
-    histogram_observe(
-        fill(observer, &own->durations[result], FAMILY_SCHEDULING_ATTEMPT_DURATION_SECONDS, labels),
-        seconds(took_ns));
+    observe(observer, &own->durations[result], FAMILY_SCHEDULING_ATTEMPT_DURATION_SECONDS, labels, took_ns);
 }
 
 /* Victims that are all leaving anyway are not counted again. */
-static bool any_is_asked(const struct decision *decision)
+static bool any_is_evicted(const struct decision *decision)
 {
     for (uint32_t i = 0; i < decision->victims_len; i++)
         if (!decision->victims[i]->terminating)
@@ -365,7 +352,7 @@ void observer_decision(struct observer *observer, const struct decision *decisio
                       took_ns);
     if (decision->preemption_tried)
         counter_add(observer->preemptions, 1);
-    if (any_is_asked(decision))
+    if (any_is_evicted(decision))
         histogram_observe(observer->victims, decision->victims_len);
 }
 
@@ -400,20 +387,17 @@ void observer_notice(struct observer *observer, const struct notice *notice)
 /* ---- states ---- */
 static void publish_incoming(struct observer *observer, const struct queue *queue)
 {
-    struct arena arena = { 0 };
     for (int name = 0; name < QUEUE_NAME_COUNT; name++)
         for (int label = 0; label < LABEL_COUNT; label++) {
             uint64_t count = queue->incoming[name][label];
             if (count == observer->counted[name][label])
                 continue;
-            const struct str labels[] = { str_from(incoming_queues[name]),
-                                          event_label_text((enum event_label)label, &arena) };
+            const struct str labels[] = { str_from(incoming_queues[name]), observer->labels[label] };
             counter_add(
                 fill(observer, &observer->incoming[name][label], FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels),
                 count - observer->counted[name][label]);
             observer->counted[name][label] = count;
         }
-    arena_release(&arena);
 }
 
 static void publish_in_flight(struct observer *observer, const struct queue *queue)
@@ -426,9 +410,9 @@ static void publish_in_flight(struct observer *observer, const struct queue *que
     gauge_set(observer->popped, popped);
     for (int label = 0; label < LABEL_COUNT; label++)
         if (observer->in_flight[label] || counts[label])
-            gauge_set(fill_label(observer, &observer->in_flight[label], FAMILY_INFLIGHT_EVENTS,
-                                 (enum event_label)label),
-                      (double)counts[label]);
+            gauge_set(
+                fill(observer, &observer->in_flight[label], FAMILY_INFLIGHT_EVENTS, &observer->labels[label]),
+                (double)counts[label]);
 }
 
 static void publish_rejected(struct observer *observer, const struct profile *profile, uint32_t plugin,

@@ -13,14 +13,14 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-/* Room for the samples of an hour of one CPU; the kernel gives what is used of it. */
+/* Space for the samples of an hour of one CPU; the kernel gives what is used of it. */
 enum { WORDS_MAX = 8 << 20 };
 enum { OWN_FRAMES_MAX = 8 };
 
 static struct {
     atomic_bool taken, active;
     atomic_uint handlers; /* that are running */
-    atomic_size_t used;   /* may be more than there is room for */
+    atomic_size_t used;   /* may be more than WORDS_MAX */
     atomic_uint_fast64_t lost;
     uint64_t *words;
     struct sigaction before[2]; /* what was done about SIGSEGV and SIGBUS */
@@ -52,7 +52,7 @@ static void *interrupted_at(const ucontext_t *context)
 static _Thread_local volatile sig_atomic_t unwinding OWN;
 static _Thread_local sigjmp_buf way_out OWN;
 
-/* Memory that is not there, where the tables for unwinding say that a frame is: the way out. Of anybody else: what
+/* Memory that is not there, where the tables for unwinding say that a frame is: the way out. Of other code: what
  * would have happened without us happens when the instruction is tried again. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {

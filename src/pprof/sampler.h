@@ -1,11 +1,11 @@
-/* sampler.h: where this process spends its time: a look at who runs, SAMPLER_HZ times for each second of CPU time.
+/* sampler.h: where this process spends its time: the stacks that run, SAMPLER_HZ times for each second of CPU time.
  *
  *     kernel ──SIGPROF──▶ the thread that runs ──▶ its stack, frame by frame ──▶ buffer
  *
  * The signal handler allocates nothing and takes no lock. Stacks are unwound by the tables that compilers make for
  * exceptions, so that nothing has to be compiled in another way and libraries are seen through; where a table is
- * wrong, a sample ends early, and the process does not. Who is not running is not seen. Threads must leave SIGPROF
- * unblocked. */
+ * wrong, a sample ends early, and the process does not. A thread that is not running is not seen. Threads must leave
+ * SIGPROF unblocked. */
 #ifndef PPROF_SAMPLER_H
 #define PPROF_SAMPLER_H
 
@@ -17,7 +17,7 @@ enum { SAMPLER_HZ = 100, SAMPLER_FRAMES_MAX = 64 };
 struct samples {
     uint64_t *words;
     size_t len;
-    uint64_t lost; /* for which there was no room */
+    uint64_t lost; /* for which there was no space */
 };
 
 /* One at a time in a process: -EBUSY. -ENOTSUP where stacks cannot be read. */

@@ -1,4 +1,4 @@
-/* symbols.c: see symbols.h. The program's file is read once, when the first address is asked for, and stays mapped. */
+/* symbols.c: see symbols.h. The program's file is read once, when the first address is looked up, and stays mapped. */
 #include "pprof/symbols.h"
 
 #include <dlfcn.h>
@@ -101,25 +101,21 @@ static void read_program(void)
     close(fd);
 }
 
-/* The last function that begins at or before the address. */
-static const struct function *find(uint64_t address)
+static int is_in(const void *key, const void *item)
 {
-    size_t low = 0, high = program.functions.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (program.functions.items[middle].from <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct function *found = low ? &program.functions.items[low - 1] : NULL;
-    return found && address < found->to ? found : NULL;
+    const uint64_t *address = key;
+    const struct function *function = item;
+    return *address < function->from ? -1 : *address >= function->to;
 }
 
 struct str symbol_of(uint64_t address)
 {
     pthread_once(&program.once, read_program);
-    const struct function *function = find(address - program.bias);
+    uint64_t in_file = address - program.bias;
+    const struct function *function =
+        program.functions.len
+            ? bsearch(&in_file, program.functions.items, program.functions.len, sizeof(*function), is_in)
+            : NULL;
     if (function)
         return function->name;
     Dl_info info;

@@ -1,5 +1,4 @@
-/* metrics_form.c: Accept, and Accept-Encoding. Whatever makes no sense there is passed over, so that everybody gets a
- * page. */
+/* metrics_form.c: Accept, and Accept-Encoding. What makes no sense there is passed over: every client gets a page. */
 #include "serve/metrics_form.h"
 
 #include "serve/negotiate.h"
@@ -7,7 +6,7 @@
 
 #define TEXT "text/plain; version=0.0.4; charset=utf-8; escaping="
 
-/* The first one is for who does not say. */
+/* The first one is for clients that do not say. */
 static const struct {
     const char *escaping;
     struct str type;
@@ -36,68 +35,40 @@ struct str metrics_form_type(struct str accept)
     return forms[form].type;
 }
 
-static void skip_space(struct str *text)
-{
-    while (text->len && (text->ptr[0] == ' ' || text->ptr[0] == '\t'))
-        *text = str_slice(*text, 1, text->len);
-}
-
-/* Steps over the character; false: it is not there. */
-static bool skip(struct str *text, char c)
-{
-    if (!text->len || text->ptr[0] != c)
-        return false;
-    *text = str_slice(*text, 1, text->len);
-    return true;
-}
-
-/* A name, or nothing. */
-static struct str take_name(struct str *text)
-{
-    uint32_t len = 0;
-    while (len < text->len && (text->ptr[len] == '/' || parse_is_token((struct str){ text->ptr + len, 1 })))
-        len++;
-    struct str name = str_slice(*text, 0, len);
-    *text = str_slice(*text, len, text->len);
-    return name;
-}
-
-/* "0", "1", and a fraction; negative: something else. */
+/* "0" or "1" and a fraction; negative: something else. What follows is left in the text. */
 static double take_quality(struct str *text)
 {
-    double quality = skip(text, '1') ? 1 : skip(text, '0') ? 0 : -1;
-    if (quality < 0 || !skip(text, '.'))
-        return quality;
-    for (double place = 0.1; text->len && text->ptr[0] >= '0' && text->ptr[0] <= '9'; place /= 10) {
-        quality += (text->ptr[0] - '0') * place;
-        *text = str_slice(*text, 1, text->len);
-    }
+    if (!text->len || (text->ptr[0] != '0' && text->ptr[0] != '1'))
+        return -1;
+    double quality = text->ptr[0] - '0', place = 0.1;
+    uint32_t at = 1;
+    if (at < text->len && text->ptr[at] == '.')
+        for (at++; at < text->len && text->ptr[at] >= '0' && text->ptr[at] <= '9'; at++, place /= 10)
+            quality += (text->ptr[at] - '0') * place;
+    *text = str_slice(*text, at, text->len);
     return quality;
 }
 
-struct wish {
-    struct str name;
-    double quality;
-};
-
-/* The next one of a header's value. False: the rest of the value is nothing, or makes no sense. */
-static bool next_wish(struct str *text, struct wish *ret)
+/* The next coding of a header's value, as "gzip;q=0.5". False: the rest of the value is nothing, or makes no sense. */
+static bool next_coding(struct str *text, struct str *ret_name, double *ret_quality)
 {
-    *ret = (struct wish){ take_name(text), 1 };
-    if (!ret->name.len)
-        return false;
-    skip_space(text);
-    if (skip(text, ';')) {
-        skip_space(text);
-        if (!skip(text, 'q') || !skip(text, '=') || (ret->quality = take_quality(text)) < 0)
+    struct str item = str_trim(str_cut(text, ','), " \t");
+    uint32_t len = 0;
+    while (len < item.len && (item.ptr[len] == '/' || parse_is_token((struct str){ item.ptr + len, 1 })))
+        len++;
+    *ret_name = str_slice(item, 0, len);
+    *ret_quality = 1;
+    item = str_trim(str_slice(item, len, item.len), " \t");
+    if (str_starts_with(item, STR(";"))) {
+        item = str_trim(str_slice(item, 1, item.len), " \t");
+        if (!str_starts_with(item, STR("q=")))
             return false;
-        skip_space(text);
+        item = str_slice(item, 2, item.len);
+        *ret_quality = take_quality(&item);
     }
-    if (skip(text, ','))
-        skip_space(text);
-    else
+    if (item.len) /* what follows does not count */
         *text = (struct str){ 0 };
-    return true;
+    return len && *ret_quality >= 0;
 }
 
 bool metrics_form_takes_gzip(const struct server_header *headers, size_t count)
@@ -105,15 +76,16 @@ bool metrics_form_takes_gzip(const struct server_header *headers, size_t count)
     double plain = -1, gzip = -1;
     for (size_t i = 0; i < count; i++) {
         struct str text = headers[i].value;
-        struct wish wish;
+        struct str name;
+        double quality;
         if (!str_eq_fold(headers[i].name, STR("accept-encoding")))
             continue;
-        while (next_wish(&text, &wish)) {
-            bool any = str_is(wish.name, "*");
-            if (any || str_is(wish.name, "identity"))
-                plain = MAX(plain, wish.quality);
-            if (any || str_is(wish.name, "gzip"))
-                gzip = MAX(gzip, wish.quality);
+        while (next_coding(&text, &name, &quality)) {
+            bool any = str_is(name, "*");
+            if (any || str_is(name, "identity"))
+                plain = MAX(plain, quality);
+            if (any || str_is(name, "gzip"))
+                gzip = MAX(gzip, quality);
         }
     }
     return gzip > 0 && gzip > plain;

@@ -145,29 +145,27 @@ struct negotiated negotiate(const struct serve_request *request, const enum medi
     return (struct negotiated){ .media = MEDIA_NONE };
 }
 
-/* As encoding/json writes for the web: these three bytes occur in strings only. */
-static void escape_html(struct strbuf *out, const char *text, size_t len)
+enum json_style reply_style(const struct negotiated *how)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '&' || text[i] == '<' || text[i] == '>')
-            strbuf_printf(out, "\\u%04x", text[i]);
-        else
-            strbuf_putc(out, text[i]);
-    }
+    bool pretty = how->media != MEDIA_YAML && (how->pretty || how->media == MEDIA_NONE);
+    return pretty ? JSON_PRETTY : JSON_COMPACT;
 }
 
-void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc)
+void reply_object(struct serve_reply *reply, const struct negotiated *how, struct str json)
 {
-    bool is_yaml = how->media == MEDIA_YAML, pretty = !is_yaml && (how->pretty || how->media == MEDIA_NONE);
-    size_t len = 0;
-    char *text = yyjson_mut_write(doc, pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0, &len);
-    if (text && is_yaml)
-        yaml_write(&reply->body, (struct str){ text, (uint32_t)len });
-    else if (text)
-        escape_html(&reply->body, text, len);
-    if (!pretty && !is_yaml)
+    if (how->media == MEDIA_YAML) {
+        yaml_write(&reply->body, json);
+        return;
+    }
+    /* As encoding/json writes for the web: these three bytes occur in strings only. */
+    for (uint32_t i = 0; i < json.len; i++) {
+        if (strchr("&<>", json.ptr[i]))
+            strbuf_printf(&reply->body, "\\u%04x", json.ptr[i]);
+        else
+            strbuf_putc(&reply->body, json.ptr[i]);
+    }
+    if (reply_style(how) == JSON_COMPACT)
         strbuf_putc(&reply->body, '\n');
-    free(text);
 }
 
 void reply_status(struct serve_reply *reply, const struct serve_request *request, int code,
@@ -175,20 +173,23 @@ void reply_status(struct serve_reply *reply, const struct serve_request *request
 {
     static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML };
     struct negotiated how = negotiate(request, offered, ARRAY_SIZE(offered), negotiate_plainly, NULL);
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    yyjson_mut_doc_set_root(doc, root);
-    yyjson_mut_obj_add_str(doc, root, "kind", "Status");
-    yyjson_mut_obj_add_str(doc, root, "apiVersion", "v1");
-    yyjson_mut_obj_add_val(doc, root, "metadata", yyjson_mut_obj(doc));
-    yyjson_mut_obj_add_str(doc, root, "status", "Failure");
-    yyjson_mut_obj_add_strncpy(doc, root, "message", message.ptr ? message.ptr : "", message.len);
-    yyjson_mut_obj_add_str(doc, root, "reason", reason);
-    if (details)
-        yyjson_mut_obj_add_val(doc, root, "details", yyjson_mut_obj(doc));
-    yyjson_mut_obj_add_int(doc, root, "code", code);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct json_writer json = json_writer(&text, reply_style(&how));
+    json_begin_object(&json);
+    json_member_str(&json, "kind", STR("Status"));
+    json_member_str(&json, "apiVersion", STR("v1"));
+    json_member_object(&json, "metadata");
+    json_end_object(&json);
+    json_member_str(&json, "status", STR("Failure"));
+    json_member_str(&json, "message", message);
+    json_member_str(&json, "reason", str_from(reason));
+    if (details) {
+        json_member_object(&json, "details");
+        json_end_object(&json);
+    }
+    json_member_int(&json, "code", code);
+    json_end_object(&json);
     reply->status = code;
     serve_reply_header(reply, "Content-Type", str_from(medias[how.media].text));
-    reply_object(reply, &how, doc);
-    yyjson_mut_doc_free(doc);
+    reply_object(reply, &how, strbuf_slice(&text));
 }

@@ -1,9 +1,8 @@
-/* negotiate.h: objects as answers, in the form that the client asked for: JSON, indented for people, or YAML. */
+/* negotiate.h: objects as responses, in the form that the client accepts: JSON, indented for people, or YAML. */
 #ifndef SERVE_NEGOTIATE_H
 #define SERVE_NEGOTIATE_H
 
-#include <yyjson.h>
-
+#include "codec/json_writer.h"
 #include "serve/serve.h"
 
 enum { ACCEPT_CLAUSES_MAX = 32 };
@@ -42,8 +41,10 @@ struct negotiated negotiate(const struct serve_request *request, const enum medi
 /* Takes no conversions. */
 bool negotiate_plainly(void *user, enum media media, const struct convert *convert);
 
-/* The object as the body. MEDIA_NONE: JSON, indented. */
-void reply_object(struct serve_reply *reply, const struct negotiated *how, yyjson_mut_doc *doc);
+/* How the JSON of an object is written for reply_object(). MEDIA_NONE: indented. */
+enum json_style reply_style(const struct negotiated *how);
+/* The object as the body. */
+void reply_object(struct serve_reply *reply, const struct negotiated *how, struct str json);
 /* A Status of failure. `details` writes an empty one. */
 void reply_status(struct serve_reply *reply, const struct serve_request *request, int code,
                   const char *reason, struct str message, bool details);

@@ -126,38 +126,28 @@ static int page_verbosity(void *user _unused_, const struct serve_request *reque
     return 0;
 }
 
-enum gate { GATE_NONE, GATE_PROFILING, GATE_FLAGZ, GATE_STATUSZ };
+#define GATE(member) offsetof(struct serve_options, member)
 
 static const struct page {
     const char *path; /* with a slash at its end: everything below */
     serve_view_write write;
-    enum gate gate;
+    size_t gate; /* the place of a bool in the options; 0: always there */
     bool listed; /* in /statusz */
 } table[] = {
     { "/configz", page_configz, .listed = true },
     { "/metrics", page_metrics, .listed = true },
     { "/metrics/resources", page_resources, .listed = true },
     { "/metrics/slis", page_slis, .listed = true },
-    { "/flagz", page_flagz, GATE_FLAGZ, .listed = true },
-    { "/statusz", page_statusz, GATE_STATUSZ },
-    { "/debug/flags", page_flags, GATE_PROFILING },
-    { "/debug/flags/", page_flags, GATE_PROFILING },
-    { "/debug/flags/v", page_verbosity, GATE_PROFILING },
+    { "/flagz", page_flagz, GATE(flagz), .listed = true },
+    { "/statusz", page_statusz, GATE(statusz) },
+    { "/debug/flags", page_flags, GATE(profiling) },
+    { "/debug/flags/", page_flags, GATE(profiling) },
+    { "/debug/flags/v", page_verbosity, GATE(profiling) },
 };
 
-static bool is_open(const struct serve_options *options, enum gate gate)
+static bool is_open(const struct serve_options *options, size_t gate)
 {
-    switch (gate) {
-    case GATE_PROFILING:
-        return options->profiling;
-    case GATE_FLAGZ:
-        return options->flagz;
-    case GATE_STATUSZ:
-        return options->statusz;
-    case GATE_NONE:
-        break;
-    }
-    return true;
+    return !gate || *(const bool *)((const char *)options + gate);
 }
 
 /* How well a pattern fits: its length as a prefix, or UINT32_MAX when it is the path; 0: not at all. */

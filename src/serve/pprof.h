@@ -1,7 +1,7 @@
 /* pprof.h: /debug/pprof, as far as a program in C has what it shows: the CPU profile and the names of functions.
  *
  *     /debug/pprof/                    what there is
- *     /debug/pprof/profile?seconds=N   who uses the CPU in the next N (30) seconds, for `go tool pprof`
+ *     /debug/pprof/profile?seconds=N   what uses the CPU in the next N (30) seconds, for `go tool pprof`
  *     /debug/pprof/symbol              names of functions by address
  *     /debug/pprof/cmdline             the command line, its words separated by zero bytes
  *     /debug/pprof/heap?debug=1        figures of malloc, as text

@@ -359,7 +359,7 @@ static int open_delegates(struct serve *serve, const struct scheduler_flags *fla
 
 static void make_reviews(struct serve *serve, const struct scheduler_flags *flags)
 {
-    struct api *asked = serve->one_delegate ? serve->for_authn.api : serve->for_authz.api;
+    struct api *for_access = serve->one_delegate ? serve->for_authn.api : serve->for_authz.api;
     if (serve->for_authn.api)
         serve->authn.reviews = reviews_new(&(struct reviews_options){
             .kind = REVIEW_TOKEN,
@@ -369,10 +369,10 @@ static void make_reviews(struct serve *serve, const struct scheduler_flags *flag
             .no_ns = flags->authentication_token_webhook_cache_ttl,
             .metrics = serve->metrics,
         });
-    if (asked)
+    if (for_access)
         serve->authz.reviews = reviews_new(&(struct reviews_options){
             .kind = REVIEW_ACCESS,
-            .api = asked,
+            .api = for_access,
             .server = serve->server,
             .yes_ns = flags->authorization_webhook_cache_authorized_ttl,
             .no_ns = flags->authorization_webhook_cache_unauthorized_ttl,

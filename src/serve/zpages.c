@@ -44,33 +44,28 @@ static bool settle(const struct serve_request *request, const char *kind, struct
     return false;
 }
 
-static yyjson_mut_doc *begin_object(const struct negotiated *how, const char *page, struct arena *arena,
-                                    struct serve_reply *reply)
+static struct json_writer begin_object(const struct negotiated *how, const char *page, struct arena *arena,
+                                       struct serve_reply *reply, struct strbuf *out)
 {
-    struct str type = arena_printf(arena, "%s;g=" GROUP ";v=" STR_FMT ";as=" STR_FMT,
-                                   how->media == MEDIA_YAML ? "application/yaml" : "application/json",
-                                   STR_ARG(how->convert.version), STR_ARG(how->convert.kind));
-    serve_reply_header(reply, "Content-Type", type);
-    if (str_is(how->convert.version, "v1alpha1"))
+    struct str kind = how->convert.kind, version = how->convert.version;
+    serve_reply_header(reply, "Content-Type",
+                       arena_printf(arena, "%s;g=" GROUP ";v=" STR_FMT ";as=" STR_FMT,
+                                    how->media == MEDIA_YAML ? "application/yaml" : "application/json",
+                                    STR_ARG(version), STR_ARG(kind)));
+    if (str_is(version, "v1alpha1"))
         serve_reply_header(reply, "Warning",
                            arena_printf(arena,
                                         "299 - \"This version of the %s endpoint is deprecated. Please use a "
                                         "newer version.\"",
                                         page));
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *root = yyjson_mut_obj(doc), *metadata = yyjson_mut_obj(doc);
-    yyjson_mut_doc_set_root(doc, root);
-    yyjson_mut_obj_add_strncpy(doc, root, "kind", how->convert.kind.ptr, how->convert.kind.len);
-    struct str version = arena_printf(arena, GROUP "/" STR_FMT, STR_ARG(how->convert.version));
-    yyjson_mut_obj_add_strncpy(doc, root, "apiVersion", version.ptr, version.len);
-    yyjson_mut_obj_add_str(doc, metadata, "name", COMPONENT);
-    yyjson_mut_obj_add_val(doc, root, "metadata", metadata);
-    return doc;
-}
-
-static yyjson_mut_val *text_val(yyjson_mut_doc *doc, struct str text)
-{
-    return yyjson_mut_strn(doc, text.ptr ? text.ptr : "", text.len);
+    struct json_writer json = json_writer(out, reply_style(how));
+    json_begin_object(&json);
+    json_member_str(&json, "kind", kind);
+    json_member_str(&json, "apiVersion", arena_printf(arena, GROUP "/" STR_FMT, STR_ARG(version)));
+    json_member_object(&json, "metadata");
+    json_member_str(&json, "name", STR(COMPONENT));
+    json_end_object(&json);
+    return json;
 }
 
 void zpages_flagz(const struct zpages *zpages, const struct serve_request *request, struct serve_reply *reply)
@@ -85,14 +80,14 @@ void zpages_flagz(const struct zpages *zpages, const struct serve_request *reque
                           STR_ARG(zpages->flags.items[i].value));
         return;
     }
-    yyjson_mut_doc *doc = begin_object(&how, "flagz", request->arena, reply);
-    yyjson_mut_val *flags = yyjson_mut_obj(doc);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct json_writer json = begin_object(&how, "flagz", request->arena, reply, &text);
+    json_member_object(&json, "flags");
     for (uint32_t i = 0; i < zpages->flags.len; i++)
-        yyjson_mut_obj_add(flags, text_val(doc, zpages->flags.items[i].key),
-                           text_val(doc, zpages->flags.items[i].value));
-    yyjson_mut_obj_add_val(doc, yyjson_mut_doc_get_root(doc), "flags", flags);
-    reply_object(reply, &how, doc);
-    yyjson_mut_doc_free(doc);
+        json_member_str(&json, zpages->flags.items[i].key.ptr, zpages->flags.items[i].value);
+    json_end_object(&json);
+    json_end_object(&json);
+    reply_object(reply, &how, strbuf_slice(&text));
 }
 
 static void statusz_text(const struct zpages *zpages, int64_t up_s, struct serve_reply *reply)
@@ -122,20 +117,18 @@ void zpages_statusz(const struct zpages *zpages, const struct serve_request *req
         statusz_text(zpages, up_s, reply);
         return;
     }
-    yyjson_mut_doc *doc = begin_object(&how, "statusz", request->arena, reply);
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *paths = yyjson_mut_arr(doc);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    struct json_writer json = begin_object(&how, "statusz", request->arena, reply, &text);
     time_t started = (time_t)zpages->started_s;
     struct tm tm;
     char when[32];
     strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&started, &tm));
-    yyjson_mut_obj_add_strcpy(doc, root, "startTime", when);
-    yyjson_mut_obj_add_sint(doc, root, "uptimeSeconds", up_s);
-    yyjson_mut_obj_add_str(doc, root, "goVersion", "none");
-    yyjson_mut_obj_add_val(doc, root, "binaryVersion", text_val(doc, zpages->version));
-    yyjson_mut_obj_add_val(doc, root, "emulationVersion", text_val(doc, zpages->emulated));
-    for (uint32_t i = 0; i < zpages->paths.len; i++)
-        yyjson_mut_arr_append(paths, text_val(doc, zpages->paths.items[i]));
-    yyjson_mut_obj_add_val(doc, root, "paths", paths);
-    reply_object(reply, &how, doc);
-    yyjson_mut_doc_free(doc);
+    json_member_str(&json, "startTime", str_from(when));
+    json_member_int(&json, "uptimeSeconds", up_s);
+    json_member_str(&json, "goVersion", STR("none"));
+    json_member_str(&json, "binaryVersion", zpages->version);
+    json_member_str(&json, "emulationVersion", zpages->emulated);
+    json_member_strs(&json, "paths", zpages->paths.items, zpages->paths.len);
+    json_end_object(&json);
+    reply_object(reply, &how, strbuf_slice(&text));
 }

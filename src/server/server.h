@@ -9,8 +9,8 @@
  * of the response waits in the kernel. One of HTTP/2 has as many as streams_max.
  *
  * Everything has a bound (struct server_limits): a client that is slow, silent, greedy or malicious costs its own
- * connection and nothing else. When all places are taken, the connection that was silent for the longest time makes
- * room for the new one.
+ * connection and nothing else. When all places are taken, the connection that was silent for the longest time is
+ * closed for the new one.
  *
  * TLS clients that offer HTTP/2 get it, unless the options of TLS say no. Without TLS there is HTTP/1.1 alone. */
 #ifndef SERVER_SERVER_H
@@ -36,7 +36,7 @@ struct server_limits {
     int64_t header_ms;         /* from a request's first byte to the end of its headers [32000] */
     int64_t body_ms;           /* and from there to the end of its body [30000] */
     int64_t answer_ms;         /* until server_respond(); then the client gets a 504 [60000] */
-    int64_t write_ms;          /* for the client to take the whole answer [60000] */
+    int64_t write_ms;          /* for the client to take the complete response [60000] */
     int64_t idle_ms;           /* between two requests [90000] */
     int64_t linger_ms;         /* for the client to read the end of a connection that we close [500] */
 };

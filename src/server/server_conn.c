@@ -242,9 +242,8 @@ static enum step wait_for(struct conn *conn, int outcome)
 static int read_more(struct conn *conn, size_t bytes_max)
 {
     char buf[READ_BYTES];
-    size_t room = conn->in.len < bytes_max ? bytes_max - conn->in.len : 0;
-    assert(room);
-    int n = io_read(conn, buf, MIN(room, sizeof(buf)));
+    assert(conn->in.len < bytes_max);
+    int n = io_read(conn, buf, MIN(bytes_max - conn->in.len, sizeof(buf)));
     if (n > 0) {
         strbuf_add(&conn->in, buf, (size_t)n);
         conn->active_ns = monotonic_ns();
@@ -314,7 +313,7 @@ static enum step refuse(struct conn *conn, int status)
     return STEP_ON;
 }
 
-/* Somebody speaks plain HTTP where TLS is spoken: one plain sentence helps. */
+/* A client that speaks plain HTTP gets one plain sentence. */
 static void explain_tls(struct conn *conn, unsigned long why)
 {
     static const char sentence[] =
@@ -343,8 +342,8 @@ static void enter_protocol(struct conn *conn)
         http2_refuse(conn, HTTP2_INADEQUATE_SECURITY);
 }
 
-/* A session of TLS is made once the client's first record is there as a whole: who sends nothing, or a byte now and
- * then, costs a place and nothing else. Positive: it is there. */
+/* A session of TLS is made once the client's first record is complete: a client that sends nothing, or a byte now and
+ * then, costs a connection and nothing else. Positive: it is there. */
 static int await_hello(struct conn *conn)
 {
     unsigned char head[RECORD_HEAD_BYTES];

@@ -2,9 +2,9 @@
  *
  * What a connection can hold is bounded: incomplete requests by the size of a few, and the host gets no more requests
  * while ANSWERS_BYTES_MAX of its responses wait to be read. Requests at the host are at most as many as streams (one
- * whose client has reset it counts until the host has answered); but a client begins with ASKED_MIN, and gets one more
- * with each response after which the host keeps the connection. So an unauthenticated client cannot trigger a hundred
- * TokenReviews at once.
+ * whose client has reset it counts until the host has answered); but a client begins with AT_HOST_MIN, and gets one
+ * more with each response after which the host keeps the connection. So an unauthenticated client cannot trigger a
+ * hundred TokenReviews at once.
  *
  * What a client can make the server do for nothing is bounded by its `credit`: frames that carry nothing, and requests
  * that are taken back, use it up; time, and responses that are read, restore it. A client without credit is told
@@ -17,7 +17,7 @@ enum {
     OUT_BYTES_MAX = 32 << 10,
     KEPT_BYTES_MAX = 4 << 10,
     ANSWERS_BYTES_MAX = 1 << 20,
-    ASKED_MIN = 4,
+    AT_HOST_MIN = 4,
     FRAME_HEAD_BYTES = 9,
     GOAWAY_BYTES = 8,
     SETTING_BYTES = 6,
@@ -206,7 +206,7 @@ static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32
         return 0;
     bool in_vain = stream->phase != STREAM_ANSWERED;
     http2->open--;
-    if (stream->phase == STREAM_ASKED)
+    if (stream->phase == STREAM_AT_HOST)
         stream->id = 0;
     else
         http2_stream_free(stream);
@@ -282,7 +282,7 @@ void http2_begin(struct conn *conn)
 {
     struct http2 *http2 = conn->http2 = xcalloc(1, sizeof(*http2));
     http2->conn = conn;
-    http2->asked_max = ASKED_MIN;
+    http2->at_host_max = AT_HOST_MIN;
     http2->credit = CREDIT_MAX;
     http2->credit_ns = conn->active_ns;
     conn->state = CONN_HTTP2;
@@ -348,7 +348,7 @@ void http2_feed(struct conn *conn, const char *bytes, size_t len)
 }
 
 /* Gives the request to the host. */
-static void ask(struct http2 *http2, struct stream *stream)
+static void dispatch(struct http2 *http2, struct stream *stream)
 {
     struct server_request *request = stream->request;
     request->body = arena_str(&request->arena, strbuf_slice(&stream->body));
@@ -356,8 +356,8 @@ static void ask(struct http2 *http2, struct stream *stream)
     stream->request = NULL;
     http2_stream_hold(stream);
     list_remove(&http2->ready, &stream->ready);
-    stream->phase = STREAM_ASKED;
-    http2->asked++;
+    stream->phase = STREAM_AT_HOST;
+    http2->at_host++;
     http2_deadline(http2, &stream->deadline_ns, http2->conn->server->limits.answer_ms);
     conn_dispatch(http2->conn, &stream->pending, request);
 }
@@ -366,10 +366,10 @@ bool http2_work(struct conn *conn)
 {
     struct http2 *http2 = conn->http2;
     struct stream *stream = list_first(&http2->ready, struct stream, ready);
-    bool asks = stream && http2->asked < MIN(http2->asked_max, conn->server->limits.streams_max) &&
-                http2->answers < ANSWERS_BYTES_MAX;
-    if (asks)
-        ask(http2, stream);
+    bool dispatches = stream && http2->at_host < MIN(http2->at_host_max, conn->server->limits.streams_max) &&
+                      http2->answers < ANSWERS_BYTES_MAX;
+    if (dispatches)
+        dispatch(http2, stream);
     ssize_t n = http2->failed ? NGHTTP2_ERR_INTERNAL : 1;
     while (conn->out.len < OUT_BYTES_MAX && n > 0) {
         const uint8_t *bytes;
@@ -383,7 +383,7 @@ bool http2_work(struct conn *conn)
         fail(conn, (int)n);
     else if (!conn->out.len && conn->out.cap > KEPT_BYTES_MAX && list_empty(&http2->all))
         strbuf_release(&conn->out);
-    return asks || conn->out.len;
+    return dispatches || conn->out.len;
 }
 
 bool http2_is_over(const struct conn *conn)
@@ -397,7 +397,7 @@ void http2_respond(struct stream *stream, const struct server_response *response
     struct http2 *http2 = stream->http2;
     http2_stream_forget(stream);
     if (!response->close)
-        http2->asked_max = MIN(http2->asked_max + 1, http2->conn->server->limits.streams_max);
+        http2->at_host_max = MIN(http2->at_host_max + 1, http2->conn->server->limits.streams_max);
     if (!stream->id)
         http2_stream_free(stream);
     else if (http2_stream_respond(stream, response) != 0)
@@ -419,7 +419,7 @@ static bool expire_stream(struct http2 *http2, struct stream *stream)
 {
     struct conn *conn = http2->conn;
     bool is_stuck = conn->out_sent < conn->out.len;
-    if (stream->phase == STREAM_ASKED) {
+    if (stream->phase == STREAM_AT_HOST) {
         http2_stream_forget(stream);
         if (stream->id)
             return http2_stream_refuse(stream, 504, NULL) == 0;
@@ -480,5 +480,5 @@ bool http2_is_idle(const struct conn *conn)
 
 bool http2_is_busy(const struct conn *conn)
 {
-    return conn->http2->asked || conn->http2->answers;
+    return conn->http2->at_host || conn->http2->answers;
 }

@@ -1,7 +1,7 @@
 /* server_http2_impl.h: what server_http2.c (the connection), server_http2_stream.c (its streams) and
  * server_http2_head.c (heads of requests) share. nghttp2 does the framing.
  *
- *     HEAD ──▶ BODY ──▶ READY ──▶ ASKED ──▶ ANSWERED        one struct stream for each request
+ *     HEAD ──▶ BODY ──▶ READY ──▶ AT_HOST ──▶ ANSWERED        one struct stream for each request
  *
  * The rules for heads, and what follows when one is broken, are those of Go's server: nghttp2 is told to leave them
  * alone. It would reset streams for which Go has a response that says what is wrong. */
@@ -12,7 +12,7 @@
 
 #include "server/server_impl.h"
 
-enum phase { STREAM_HEAD, STREAM_BODY, STREAM_READY, STREAM_ASKED, STREAM_ANSWERED };
+enum phase { STREAM_HEAD, STREAM_BODY, STREAM_READY, STREAM_AT_HOST, STREAM_ANSWERED };
 
 enum pseudo { METHOD, PATH, SCHEME, AUTHORITY, PROTOCOL, PSEUDO_COUNT };
 
@@ -44,8 +44,8 @@ struct http2 {
     struct conn *conn;
     nghttp2_session *session;
     struct list all, ready; /* struct stream, by the links of these names */
-    uint32_t asked;         /* requests at the host */
-    uint32_t asked_max;     /* at once */
+    uint32_t at_host;       /* requests at the host */
+    uint32_t at_host_max;   /* at once */
     uint32_t open;          /* streams that the client has not reset */
     bool greeted;           /* the client's settings are there */
     bool agreed;            /* and it has ours */

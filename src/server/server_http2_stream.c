@@ -42,7 +42,7 @@ struct stream *http2_stream_new(struct http2 *http2, int32_t id)
 
 void http2_stream_forget(struct stream *stream)
 {
-    stream->http2->asked -= stream->pending.id != 0;
+    stream->http2->at_host -= stream->pending.id != 0;
     conn_forget(&stream->pending);
 }
 

@@ -92,7 +92,7 @@ struct server {
     struct loop_timer give_back;
     int64_t gave_back_ns;
     struct reread certificates;
-    struct server_tls_load *loaded; /* by the worker pool, for the loop's thread */
+    struct server_pair *loaded; /* by the worker pool, for the loop's thread */
     int load_result;
     struct error load_error, last_problem;
     struct completion emptied; /* it drains, and no connection is left */

@@ -1,7 +1,7 @@
 /* server_peer.h: the certificates that a client sent, and the subject that they prove.
  *
- * The handshake proves that the client holds the key of its certificate, and no more. Whether anybody believes the
- * certificate is asked later, with peer_verify() and the authorities that are right at that moment. */
+ * The handshake proves that the client holds the key of its certificate, and no more. The certificate is
+ * verified later, by peer_verify(), with the authorities that count at that moment. */
 #ifndef SERVER_SERVER_PEER_H
 #define SERVER_SERVER_PEER_H
 

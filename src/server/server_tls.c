@@ -19,22 +19,17 @@
 
 enum { PEM_BYTES_MAX = 1 << 20, CLIENT_CHAIN_BYTES_MAX = 64 << 10, SECURITY_OFF = 0 };
 
-/* A certificate and its key, as texts. Without files it was made here and never changes. */
-struct pair {
+/* A certificate and its key, as texts, and what was made of them. Without files it was made here and never changes. */
+struct server_pair {
     const char *cert_file, *key_file;
     struct strbuf cert, key;
-};
-
-/* What was read and made of it, as many of each as there are pairs. */
-struct server_tls_load {
-    struct pair *pairs;
-    SSL_CTX **contexts;
+    SSL_CTX *context; /* NULL: not made yet */
 };
 
 struct server_tls {
     struct arena arena; /* paths that were made of the options */
     struct server_tls_options options;
-    struct server_tls_load *now; /* in use: the main pair, then those of options.snis */
+    struct server_pair *now; /* in use: the main pair, then those of options.snis */
 };
 
 /* Go's names, libssl's names. Those without one in libssl's list are TLS 1.3's: always on, as in Go. */
@@ -139,7 +134,7 @@ static int check_http2_suites(const struct server_tls_options *options, struct e
                      "or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
 }
 
-/* Without a wish: all that Go has on. */
+/* Without names: all that Go has on. */
 static int set_suites(SSL_CTX *context, const char *const *names, size_t len, struct error *err)
 {
     struct strbuf list = { 0 };
@@ -203,7 +198,7 @@ static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unu
     return 0;
 }
 
-static int use_pair(SSL_CTX *context, const struct pair *pair, struct error *err)
+static int use_pair(SSL_CTX *context, const struct server_pair *pair, struct error *err)
 {
     const char *cert_from = pair->cert_file ? pair->cert_file : "serving certificate";
     const char *key_from = pair->key_file ? pair->key_file : "serving key";
@@ -301,7 +296,7 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
     SSL_CTX *found = NULL;
     for (size_t i = 0; i < tls->options.sni_count; i++) {
         const struct server_sni *sni = &tls->options.snis[i];
-        SSL_CTX *context = tls->now->contexts[i + 1];
+        SSL_CTX *context = tls->now[i + 1].context;
         if (is_given_name(sni, name))
             return context;
         if (!found && !sni->name_count && is_certificate_name(SSL_CTX_get0_certificate(context), name))
@@ -316,9 +311,9 @@ static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
 {
     unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     for (size_t i = 0; i <= tls->options.sni_count; i++) {
-        X509 *cert = SSL_CTX_get0_certificate(tls->now->contexts[i]);
+        X509 *cert = SSL_CTX_get0_certificate(tls->now[i].context);
         if (cert && X509_check_host(cert, name.ptr, name.len, flags, NULL) == 1)
-            return tls->now->contexts[i];
+            return tls->now[i].context;
     }
     return NULL;
 }
@@ -327,8 +322,7 @@ static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
 static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
 {
     const struct server_tls *tls = user;
-    const char *asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-    struct str name = str_from(asked);
+    struct str name = str_from(SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name));
     if (name.len && name.ptr[name.len - 1] == '.')
         name.len--;
     if (!name.len)
@@ -348,7 +342,7 @@ static int choose_certificate(SSL *ssl, int *alert _unused_, void *user)
     return SSL_TLSEXT_ERR_OK;
 }
 
-static int make_context(const struct server_tls *tls, const struct pair *pair, SSL_CTX **ret,
+static int make_context(const struct server_tls *tls, const struct server_pair *pair, SSL_CTX **ret,
                         struct error *err)
 {
     const struct server_tls_options *options = &tls->options;
@@ -390,16 +384,11 @@ static size_t pair_count(const struct server_tls *tls)
     return tls->options.sni_count + 1;
 }
 
-static void pair_release(struct pair *pair)
-{
-    strbuf_release(&pair->cert);
-    strbuf_wipe(&pair->key);
-}
-
 /* Reads one pair; what it was goes to `ret_changed`. */
-static int read_pair(const struct pair *old, struct pair *ret, bool *ret_changed, struct error *err)
+static int read_pair(const struct server_pair *old, struct server_pair *ret, bool *ret_changed,
+                     struct error *err)
 {
-    *ret = (struct pair){ .cert_file = old->cert_file, .key_file = old->key_file };
+    *ret = (struct server_pair){ .cert_file = old->cert_file, .key_file = old->key_file };
     int r = 0;
     if (!old->cert_file) {
         strbuf_str(&ret->cert, strbuf_slice(&old->cert));
@@ -414,58 +403,49 @@ static int read_pair(const struct pair *old, struct pair *ret, bool *ret_changed
     return r;
 }
 
-static struct server_tls_load *load_new(const struct server_tls *tls)
+void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs)
 {
-    struct server_tls_load *load = xmalloc(sizeof(*load));
-    load->pairs = xcalloc(pair_count(tls), sizeof(*load->pairs));
-    load->contexts = xcalloc(pair_count(tls), sizeof(SSL_CTX *));
-    return load;
-}
-
-void server_tls_load_free(const struct server_tls *tls, struct server_tls_load *load)
-{
-    if (!load)
+    if (!pairs)
         return;
-    for (size_t i = 0; i < pair_count(tls); i++) {
-        pair_release(&load->pairs[i]);
-        SSL_CTX_free(load->contexts[i]);
+    for (struct server_pair *pair = pairs; pair < pairs + pair_count(tls); pair++) {
+        strbuf_release(&pair->cert);
+        strbuf_wipe(&pair->key);
+        SSL_CTX_free(pair->context);
     }
-    free(load->pairs);
-    free(load->contexts);
-    free(load);
+    free(pairs);
 }
 
-int server_tls_load(const struct server_tls *tls, struct server_tls_load **ret, struct error *err)
+int server_tls_load(const struct server_tls *tls, struct server_pair **ret, struct error *err)
 {
-    struct server_tls_load *load = load_new(tls);
-    bool any = !tls->now->contexts[0];
+    struct server_pair *pairs = xcalloc(pair_count(tls), sizeof(struct server_pair));
+    bool any = !tls->now[0].context;
     int r = 0;
     for (size_t i = 0; i < pair_count(tls) && r == 0; i++) {
         bool changed;
-        r = read_pair(&tls->now->pairs[i], &load->pairs[i], &changed, err);
+        r = read_pair(&tls->now[i], &pairs[i], &changed, err);
         any = any || changed;
     }
     for (size_t i = 0; i < pair_count(tls) && r == 0 && any; i++)
-        r = make_context(tls, &load->pairs[i], &load->contexts[i], err);
+        r = make_context(tls, &pairs[i], &pairs[i].context, err);
     if (r < 0 || !any) {
-        server_tls_load_free(tls, load);
+        server_tls_load_free(tls, pairs);
         return r;
     }
-    *ret = load;
+    *ret = pairs;
     return 1;
 }
 
-void server_tls_use(struct server_tls *tls, struct server_tls_load *load)
+void server_tls_use(struct server_tls *tls, struct server_pair *pairs)
 {
     server_tls_load_free(tls, tls->now);
-    tls->now = load;
+    tls->now = pairs;
 }
 
 /* Where the main certificate is, or the making of it. */
 static int settle_main_pair(struct server_tls *tls, struct error *err)
 {
     struct server_tls_options *options = &tls->options;
-    struct pair *pair = &tls->now->pairs[0];
+    struct server_pair *pair = &tls->now[0];
     if (options->cert_file || options->key_file) {
         if (!options->cert_file || !options->key_file)
             return error_set(err, -EINVAL, "a serving certificate and its key must be given together");
@@ -488,22 +468,22 @@ int server_tls_new(const struct server_tls_options *options, struct server_tls *
 {
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
     tls->options = *options;
-    tls->now = load_new(tls);
+    tls->now = xcalloc(pair_count(tls), sizeof(struct server_pair));
     int r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
-        tls->now->pairs[i + 1].cert_file = tls->options.snis[i].cert_file;
-        tls->now->pairs[i + 1].key_file = tls->options.snis[i].key_file;
-        if (!tls->now->pairs[i + 1].cert_file || !tls->now->pairs[i + 1].key_file)
+        tls->now[i + 1].cert_file = tls->options.snis[i].cert_file;
+        tls->now[i + 1].key_file = tls->options.snis[i].key_file;
+        if (!tls->now[i + 1].cert_file || !tls->now[i + 1].key_file)
             r = error_set(err, -EINVAL, "a serving certificate and its key must be given together");
     }
-    struct server_tls_load *load;
+    struct server_pair *pairs;
     if (r == 0)
-        r = server_tls_load(tls, &load, err);
+        r = server_tls_load(tls, &pairs, err);
     if (r < 0) {
         server_tls_free(tls);
         return r;
     }
-    server_tls_use(tls, load); /* the first reading is always a change */
+    server_tls_use(tls, pairs); /* the first reading is always a change */
     *ret = tls;
     return 0;
 }
@@ -519,7 +499,7 @@ void server_tls_free(struct server_tls *tls)
 
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd)
 {
-    SSL *ssl = SSL_new(tls->now->contexts[0]);
+    SSL *ssl = SSL_new(tls->now[0].context);
     if (ssl && SSL_set_fd(ssl, fd) != 1) {
         SSL_free(ssl);
         ssl = NULL;

@@ -38,12 +38,12 @@ int server_tls_new(const struct server_tls_options *options, struct server_tls *
 void server_tls_free(struct server_tls *tls);
 /* Reads the files again, on any thread. 1: they have changed, and *ret is what to use; 0: as they were; negative: what
  * is there now cannot be used. */
-struct server_tls_load;
-int server_tls_load(const struct server_tls *tls, struct server_tls_load **ret, struct error *err);
+struct server_pair;
+int server_tls_load(const struct server_tls *tls, struct server_pair **ret, struct error *err);
 /* For new connections from now on; on the thread that accepts them. Frees it. */
-void server_tls_use(struct server_tls *tls, struct server_tls_load *load);
+void server_tls_use(struct server_tls *tls, struct server_pair *pairs);
 /* One that is not used. NULL is fine. */
-void server_tls_load_free(const struct server_tls *tls, struct server_tls_load *load);
+void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs);
 
 /* Is a cipher suite of that name one that Go calls insecure? */
 bool server_tls_insecure_suite(const char *name);
