@@ -101,7 +101,7 @@ static int parse_origin(CURLU *url, const char *text, struct origin *ret, struct
  * to the host, and the Host header says what it would have said. */
 static int override_name(struct transfer *t, CURLU *url, const struct origin *origin, struct error *err)
 {
-    const char *name = tls_config_server_name(t->request.tls);
+    const char *name = t->request.tls->server_name.text;
     const char *format = strchr(name, ':') && *name != '[' ? "[%s]" : "%s";
     struct str host = arena_printf(&t->arena, format, name);
     char *text = NULL;
@@ -152,8 +152,9 @@ static int read_url(struct transfer *t, struct error *err)
         t->https = origin.https;
         t->url = t->request.url;
         t->proxy = proxy_of(t, &origin);
-        const char *name = tls_config_server_name(t->request.tls);
-        if (origin.https && name && strcasecmp(name, origin.host) != 0)
+        const struct tls_config *tls = t->request.tls;
+        if (origin.https && tls && tls->server_name.len &&
+            strcasecmp(tls->server_name.text, origin.host) != 0)
             r = override_name(t, url, &origin, err);
     }
     curl_url_cleanup(url);
@@ -335,9 +336,9 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return len;
 }
 
-static struct curl_blob blob_of(struct str text)
+static struct curl_blob blob_of(const struct strbuf *text)
 {
-    return (struct curl_blob){ .data = (void *)text.ptr, .len = text.len, .flags = CURL_BLOB_NOCOPY };
+    return (struct curl_blob){ .data = text->text, .len = text->len, .flags = CURL_BLOB_NOCOPY };
 }
 
 /* The same options exist once for the server and once for a proxy that is reached through TLS. */
@@ -360,11 +361,11 @@ static const struct tls_option_set proxy_tls = {
 static CURLcode set_tls(CURL *easy, const struct tls_option_set *set, const struct tls_config *tls)
 {
     CURLcode code = CURLE_OK;
-    struct curl_blob ca = blob_of(tls_config_ca(tls)), cert = blob_of(tls_config_cert(tls)),
-                     key = blob_of(tls_config_key(tls));
+    tls = tls ? tls : &tls_config_default;
+    struct curl_blob ca = blob_of(&tls->ca), cert = blob_of(&tls->cert), key = blob_of(&tls->key);
     SET(set->version, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(set->verify_peer, tls_config_insecure(tls) ? 0L : 1L);
-    SET(set->verify_host, tls_config_insecure(tls) ? 0L : 2L);
+    SET(set->verify_peer, tls->insecure ? 0L : 1L);
+    SET(set->verify_host, tls->insecure ? 0L : 2L);
     if (ca.len) {
         SET(set->ca, &ca);
         SET(set->ca_path, NULL); /* or the system's authorities would be trusted beside this one */

@@ -8,20 +8,13 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "net/file.h"
 
 enum { PEM_BYTES_MAX = 4 << 20 };
 
-struct tls_config {
-    atomic_uint references;
-    struct strbuf ca, cert, key;
-    struct strbuf server_name;
-    bool insecure;
-};
+const struct tls_config tls_config_default;
 
 static void config_free(struct tls_config *config)
 {
@@ -65,15 +58,15 @@ static const char *source(const char *what, struct str data, const char *file)
     return data.len || !file ? what : file;
 }
 
-static BIO *open_text(const struct strbuf *text)
-{
-    return BIO_new_mem_buf(text->text, (int)text->len);
-}
-
 /* There is no passphrase: a daemon has no terminal. */
 static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
 {
     return 0;
+}
+
+static BIO *open_text(struct str text)
+{
+    return BIO_new_mem_buf(text.ptr ? text.ptr : "", (int)text.len);
 }
 
 static bool no_more_blocks(void)
@@ -82,56 +75,77 @@ static bool no_more_blocks(void)
            ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
 }
 
+STACK_OF(X509) * pem_certs(struct str text, bool strict)
+{
+    STACK_OF(X509) *certs = sk_X509_new_null();
+    BIO *in = open_text(text);
+    while (certs && in) {
+        ERR_clear_error();
+        X509 *cert = PEM_read_bio_X509(in, NULL, no_passphrase, NULL);
+        if (!cert && (strict || BIO_eof(in) || no_more_blocks()))
+            break;
+        if (cert && !sk_X509_push(certs, cert))
+            X509_free(cert);
+    }
+    ERR_clear_error();
+    BIO_free(in);
+    return certs;
+}
+
+int pem_pair(struct str certs_text, const char *certs_from, struct str key_text, const char *key_from,
+             STACK_OF(X509) * *ret_certs, EVP_PKEY **ret_key, struct error *err)
+{
+    STACK_OF(X509) *certs = pem_certs(certs_text, true);
+    BIO *in = open_text(key_text);
+    EVP_PKEY *key = in ? PEM_read_bio_PrivateKey(in, NULL, no_passphrase, NULL) : NULL;
+    int r = 0;
+    if (sk_X509_num(certs) < 1)
+        r = error_set(err, -EINVAL, "%s: no valid certificate in PEM form", certs_from);
+    else if (!key)
+        r = error_set(err, -EINVAL, "%s: no private key in PEM form without a passphrase", key_from);
+    else if (X509_check_private_key(sk_X509_value(certs, 0), key) != 1)
+        r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
+                      certs_from);
+    ERR_clear_error();
+    BIO_free(in);
+    if (r < 0) {
+        EVP_PKEY_free(key);
+        sk_X509_pop_free(certs, X509_free);
+        return r;
+    }
+    *ret_key = key;
+    *ret_certs = certs;
+    return 0;
+}
+
 /* Keeps the certificates that parse and drops the rest: one bad entry does not spoil a bundle, as in Go. */
 static int check_ca(const char *from, struct strbuf *ca, struct error *err)
 {
-    BIO *in = open_text(ca), *out = BIO_new(BIO_s_mem());
-    if (!in || !out) {
-        BIO_free(in);
-        BIO_free(out);
-        return error_set(err, -ENOMEM, "%s: out of memory", from);
-    }
-    size_t count = 0;
-    for (;;) {
-        ERR_clear_error();
-        X509 *cert = PEM_read_bio_X509(in, NULL, no_passphrase, NULL);
-        if (!cert && no_more_blocks())
-            break;
-        if (!cert && BIO_eof(in))
-            break;
-        count += cert && PEM_write_bio_X509(out, cert) == 1;
-        X509_free(cert);
-    }
-    ERR_clear_error();
+    STACK_OF(X509) *certs = pem_certs(strbuf_slice(ca), false);
+    BIO *out = BIO_new(BIO_s_mem());
+    for (int i = 0; out && i < sk_X509_num(certs); i++)
+        PEM_write_bio_X509(out, sk_X509_value(certs, i));
+    char *text = NULL;
+    long len = out ? BIO_get_mem_data(out, &text) : 0;
     strbuf_clear(ca);
-    char *text;
-    long len = BIO_get_mem_data(out, &text);
     if (len > 0)
         strbuf_add(ca, text, (size_t)len);
-    BIO_free(in);
     BIO_free(out);
-    return count ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", from);
+    sk_X509_pop_free(certs, X509_free);
+    return ca->len ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", from);
 }
 
 static int check_pair(struct tls_config *config, const char *cert_from, const char *key_from,
                       struct error *err)
 {
-    BIO *cert_in = open_text(&config->cert), *key_in = open_text(&config->key);
-    X509 *cert = cert_in ? PEM_read_bio_X509(cert_in, NULL, no_passphrase, NULL) : NULL;
-    EVP_PKEY *key = key_in ? PEM_read_bio_PrivateKey(key_in, NULL, no_passphrase, NULL) : NULL;
-    int r = 0;
-    if (!cert)
-        r = error_set(err, -EINVAL, "%s: no valid certificate in PEM form", cert_from);
-    else if (!key)
-        r = error_set(err, -EINVAL, "%s: no private key in PEM form without a passphrase", key_from);
-    else if (X509_check_private_key(cert, key) != 1)
-        r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
-                      cert_from);
-    ERR_clear_error();
-    EVP_PKEY_free(key);
-    X509_free(cert);
-    BIO_free(key_in);
-    BIO_free(cert_in);
+    STACK_OF(X509) * certs;
+    EVP_PKEY *key;
+    int r = pem_pair(strbuf_slice(&config->cert), cert_from, strbuf_slice(&config->key), key_from, &certs,
+                     &key, err);
+    if (r == 0) {
+        EVP_PKEY_free(key);
+        sk_X509_pop_free(certs, X509_free);
+    }
     return r;
 }
 
@@ -178,36 +192,12 @@ int tls_config_new(const struct tls_options *options, struct tls_config **ret, s
     return r;
 }
 
-struct str tls_config_ca(const struct tls_config *config)
-{
-    return config ? strbuf_slice(&config->ca) : (struct str){ 0 };
-}
-
-struct str tls_config_cert(const struct tls_config *config)
-{
-    return config ? strbuf_slice(&config->cert) : (struct str){ 0 };
-}
-
-struct str tls_config_key(const struct tls_config *config)
-{
-    return config ? strbuf_slice(&config->key) : (struct str){ 0 };
-}
-
-const char *tls_config_server_name(const struct tls_config *config)
-{
-    return config ? config->server_name.text : NULL;
-}
-
-bool tls_config_insecure(const struct tls_config *config)
-{
-    return config && config->insecure;
-}
-
 bool tls_config_equal(const struct tls_config *a, const struct tls_config *b)
 {
-    return a == b ||
-           (str_eq(tls_config_ca(a), tls_config_ca(b)) && str_eq(tls_config_cert(a), tls_config_cert(b)) &&
-            str_eq(tls_config_key(a), tls_config_key(b)) &&
-            tls_config_insecure(a) == tls_config_insecure(b) &&
-            str_eq(str_from(tls_config_server_name(a)), str_from(tls_config_server_name(b))));
+    a = a ? a : &tls_config_default;
+    b = b ? b : &tls_config_default;
+    return str_eq(strbuf_slice(&a->ca), strbuf_slice(&b->ca)) &&
+           str_eq(strbuf_slice(&a->cert), strbuf_slice(&b->cert)) &&
+           str_eq(strbuf_slice(&a->key), strbuf_slice(&b->key)) && a->insecure == b->insecure &&
+           str_eq(strbuf_slice(&a->server_name), strbuf_slice(&b->server_name));
 }

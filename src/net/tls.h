@@ -6,6 +6,8 @@
 #ifndef NET_TLS_H
 #define NET_TLS_H
 
+#include <stdatomic.h>
+
 #include "base/error.h"
 #include "base/str.h"
 
@@ -18,7 +20,13 @@ struct tls_options {
     bool insecure;           /* accept any server */
 };
 
-struct tls_config;
+/* Texts are empty where nothing was given. */
+struct tls_config {
+    atomic_uint references;
+    struct strbuf ca, cert, key, server_name;
+    bool insecure;
+};
+extern const struct tls_config tls_config_default;
 
 /* Reads and checks: certificates parse, the key belongs to the certificate. Sentences name the file or "CA
  * data", never what is in it. */
@@ -28,11 +36,14 @@ void tls_config_unref(struct tls_config *config);
 /* Would a connection made with one be good for the other? NULL is the default config. */
 bool tls_config_equal(const struct tls_config *a, const struct tls_config *b);
 
-/* What was given or read; empty where nothing was. The text lives as long as the config. */
-struct str tls_config_ca(const struct tls_config *config);
-struct str tls_config_cert(const struct tls_config *config);
-struct str tls_config_key(const struct tls_config *config);
-const char *tls_config_server_name(const struct tls_config *config); /* NULL: none */
-bool tls_config_insecure(const struct tls_config *config);
+/* ---- PEM; types are those of libcrypto ---- */
+struct stack_st_X509;
+struct evp_pkey_st;
+/* The certificates of a text, to be freed by sk_X509_pop_free(). Those that do not parse are skipped, as Go does with
+ * authorities; or else (`strict`) the first of them ends the list. */
+struct stack_st_X509 *pem_certs(struct str text, bool strict);
+/* A chain of certificates and the private key of the first one; the names are for messages. */
+int pem_pair(struct str certs, const char *certs_from, struct str key, const char *key_from,
+             struct stack_st_X509 **ret_certs, struct evp_pkey_st **ret_key, struct error *err);
 
 #endif

@@ -3,12 +3,13 @@
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "net/tls.h"
 
 static const char uid_oid[] = "1.3.6.1.4.1.57683.2";
 
@@ -51,37 +52,24 @@ void peer_unref(struct peer *peer)
     free(peer);
 }
 
-static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
-{
-    return 0;
-}
-
 int ca_pool_new(struct str pem, struct ca_pool **ret, struct error *err)
 {
     struct ca_pool *pool = xcalloc(1, sizeof(*pool));
     pool->store = X509_STORE_new();
-    BIO *in = BIO_new_mem_buf(pem.ptr ? pem.ptr : "", (int)pem.len);
+    STACK_OF(X509) *certs = pem_certs(pem, false);
     size_t count = 0;
-    while (pool->store && in) {
-        ERR_clear_error();
-        X509 *cert = PEM_read_bio_X509(in, NULL, no_passphrase, NULL);
-        bool end = !cert && (BIO_eof(in) || (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_PEM &&
-                                             ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE));
-        if (end)
-            break;
-        count += cert && X509_STORE_add_cert(pool->store, cert) == 1;
-        X509_free(cert);
-    }
+    for (int i = 0; pool->store && i < sk_X509_num(certs); i++)
+        count += X509_STORE_add_cert(pool->store, sk_X509_value(certs, i)) == 1;
+    sk_X509_pop_free(certs, X509_free);
     ERR_clear_error();
-    BIO_free(in);
-    if (count) {
-        /* In Go any certificate of the pool ends a chain, not only one that signs itself. */
-        X509_STORE_set_flags(pool->store, X509_V_FLAG_PARTIAL_CHAIN);
-        *ret = pool;
-        return 0;
+    if (!count) {
+        ca_pool_free(pool);
+        return error_set(err, -EINVAL, "no valid certificate authority in PEM form");
     }
-    ca_pool_free(pool);
-    return error_set(err, -EINVAL, "no valid certificate authority in PEM form");
+    /* In Go any certificate of the pool ends a chain, not only one that signs itself. */
+    X509_STORE_set_flags(pool->store, X509_V_FLAG_PARTIAL_CHAIN);
+    *ret = pool;
+    return 0;
 }
 
 void ca_pool_free(struct ca_pool *pool)

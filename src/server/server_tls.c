@@ -7,7 +7,6 @@
 #include "server/server_tls.h"
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "base/arena.h"
 #include "net/file.h"
+#include "net/tls.h"
 #include "server/server_selfsigned.h"
 
 enum { PEM_BYTES_MAX = 1 << 20, CLIENT_CHAIN_BYTES_MAX = 64 << 10, SECURITY_OFF = 0 };
@@ -77,7 +77,7 @@ static const struct {
 };
 
 /* Those that libssl 3.0 does not have are the hybrids with ML-KEM. */
-static const struct {
+static const struct curve {
     int32_t go;
     const char *openssl;
 } curves[] = {
@@ -158,14 +158,11 @@ static int set_suites(SSL_CTX *context, const char *const *names, size_t len, st
     return r;
 }
 
-static const char *find_curve(int32_t id, bool *ret_known)
+static const struct curve *find_curve(int32_t id)
 {
-    *ret_known = false;
     for (size_t i = 0; i < ARRAY_SIZE(curves); i++)
-        if (curves[i].go == id) {
-            *ret_known = true;
-            return curves[i].openssl;
-        }
+        if (curves[i].go == id)
+            return &curves[i];
     return NULL;
 }
 
@@ -174,18 +171,17 @@ static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct e
     struct strbuf list = { 0 };
     int r = 0;
     for (size_t i = 0; i < len && r == 0; i++) {
-        bool known;
-        const char *name = find_curve(ids[i], &known);
+        const struct curve *curve = find_curve(ids[i]);
         if (ids[i] <= 0 || ids[i] > UINT16_MAX)
             r = error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", ids[i],
                           UINT16_MAX);
-        else if (!known)
+        else if (!curve)
             r = error_set(err, -EINVAL, "curve preference %d is not supported", ids[i]);
         for (size_t j = 0; j < i && r == 0; j++)
             if (ids[j] == ids[i])
                 r = error_set(err, -EINVAL, "duplicate curve preference %d", ids[i]);
-        if (r == 0 && name)
-            strbuf_printf(&list, "%s%s", list.len ? ":" : "", name);
+        if (r == 0 && curve->openssl)
+            strbuf_printf(&list, "%s%s", list.len ? ":" : "", curve->openssl);
     }
     if (r == 0 && len && (!list.len || SSL_CTX_set1_groups_list(context, list.text) != 1))
         r = error_set(err, -EINVAL, "none of the curve preferences is supported");
@@ -193,36 +189,23 @@ static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct e
     return r;
 }
 
-static int no_passphrase(char *buf _unused_, int size _unused_, int writing _unused_, void *user _unused_)
-{
-    return 0;
-}
-
 static int use_pair(SSL_CTX *context, const struct server_pair *pair, struct error *err)
 {
     const char *cert_from = pair->cert_file ? pair->cert_file : "serving certificate";
     const char *key_from = pair->key_file ? pair->key_file : "serving key";
-    BIO *certs = BIO_new_mem_buf(pair->cert.text ? pair->cert.text : "", (int)pair->cert.len);
-    BIO *keys = BIO_new_mem_buf(pair->key.text ? pair->key.text : "", (int)pair->key.len);
-    X509 *cert = certs ? PEM_read_bio_X509(certs, NULL, no_passphrase, NULL) : NULL;
-    EVP_PKEY *key = keys ? PEM_read_bio_PrivateKey(keys, NULL, no_passphrase, NULL) : NULL;
-    int r = 0;
-    if (!cert || SSL_CTX_use_certificate(context, cert) != 1)
+    STACK_OF(X509) * certs;
+    EVP_PKEY *key;
+    int r =
+        pem_pair(strbuf_slice(&pair->cert), cert_from, strbuf_slice(&pair->key), key_from, &certs, &key, err);
+    if (r < 0)
+        return r;
+    if (SSL_CTX_use_certificate(context, sk_X509_value(certs, 0)) != 1 ||
+        SSL_CTX_use_PrivateKey(context, key) != 1)
         r = error_set(err, -EINVAL, "%s: no usable certificate in PEM form", cert_from);
-    else if (!key)
-        r = error_set(err, -EINVAL, "%s: no private key in PEM form without a passphrase", key_from);
-    else if (X509_check_private_key(cert, key) != 1 || SSL_CTX_use_PrivateKey(context, key) != 1)
-        r = error_set(err, -EINVAL, "%s: the private key does not belong to the certificate in %s", key_from,
-                      cert_from);
-    X509 *more;
-    while (r == 0 && (more = PEM_read_bio_X509(certs, NULL, no_passphrase, NULL)))
-        if (SSL_CTX_add0_chain_cert(context, more) != 1)
-            X509_free(more);
-    ERR_clear_error();
+    for (int i = 1; i < sk_X509_num(certs) && r == 0; i++)
+        SSL_CTX_add1_chain_cert(context, sk_X509_value(certs, i));
     EVP_PKEY_free(key);
-    X509_free(cert);
-    BIO_free(keys);
-    BIO_free(certs);
+    sk_X509_pop_free(certs, X509_free);
     return r;
 }
 

@@ -73,7 +73,7 @@ static void test_bundle(void **state _unused_)
     strbuf_clear(&all);
     strbuf_str(&all, strbuf_slice(&ca));
     strbuf_str(&all, strbuf_slice(&other));
-    assert_true(str_eq(tls_config_ca(tls), strbuf_slice(&all)));
+    assert_true(str_eq(strbuf_slice(&tls->ca), strbuf_slice(&all)));
     tls_config_unref(tls);
     strbuf_release(&all);
     strbuf_release(&ca);
