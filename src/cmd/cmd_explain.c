@@ -39,7 +39,7 @@ extern const struct command command_explain;
 /* "no pod default/wbe; did you mean default/web?" */
 static int no_such_pod(const struct input *input, struct pod_name wanted, struct error *err)
 {
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     const object_vec *plain = &input->load.objects[KIND_POD];
     size_t made = input->expansion.pods.len, len = 0;
     const char **names = xcalloc(plain->len + made + 1, sizeof(*names));
@@ -52,7 +52,6 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
     int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr,
                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     free(names);
-    arena_release(&scratch);
     return r;
 }
 
@@ -194,14 +193,13 @@ static void make_path(const struct explain_settings *settings, const char *name,
                       struct strbuf *path)
 {
     struct pod_name wanted = parse_pod_name(name);
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
     if (settings->input.output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
     if (settings->input.output == OUTPUT_TABLE && term->folds)
         strbuf_printf(path, "&width=%u", term->width);
-    arena_release(&scratch);
 }
 
 static int explain_live(struct explain_settings *settings, const char *name)

@@ -223,9 +223,9 @@ static bool is_among(const struct strmap *names, yyjson_val *pod, struct arena *
 static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_doc *others, bool wide,
                         struct term *term)
 {
-    struct grid grid = { 0 };
-    struct arena arena = { 0 };
-    struct strmap names = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    _cleanup_(strmap_release) struct strmap names = { 0 };
     yyjson_val *root = yyjson_doc_get_root(doc), *pod;
     size_t i, len, shown = 0;
     names_of(others, &arena, &names);
@@ -246,9 +246,6 @@ static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_
         strbuf_printf(term->out,
                       "... and %s more; --top shows more of them, -n, --queue and --plugin choose\n",
                       grouped((int64_t)number_of(root, "left")));
-    grid_release(&grid);
-    strmap_release(&names);
-    arena_release(&arena);
     return shown;
 }
 

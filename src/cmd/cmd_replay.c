@@ -244,7 +244,7 @@ static void add_side(struct grid *grid, const struct compare_side *side)
 
 static void say_pods(const struct replay *replay, struct term *term, size_t top)
 {
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     size_t len, shown = 0, left = 0;
     const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     grid_columns(&grid, "POD|RECORDED|HERE");
@@ -267,7 +267,6 @@ static void say_pods(const struct replay *replay, struct term *term, size_t top)
     if (left)
         strbuf_printf(term->out, "... and %s more; --top shows more of them, -o json all\n",
                       grouped((int64_t)left));
-    grid_release(&grid);
 }
 
 static void add_row(struct grid *grid, const char *name, const uint64_t numbers[static 2])
@@ -370,7 +369,7 @@ static void json_comparison(const struct replay *replay, struct json_writer *jso
 
 static void list_table(const struct recording_summary *all, size_t len, struct term *term)
 {
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     bool any_broken = false;
     for (size_t i = 0; i < len; i++)
         any_broken |= all[i].headless || all[i].cut.len;
@@ -397,7 +396,6 @@ static void list_table(const struct recording_summary *all, size_t len, struct t
                                        : "");
     }
     grid_print(&grid, term, 0);
-    grid_release(&grid);
 }
 
 static void list_json(const struct recording_summary *all, size_t len, struct strbuf *out)

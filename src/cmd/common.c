@@ -32,12 +32,11 @@ int fail(int code, const struct error *err)
 
 static void warn_about_plugins(const struct input *input)
 {
-    struct arena arena = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct warnings warnings = { 0 };
     plugins_warn(&input->config, &arena, &warnings);
     print_warnings(&warnings);
     warnings_release(&warnings);
-    arena_release(&arena);
 }
 
 /* ---- progress ---- */

@@ -39,7 +39,7 @@ static int explained(struct error *err, const char *server, int r)
 
 int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err)
 {
-    struct arena arena = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct kube_access access = { 0 };
     const char *named = running->server && *running->server ? running->server : RUNNING_SERVER;
     const char *server = strstr(named, "://") ? named : arena_printf(&arena, "https://%s", named).ptr;
@@ -53,6 +53,5 @@ int running_get(const struct running *running, struct str path, struct strbuf *r
         if (r < 0)
             r = explained(err, server, r);
     }
-    arena_release(&arena);
     return r;
 }

@@ -24,7 +24,7 @@ static struct str label_of(const struct meta *node, const char *label)
 /* How many different values the label has over the nodes, counted up to GROUPS_MAX + 1; 0 when no node has it. */
 static size_t count_values(const struct input *input, const char *label)
 {
-    struct strmap seen = { 0 };
+    _cleanup_(strmap_release) struct strmap seen = { 0 };
     bool any = false;
     vec_for(&input->load.objects[KIND_NODE], node) {
         any |= str_map_get(&(*node)->labels, str_from(label)) != NULL;
@@ -33,7 +33,6 @@ static size_t count_values(const struct input *input, const char *label)
             break;
     }
     size_t count = any ? seen.len : 0;
-    strmap_release(&seen);
     return count;
 }
 
@@ -153,7 +152,7 @@ static void print_usage(const struct simulation *simulation, const struct simula
 {
     const struct cluster *cluster = &simulation->input->cluster;
     uint32_t resources[3 + SCALARS_SHOWN];
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     group_vec groups = { 0 };
     const char *label = view->group_by ? view->group_by : choose_label(simulation->input);
     collect_groups(simulation, label, &scratch, &groups);
@@ -175,7 +174,6 @@ static void print_usage(const struct simulation *simulation, const struct simula
         term_paint(term, PAINT_DIM, "  and %s more groups; --top shows more of them\n",
                    grouped((int64_t)(groups.len - shown)));
     vec_release(&groups);
-    arena_release(&scratch);
 }
 
 /* ---- pending pods ---- */
@@ -217,14 +215,13 @@ static struct str shape_of(struct str message, struct arena *arena)
         message = str_slice(message, MIN(end + 1, (size_t)message.len), message.len);
     }
     qsort(parts, len, sizeof(*parts), str_qsort_cmp);
-    struct strbuf joined = { 0 };
+    _cleanup_(strbuf_release) struct strbuf joined = { 0 };
     for (size_t i = 0; i < len; i++) {
         strbuf_str(&joined, parts[i]);
         strbuf_putc(&joined, '\n');
     }
     strbuf_str(&joined, message); /* what was too long to take apart */
     struct str shape = arena_str(arena, strbuf_slice(&joined));
-    strbuf_release(&joined);
     return shape;
 }
 
@@ -261,7 +258,7 @@ static void print_waiting(const struct simulation *simulation, const struct simu
     reason_vec reasons = { 0 };
     if (!simulation->waiting.len)
         return;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     collect_reasons(simulation, &scratch, &reasons);
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_BAD, "Pending: %s\n", grouped((int64_t)simulation->waiting.len));
@@ -277,7 +274,6 @@ static void print_waiting(const struct simulation *simulation, const struct simu
     if (reasons.len > view->top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));
     vec_release(&reasons);
-    arena_release(&scratch);
 }
 
 /* ---- preemptions ---- */

@@ -141,15 +141,14 @@ static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis,
 
 static void put_names(struct strbuf *buf, const struct profile *profile, uint64_t mask)
 {
-    struct arena arena = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
     put_text(buf, profile_plugin_names(profile, mask, &arena));
-    arena_release(&arena);
 }
 
 /* The victims of the pod: other pods have other ones, so they are not in the shared body. */
 static void put_preemption(struct attempts *attempts, const struct decision *decision)
 {
-    struct strbuf names = { 0 };
+    _cleanup_(strbuf_release) struct strbuf names = { 0 };
     if (decision->nominated_row == ROW_NONE)
         return;
     put_text(&attempts->own, cluster_node_name(attempts->cluster, decision->nominated_row));
@@ -158,7 +157,6 @@ static void put_preemption(struct attempts *attempts, const struct decision *dec
     if (decision->victims_len > VICTIMS_SHOWN)
         strbuf_printf(&names, " and %u more", decision->victims_len - VICTIMS_SHOWN);
     put_text(&attempts->own, strbuf_slice(&names));
-    strbuf_release(&names);
 }
 
 /* Mostly small: the last bit is the sign. */

@@ -162,7 +162,7 @@ static int add_page(struct strbuf *body, enum api_kind kind, const struct compar
                     struct compared *listed, struct strbuf *ret_token, struct error *err)
 {
     struct list_page page;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     struct live_object *live;
     int r = list_page_init(&page, kind, body, err);
     for (int more = r == 0; more && (more = list_page_next(&page, &scratch, &live, err)) != 0;)
@@ -174,7 +174,6 @@ static int add_page(struct strbuf *body, enum api_kind kind, const struct compar
     if (r == 0)
         strbuf_str(ret_token, page.continue_token);
     list_page_release(&page);
-    arena_release(&scratch);
     return r;
 }
 

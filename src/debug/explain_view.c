@@ -117,7 +117,7 @@ struct score_view facts_best(const struct explain_facts *facts, const struct att
 static void put_binding(struct json_writer *json, const struct explain_facts *facts)
 {
     const struct pod_binding *binding = facts->binding;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     json_key(json, STR("binding"));
     json_begin_line(json);
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
@@ -127,7 +127,6 @@ static void put_binding(struct json_writer *json, const struct explain_facts *fa
         json_member_str(json, "waitsFor",
                         profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
     json_end_line(json);
-    arena_release(&scratch);
 }
 
 static void put_place(struct json_writer *json, const struct explain_facts *facts)

@@ -53,7 +53,7 @@ static void print_queue(const struct explain_facts *facts, struct term *term)
     const struct queued_pod *entry = facts->entry;
     const struct profile *profile = &facts->engine->profiles[entry->profile];
     int64_t limit_ns = facts->engine->queue.options.unschedulable_max_ns;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     term_paint(term, PAINT_WARN, "It waits in the queue: %s", queue_place_names[entry->place]);
     strbuf_printf(term->out, " for %s, after %s", age(facts->now_ns - entry->since_ns),
                   counted(entry->attempts, "attempt"));
@@ -69,13 +69,12 @@ static void print_queue(const struct explain_facts *facts, struct term *term)
         strbuf_printf(term->out, "It is tried again when it has waited %s, whatever happens.\n",
                       age(limit_ns));
     print_wakes(facts, term);
-    arena_release(&scratch);
 }
 
 static void print_binding(const struct explain_facts *facts, struct term *term)
 {
     const struct pod_binding *binding = facts->binding;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     term_paint(term, PAINT_GOOD, "It goes to " STR_FMT, STR_ARG(binding->node));
     strbuf_printf(term->out, ": %s for %s", binding_stage_names[binding->stage],
                   age(facts->now_ns - binding->started_ns));
@@ -83,7 +82,6 @@ static void print_binding(const struct explain_facts *facts, struct term *term)
         strbuf_printf(term->out, " (" STR_FMT ")",
                       STR_ARG(profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch)));
     strbuf_puts(term->out, ".\n");
-    arena_release(&scratch);
 }
 
 static void print_place(const struct explain_facts *facts, struct term *term)
@@ -141,7 +139,7 @@ static void outcome_cells(const struct explain_facts *facts, const struct attemp
 
 static void print_attempts(const struct explain_facts *facts, struct term *term)
 {
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     if (!facts->attempts_len) {
         strbuf_puts(term->out, "\nNo attempt of it is remembered.\n");
         return;
@@ -155,7 +153,6 @@ static void print_attempts(const struct explain_facts *facts, struct term *term)
         outcome_cells(facts, attempt, &grid);
     }
     grid_print(&grid, term, 2);
-    grid_release(&grid);
 }
 
 /* The statuses of the nodes, in groups. */
@@ -163,7 +160,7 @@ static void print_rejections(const struct explain_facts *facts, const struct att
                              struct term *term)
 {
     const struct cluster *cluster = facts->engine->cluster;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     rejection_vec rejections = { 0 };
     for (uint32_t v = 0; v < attempt->statuses_len; v++) {
         const struct attempt_status *answer = &attempt->statuses[v];
@@ -189,7 +186,6 @@ static void print_rejections(const struct explain_facts *facts, const struct att
         strbuf_printf(term->out, "  %s of these nodes %s gone since.\n", grouped(gone),
                       gone == 1 ? "is" : "are");
     vec_release(&rejections);
-    arena_release(&scratch);
 }
 
 /* Why the newest attempt that found a node chose that one. Scorers that gave nothing to any are left out. */

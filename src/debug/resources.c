@@ -102,7 +102,7 @@ static bool is_over(const struct pod *pod)
 struct resource_rows *resources_gather(const struct cluster *cluster)
 {
     struct resource_rows *rows = xcalloc(1, sizeof(*rows));
-    struct arena arena = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
     map_for(&cluster->pods, slot) {
         const struct pod *pod = ((const struct pod_info *)slot->value)->api;
         struct resource_list list;
@@ -117,7 +117,6 @@ struct resource_rows *resources_gather(const struct cluster *cluster)
         add_rows(rows, row, &list);
         arena_reset(&arena);
     }
-    arena_release(&arena);
     return rows;
 }
 

@@ -123,7 +123,7 @@ static uint32_t next_actions(uint32_t rest)
 void views_each_wake(const struct profile *profile, uint64_t mask,
                      void (*visit)(void *context, const char *plugin, struct str event), void *context)
 {
-    struct arena arena = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(profile->plugins[i].plugin) : NULL;
         for (; rule && rule->actions; rule++) {
@@ -135,7 +135,6 @@ void views_each_wake(const struct profile *profile, uint64_t mask,
             }
         }
     }
-    arena_release(&arena);
 }
 
 static void put_wake(void *context, const char *plugin, struct str event)

@@ -367,7 +367,7 @@ static void make_indexed(struct expansion *expansion, struct owner *owner, const
 {
     const struct workload *job = (const struct workload *)owner->object;
     int64_t completions = count_or(job->spec.completions, 1);
-    struct idmap used = { 0 };
+    _cleanup_(idmap_release) struct idmap used = { 0 };
     interval_vec done = { 0 };
     mark_indexes(owner, &used);
     parse_intervals(job->status.completed_indexes, &done);
@@ -385,7 +385,6 @@ static void make_indexed(struct expansion *expansion, struct owner *owner, const
         lacking--;
     }
     vec_release(&done);
-    idmap_release(&used);
 }
 
 /* The API server labels a Job's template; a Job that was written by hand has not been there. */
@@ -433,7 +432,7 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
 {
     struct pod_factory *factory = &expansion->factory;
     const struct workload *set = (const struct workload *)owner->object;
-    struct strmap covered = { 0 };
+    _cleanup_(strmap_release) struct strmap covered = { 0 };
     vec_for(&owner->pods, pod)
         strmap_put(&covered, daemon_node(*pod), *pod);
     vec_for(&owner->leaving, pod)
@@ -456,7 +455,6 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
         add_pod(expansion, owner, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
     }
     expansion->controllers += expansion->pods.len > before;
-    strmap_release(&covered);
     return r;
 }
 

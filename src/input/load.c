@@ -347,7 +347,7 @@ static void warn_ignored(const struct load *load)
     if (!total)
         return;
     qsort(load->ignored.items, load->ignored.len, sizeof(struct kind_count), by_count);
-    struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, "ignored %zu object%s of kinds it does not use:", total, total == 1 ? "" : "s");
     size_t shown = MIN(load->ignored.len, (size_t)KINDS_SHOWN);
     for (size_t i = 0; i < shown; i++) {
@@ -358,7 +358,6 @@ static void warn_ignored(const struct load *load)
     if (load->ignored.len > shown)
         strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
     print_warning(&text);
-    strbuf_release(&text);
 }
 
 void load_warn(const struct load *load)
@@ -366,9 +365,8 @@ void load_warn(const struct load *load)
     warn_ignored(load);
     if (!load->duplicates)
         return;
-    struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts",
                   load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
     print_warning(&text);
-    strbuf_release(&text);
 }

@@ -196,7 +196,7 @@ static void print_extender(const struct explanation *explanation, const struct e
 void explain_table_cost(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     struct costs all = collect(explanation);
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     uint32_t shown = 0, small = 0;
     strbuf_printf(term->out, "\nThis evaluation took %s µs, of which plugins took %s:\n",
                   grouped(explanation->took_ns / 1000), grouped(all.ns / 1000));
@@ -221,5 +221,4 @@ void explain_table_cost(const struct explanation *explanation, struct term *term
                    "  SO FAR is the share of what the scheduler has sampled of its plugins\n");
     for (uint32_t i = 0; i < explanation->extenders_len; i++)
         print_extender(explanation, &explanation->extenders[i], term);
-    grid_release(&grid);
 }

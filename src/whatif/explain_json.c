@@ -67,7 +67,7 @@ static void put_rows(struct json_writer *json, const struct explanation *explana
 static void put_preemption(struct json_writer *json, const struct explanation *explanation)
 {
     const struct preemption *found = &explanation->preemption;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     json_member_object(json, "preemption");
     json_member_str(json, "status", str_from(status_code_name(found->status.code)));
     if (!str_empty(found->message))
@@ -87,13 +87,12 @@ static void put_preemption(struct json_writer *json, const struct explanation *e
     }
     json_end_object(json);
     json_end_object(json);
-    arena_release(&scratch);
 }
 
 void explain_members(const struct explanation *explanation, struct json_writer *json)
 {
     const struct pod *pod = explanation->cycle.pod;
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     json_member_str(json, "pod", pod_full_name(pod, &scratch));
     json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
     json_member_int(json, "priority", explanation->cycle.info->priority);
@@ -116,7 +115,6 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     if (explanation->skipped_plugin)
         json_member_str(json, "notAsked", str_from(explanation->skipped_plugin));
     explain_cost_member(explanation, json);
-    arena_release(&scratch);
 }
 
 void explain_json(const struct explanation *explanation, struct strbuf *out)

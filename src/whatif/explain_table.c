@@ -77,7 +77,7 @@ static int by_total(const void *a, const void *b)
 
 void score_view_print(const struct score_view *view, struct term *term, uint32_t top)
 {
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     grid_columns(&grid, "NODE|>TOTAL");
     for (uint32_t p = 0; p < view->plugins_len; p++)
         if (!(view->hidden >> p & 1))
@@ -96,7 +96,6 @@ void score_view_print(const struct score_view *view, struct term *term, uint32_t
             grid_cell(&grid, PAINT_NONE, "%lld", (long long)node->extenders);
     }
     grid_print(&grid, term, 2);
-    grid_release(&grid);
 }
 
 static int64_t extender_score(const struct score_table *scores, uint32_t place)
@@ -207,7 +206,7 @@ void rejections_sort(rejection_vec *rejections)
 
 void rejections_print(const rejection_vec *rejections, struct term *term, uint32_t top)
 {
-    struct grid grid = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     if (!rejections->len)
         return;
     grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
@@ -222,19 +221,17 @@ void rejections_print(const rejection_vec *rejections, struct term *term, uint32
     grid_print(&grid, term, 2);
     if (rejections->len > top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(rejections->len - top)));
-    grid_release(&grid);
 }
 
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
 {
-    struct arena scratch = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     rejection_vec rejections = { 0 };
     if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
         return;
     collect_rejections(explanation, &scratch, &rejections);
     rejections_print(&rejections, term, top);
     vec_release(&rejections);
-    arena_release(&scratch);
 }
 
 /* ---- preemption ---- */
@@ -288,8 +285,8 @@ static void print_preemption(const struct explanation *explanation, struct term 
                   found->candidates_len == 1 ? "it"
                   : found->top_len == 1      ? "the first"
                                              : "one of the equals at the top");
-    struct arena scratch = { 0 };
-    struct grid grid = { 0 };
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    _cleanup_(grid_release) struct grid grid = { 0 };
     uint32_t left = top;
     grid_columns(&grid, "NODE|>BUDGETS BROKEN|WHO HAS TO LEAVE");
     candidate_cells(explanation, &grid, true, &left, &scratch);
@@ -297,8 +294,6 @@ static void print_preemption(const struct explanation *explanation, struct term 
     grid_print(&grid, term, 2);
     if (found->candidates_len > top)
         term_paint(term, PAINT_DIM, "  and %s more\n", grouped(found->candidates_len - top));
-    grid_release(&grid);
-    arena_release(&scratch);
 }
 
 static void print_unexamined(const struct explanation *explanation, struct term *term)

@@ -235,7 +235,7 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     struct engine *engine = &simulation->engine;
     struct decision decision;
     struct error_round round = { 0 };
-    struct idmap tries = { 0 };
+    _cleanup_(idmap_release) struct idmap tries = { 0 };
     size_t bound = EVICTIONS_PER_POD_MAX * (simulation->pods + simulation->input->running) + 1024;
     double start = now_seconds();
     int r = 0;
@@ -253,7 +253,6 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     }
     stop_waiting(simulation);
     simulation->decide_seconds = now_seconds() - start;
-    idmap_release(&tries);
     return r;
 }
 
