@@ -55,28 +55,21 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
     return r;
 }
 
-static const struct pod *find_made(struct input *input, struct pod_name wanted)
-{
-    vec_for(&input->expansion.pods, pod)
-        if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
-            return *pod;
-    return NULL;
-}
-
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
 static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
-    const struct pod *pod = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
-    if (pod)
-        return pod;
+    const struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
+    if (found)
+        return found;
     if (expansion_run(&input->expansion, err) < 0)
         return NULL;
     input_apply_claims(input);
-    pod = find_made(input, wanted);
-    if (!pod)
-        no_such_pod(input, wanted, err);
-    return pod;
+    vec_for(&input->expansion.pods, pod)
+        if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
+            return *pod;
+    no_such_pod(input, wanted, err);
+    return NULL;
 }
 
 /* A copy that is not on its node. */
@@ -105,18 +98,6 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
 
 /* ---- of objects ---- */
 
-static const struct profile_config *find_profile(const struct input *input, const struct pod *pod,
-                                                 struct error *err)
-{
-    const struct profile_config *config = config_profile(&input->config, pod->spec.scheduler_name);
-    if (!config)
-        error_set(err, -ENOENT,
-                  "pod " META_FMT " belongs to the scheduler \"" STR_FMT
-                  "\", for which the configuration has no profile",
-                  META_ARG(&pod->meta), STR_ARG(pod->spec.scheduler_name));
-    return config;
-}
-
 /* What it takes to decide: the plugins and extenders of the pod's profile. */
 struct deciders {
     struct profile profile;
@@ -126,9 +107,14 @@ struct deciders {
 static int deciders_init(struct deciders *deciders, struct input *input, const struct pod *pod,
                          struct error *err)
 {
-    const struct profile_config *config = find_profile(input, pod, err);
+    const struct profile_config *config = config_profile(&input->config, pod->spec.scheduler_name);
     const struct http_extenders_options options = { .config = &input->config, .binds_nothing = true };
-    int r = config ? http_extenders_new(&options, &deciders->extenders, err) : -ENOENT;
+    if (!config)
+        return error_set(err, -ENOENT,
+                         "pod " META_FMT " belongs to the scheduler \"" STR_FMT
+                         "\", for which the configuration has no profile",
+                         META_ARG(&pod->meta), STR_ARG(pod->spec.scheduler_name));
+    int r = http_extenders_new(&options, &deciders->extenders, err);
     if (r == 0)
         r = profile_init(&deciders->profile, input->registry, config, &input->cluster, err);
     if (r == 0)
@@ -155,7 +141,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
     explain_pod(&explanation, &deciders.profile, &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
                                            .extenders = deciders.extenders,
-                                           .asks_extenders = !settings->no_extenders });
+                                           .calls_extenders = !settings->no_extenders });
     if (settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &out);
     else
@@ -168,7 +154,7 @@ static int explain_objects(struct explain_settings *settings, const char *name)
 {
     _cleanup_(input_release) struct input input = { 0 };
     struct error err = { "" };
-    settings->input.asks_extenders = !settings->no_extenders;
+    settings->input.calls_extenders = !settings->no_extenders;
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;

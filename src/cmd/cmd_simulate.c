@@ -97,7 +97,7 @@ static int run(void *given, const struct texts *words _unused_)
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
     struct error err = { "" };
     double start = now_seconds();
-    settings->input.asks_extenders = !settings->no_extenders;
+    settings->input.calls_extenders = !settings->no_extenders;
     int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
@@ -105,7 +105,7 @@ static int run(void *given, const struct texts *words _unused_)
         .seed = (uint64_t)settings->seed,
         .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-        .asks_extenders = settings->input.asks_extenders,
+        .calls_extenders = settings->input.calls_extenders,
     };
     r = simulate(&simulation, &input, &options, &err);
     double load_seconds = now_seconds() - start - simulation.decide_seconds;

@@ -114,7 +114,7 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .paths_len = settings->files.len,
                                                 .listing = &listing,
                                                 .config = settings->config,
-                                                .asks_extenders = settings->asks_extenders,
+                                                .calls_extenders = settings->calls_extenders,
                                                 .registry = plugins_registry() },
                        &err);
     listing_release(&listing);

@@ -14,7 +14,7 @@ struct input_settings {
     const char *config, *kubeconfig, *context;
     int output; /* enum output */
     struct plugin_settings plugins;
-    bool asks_extenders; /* of the configuration */
+    bool calls_extenders; /* of the configuration */
 };
 
 /* The rows of input_settings, without those of its plugins. */

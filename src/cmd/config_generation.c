@@ -26,35 +26,38 @@ void config_generation_free(struct config_generation *generation)
     free(generation);
 }
 
-/* What follows a successful reading. */
-static void complete(struct config_generation *generation, const struct scheduler_config *running)
+/* `text` is NULL where the flags name no file that can be read twice. */
+static int make(const struct scheduler_flags *flags, const struct features *features, const struct str *text,
+                const struct scheduler_config *running, struct config_generation **ret, struct error *err)
 {
+    struct config_generation *made = xcalloc(1, sizeof(*made));
+    struct plugin_catalog catalog = registry_catalog(plugins_registry(), &made->arena);
+    int r = text ? flags_load_text(flags, *text, &catalog, features, &made->arena, &made->config,
+                                   &made->warnings, err)
+                 : flags_load(flags, &catalog, features, &made->arena, &made->config, &made->warnings, err);
+    if (r < 0) {
+        config_generation_free(made);
+        return r;
+    }
+    made->has_text = text;
+    if (text)
+        strbuf_str(&made->text, *text);
     if (running)
-        config_keep_fixed(running, &generation->arena, &generation->config, &generation->fixed);
-    plugins_warn(&generation->config, &generation->arena, &generation->warnings);
-    config_write_json(&generation->config, &generation->json);
+        config_keep_fixed(running, &made->arena, &made->config, &made->fixed);
+    plugins_warn(&made->config, &made->arena, &made->warnings);
+    config_write_json(&made->config, &made->json);
+    *ret = made;
+    return 0;
 }
 
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
                            struct str text, const struct scheduler_config *running,
                            struct config_generation **ret, struct error *err)
 {
-    struct config_generation *generation = xcalloc(1, sizeof(*generation));
-    struct plugin_catalog catalog = registry_catalog(plugins_registry(), &generation->arena);
-    int r = flags_load_text(flags, text, &catalog, features, &generation->arena, &generation->config,
-                            &generation->warnings, err);
-    if (r < 0) {
-        config_generation_free(generation);
-        return r;
-    }
-    strbuf_str(&generation->text, text);
-    generation->has_text = true;
-    complete(generation, running);
-    *ret = generation;
-    return 0;
+    return make(flags, features, &text, running, ret, err);
 }
 
-/* A file that can be read again, and is watched; of another, what is wrong is said by who reads it. */
+/* A file that can be read again, and is watched. What is wrong with another one is found when it is read. */
 static bool is_file(struct str path)
 {
     struct stat info;
@@ -64,22 +67,11 @@ static bool is_file(struct str path)
 int config_generation_load(const struct scheduler_flags *flags, const struct features *features,
                            struct config_generation **ret, struct error *err)
 {
-    if (is_file(flags->config)) {
-        _cleanup_(strbuf_release) struct strbuf text = { 0 };
-        int r = file_read(flags->config.ptr, TEXT_BYTES_MAX, &text, err);
-        return r < 0 ? r : config_generation_read(flags, features, strbuf_slice(&text), NULL, ret, err);
-    }
-    struct config_generation *generation = xcalloc(1, sizeof(*generation));
-    struct plugin_catalog catalog = registry_catalog(plugins_registry(), &generation->arena);
-    int r = flags_load(flags, &catalog, features, &generation->arena, &generation->config,
-                       &generation->warnings, err);
-    if (r < 0) {
-        config_generation_free(generation);
-        return r;
-    }
-    complete(generation, NULL);
-    *ret = generation;
-    return 0;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (!is_file(flags->config))
+        return make(flags, features, NULL, NULL, ret, err);
+    int r = file_read(flags->config.ptr, TEXT_BYTES_MAX, &text, err);
+    return r < 0 ? r : config_generation_read(flags, features, strbuf_slice(&text), NULL, ret, err);
 }
 
 int config_generation_extend(struct config_generation *generation,

@@ -1,8 +1,8 @@
 /* reload.c: see reload.h.
  *
  * The work is done in turns in the worker pool (net/reread.h), one at a time: a turn alone touches the file, the
- * generation under way and the watch. The core's thread answers and gives generations back, others ask or read; they
- * all meet in what stands below `lock`. */
+ * generation under way and the watch. The core's thread answers and gives generations back, others request a reload or
+ * read the configuration: what they share stands below `lock`. */
 #include "cmd/reload.h"
 
 #include <pthread.h>
@@ -20,19 +20,12 @@
 #include "net/reread.h"
 #include "observe/families.h"
 
-#define RELOAD_RESULTS(X) X(APPLIED, "applied") X(REFUSED, "refused") X(UNCHANGED, "unchanged")
+enum reload_result { RELOAD_APPLIED, RELOAD_REFUSED, RELOAD_UNCHANGED, RELOAD_RESULT_COUNT };
 
-enum reload_result {
-#define X(name, text) RELOAD_##name,
-    RELOAD_RESULTS(X)
-#undef X
-        RELOAD_RESULT_COUNT
-};
-
-static const char *const result_names[] = {
-#define X(name, text) text,
-    RELOAD_RESULTS(X)
-#undef X
+static const struct str result_names[RELOAD_RESULT_COUNT] = {
+    [RELOAD_APPLIED] = STR("applied"),
+    [RELOAD_REFUSED] = STR("refused"),
+    [RELOAD_UNCHANGED] = STR("unchanged"),
 };
 
 struct reload {
@@ -51,8 +44,8 @@ struct reload {
     bool is_running;
     struct config_generation *current; /* in effect */
     struct list generations;           /* struct config_generation */
-    bool asked;
-    bool answered; /* by the core, about `next` */
+    bool requested;                    /* a look at the file */
+    bool answered;                     /* by the core, about `next` */
     int answer;
     struct error answer_error;
 };
@@ -119,7 +112,7 @@ static void discard(struct reload *reload, struct config_generation *generation)
 }
 
 /* ---- what came of it ---- */
-/* The counter is the last: who sees it change finds the others as they belong to it. */
+/* The counter is the last: a reader that sees it change finds the gauges as they belong to it. */
 static void count(struct reload *reload, enum reload_result result)
 {
     gauge_set(reload->success, result != RELOAD_REFUSED);
@@ -312,14 +305,14 @@ static void turn(struct reread *turns)
     if (answered && answer < 0)
         err = reload->answer_error;
     reload->answered = false;
-    bool asked = reload->asked && (!reload->next || answered);
-    if (asked)
-        reload->asked = false;
+    bool requested = reload->requested && (!reload->next || answered);
+    if (requested)
+        reload->requested = false;
     pthread_mutex_unlock(&reload->lock);
     if (answered)
         finish(reload, answer, &err);
     free_retired(reload);
-    if (asked)
+    if (requested)
         look_now(reload);
     else if (reload->watch && !reload->next)
         look(reload);
@@ -360,10 +353,8 @@ struct reload *reload_new(struct config_generation *first)
 static void start_counting(struct reload *reload)
 {
     struct metrics *metrics = reload->options.metrics;
-    for (size_t i = 0; i < RELOAD_RESULT_COUNT; i++) {
-        struct str result = str_from(result_names[i]);
-        reload->results[i] = metric_get(metrics, FAMILY_BERTH_CONFIG_RELOADS_TOTAL, &result);
-    }
+    for (size_t i = 0; i < RELOAD_RESULT_COUNT; i++)
+        reload->results[i] = metric_get(metrics, FAMILY_BERTH_CONFIG_RELOADS_TOTAL, &result_names[i]);
     reload->success = metric_get(metrics, FAMILY_BERTH_CONFIG_LAST_RELOAD_SUCCESS, NULL);
     reload->success_at = metric_get(metrics, FAMILY_BERTH_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, NULL);
     gauge_set(reload->success, 1); /* of the start */
@@ -386,9 +377,9 @@ int reload_start(struct reload *reload, const struct reload_options *options, st
     reload->turns = (struct reread){ .read = turn, .took = sleep_until };
     pthread_mutex_lock(&reload->lock);
     reload->is_running = true;
-    bool asked = reload->asked;
+    bool requested = reload->requested;
     pthread_mutex_unlock(&reload->lock);
-    reread_start(&reload->turns, options->loop, reload->watch || asked ? monotonic_ns() : INT64_MAX);
+    reread_start(&reload->turns, options->loop, reload->watch || requested ? monotonic_ns() : INT64_MAX);
     return 0;
 }
 
@@ -429,7 +420,7 @@ void reload_free(struct reload *reload)
 void reload_now(struct reload *reload)
 {
     pthread_mutex_lock(&reload->lock);
-    reload->asked = true;
+    reload->requested = true;
     wake(reload);
     pthread_mutex_unlock(&reload->lock);
 }

@@ -7,13 +7,9 @@
 /* Names are built in one buffer: there may be hundreds of thousands. */
 static void put_pod(struct json_writer *json, const char *key, const struct pod *pod, struct strbuf *scratch)
 {
-    strbuf_clear(scratch);
-    strbuf_str(scratch, pod->meta.namespace);
-    strbuf_putc(scratch, '/');
-    strbuf_str(scratch, pod->meta.name);
     if (key)
         json_key(json, str_from(key));
-    json_str(json, strbuf_slice(scratch));
+    json_str(json, full_name(scratch, pod->meta.namespace, pod->meta.name));
 }
 
 static void put_row(struct json_writer *json, const struct cluster *cluster, const char *key, uint32_t row)
@@ -50,13 +46,13 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
 }
 
 static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                        const int64_t *amounts, uint32_t stride, uint32_t row, uint32_t resources)
+                        int64_t *const *amounts, uint32_t resources, uint32_t row)
 {
     json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
-        if (cluster->col.alloc[r][row] || amounts[(size_t)r * stride + row]) {
+        if (cluster->col.alloc[r][row] || amounts[r][row]) {
             json_key(json, resource_key(cluster, r));
-            json_int(json, amounts[(size_t)r * stride + row]);
+            json_int(json, amounts[r][row]);
         }
     json_end_object(json);
 }
@@ -64,18 +60,11 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
 static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
 {
     const struct cluster *cluster = &simulation->input->cluster;
-    const struct sim_usage *before = &simulation->before, *after = &simulation->after;
     json_begin_line(json);
     json_member_str(json, "name", cluster_node_name(cluster, row));
-    json_member_object(json, "allocatable");
-    for (uint32_t r = 0; r < cluster->col.resources; r++)
-        if (cluster->col.alloc[r][row]) {
-            json_key(json, resource_key(cluster, r));
-            json_int(json, cluster->col.alloc[r][row]);
-        }
-    json_end_object(json);
-    put_amounts(json, cluster, "before", before->used, before->rows, row, before->resources);
-    put_amounts(json, cluster, "after", after->used, after->rows, row, after->resources);
+    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row);
+    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row);
+    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row);
     json_end_line(json);
 }
 
@@ -102,9 +91,8 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
         { "recreated", simulation->replaced },
     };
     json_member_object(json, "summary");
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         json_member_int(json, rows[i].key, (int64_t)rows[i].value);
-    }
     if (view->timing) {
         double seconds = simulation->decide_seconds;
         json_member_double(json, "loadSeconds", rounded(view->load_seconds, 1e6));

@@ -61,8 +61,8 @@ static void add_node(const struct simulation *simulation, struct group *group, u
     group->nodes++;
     for (uint32_t r = 0; r < cluster->col.resources; r++) {
         group->alloc[r] += (double)cluster->col.alloc[r][row];
-        group->before[r] += r < before->resources ? (double)before->used[(size_t)r * before->rows + row] : 0;
-        group->after[r] += r < after->resources ? (double)after->used[(size_t)r * after->rows + row] : 0;
+        group->before[r] += r < before->resources ? (double)before->used[r][row] : 0;
+        group->after[r] += r < after->resources ? (double)after->used[r][row] : 0;
     }
 }
 

@@ -273,7 +273,7 @@ static void write_json(const struct explain_facts *facts, struct strbuf *out)
         json_member_object(&json, "now");
         if (facts->now->as_if_pending)
             json_member_bool(&json, "asIfPending", true);
-        if (facts->now->percentage.set)
+        if (facts->now->options.percentage.set)
             json_member_bool(&json, "limited", true);
         explain_members(facts->now, &json);
         json_end_object(&json);

@@ -239,7 +239,7 @@ static void print_now(const struct explain_facts *facts, struct term *term)
     term_paint(term, PAINT_BOLD, "Now");
     strbuf_printf(term->out, ", %severy plugin asked about %s:\n",
                   facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
-                  facts->now->percentage.set ? "as many nodes as for a decision" : "every node");
+                  facts->now->options.percentage.set ? "as many nodes as for a decision" : "every node");
     explain_table_answer(facts->now, term, facts->request->top);
     explain_table_cost(facts->now, term, facts->request->top);
 }

@@ -26,7 +26,7 @@ static int load_config(struct input *input, const struct input_options *options,
     input->config_ready = r == 0;
     print_warnings(&warnings);
     warnings_release(&warnings);
-    if (r == 0 && input->config.extenders.len && !options->asks_extenders)
+    if (r == 0 && input->config.extenders.len && !options->calls_extenders)
         fprintf(stderr,
                 "berth: warning: extenders are not asked here: decisions are those of the plugins alone\n");
     return r;

@@ -109,10 +109,9 @@ static struct replay_setup *present(const struct replay *replay)
 
 /* ---- the host ---- */
 
-static void emit_nothing(void *context, const struct effect *effect)
+/* The answer is in the recording. */
+static void emit_nothing(void *context _unused_, const struct effect *effect _unused_)
 {
-    (void)context;
-    (void)effect; /* its answer is in the recording */
 }
 
 /* Its end is in the recording, too. */
@@ -352,9 +351,9 @@ static void explain(struct replay *replay, const struct recording_entry *entry)
 }
 
 /* Decides, and compares that with what was recorded. */
-static int repeat_decision(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_decision(struct replay *replay, const struct recording_entry *entry,
+                           struct error *err _unused_)
 {
-    (void)err;
     struct decision decision;
     struct str here = { 0 }, recorded = entry->kind == JOURNAL_DECISION ? entry->body : (struct str){ 0 };
     if (replay->options.on_explanation)
@@ -375,22 +374,21 @@ static int repeat_decision(struct replay *replay, const struct recording_entry *
 #define repeat_answer replay_answer
 #define repeat_idle repeat_decision
 
-static int repeat_head(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_head(struct replay *replay _unused_, const struct recording_entry *entry _unused_,
+                       struct error *err)
 {
-    (void)replay, (void)entry;
     return error_set(err, -EBADMSG, "the recording begins twice");
 }
 
-static int repeat_tick(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_tick(struct replay *replay, const struct recording_entry *entry, struct error *err _unused_)
 {
-    (void)err;
     engine_tick(&replay->engine, entry->now_ns);
     return 0;
 }
 
-static int repeat_opinion(struct replay *replay, const struct recording_entry *entry, struct error *err)
+static int repeat_opinion(struct replay *replay, const struct recording_entry *entry,
+                          struct error *err _unused_)
 {
-    (void)err;
     replayed_extenders_hear(present(replay)->extenders, entry->body);
     return 0;
 }

@@ -62,22 +62,23 @@ static void begin_measuring(struct explanation *ret)
 }
 
 /* ---- extenders ---- */
-static void name_extenders(struct explanation *ret, const struct explain_options *options)
+static void name_extenders(struct explanation *ret)
 {
-    const struct extenders *table = http_extenders_table(options->extenders);
+    const struct extenders *table = http_extenders_table(ret->options.extenders);
     ret->extenders_len = table ? table->len : 0;
     ret->extenders = arena_array(&ret->arena, struct explain_extender, ret->extenders_len);
     for (uint32_t i = 0; i < ret->extenders_len; i++)
-        ret->extenders[i] =
-            (struct explain_extender){ .url = table->items[i]->name, .asked = options->asks_extenders };
+        ret->extenders[i] = (struct explain_extender){ .url = table->items[i]->name,
+                                                       .is_called = ret->options.calls_extenders };
 }
 
 /* Binding is left out: no decision waits for it. */
-static void count_extenders(struct explanation *ret, const struct http_extenders *extenders)
+static void count_extenders(struct explanation *ret)
 {
     for (uint32_t i = 0; i < ret->extenders_len; i++)
         for (int verb = 0; verb < EXTENDER_VERBS_LEN; verb++) {
-            struct extender_share share = http_extender_share(extenders, i, (enum extender_verb)verb),
+            struct extender_share share = http_extender_share(ret->options.extenders, i,
+                                                              (enum extender_verb)verb),
                                   *sum = &ret->extenders[i].since;
             if (verb == EXTENDER_BIND)
                 continue;
@@ -153,9 +154,14 @@ static void score(struct explanation *ret)
 }
 
 /* ---- preemption ---- */
-static bool must_not_ask(const struct explanation *explanation, const struct plugin *plugin)
+const char *explain_file(const struct explanation *explanation, const struct plugin *plugin)
 {
-    return explanation->live && explanation->file_of && explanation->file_of(plugin);
+    return explanation->options.file_of ? explanation->options.file_of(plugin) : NULL;
+}
+
+static bool must_not_call(const struct explanation *explanation, const struct plugin *plugin)
+{
+    return explanation->options.live && explain_file(explanation, plugin);
 }
 
 /* Runs what stands before preemption at PostFilter; a plugin there may end the search. Without a writer the built-in
@@ -168,7 +174,7 @@ static const struct plugin_instance *reach_preemption(struct explanation *ret)
         struct post_filter_result result = { .nominated_row = ROW_NONE };
         if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
             return order->items[i];
-        if (must_not_ask(ret, plugin)) {
+        if (must_not_call(ret, plugin)) {
             ret->skipped_plugin = plugin->name;
             continue;
         }
@@ -210,14 +216,15 @@ static void take_nomination(struct explanation *ret)
 
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 {
-    return explanation->percentage.set && explanation->evaluation.feasible_len && !explanation->places[row] &&
-           status_ok(explanation->score_error) &&
+    return explanation->options.percentage.set && explanation->evaluation.feasible_len &&
+           !explanation->places[row] && status_ok(explanation->score_error) &&
            status_ok(diagnosis_get(&explanation->evaluation.diagnosis, row));
 }
 
 static void explain(struct explanation *ret)
 {
-    ret->pre_enqueue = run_pre_enqueue(ret->profile, ret->cycle.pod, ret->is_preempting, NULL, &ret->arena);
+    ret->pre_enqueue =
+        run_pre_enqueue(ret->profile, ret->cycle.pod, ret->options.is_preempting, NULL, &ret->arena);
     ret->rows = explain_rows(ret->cluster, &ret->arena, &ret->rows_len);
     ret->places = arena_array(&ret->arena, uint32_t, ret->cluster->nodes.len);
     if (!ret->rows_len) {
@@ -226,8 +233,8 @@ static void explain(struct explanation *ret)
         ret->message = STR("no nodes available to schedule pods");
         return;
     }
-    run_evaluation(&ret->cycle, 0, ret->percentage.set ? ret->percentage.value : EVERY_NODE,
-                   &ret->evaluation);
+    const struct opt_int32 *percentage = &ret->options.percentage;
+    run_evaluation(&ret->cycle, 0, percentage->set ? percentage->value : EVERY_NODE, &ret->evaluation);
     take_nomination(ret);
     score(ret);
     if (!status_ok(ret->evaluation.error)) { /* the reference gives up the whole attempt */
@@ -254,10 +261,10 @@ static struct pod_info *pending_copy(struct explanation *ret, struct pod_info *p
 }
 
 /* The cycle sees a copy of the profile with the same plugins, without its probe and extenders. */
-static void leave_alone(struct explanation *ret, const struct profile *profile, bool asks_extenders)
+static void leave_alone(struct explanation *ret, const struct profile *profile)
 {
     ret->lone = *profile;
-    if (!asks_extenders)
+    if (!ret->options.calls_extenders)
         ret->lone.extenders = NULL;
     ret->lone.probe = NULL;
     ret->profile = &ret->lone;
@@ -267,13 +274,9 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
                  struct pod_info *pod, const struct explain_options *options)
 {
     struct detached_pod detached = { 0 };
-    *ret = (struct explanation){ .cluster = cluster,
-                                 .live = options->live,
-                                 .is_preempting = options->is_preempting,
-                                 .percentage = options->percentage,
-                                 .file_of = options->file_of };
-    leave_alone(ret, profile, options->asks_extenders);
-    name_extenders(ret, options);
+    *ret = (struct explanation){ .cluster = cluster, .options = *options };
+    leave_alone(ret, profile);
+    name_extenders(ret);
     if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
         detach_pod(cluster, pod, &ret->arena, &detached);
     if (pod->row != ROW_NONE || detached.pod)
@@ -284,7 +287,7 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     explain(ret);
     ret->took_ns = monotonic_ns() - ret->begun_ns;
     reattach_pod(&detached);
-    count_extenders(ret, options->extenders);
+    count_extenders(ret);
 }
 
 void explanation_release(struct explanation *explanation)

@@ -24,11 +24,26 @@ struct explain_cost {
 /* An extender of the configuration. */
 struct explain_extender {
     struct str url;
-    bool asked;                  /* by this evaluation, where it is interested in the pod */
+    bool is_called;              /* by this evaluation, where it is interested in the pod */
     struct extender_share since; /* all its requests: of this evaluation, or of a running scheduler */
 };
 
+struct explain_options {
+    int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
+    /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
+    bool live;
+    bool is_preempting; /* the pod's victims are being asked to leave */
+    /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
+    struct opt_int32 percentage;
+    /* The file that a plugin is from; NULL: it is built in. NULL as a whole: all are. */
+    const char *(*file_of)(const struct plugin *plugin);
+    const struct http_extenders
+        *extenders;       /* those of the profile, for their names and times; NULL: it has none */
+    bool calls_extenders; /* else they are only named */
+};
+
 struct explanation {
+    struct explain_options options;
     const struct profile *profile;
     struct cluster *cluster;
     struct arena arena;      /* holds everything below */
@@ -56,25 +71,8 @@ struct explanation {
     int64_t clock_ns;                       /* what reading the clock adds to a measured call */
     int64_t took_ns;                        /* altogether */
     int64_t begun_ns;
-    bool live, is_preempting; /* as in the options, and so the next two */
-    struct opt_int32 percentage;
-    const char *(*file_of)(const struct plugin *plugin);
     struct explain_extender *extenders; /* all that there are */
     uint32_t extenders_len;
-};
-
-struct explain_options {
-    int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
-    /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
-    bool live;
-    bool is_preempting; /* the pod's victims are being asked to leave */
-    /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
-    struct opt_int32 percentage;
-    /* The file that a plugin is from; NULL: it is built in. NULL as a whole: all are. */
-    const char *(*file_of)(const struct plugin *plugin);
-    const struct http_extenders
-        *extenders;      /* those of the profile, for their names and times; NULL: it has none */
-    bool asks_extenders; /* else they are only named */
 };
 
 /* The profile's probe is not called. A pod that is on a node is evaluated as if it were pending and its node had its
@@ -82,8 +80,11 @@ struct explain_options {
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options);
 void explanation_release(struct explanation *explanation);
+/* The file that a plugin is from; NULL: it is built in. */
+const char *explain_file(const struct explanation *explanation, const struct plugin *plugin);
 /* The node was not examined: enough others can take the pod. */
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row);
 /* The rows of all nodes, by name, in the arena. */
 uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len);
+
 #endif

@@ -35,18 +35,13 @@ static int by_cost(const void *a, const void *b)
     return strcmp(x->plugin->name, y->plugin->name);
 }
 
-static const char *file_of(const struct explanation *explanation, const struct plugin *plugin)
-{
-    return explanation->file_of ? explanation->file_of(plugin) : NULL;
-}
-
 static struct costs collect(const struct explanation *explanation)
 {
     struct costs all = { 0 };
     for (uint32_t i = 0; i < explanation->profile->plugins_len; i++) {
         const struct explain_cost *cost = &explanation->costs[i];
         const struct plugin *plugin = explanation->profile->plugins[i].plugin;
-        bool loaded = file_of(explanation, plugin);
+        bool loaded = explain_file(explanation, plugin);
         if (!cost->calls && !cost->sampled_calls && !loaded)
             continue;
         all.items[all.len++] = (struct costly){ plugin, cost };
@@ -80,7 +75,7 @@ static void put_share(struct json_writer *json, int64_t ns, int64_t whole)
 static void put_plugin(struct json_writer *json, const struct explanation *explanation,
                        const struct costs *all, const struct costly *one)
 {
-    const char *file = file_of(explanation, one->plugin);
+    const char *file = explain_file(explanation, one->plugin);
     json_begin_line(json);
     json_member_str(json, "plugin", str_from(one->plugin->name));
     if (file)
@@ -107,14 +102,14 @@ static void put_extender(struct json_writer *json, const struct explanation *exp
 {
     json_begin_line(json);
     json_member_str(json, "url", extender->url);
-    json_member_bool(json, "asked", extender->asked);
-    if (explanation->live) {
+    json_member_bool(json, "asked", extender->is_called);
+    if (explanation->options.live) {
         json_member_object(json, "soFar");
         json_member_int(json, "calls", (int64_t)extender->since.calls);
         json_member_int(json, "failures", (int64_t)extender->since.failures);
         json_member_double(json, "microseconds", microseconds(extender->since.total_ns));
         json_end_object(json);
-    } else if (extender->asked) {
+    } else if (extender->is_called) {
         json_member_int(json, "calls", (int64_t)extender->since.calls);
         json_member_int(json, "failures", (int64_t)extender->since.failures);
         put_share(json, extender->since.total_ns, explanation->took_ns);
@@ -155,7 +150,7 @@ static void plugin_cells(const struct explanation *explanation, struct grid *gri
                          const struct costly *one)
 {
     const struct explain_cost *cost = one->cost;
-    const char *file = file_of(explanation, one->plugin);
+    const char *file = explain_file(explanation, one->plugin);
     grid_cell(grid, file ? PAINT_WARN : PAINT_NONE, "%s", one->plugin->name);
     grid_cell(grid, PAINT_NONE, "%.1f", microseconds(cost->ns));
     grid_cell(grid, PAINT_NONE, "%.1f%%", 100 * share(cost->ns, explanation->took_ns));
@@ -171,7 +166,7 @@ static void plugin_cells(const struct explanation *explanation, struct grid *gri
 /* Built in, and not worth a line. */
 static bool is_small(const struct explanation *explanation, const struct costs *all, const struct costly *one)
 {
-    return !file_of(explanation, one->plugin) && share(one->cost->ns, explanation->took_ns) < 0.01 &&
+    return !explain_file(explanation, one->plugin) && share(one->cost->ns, explanation->took_ns) < 0.01 &&
            share(one->cost->sampled_ns, all->sampled_ns) < 0.01;
 }
 
@@ -181,11 +176,11 @@ static void print_extender(const struct explanation *explanation, const struct e
     const struct extender_share *since = &extender->since;
     double mean = since->calls ? microseconds(since->total_ns) / (double)since->calls : 0;
     term_paint(term, PAINT_WARN, "  Extender " STR_FMT, STR_ARG(extender->url));
-    if (extender->asked)
+    if (extender->is_called)
         strbuf_printf(term->out, ": %s µs (%.1f%%) in %s, %s of them failed\n",
                       grouped(since->total_ns / 1000), 100 * share(since->total_ns, explanation->took_ns),
                       counted(since->calls, "call"), grouped((int64_t)since->failures));
-    else if (!explanation->live)
+    else if (!explanation->options.live)
         strbuf_puts(term->out, " was not asked\n");
     else
         strbuf_printf(term->out, " was not asked here; so far %s of %s µs on average, %s failed\n",

@@ -36,11 +36,11 @@ static struct str keep_text(struct simulation *simulation, struct str text)
 static void take_usage(struct simulation *simulation, struct sim_usage *ret)
 {
     const struct cluster *cluster = &simulation->input->cluster;
-    uint32_t rows = (uint32_t)cluster->nodes.len;
-    *ret = (struct sim_usage){ .resources = cluster->col.resources, .rows = rows };
-    ret->used = arena_array(&simulation->arena, int64_t, (size_t)ret->resources *rows);
-    for (uint32_t r = 0; r < ret->resources && rows; r++)
-        memcpy(ret->used + (size_t)r * rows, cluster->col.used[r], rows * sizeof(int64_t));
+    size_t rows = cluster->nodes.len;
+    ret->resources = cluster->col.resources;
+    ret->used = arena_array(&simulation->arena, int64_t *, ret->resources);
+    for (uint32_t r = 0; r < ret->resources; r++)
+        ret->used[r] = arena_copy(&simulation->arena, int64_t, cluster->col.used[r], rows, rows);
 }
 
 /* ---- pods come ---- */
@@ -109,10 +109,8 @@ static int evict(struct simulation *simulation, const struct decision *decision,
     row->nominated_row = decision->nominated_row;
     row->victims_first = first;
     row->victims_len = decision->victims_len;
-    for (uint32_t i = 0; i < decision->victims_len; i++) {
-        const struct pod *victim = decision->victims[i]->api;
-        *vec_push(&simulation->victims) = victim;
-    }
+    for (uint32_t i = 0; i < decision->victims_len; i++)
+        *vec_push(&simulation->victims) = decision->victims[i]->api;
     engine_preemption_done(&simulation->engine, decision->pod, false, simulation->now_ns);
     simulation->now_ns += grace_ns(decision);
     for (uint32_t i = 0; i < decision->victims_len; i++)
@@ -131,7 +129,7 @@ static int evict(struct simulation *simulation, const struct decision *decision,
 }
 
 /* ---- the run ---- */
-static struct sim_record *record(struct simulation *simulation, const struct decision *decision)
+static struct sim_record *add_record(struct simulation *simulation, const struct decision *decision)
 {
     struct sim_record *row = vec_push(&simulation->records);
     *row = (struct sim_record){
@@ -163,7 +161,7 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
 static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
                      struct error *err)
 {
-    struct sim_record *row = record(simulation, decision);
+    struct sim_record *row = add_record(simulation, decision);
     if (decision->row != ROW_NONE)
         engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
     if (!decision->retry)
@@ -259,14 +257,12 @@ static int run(struct simulation *simulation, const struct sim_options *options,
 /* A pod that has no node in the end waits, with the reason of its last decision. */
 static void collect_waiting(struct simulation *simulation)
 {
-    for (size_t i = 0; i < simulation->records.len; i++)
-        idmap_put(&simulation->last, (uint64_t)(uintptr_t)simulation->records.items[i].pod, (void *)(i + 1));
-    for (size_t i = 0; i < simulation->records.len; i++) {
-        const struct sim_record *row = &simulation->records.items[i];
-        bool is_last = (size_t)idmap_get(&simulation->last, (uint64_t)(uintptr_t)row->pod) == i + 1;
-        if (is_last && row->row == ROW_NONE)
-            *vec_push(&simulation->waiting) = (struct sim_waiting){ row->pod, row->message, false };
-    }
+    _cleanup_(idmap_release) struct idmap last = { 0 }; /* records by the addresses of their pods */
+    vec_for(&simulation->records, record)
+        idmap_put(&last, (uintptr_t)record->pod, record);
+    vec_for(&simulation->records, record)
+        if (record->row == ROW_NONE && idmap_get(&last, (uintptr_t)record->pod) == record)
+            *vec_push(&simulation->waiting) = (struct sim_waiting){ record->pod, record->message, false };
     vec_for(&simulation->gated, gated)
         *vec_push(&simulation->waiting) = *gated;
 }
@@ -276,7 +272,7 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
 {
     *simulation = (struct simulation){ .input = input };
     const struct http_extenders_options extenders = { .config = &input->config, .binds_nothing = true };
-    int r = options->asks_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
+    int r = options->calls_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
     if (r < 0)
         return r;
     const struct engine_options engine_options = {
@@ -314,6 +310,5 @@ void simulation_release(struct simulation *simulation)
     vec_release(&simulation->victims);
     vec_release(&simulation->waiting);
     vec_release(&simulation->gated);
-    idmap_release(&simulation->last);
     arena_release(&simulation->arena);
 }

@@ -31,10 +31,10 @@ struct sim_waiting {
     bool gated;
 };
 
-/* How much of each resource the nodes have in use: [resource * rows + row]. */
+/* How much of each resource the nodes have in use: [resource][row]. */
 struct sim_usage {
-    int64_t *used;
-    uint32_t resources, rows;
+    int64_t **used;
+    uint32_t resources;
 };
 
 struct simulation {
@@ -48,8 +48,7 @@ struct simulation {
     VEC(const struct pod *) victims;
     VEC(struct sim_waiting) waiting; /* filled at the end */
     VEC(struct sim_waiting) gated;
-    struct idmap last; /* address of a pod to its last record + 1 */
-    size_t pods;       /* that asked for a node, replacements too */
+    size_t pods; /* that asked for a node, replacements too */
     size_t scheduled, replaced;
     size_t foreign; /* pods of other schedulers: left alone */
     struct str foreign_name;
@@ -63,7 +62,7 @@ struct simulation {
 struct sim_options {
     uint64_t seed;
     struct opt_int32 percentage; /* of nodes to score; absent: as configured */
-    bool asks_extenders;         /* to filter, score and preempt; none of them binds anything */
+    bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
     /* Called now and then; may be NULL. */
     void (*progress)(const struct simulation *simulation, double seconds);
 };
