@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "cmd/common.h"
-#include "cmd/running.h"
 #include "debug/explain_view.h"
 #include "extender/extender.h"
 #include "sync/watched.h"

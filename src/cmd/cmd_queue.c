@@ -5,7 +5,6 @@
 
 #include "base/map.h"
 #include "cmd/common.h"
-#include "cmd/running.h"
 #include "debug/waiting.h"
 #include "sync/watched.h"
 

@@ -1,4 +1,5 @@
-/* common.h: what every command that reads a cluster shares: its first options, and how it ends. */
+/* common.h: what commands share: the options of those that read a cluster, requests to a running scheduler, and how
+ * a command ends. */
 #ifndef CMD_COMMON_H
 #define CMD_COMMON_H
 
@@ -29,6 +30,17 @@ int open_input(struct input *input, const struct command *command, const struct 
 int fail(int code, const struct error *err);
 /* Writes out what was collected; returns the exit code. */
 int finish(struct term *term);
+
+#define RUNNING_SERVER "https://127.0.0.1:10259"
+
+struct running {
+    const char *server;               /* NULL: RUNNING_SERVER */
+    const char *kubeconfig, *context; /* the identity of the client; see usual_access() */
+    bool insecure;                    /* its certificate is not checked */
+};
+
+/* The page; a failure names the server. */
+int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err);
 
 /* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
  * beginning. */

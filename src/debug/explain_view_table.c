@@ -10,42 +10,26 @@ static const char *age(int64_t ns)
 
 /* ---- where it is ---- */
 
-/* Events by the plugin that has rules for them, a line each. */
-struct wakes {
-    struct strbuf line;
-    const char *plugin;
-    struct term *term;
-};
-
-static void end_line(struct wakes *wakes)
-{
-    if (wakes->line.len)
-        strbuf_printf(&wakes->line, " (%s)", wakes->plugin);
-    if (wakes->line.len)
-        term_wrap(wakes->term, 2, strbuf_slice(&wakes->line));
-    strbuf_clear(&wakes->line);
-}
-
-static void add_wake(void *context, const char *plugin, struct str event)
-{
-    struct wakes *wakes = context;
-    if (wakes->plugin != plugin)
-        end_line(wakes);
-    strbuf_printf(&wakes->line, "%s" STR_FMT, wakes->line.len ? ", " : "", STR_ARG(event));
-    wakes->plugin = plugin;
-}
-
+/* The events that each plugin has rules for, a line for each plugin. */
 static void print_wakes(const struct explain_facts *facts, struct term *term)
 {
     const struct queued_pod *entry = facts->entry;
-    const struct profile *profile = &facts->engine->profiles[entry->profile];
-    struct wakes wakes = { .term = term };
-    if (entry->place == QUEUE_UNSCHEDULABLE || (entry->unschedulable | entry->pending)) {
-        strbuf_puts(term->out, "What may wake it:\n");
-        views_each_wake(profile, entry->unschedulable | entry->pending, add_wake, &wakes);
-        end_line(&wakes);
+    uint64_t rejecting = entry->unschedulable | entry->pending;
+    if (entry->place != QUEUE_UNSCHEDULABLE && !rejecting)
+        return;
+    _cleanup_(strbuf_release) struct strbuf line = { 0 };
+    wake_vec wakes = views_wakes(&facts->engine->profiles[entry->profile], rejecting, facts->arena);
+    strbuf_puts(term->out, "What may wake it:\n");
+    for (size_t i = 0; i < wakes.len; i++) {
+        const struct wake *wake = &wakes.items[i];
+        strbuf_printf(&line, "%s" STR_FMT, line.len ? ", " : "", STR_ARG(wake->event));
+        if (i + 1 < wakes.len && str_eq(wake->plugin, wake[1].plugin))
+            continue;
+        strbuf_printf(&line, " (" STR_FMT ")", STR_ARG(wake->plugin));
+        term_wrap(term, 2, strbuf_slice(&line));
+        strbuf_clear(&line);
     }
-    strbuf_release(&wakes.line);
+    vec_release(&wakes);
 }
 
 static void print_queue(const struct explain_facts *facts, struct term *term)

@@ -120,37 +120,37 @@ static uint32_t next_actions(uint32_t rest)
     return (rest & ACTION_UPDATE) == ACTION_UPDATE ? (uint32_t)ACTION_UPDATE : rest & -rest;
 }
 
-void views_each_wake(const struct profile *profile, uint64_t mask,
-                     void (*visit)(void *context, const char *plugin, struct str event), void *context)
+wake_vec views_wakes(const struct profile *profile, uint64_t mask, struct arena *arena)
 {
-    _cleanup_(arena_release) struct arena arena = { 0 };
+    wake_vec wakes = { 0 };
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
-        const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(profile->plugins[i].plugin) : NULL;
+        const struct plugin *plugin = profile->plugins[i].plugin;
+        const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(plugin) : NULL;
         for (; rule && rule->actions; rule++) {
             for (uint32_t rest = rule->actions, actions; rest; rest &= ~actions) {
                 actions = next_actions(rest);
                 const struct cluster_event event = { .resource = rule->resource, .actions = actions };
-                visit(context, profile->plugins[i].plugin->name,
-                      event_label_text(event_label(&event), &arena));
+                *vec_push(&wakes) =
+                    (struct wake){ str_from(plugin->name), event_label_text(event_label(&event), arena) };
             }
         }
     }
-}
-
-static void put_wake(void *context, const char *plugin, struct str event)
-{
-    struct json_writer *json = context;
-    json_begin_object(json);
-    json_member_str(json, "plugin", str_from(plugin));
-    json_member_str(json, "event", event);
-    json_end_object(json);
+    return wakes;
 }
 
 static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    wake_vec wakes = views_wakes(profile, mask, &arena);
     json_member_array(json, "wakes");
-    views_each_wake(profile, mask, put_wake, json);
+    vec_for(&wakes, wake) {
+        json_begin_object(json);
+        json_member_str(json, "plugin", wake->plugin);
+        json_member_str(json, "event", wake->event);
+        json_end_object(json);
+    }
     json_end_array(json);
+    vec_release(&wakes);
 }
 
 static struct str message_of(const struct pod *pod)

@@ -68,12 +68,17 @@ int views_explain(void *views, const struct serve_request *request, struct serve
  * no request waits. */
 int64_t views_round(struct views *views, int64_t now_ns);
 
+struct wake {
+    struct str plugin, event;
+};
+typedef VEC(struct wake) wake_vec;
+
 /* For other views: a pod of the queue as an object, and the events that a plugin of the mask which rejected it has
  * rules for. */
 void views_put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
                      bool wakes, int64_t now_ns);
-void views_each_wake(const struct profile *profile, uint64_t mask,
-                     void (*visit)(void *context, const char *plugin, struct str event), void *context);
+/* By plugin; the caller releases it. */
+wake_vec views_wakes(const struct profile *profile, uint64_t mask, struct arena *arena);
 
 /* The same without a server: a view_writer. */
 void views_write_queue(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,
