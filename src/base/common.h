@@ -13,6 +13,8 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Negative, zero or positive, for qsort(): `COMPARE(x->a, y->a) ?: COMPARE(x->b, y->b)`. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 #define _cleanup_(f) __attribute__((cleanup(f)))
 #define _always_inline_ inline __attribute__((always_inline))
 #define _printf_(text, first) __attribute__((format(printf, text, first)))

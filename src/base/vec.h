@@ -36,6 +36,12 @@
 
 /* Takes out item i; the last one takes its place. */
 #define vec_swap_remove(v, i) ((v)->items[(i)] = (v)->items[--(v)->len])
+/* By a comparison as qsort() takes it. */
+#define vec_sort(v, compare) \
+    do { \
+        if ((v)->len) \
+            qsort((v)->items, (v)->len, sizeof(*(v)->items), (compare)); \
+    } while (0)
 #define vec_clear(v) ((void)((v)->len = 0))
 #define vec_release(v) \
     do { \

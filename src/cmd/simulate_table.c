@@ -49,11 +49,6 @@ static const char *choose_label(const struct input *input)
     return NULL;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return str_cmp(((const struct group *)a)->name, ((const struct group *)b)->name);
-}
-
 static void add_node(const struct simulation *simulation, struct group *group, uint32_t row)
 {
     const struct cluster *cluster = &simulation->input->cluster;
@@ -86,8 +81,7 @@ static void collect_groups(const struct simulation *simulation, const char *labe
         add_node(simulation, &ret->items[place - 1], cluster_row(&input->cluster, (*node)->name));
     }
     strmap_release(&places);
-    if (ret->len)
-        qsort(ret->items, ret->len, sizeof(struct group), by_name);
+    vec_sort(ret, str_qsort_cmp); /* a group begins with its name */
 }
 
 /* ---- bars ---- */
@@ -189,9 +183,7 @@ struct reason {
 static int by_pods(const void *a, const void *b)
 {
     const struct reason *x = a, *y = b;
-    if (x->pods != y->pods)
-        return x->pods > y->pods ? -1 : 1;
-    return str_cmp(x->message, y->message);
+    return COMPARE(y->pods, x->pods) ?: str_cmp(x->message, y->message);
 }
 
 typedef VEC(struct reason) reason_vec;
@@ -248,8 +240,7 @@ static void collect_reasons(const struct simulation *simulation, struct arena *a
     }
     strmap_release(&places);
     strmap_release(&by_message);
-    if (ret->len)
-        qsort(ret->items, ret->len, sizeof(struct reason), by_pods);
+    vec_sort(ret, by_pods);
 }
 
 static void print_waiting(const struct simulation *simulation, const struct simulate_view *view,

@@ -359,7 +359,7 @@ static void look_at_item(void *context, const struct ring_item *item)
 static int newest_first(const void *a, const void *b)
 {
     const struct found_record *x = a, *y = b;
-    return x->record.sequence > y->record.sequence ? -1 : x->record.sequence < y->record.sequence;
+    return COMPARE(y->record.sequence, x->record.sequence);
 }
 
 static void read_found(const struct attempts *attempts, const struct found_record *found, struct arena *arena,
@@ -444,8 +444,7 @@ size_t attempts_of(const struct attempts *attempts, struct str namespace, struct
     size_t len = 0;
     ring_each(attempts->rejected, look_at_item, &search);
     ring_each(attempts->placed, look_at_item, &search);
-    if (search.found.len)
-        qsort(search.found.items, search.found.len, sizeof(*search.found.items), newest_first);
+    vec_sort(&search.found, newest_first);
     uint32_t uid_hash =
         uid.len || !search.found.len ? (uint32_t)str_hash(uid) : search.found.items[0].record.uid;
     for (size_t i = 0; i < search.found.len; i++) {

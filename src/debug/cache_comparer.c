@@ -212,12 +212,6 @@ int lister_read(struct lister *lister, const struct compared *held, struct compa
 
 /* ---- differences ---- */
 
-static void sort(text_vec *list)
-{
-    if (list->len)
-        qsort(list->items, list->len, sizeof(*list->items), str_qsort_cmp);
-}
-
 /* Of two sorted lists: what only the first has, each once. */
 static text_vec only_in(const text_vec *a, const text_vec *b)
 {
@@ -253,8 +247,8 @@ void mismatch_look(struct mismatch *mismatch, bool is_first, struct compared *li
 {
     for (int kind = 0; kind < COMPARED_KINDS; kind++) {
         text_vec *a = &listed->lists[kind], *b = &held->lists[kind];
-        sort(a);
-        sort(b);
+        vec_sort(a, str_qsort_cmp);
+        vec_sort(b, str_qsort_cmp);
         look(&mismatch->arena, is_first, a, b, &mismatch->missed[kind]);
         look(&mismatch->arena, is_first, b, a, &mismatch->redundant[kind]);
     }

@@ -72,11 +72,6 @@ struct scalar {
     int64_t value;
 };
 
-static int by_name(const void *a, const void *b)
-{
-    return str_cmp(((const struct scalar *)a)->name, ((const struct scalar *)b)->name);
-}
-
 static void put_requested(struct strbuf *out, const struct cluster *cluster, uint32_t row)
 {
     VEC(struct scalar) scalars = { 0 };
@@ -85,8 +80,7 @@ static void put_requested(struct strbuf *out, const struct cluster *cluster, uin
         if (cluster->col.used[r][row])
             *vec_push(&scalars) =
                 (struct scalar){ cluster->resource_names.items[r], cluster->col.used[r][row] };
-    if (scalars.len)
-        qsort(scalars.items, scalars.len, sizeof(*scalars.items), by_name);
+    vec_sort(&scalars, str_qsort_cmp); /* a scalar begins with its name */
     vec_for(&scalars, scalar)
         put_scalar(out, scalar->name, scalar->value);
     strbuf_puts(out, "]}");
@@ -171,18 +165,13 @@ void queue_dump_read(struct queue_dump *all, const struct queue *queue)
 static int by_wait(const void *a, const void *b)
 {
     const struct dumped_pod *x = a, *y = b;
-    if (x->queue != y->queue)
-        return x->queue < y->queue ? -1 : 1;
-    if (x->since_ns != y->since_ns)
-        return x->since_ns < y->since_ns ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return COMPARE(x->queue, y->queue) ?: COMPARE(x->since_ns, y->since_ns) ?: COMPARE(x->order, y->order);
 }
 
 void queue_dump_sort(struct queue_dump *all, struct strbuf *summary)
 {
     size_t counts[SHOWN_COUNT] = { 0 };
-    if (all->entries.len)
-        qsort(all->entries.items, all->entries.len, sizeof(*all->entries.items), by_wait);
+    vec_sort(&all->entries, by_wait);
     vec_for(&all->entries, entry)
         counts[entry->queue]++;
     strbuf_printf(summary, "activeQ:%zu; backoffQ:%zu; unschedulablePods:%zu", counts[SHOWN_ACTIVE],

@@ -163,7 +163,6 @@ static void print_rejections(const struct explain_facts *facts, const struct att
         }
         *vec_push(&rejections) = rejection;
     }
-    rejections_sort(&rejections);
     rejections_print(&rejections, term, facts->request->top);
     uint32_t gone = facts_nodes_gone(facts, attempt);
     if (attempt->statuses_len && gone)

@@ -99,11 +99,11 @@ static bool is_over(const struct pod *pod)
            (str_is(pod->status.phase, "Succeeded") || str_is(pod->status.phase, "Failed"));
 }
 
-struct resource_rows *resources_gather(const struct cluster *cluster)
+void *resources_gather(const struct engine *engine)
 {
     struct resource_rows *rows = xcalloc(1, sizeof(*rows));
     _cleanup_(arena_release) struct arena arena = { 0 };
-    map_for(&cluster->pods, slot) {
+    map_for(&engine->cluster->pods, slot) {
         const struct pod *pod = ((const struct pod_info *)slot->value)->api;
         struct resource_list list;
         if (is_over(pod))
@@ -120,8 +120,9 @@ struct resource_rows *resources_gather(const struct cluster *cluster)
     return rows;
 }
 
-void resources_write(struct resource_rows *rows, struct strbuf *out)
+void resources_write(void *gathered, struct strbuf *out)
 {
+    struct resource_rows *rows = gathered;
     struct metrics *metrics = metrics_new(infos, FAMILIES);
     vec_for(&rows->rows, row) {
         const struct str values[] = { row->namespace,        row->node,     row->pod,
@@ -136,19 +137,9 @@ void resources_write(struct resource_rows *rows, struct strbuf *out)
     free(rows);
 }
 
-static void *gather(const struct engine *engine)
-{
-    return resources_gather(engine->cluster);
-}
-
-static void write_page(void *gathered, struct strbuf *out)
-{
-    resources_write(gathered, out);
-}
-
 int resources_view(struct views *views, const struct serve_request *request, struct serve_reply *reply)
 {
-    static const struct view_job job = { gather, write_page };
+    static const struct view_job job = { resources_gather, resources_write };
     if (!str_is(request->method, "DELETE"))
         return views_request_job(views, request, &job);
     serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));

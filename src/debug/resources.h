@@ -5,10 +5,9 @@
 #include "debug/views.h"
 
 /* What the pods say, copied; on the core thread. */
-struct resource_rows;
-struct resource_rows *resources_gather(const struct cluster *cluster);
-/* Adds the page, and frees the rows; on any thread. */
-void resources_write(struct resource_rows *rows, struct strbuf *out);
+void *resources_gather(const struct engine *engine);
+/* Adds the page, and frees what was gathered; on any thread. */
+void resources_write(void *gathered, struct strbuf *out);
 
 /* For serve_options.metrics_resources of the leader. */
 int resources_view(struct views *views, const struct serve_request *request, struct serve_reply *reply);

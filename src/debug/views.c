@@ -85,11 +85,7 @@ static int by_place(const void *a, const void *b)
 {
     const struct queued_pod *x = *(const struct queued_pod *const *)a,
                             *y = *(const struct queued_pod *const *)b;
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
-    if (x->since_ns != y->since_ns)
-        return x->since_ns < y->since_ns ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return COMPARE(x->place, y->place) ?: COMPARE(x->since_ns, y->since_ns) ?: COMPARE(x->order, y->order);
 }
 
 void view_put_time(struct json_writer *json, const char *key, int64_t ns)
@@ -196,8 +192,7 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
     struct gathered all = { .engine = engine, .filter = filter };
     struct json_writer json = json_writer(out, JSON_COMPACT);
     queue_each(&engine->queue, gather, &all);
-    if (all.entries.len)
-        qsort(all.entries.items, all.entries.len, sizeof(*all.entries.items), by_place);
+    vec_sort(&all.entries, by_place);
     size_t len = MIN(all.entries.len, filter->limit);
     json_begin_object(&json);
     view_put_time(&json, "time", now_ns);

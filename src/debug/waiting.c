@@ -5,18 +5,11 @@
 
 #include "engine/binding.h"
 
-static struct str key_of(const struct pod_binding *binding)
-{
-    return strbuf_slice(&binding->key);
-}
-
 static int by_age(const void *a, const void *b)
 {
     const struct pod_binding *x = *(const struct pod_binding *const *)a,
                              *y = *(const struct pod_binding *const *)b;
-    if (x->started_ns != y->started_ns)
-        return x->started_ns < y->started_ns ? -1 : 1;
-    return str_cmp(key_of(x), key_of(y));
+    return COMPARE(x->started_ns, y->started_ns) ?: str_cmp(strbuf_slice(&x->key), strbuf_slice(&y->key));
 }
 
 static void put_permits(struct json_writer *json, const struct pod_binding *binding, int64_t now_ns)
@@ -92,8 +85,7 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
         if (is_meant(slot->value, filter))
             *vec_push(&all) = slot->value;
     }
-    if (all.len)
-        qsort(all.items, all.len, sizeof(*all.items), by_age);
+    vec_sort(&all, by_age);
     size_t len = MIN(all.len, filter->limit);
     json_begin_object(&json);
     view_put_time(&json, "time", now_ns);

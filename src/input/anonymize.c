@@ -55,8 +55,7 @@ static void seal(struct anonymizer *anonymizer)
     int width = 1;
     for (size_t most = anonymizer->all.len; most >= 10; most /= 10)
         width++;
-    if (anonymizer->all.len)
-        qsort(anonymizer->all.items, anonymizer->all.len, sizeof(*anonymizer->all.items), by_text);
+    vec_sort(&anonymizer->all, by_text);
     for (size_t i = 0; i < anonymizer->all.len; i++) {
         struct alias *alias = anonymizer->all.items[i];
         if (alias->head)

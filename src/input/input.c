@@ -118,13 +118,9 @@ static int by_age(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
     const struct opt_time *s = &x->pod->meta.creation_time, *t = &y->pod->meta.creation_time;
-    if (s->set != t->set) /* what has no time has not been created yet */
-        return s->set ? -1 : 1;
-    if (s->seconds != t->seconds)
-        return s->seconds < t->seconds ? -1 : 1;
-    if (s->nanos != t->nanos)
-        return s->nanos < t->nanos ? -1 : 1;
-    return x->place < y->place ? -1 : 1;
+    /* what has no time has not been created yet */
+    return COMPARE(t->set, s->set) ?: COMPARE(s->seconds, t->seconds) ?: COMPARE(s->nanos, t->nanos)
+                                  ?: COMPARE(x->place, y->place);
 }
 
 struct pod **input_pending(const struct input *input, size_t *ret_len)

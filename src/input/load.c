@@ -71,8 +71,7 @@ void load_add(struct load *load, enum api_kind kind, struct meta *object)
 static int compare_meta(const void *a, const void *b)
 {
     const struct meta *x = *(struct meta *const *)a, *y = *(struct meta *const *)b;
-    int by_namespace = str_cmp(x->namespace, y->namespace);
-    return by_namespace ? by_namespace : str_cmp(x->name, y->name);
+    return str_cmp(x->namespace, y->namespace) ?: str_cmp(x->name, y->name);
 }
 
 struct meta **load_sorted(const struct load *load, enum api_kind kind)
@@ -334,9 +333,7 @@ static void print_warning(struct strbuf *text)
 static int by_count(const void *a, const void *b)
 {
     const struct kind_count *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return str_cmp(x->kind, y->kind);
+    return COMPARE(y->count, x->count) ?: str_cmp(x->kind, y->kind);
 }
 
 static void warn_ignored(const struct load *load)
@@ -346,7 +343,7 @@ static void warn_ignored(const struct load *load)
         total += row->count;
     if (!total)
         return;
-    qsort(load->ignored.items, load->ignored.len, sizeof(struct kind_count), by_count);
+    vec_sort(&load->ignored, by_count);
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, "ignored %zu object%s of kinds it does not use:", total, total == 1 ? "" : "s");
     size_t shown = MIN(load->ignored.len, (size_t)KINDS_SHOWN);

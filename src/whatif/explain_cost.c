@@ -28,11 +28,8 @@ struct costs {
 static int by_cost(const void *a, const void *b)
 {
     const struct costly *x = a, *y = b;
-    if (x->cost->ns != y->cost->ns)
-        return x->cost->ns > y->cost->ns ? -1 : 1;
-    if (x->cost->sampled_ns != y->cost->sampled_ns)
-        return x->cost->sampled_ns > y->cost->sampled_ns ? -1 : 1;
-    return strcmp(x->plugin->name, y->plugin->name);
+    return COMPARE(y->cost->ns, x->cost->ns) ?: COMPARE(y->cost->sampled_ns, x->cost->sampled_ns)
+                                            ?: strcmp(x->plugin->name, y->plugin->name);
 }
 
 static struct costs collect(const struct explanation *explanation)

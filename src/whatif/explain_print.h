@@ -53,7 +53,7 @@ struct rejection {
 };
 typedef VEC(struct rejection) rejection_vec;
 
-void rejections_sort(rejection_vec *rejections);
-void rejections_print(const rejection_vec *rejections, struct term *term, uint32_t top);
+/* The most frequent first; sorts them. */
+void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top);
 
 #endif

@@ -70,9 +70,7 @@ static void print_answer(const struct explanation *explanation, struct term *ter
 static int by_total(const void *a, const void *b)
 {
     const struct scored_node *x = a, *y = b;
-    if (x->total != y->total)
-        return x->total > y->total ? -1 : 1;
-    return str_cmp(x->name, y->name);
+    return COMPARE(y->total, x->total) ?: str_cmp(x->name, y->name);
 }
 
 void score_view_print(const struct score_view *view, struct term *term, uint32_t top)
@@ -167,10 +165,7 @@ static void print_feasible(const struct explanation *explanation, struct term *t
 static int by_nodes(const void *a, const void *b)
 {
     const struct rejection *x = a, *y = b;
-    if (x->nodes != y->nodes)
-        return x->nodes > y->nodes ? -1 : 1;
-    int by_plugin = str_cmp(x->plugin, y->plugin);
-    return by_plugin ? by_plugin : str_cmp(x->text, y->text);
+    return COMPARE(y->nodes, x->nodes) ?: str_cmp(x->plugin, y->plugin) ?: str_cmp(x->text, y->text);
 }
 
 /* Groups of nodes that the same plugin rejects with the same reasons. */
@@ -195,20 +190,14 @@ static void collect_rejections(const struct explanation *explanation, struct are
         ret->items[place - 1].nodes++;
     }
     strmap_release(&places);
-    rejections_sort(ret);
 }
 
-void rejections_sort(rejection_vec *rejections)
-{
-    if (rejections->len)
-        qsort(rejections->items, rejections->len, sizeof(*rejections->items), by_nodes);
-}
-
-void rejections_print(const rejection_vec *rejections, struct term *term, uint32_t top)
+void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
     if (!rejections->len)
         return;
+    vec_sort(rejections, by_nodes);
     grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
     for (size_t i = 0; i < rejections->len && i < top; i++) {
         const struct rejection *rejection = &rejections->items[i];
