@@ -8,20 +8,15 @@
 
 extern const struct command command_completion;
 
-struct option_seen {
-    struct str name;   /* without dashes */
-    char letter;       /* 0: none */
-    const char *words; /* that it wants one of, with | between them; NULL: anything */
-    bool takes_no_argument;
-};
+typedef VEC(struct option_row) options_vec;
 
-typedef VEC(struct option_seen) options_vec;
-
-/* "  -o, --output string   Text" and "      --output string   Text"; the page stays the options' owner. */
-static void read_page(const struct strbuf *page, options_vec *ret)
+/* "  -o, --output string   Text" and "      --output string   Text". */
+static void read_page(const struct command *command, struct arena *arena, options_vec *ret)
 {
-    for (const char *line = page->text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-        const char *at = line + strspn(line, " ");
+    _cleanup_(strbuf_release) struct strbuf page = { 0 };
+    command->page(&page);
+    for (struct str rest = strbuf_slice(&page); rest.len;) {
+        const char *line = arena_str(arena, str_cut(&rest, '\n')).ptr, *at = line + strspn(line, " ");
         char letter = 0;
         if (at == line)
             continue;
@@ -33,23 +28,22 @@ static void read_page(const struct strbuf *page, options_vec *ret)
             continue;
         size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
         if (len)
-            *vec_push(ret) = (struct option_seen){ { at + 2, (uint32_t)len }, letter, NULL, false };
+            *vec_push(ret) = (struct option_row){ .letter = letter,
+                                                  .name = arena_strndup(arena, at + 2, len),
+                                                  .kind = OPTION_TEXT };
     }
 }
 
-static void read_options(const struct command *command, struct strbuf *page, options_vec *ret)
+static options_vec read_options(const struct command *command, struct arena *arena)
 {
+    options_vec all = { 0 };
     if (command->page) {
-        command->page(page);
-        read_page(page, ret);
-        return;
+        read_page(command, arena, &all);
+    } else {
+        vec_reserve(&all, OPTIONS_MAX);
+        all.len = command_options(command, all.items);
     }
-    struct option_row rows[OPTIONS_MAX];
-    size_t len = command_options(command, rows);
-    for (size_t i = 0; i < len; i++)
-        *vec_push(ret) = (struct option_seen){ str_from(rows[i].name), rows[i].letter,
-                                               rows[i].kind == OPTION_CHOICE ? rows[i].argument : NULL,
-                                               rows[i].kind == OPTION_FLAG || rows[i].kind == OPTION_HELP };
+    return all;
 }
 
 static void add_names(struct strbuf *out)
@@ -69,23 +63,22 @@ static void add_words(struct strbuf *out, const char *words)
 
 static void bash_command(struct strbuf *out, const struct command *command)
 {
-    _cleanup_(strbuf_release) struct strbuf page = { 0 };
-    options_vec options = { 0 };
-    read_options(command, &page, &options);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    options_vec options = read_options(command, &arena);
     strbuf_printf(out, "    %s)\n        case $before in\n", command->name);
     vec_for(&options, option) {
-        if (!option->words)
+        if (option->kind != OPTION_CHOICE)
             continue;
-        strbuf_printf(out, "        --" STR_FMT, STR_ARG(option->name));
+        strbuf_printf(out, "        --%s", option->name);
         if (option->letter)
             strbuf_printf(out, "|-%c", option->letter);
         strbuf_puts(out, ") words='");
-        add_words(out, option->words);
+        add_words(out, option->argument);
         strbuf_puts(out, "' ;;\n");
     }
     strbuf_puts(out, "        *) words='");
     vec_for(&options, option)
-        strbuf_printf(out, "--" STR_FMT " ", STR_ARG(option->name));
+        strbuf_printf(out, "--%s ", option->name);
     strbuf_puts(out, "'; [[ $now == -* ]] || words='");
     if (command == command_find("help"))
         add_names(out);
@@ -126,22 +119,21 @@ static void fish_quoted(struct strbuf *out, const char *text, size_t len)
 
 static void fish_command(struct strbuf *out, const struct command *command)
 {
-    _cleanup_(strbuf_release) struct strbuf page = { 0 };
-    options_vec options = { 0 };
-    read_options(command, &page, &options);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    options_vec options = read_options(command, &arena);
     strbuf_printf(out, "complete -c berth -n __fish_use_subcommand -f -a %s -d '", command->name);
     fish_quoted(out, command->summary, strcspn(command->summary, "\n"));
     strbuf_puts(out, "'\n");
     vec_for(&options, option) {
-        strbuf_printf(out, "complete -c berth -n '__fish_seen_subcommand_from %s' -l " STR_FMT, command->name,
-                      STR_ARG(option->name));
+        strbuf_printf(out, "complete -c berth -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+                      option->name);
         if (option->letter)
             strbuf_printf(out, " -s %c", option->letter);
-        if (option->words) {
+        if (option->kind == OPTION_CHOICE) {
             strbuf_puts(out, " -x -a '");
-            add_words(out, option->words);
+            add_words(out, option->argument);
             strbuf_putc(out, '\'');
-        } else if (!option->takes_no_argument && !command->page) {
+        } else if (option->kind != OPTION_FLAG && option->kind != OPTION_HELP && !command->page) {
             strbuf_puts(out, " -r");
         }
         strbuf_putc(out, '\n');

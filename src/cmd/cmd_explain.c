@@ -71,18 +71,6 @@ static const struct pod *find_pod(struct input *input, struct pod_name wanted, s
     return NULL;
 }
 
-/* A copy that is not on its node. */
-static const struct pod *take_off(struct input *input, const struct pod *pod, struct arena *arena)
-{
-    struct pod *copy = arena_new(arena, struct pod);
-    *copy = *pod;
-    copy->spec.node_name = (struct str){ 0 };
-    struct pod_info *info = cluster_find_pod(&input->cluster, pod->meta.namespace, pod->meta.name);
-    if (info)
-        cluster_remove_pod(&input->cluster, info);
-    return copy;
-}
-
 /* Every pod that waits for this scheduler is known to the model: nominations count. */
 static struct pod_info *add_pending(struct input *input, const struct pod *wanted)
 {
@@ -92,7 +80,8 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
         if (pending[i] != wanted && config_profile(&input->config, pending[i]->spec.scheduler_name))
             cluster_add_pod(&input->cluster, pending[i]);
     free(pending);
-    return cluster_add_pod(&input->cluster, wanted);
+    struct pod_info *running = cluster_find_pod(&input->cluster, wanted->meta.namespace, wanted->meta.name);
+    return running ? running : cluster_add_pod(&input->cluster, wanted);
 }
 
 /* ---- of objects ---- */
@@ -100,7 +89,7 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
 /* What it takes to decide: the plugins and extenders of the pod's profile. */
 struct deciders {
     struct profile profile;
-    struct http_extenders *extenders; /* those of the configuration, asked or not */
+    struct http_extenders *extenders; /* those of the configuration, called or not */
 };
 
 static int deciders_init(struct deciders *deciders, struct input *input, const struct pod *pod,
@@ -167,8 +156,6 @@ static int explain_objects(struct explain_settings *settings, const char *name)
                   META_ARG(&pod->meta), STR_ARG(pod->spec.node_name));
         return fail(EXIT_INPUT, &err);
     }
-    if (!str_empty(pod->spec.node_name))
-        pod = take_off(&input, pod, &input.load.arena);
     return explain(&input, settings, pod, &err);
 }
 

@@ -45,7 +45,7 @@ extern const struct command command_queue;
 enum { QUEUE_COLUMNS = 6 };
 #define IN_FLIGHT "in flight" /* decided: on the other page too */
 
-/* ---- asking ---- */
+/* ---- pages ---- */
 
 /* What the scheduler shows: of the queues, and of those on their way. */
 struct shown {
@@ -58,7 +58,7 @@ static void shown_release(struct shown *shown)
     yyjson_doc_free(shown->waiting);
 }
 
-static int ask_page(const struct queue_settings *settings, const char *page, const char *pod,
+static int get_page(const struct queue_settings *settings, const char *page, const char *pod,
                     yyjson_doc **ret, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
@@ -79,12 +79,6 @@ static int ask_page(const struct queue_settings *settings, const char *page, con
     if (!yyjson_is_obj(yyjson_doc_get_root(*ret)))
         return error_set(err, -EBADMSG, "the answer to %s makes no sense; is that a berth scheduler?", page);
     return 0;
-}
-
-static int ask(const struct queue_settings *settings, const char *pod, struct shown *ret, struct error *err)
-{
-    int r = ask_page(settings, VIEW_QUEUE_PATH, pod, &ret->queue, err);
-    return r < 0 ? r : ask_page(settings, VIEW_WAITING_PATH, pod, &ret->waiting, err);
 }
 
 /* ---- showing ---- */
@@ -204,21 +198,7 @@ static const struct page_table queue_table = {
 };
 static const struct page_table waiting_table = { "STAGE|POD|>AGE|NODE|WAITS FOR", "", add_waiting };
 
-/* Names of pods that are on a page. */
-static void names_of(yyjson_doc *doc, struct arena *arena, struct strmap *ret)
-{
-    size_t i, len;
-    yyjson_val *pod;
-    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "pods"), i, len, pod)
-        strmap_put(ret, name_of(pod, arena), ret);
-}
-
-static bool is_among(const struct strmap *names, yyjson_val *pod, struct arena *arena)
-{
-    return names->len && str_is(text_of(pod, "queue"), IN_FLIGHT) && strmap_get(names, name_of(pod, arena));
-}
-
-/* Without those that `others` shows. Returns how many there are. */
+/* Without those in flight that `others` shows. Returns how many there are. */
 static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_doc *others, bool wide,
                         struct term *term)
 {
@@ -227,11 +207,12 @@ static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_
     _cleanup_(strmap_release) struct strmap names = { 0 };
     yyjson_val *root = yyjson_doc_get_root(doc), *pod;
     size_t i, len, shown = 0;
-    names_of(others, &arena, &names);
+    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(others), "pods"), i, len, pod)
+        strmap_put(&names, name_of(pod, &arena), others);
     grid_columns(&grid, table->columns);
     grid_columns(&grid, wide ? table->more_columns : "");
     yyjson_arr_foreach(yyjson_obj_get(root, "pods"), i, len, pod) {
-        if (is_among(&names, pod, &arena))
+        if (str_is(text_of(pod, "queue"), IN_FLIGHT) && strmap_get(&names, name_of(pod, &arena)))
             continue;
         table->add(&grid, pod);
         shown++;
@@ -326,33 +307,28 @@ static void show_all(const struct queue_settings *settings, const struct shown *
         strbuf_puts(term->out, "\nNone of them is meant by -n, --queue and --plugin.\n");
 }
 
-static int show(const struct queue_settings *settings, const char *pod, const struct shown *shown)
-{
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
-    struct term term = term_stdout(&out);
-    if (settings->output == QUEUE_JSON)
-        show_json(shown, &out);
-    else if (pod)
-        show_pod(shown, &term);
-    else
-        show_all(settings, shown, &term);
-    return finish(&term);
-}
-
 static int run(void *given, const struct texts *words)
 {
     const struct queue_settings *settings = given;
     _cleanup_(shown_release) struct shown shown = { 0 };
-    _cleanup_(strbuf_release) struct strbuf pod = { 0 };
+    _cleanup_(strbuf_release) struct strbuf pod = { 0 }, out = { 0 };
+    struct term term = term_stdout(&out);
     struct error err;
     const char *name = words->len ? words->items[0] : NULL;
     if (name && !strchr(name, '/'))
         strbuf_printf(&pod, "%s/", settings->namespace ? settings->namespace : "default");
     if (name)
         strbuf_puts(&pod, name);
-    if (ask(settings, pod.text, &shown, &err) < 0)
+    if (get_page(settings, VIEW_QUEUE_PATH, pod.text, &shown.queue, &err) < 0 ||
+        get_page(settings, VIEW_WAITING_PATH, pod.text, &shown.waiting, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return show(settings, pod.text, &shown);
+    if (settings->output == QUEUE_JSON)
+        show_json(&shown, &out);
+    else if (name)
+        show_pod(&shown, &term);
+    else
+        show_all(settings, &shown, &term);
+    return finish(&term);
 }
 
 const struct command command_queue = {

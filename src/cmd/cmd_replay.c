@@ -452,9 +452,8 @@ static void report_begin(struct report *report)
         return;
     report->json = json_writer(&report->out, JSON_PRETTY);
     json_begin_object(&report->json);
-    if (has_log(report->settings)) {
+    if (has_log(report->settings))
         json_member_array(&report->json, "log");
-    }
 }
 
 static void end_json(struct report *report, const struct replay *replay)
@@ -486,19 +485,17 @@ static int report_end(struct report *report, const struct replay *replay)
 /* A time as it is printed here, or less of it: "2026-11-15 10:30", "2026-11-15". Without a zone it is UTC. */
 static bool parse_time(const char *text, struct opt_time *ret)
 {
-    enum { DATE_LEN = sizeof("2026-11-15") - 1, MINUTES_LEN = sizeof("T10:30") - 1 };
+    enum { DATE_LEN = sizeof("2026-11-15") - 1, MINUTES_LEN = sizeof("2026-11-15T10:30") - 1 };
     _cleanup_(strbuf_release) struct strbuf full = { 0 };
     if (strlen(text) < DATE_LEN)
         return false;
-    const char *clock = text + DATE_LEN;
-    size_t clock_len = strcspn(clock, "Zz+-");
-    strbuf_add(&full, text, DATE_LEN);
-    strbuf_puts(&full, "T");
-    if (clock_len)
-        strbuf_add(&full, clock + 1, clock_len - 1);
-    strbuf_puts(&full, !clock_len ? "00:00:00" : clock_len == MINUTES_LEN ? ":00" : "");
-    strbuf_puts(&full, clock[clock_len] ? clock + clock_len : "Z");
-    return (!clock_len || strchr(" Tt", *clock)) && opt_time_parse(strbuf_slice(&full), ret) == 0;
+    size_t len = DATE_LEN + strcspn(text + DATE_LEN, "Zz+-");
+    strbuf_add(&full, text, len);
+    strbuf_puts(&full, len == DATE_LEN ? "T00:00:00" : len == MINUTES_LEN ? ":00" : "");
+    strbuf_puts(&full, text[len] ? text + len : "Z");
+    if (strchr(" t", full.text[DATE_LEN]))
+        full.text[DATE_LEN] = 'T';
+    return opt_time_parse(strbuf_slice(&full), ret) == 0;
 }
 
 static int read_time(const char *option, const char *text, int64_t by_default, int64_t *ret,

@@ -45,9 +45,11 @@ struct reload {
     struct config_generation *current; /* in effect */
     struct list generations;           /* struct config_generation */
     bool requested;                    /* a look at the file */
-    bool answered;                     /* by the core, about `next` */
-    int answer;
-    struct error answer_error;
+    struct reload_answer {
+        bool is_there;
+        int result;
+        struct error error;
+    } answer; /* of the core, about `next` */
 };
 
 static int64_t now_ms(void)
@@ -167,10 +169,10 @@ static void on_answer(void *user, int result, const struct error *err)
 {
     struct reload *reload = user;
     pthread_mutex_lock(&reload->lock);
-    reload->answered = true;
-    reload->answer = result;
+    reload->answer.is_there = true;
+    reload->answer.result = result;
     if (result < 0)
-        reload->answer_error = *err;
+        reload->answer.error = *err;
     wake(reload);
     pthread_mutex_unlock(&reload->lock);
 }
@@ -189,13 +191,13 @@ static void submit(struct reload *reload, struct config_generation *generation)
                      on_answer, reload);
 }
 
-static void finish(struct reload *reload, int answer, struct error *err)
+static void finish(struct reload *reload, struct reload_answer *answer)
 {
     struct config_generation *generation = reload->next;
     reload->next = NULL;
-    if (answer < 0) {
-        error_prefix(err, STR_FMT, STR_ARG(path_of(reload)));
-        refuse(reload, err);
+    if (answer->result < 0) {
+        error_prefix(&answer->error, STR_FMT, STR_ARG(path_of(reload)));
+        refuse(reload, &answer->error);
         discard(reload, generation);
     } else {
         apply(reload, generation);
@@ -298,19 +300,15 @@ static void look(struct reload *reload)
 static void turn(struct reread *turns)
 {
     struct reload *reload = container_of(turns, struct reload, turns);
-    struct error err;
     pthread_mutex_lock(&reload->lock);
-    bool answered = reload->answered;
-    int answer = reload->answer;
-    if (answered && answer < 0)
-        err = reload->answer_error;
-    reload->answered = false;
-    bool requested = reload->requested && (!reload->next || answered);
+    struct reload_answer answer = reload->answer;
+    reload->answer.is_there = false;
+    bool requested = reload->requested && (!reload->next || answer.is_there);
     if (requested)
         reload->requested = false;
     pthread_mutex_unlock(&reload->lock);
-    if (answered)
-        finish(reload, answer, &err);
+    if (answer.is_there)
+        finish(reload, &answer);
     free_retired(reload);
     if (requested)
         look_now(reload);

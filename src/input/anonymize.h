@@ -12,8 +12,14 @@
 #define INPUT_ANONYMIZE_H
 
 #include "api/object.h"
+#include "base/map.h"
 #include "base/vec.h"
-#include "input/anonymize_words.h"
+
+/* Which texts are what: the tables of anonymize.c as maps. */
+struct known_words {
+    struct strmap fields, annotations; /* to enum text_kind + 1 */
+    struct strmap own;                 /* words of Kubernetes' own, wherever they stand */
+};
 
 /* A text and what stands in its place. */
 struct alias {

@@ -1,7 +1,7 @@
 /* replayed_extender.c: opinions in the order in which they were recorded, handed out call by call.
  *
  * A recording may be anything, so what it says is checked as an answer from the network would be: rows are live nodes
- * that were asked about, each once, and pods are where they are said to be. */
+ * that the request named, each once, and pods are where they are said to be. */
 #include "replay/replayed_extender.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "codec/protobuf.h"
 #include "live/journal.h"
 #include "preempt/preempt.h"
+#include "replay/recording.h"
 
 struct replayed {
     struct extender extender;
@@ -43,20 +44,6 @@ static int unreadable(struct error *err)
     return error_set(err, -EBADMSG, "the recorded answer of an extender cannot be read");
 }
 
-/* 0 to 15 of the numbers of a small message. */
-static bool read_numbers(struct str message, uint64_t numbers[static 8], struct str *text)
-{
-    struct protobuf_reader reader = protobuf_reader(message);
-    struct protobuf_field field;
-    int r;
-    while ((r = protobuf_next(&reader, &field)) > 0)
-        if (field.wire == WIRE_BYTES && text)
-            *text = field.bytes;
-        else if (field.tag < 8)
-            numbers[field.tag] = field.number;
-    return r == 0;
-}
-
 /* How many fields of a tag follow. */
 static uint32_t count_fields(struct protobuf_reader reader, uint32_t tag)
 {
@@ -85,19 +72,19 @@ static int filter(struct extender *extender, struct cycle *cycle, struct row_lis
                                        .refusals =
                                            arena_array(cycle->arena, struct extender_refusal, rows + 1) };
     while ((r = protobuf_next(&reader, &field)) > 0) {
-        uint64_t numbers[8] = { 0 };
-        struct str message = { 0 };
+        struct entry_fields refusal;
         if (field.tag == OPINION_ROW && field.wire == WIRE_VARINT) {
             if (ret->len == nodes.len || !is_live(cycle, field.number))
                 return unreadable(err);
             ret->rows[ret->len++] = (uint32_t)field.number;
         } else if (field.tag == OPINION_REFUSAL && field.wire == WIRE_BYTES) {
-            if (!read_numbers(field.bytes, numbers, &message) || !is_live(cycle, numbers[REFUSAL_ROW]) ||
-                ret->refusals_len == rows)
+            if (entry_read(field.bytes, &refusal, NULL) < 0 ||
+                !is_live(cycle, refusal.numbers[REFUSAL_ROW]) || ret->refusals_len == rows)
                 return unreadable(err);
             ret->refusals[ret->refusals_len++] =
-                (struct extender_refusal){ (uint32_t)numbers[REFUSAL_ROW], numbers[REFUSAL_UNRESOLVABLE] != 0,
-                                           message };
+                (struct extender_refusal){ (uint32_t)refusal.numbers[REFUSAL_ROW],
+                                           refusal.numbers[REFUSAL_UNRESOLVABLE] != 0,
+                                           refusal.texts[REFUSAL_MESSAGE] };
         }
     }
     return r < 0 ? unreadable(err) : 0;
@@ -119,14 +106,14 @@ static int end_score(struct extender *extender, struct cycle *cycle, struct row_
     uint32_t count = count_fields(reader, OPINION_SCORE);
     *ret = (struct extender_scores){ .items = arena_array(cycle->arena, struct extender_score, count + 1) };
     while ((r = protobuf_next(&reader, &field)) > 0) {
-        uint64_t numbers[8] = { 0 };
+        struct entry_fields score;
         if (field.tag != OPINION_SCORE)
             continue;
-        if (field.wire != WIRE_BYTES || !read_numbers(field.bytes, numbers, NULL) ||
-            !is_live(cycle, numbers[SCORE_ROW]))
+        if (field.wire != WIRE_BYTES || entry_read(field.bytes, &score, NULL) < 0 ||
+            !is_live(cycle, score.numbers[SCORE_ROW]))
             return unreadable(err);
-        ret->items[ret->len++] =
-            (struct extender_score){ (uint32_t)numbers[SCORE_ROW], (int64_t)numbers[SCORE_VALUE] };
+        ret->items[ret->len++] = (struct extender_score){ (uint32_t)score.numbers[SCORE_ROW],
+                                                          (int64_t)score.numbers[SCORE_VALUE] };
     }
     return r < 0 ? unreadable(err) : 0;
 }

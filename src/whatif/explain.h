@@ -9,7 +9,6 @@
 #include "framework/probe.h"
 #include "framework/run.h"
 #include "preempt/preempt.h"
-#include "whatif/detach.h"
 
 /* What a plugin of the profile took. */
 struct explain_cost {
@@ -76,7 +75,7 @@ struct explanation {
 };
 
 /* The profile's probe is not called. A pod that is on a node is evaluated as if it were pending and its node had its
- * resources free. The cluster is as before, and so is what will be decided: detach.h. */
+ * resources free. The cluster is as before, and so is what will be decided. */
 void explain_pod(struct explanation *ret, const struct profile *profile, struct cluster *cluster,
                  struct pod_info *pod, const struct explain_options *options);
 void explanation_release(struct explanation *explanation);
