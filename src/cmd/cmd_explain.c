@@ -1,5 +1,5 @@
-/* cmd_explain.c: `berth explain`: why would this pod go where it goes, or why does it wait? Asked of objects, or with
- * --server of the running scheduler, which knows the answer. */
+/* cmd_explain.c: `berth explain`: why would this pod go where it goes, or why does it wait? Evaluates objects, or with
+ * --server shows what the running scheduler answers. */
 #include <stdio.h>
 
 #include "cmd/common.h"

@@ -245,28 +245,23 @@ static void add_side(struct grid *grid, const struct compare_side *side)
 static void say_pods(const struct replay *replay, struct term *term, size_t top)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
-    size_t len, shown = 0, left = 0;
+    size_t len, count = 0;
     const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
     grid_columns(&grid, "POD|RECORDED|HERE");
     for (size_t i = 0; i < len; i++) {
-        if (!differs(pods[i]))
+        if (!differs(pods[i]) || count++ >= top)
             continue;
-        if (shown == top) {
-            left++;
-            continue;
-        }
-        shown++;
         grid_cell(&grid, PAINT_NONE, META_FMT, META_ARG(pods[i]));
         add_side(&grid, &pods[i]->recorded);
         add_side(&grid, &pods[i]->here);
     }
-    if (shown) {
+    if (count) {
         strbuf_putc(term->out, '\n');
         grid_print(&grid, term, 0);
     }
-    if (left)
+    if (count > top)
         strbuf_printf(term->out, "... and %s more; --top shows more of them, -o json all\n",
-                      grouped((int64_t)left));
+                      grouped((int64_t)(count - top)));
 }
 
 static void add_row(struct grid *grid, const char *name, const uint64_t numbers[static 2])
@@ -553,7 +548,7 @@ static int replay(const struct replay_settings *settings, const char *path)
     if (r == 0) {
         r = report_end(&report, &replay);
     } else {
-        if (!strstr(err.text, replay.recording.cut.text)) /* else it says so itself */
+        if (!strstr(err.text, replay.recording.cut.text)) /* else err has it */
             warn(&replay);
         r = fail(EXIT_INPUT, &err);
     }

@@ -2,7 +2,7 @@
  *
  *     flags, --config, kubeconfig ──▶ api ──▶ inbox, recorder, writer, core ──▶ runs until SIGTERM or the lease is lost
  *
- * Exit codes: 0 it was told to end and did, 1 it could not go on (the lease is lost), 2 flags or files are wrong. */
+ * Exit codes: 0 it was to end and did, 1 it could not go on (the lease is lost), 2 flags or files are wrong. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ extern const struct command command_scheduler;
 
 enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 1000 };
 
-/* ---- what is told from below ---- */
+/* ---- callbacks ---- */
 static bool has_requests(const void *user)
 {
     return api_stats(((const struct daemon *)user)->api).in_flight > 0;
@@ -43,9 +43,8 @@ static bool may_write(void *user)
     return may_bind(user);
 }
 
-static void on_problem(void *user, const char *sentence)
+static void on_problem(void *user _unused_, const char *sentence)
 {
-    (void)user;
     log_warning("A request needs attention", log_str("problem", str_from(sentence)));
 }
 
@@ -109,9 +108,8 @@ static void on_lost(void *user)
     loop_timer_set(daemon->io, &daemon->lost_timer, 0);
 }
 
-static void on_new_leader(void *user, struct str identity)
+static void on_new_leader(void *user _unused_, struct str identity)
 {
-    (void)user;
     log_info(1, "New leader elected", log_str("identity", identity));
 }
 
@@ -130,12 +128,9 @@ static void send_event(struct daemon *daemon, struct object_ref about, const cha
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
     struct daemon *daemon = user;
-    const struct object_ref about = { .kind = STR("Lease"),
-                                      .api_version = STR("coordination.k8s.io/v1"),
-                                      .namespace = lease->namespace,
-                                      .name = lease->name,
-                                      .uid = lease->uid,
-                                      .resource_version = lease->resource_version };
+    struct object_ref about = daemon->about;
+    about.uid = lease->uid;
+    about.resource_version = lease->resource_version;
     pthread_mutex_lock(&daemon->about_lock);
     snprintf(daemon->about_uid, sizeof(daemon->about_uid), STR_FMT, STR_ARG(lease->uid));
     pthread_mutex_unlock(&daemon->about_lock);
@@ -224,7 +219,7 @@ static void warn(const struct warnings *warnings)
         log_warning("Configuration", log_str("warning", *sentence));
 }
 
-/* Where the API server is, and who we are. */
+/* The address of the API server, and the identity of this client. */
 static int load_access(struct daemon *daemon, struct error *err)
 {
     struct kube_source source = { .kubeconfig = daemon->first->config.client_connection.kubeconfig.ptr,
@@ -369,7 +364,7 @@ static int make_core(struct daemon *daemon, struct error *err)
         &daemon->core, err);
 }
 
-/* What is about the scheduler itself is said of its Lease; without an election, of the namespace that would have it. */
+/* Events about the scheduler itself regard its Lease; without an election, the namespace that would have it. */
 static int start_reload(struct daemon *daemon, struct error *err)
 {
     const struct leader_election_config *election = &daemon->first->config.leader_election;
@@ -520,8 +515,7 @@ static int load_config(struct daemon *daemon, struct error *err)
     return 0;
 }
 
-/* What a start would look at without any connection. That there is no API server is not held against anybody who
- * only wants to see the settings. */
+/* What a start would look at without any connection. Settings can be written without an API server. */
 static int check_files(struct daemon *daemon, struct error *err)
 {
     int r = 0;
@@ -554,7 +548,7 @@ static int fail_early(const struct daemon *daemon, int code, const struct error 
     return logs_json(daemon) ? fail_in_log(code, err) : fail(code, err);
 }
 
-/* --write-config-to: says what it would run with, and ends. */
+/* --write-config-to: writes what it would run with, and ends. */
 static int write_config(struct daemon *daemon)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };

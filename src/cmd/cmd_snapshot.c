@@ -94,10 +94,10 @@ static int write_list(const struct objects *objects, const struct record_redacto
     return finish(&term);
 }
 
-/* What kubectl apply keeps there is the whole object, environment and all. */
-static struct str without_copies(void *user, const struct record_field *field, struct str text, bool is_key)
+/* What kubectl apply keeps there is the complete object, environment and all. */
+static struct str without_copies(void *user _unused_, const struct record_field *field, struct str text,
+                                 bool is_key)
 {
-    (void)user;
     if (is_key && strcmp(field->name, "annotations") == 0 &&
         str_is(text, "kubectl.kubernetes.io/last-applied-configuration"))
         return (struct str){ 0 };

@@ -1,6 +1,6 @@
 /* crash.c: see crash.h. What is called in a signal's handler is safe there: memory that was filled before, system
  * calls, and backtrace(), once it has loaded what it needs. Should the stack be such a mess that it faults as well,
- * nothing is said, and the process ends as it would. */
+ * nothing is written, and the process ends as it would. */
 #include "cmd/crash.h"
 
 #include <execinfo.h>

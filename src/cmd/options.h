@@ -61,7 +61,7 @@ struct command {
     int (*run)(void *settings, const struct texts *words); /* returns the exit code */
     /* Of a command that parses its arguments itself; argv[0] is its name. Then nothing above but the texts is used. */
     int (*main)(int argc, char **argv);
-    void (*page)(struct strbuf *out); /* writes the whole help page; NULL: it is made of the above */
+    void (*page)(struct strbuf *out); /* writes the complete help page; NULL: it is made of the above */
 };
 
 /* Every command, in the order of commands.def. */

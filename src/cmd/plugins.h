@@ -22,7 +22,7 @@ extern const struct option_row plugin_rows[];
 
 /* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
-/* The two steps of a trial, in its process: loads, and calls each init() that a configuration asks for. What they
+/* The two steps of a trial, in its process: loads, and calls each init() that a configuration enables. What they
  * return does not matter to the trial. */
 int plugins_open(const struct plugin_settings *settings, struct trial *trial, struct error *err);
 void plugins_try(const struct scheduler_config *config, struct trial *trial);

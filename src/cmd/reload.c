@@ -216,7 +216,7 @@ static bool means_the_same(struct reload *reload, struct config_generation *gene
     return true;
 }
 
-/* Of what was not said of the present one. */
+/* Warnings that the present one did not have. */
 static void warn(const struct reload *reload, const struct config_generation *generation)
 {
     vec_for(&generation->warnings.list, sentence) {

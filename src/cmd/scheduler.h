@@ -23,7 +23,7 @@ struct daemon {
     char *const *argv;
     struct scheduler_flags flags;
     struct features features;
-    struct config_generation *first; /* of the start; once the core runs, ask `reload` */
+    struct config_generation *first; /* of the start; once the core runs, `reload` has the present one */
     struct reload *reload;
     struct kube_access access;
     struct warnings warnings;

@@ -68,7 +68,7 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     json_end_line(json);
 }
 
-/* To a whole number of steps: more digits of a time say nothing. */
+/* To an integer number of steps: more digits of a time mean nothing. */
 static double rounded(double value, double steps)
 {
     return round(value * steps) / steps;

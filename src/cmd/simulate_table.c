@@ -272,20 +272,15 @@ static void print_waiting(const struct simulation *simulation, const struct simu
 static void print_preemptions(const struct simulation *simulation, const struct simulate_view *view,
                               struct term *term)
 {
-    size_t shown = 0, left = 0;
+    size_t count = 0;
     if (!simulation->victims.len)
         return;
     strbuf_putc(term->out, '\n');
     term_paint(term, PAINT_WARN, "Preempted: %s", grouped((int64_t)simulation->victims.len));
     strbuf_printf(term->out, ", of which %s came back as new pods\n", grouped((int64_t)simulation->replaced));
     vec_for(&simulation->records, record) {
-        if (record->nominated_row == ROW_NONE)
+        if (record->nominated_row == ROW_NONE || count++ >= view->top)
             continue;
-        if (shown == view->top) {
-            left++;
-            continue;
-        }
-        shown++;
         struct str node = cluster_node_name(&simulation->input->cluster, record->nominated_row);
         term_paint(term, PAINT_NONE, "  " META_FMT " on " STR_FMT " in place of",
                    META_ARG(&record->pod->meta), STR_ARG(node));
@@ -296,11 +291,11 @@ static void print_preemptions(const struct simulation *simulation, const struct 
             strbuf_printf(term->out, " and %s more", grouped((int64_t)record->victims_len - EXAMPLES_SHOWN));
         strbuf_putc(term->out, '\n');
     }
-    if (left)
-        term_paint(term, PAINT_DIM, "  and %s more\n", grouped((int64_t)left));
+    if (count > view->top)
+        term_paint(term, PAINT_DIM, "  and %s more\n", grouped((int64_t)(count - view->top)));
 }
 
-/* ---- the whole page ---- */
+/* ---- all of it ---- */
 
 static void print_summary(const struct simulation *simulation, const struct simulate_view *view,
                           struct term *term)

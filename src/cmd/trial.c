@@ -57,8 +57,8 @@ struct str trial_input(const struct trial *trial)
 }
 
 /* ---- in the child ---- */
-/* Quiet, without a core dump, and with nobody who makes a signal something else. */
-static void set_the_stage(void)
+/* Quiet, without a core dump, and with the default actions of signals. */
+static void reset_process(void)
 {
     static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTERM, SIGINT };
     struct rlimit none = { 0, 0 };
@@ -70,7 +70,7 @@ static void set_the_stage(void)
     setrlimit(RLIMIT_CORE, &none);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         signal(signals[i], SIG_DFL);
-    signal(SIGHUP, SIG_IGN); /* what is asked of the whole group is asked of the parent */
+    signal(SIGHUP, SIG_IGN); /* a signal to the process group is meant for the parent */
     signal(SIGUSR2, SIG_IGN);
     sigemptyset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -79,7 +79,7 @@ static void set_the_stage(void)
 static _Noreturn void perform(struct trial *trial, void (*act)(struct trial *trial, void *context),
                               void *context)
 {
-    set_the_stage();
+    reset_process();
     trial->began = true;
     act(trial, context);
     trial->returned = true;
@@ -102,7 +102,7 @@ void trial_serve(void (*act)(struct trial *trial, void *context), void *context)
     if (trial == MAP_FAILED || trial->size != (size_t)info.st_size)
         return;
     prctl(PR_SET_NAME, CHILD_NAME); /* not "exe" */
-    /* Whoever waits for this process is gone: so is the reason for it. */
+    /* When the parent ends, so does the trial. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != trial->parent)
         _exit(1);
@@ -120,8 +120,8 @@ static bool has_ended(pid_t child)
     return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == child;
 }
 
-/* With the group that it leads, if it does. Somebody else may have collected it (SIGCHLD ignored): then its notes have
- * to speak for it. */
+/* With the group that it leads, if it does. It may have been collected elsewhere (SIGCHLD ignored): then only its notes
+ * tell how it ended. */
 static int end(pid_t child, bool group)
 {
     int status = 0;

@@ -12,13 +12,13 @@
 
 struct trial;
 
-/* Who will be said to have crashed (or hung), and where, if that happens from here on: "FILE: plugin X", "in init()".
+/* What the sentence about a crash (or a hang) from here on names, and where it happened: "FILE: plugin X", "in init()".
  * Without a trial (NULL) nothing is noted. */
 void trial_note(struct trial *trial, const char *where, const char *who, ...) _printf_(3, 4);
 /* The trial cannot be held: the sentence for trial_spawn(). */
 void trial_fail(struct trial *trial, const struct error *err);
 
-/* Calls `act` in a child that cannot be heard. 0: it returned; otherwise the last note, and how it ended. */
+/* Calls `act` in a child without output. 0: it returned; otherwise the last note, and how it ended. */
 int trial_run(void (*act)(struct trial *trial, void *context), void *context, struct error *err);
 
 /* The same in a new process of this program, which has `argv` (from argv[1] on; NULL ends it) and `input`.

@@ -4,7 +4,7 @@
 
 #include "debug/views.h"
 
-/* What the pods say, copied; on the core thread. */
+/* What the pods request, copied; on the core thread. */
 void *resources_gather(const struct engine *engine);
 /* Adds the page, and frees what was gathered; on any thread. */
 void resources_write(void *gathered, struct strbuf *out);

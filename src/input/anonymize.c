@@ -68,7 +68,7 @@ static const struct word_row annotations[] = {
 static const char *const own_words[] = {
     /* values */
     "true false linux windows amd64 arm64 0.0.0.0 :: 127.0.0.1 system-cluster-critical system-node-critical",
-    /* owners, and who a claim is reserved for */
+    /* owners, and users of a claim */
     "CronJob resource.k8s.io pods resource.kubernetes.io/delete-protection",
     /* parts of disks' addresses */
     "aws: https: subscriptions resourceGroups resourcegroups providers Microsoft.Compute disks",

@@ -1,13 +1,13 @@
 /* anonymize.h: names are replaced: a snapshot that can be given away, and decides as the original does.
  *
- * Every text becomes x1, x2, ... unless it is known to say nothing: words of Kubernetes' own (enumerations, well-known
+ * Every text becomes x1, x2, ... unless it is known to reveal nothing: words of Kubernetes' own (enumerations, well-known
  * keys of labels and taints, in-tree volume plugins), numbers that a selector compares, names of schedulers, which
  * configurations name as well. The same text is always replaced by the same, so that references and selectors still
  * meet, and the order of texts stays, which decides among equals: x07 sorts before x12 where the originals did.
  *
  * What is put together from names is put together from theirs: claims of ephemeral volumes, pods and claims of
  * StatefulSets. Annotations are left out but for those that decide. CEL expressions, and names and values of the
- * devices' attributes that they ask about, stay, but for the domains of drivers in them. */
+ * devices' attributes that they read, stay, but for the domains of drivers in them. */
 #ifndef INPUT_ANONYMIZE_H
 #define INPUT_ANONYMIZE_H
 

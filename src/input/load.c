@@ -190,7 +190,7 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
     return 0;
 }
 
-/* An object, or a List of them: then `kind` and `version` are what its items are when they do not say. */
+/* An object, or a List of them: then `kind` and `version` are those of items without their own. */
 static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                       struct str version, unsigned depth, struct error *err)
 {

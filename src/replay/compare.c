@@ -441,12 +441,6 @@ const struct compare_pod *const *compare_pods(const struct comparison *compariso
     return (const struct compare_pod *const *)comparison->pods.items;
 }
 
-static void count_node(struct strmap *seen, struct str node)
-{
-    if (node.len)
-        strmap_put(seen, node, seen);
-}
-
 static void count(struct compare_sum *sum, const struct compare_pod *pod)
 {
     bool recorded = pod->recorded.node.len, here = pod->here.node.len;
@@ -469,8 +463,10 @@ struct compare_sum compare_sum(const struct comparison *comparison)
         if (pod->foreign)
             continue;
         count(&sum, pod);
-        count_node(&nodes[0], pod->recorded.node);
-        count_node(&nodes[1], pod->here.node);
+        if (pod->recorded.node.len)
+            strmap_put(&nodes[0], pod->recorded.node, *item);
+        if (pod->here.node.len)
+            strmap_put(&nodes[1], pod->here.node, *item);
     }
     for (int side = 0; side < 2; side++) {
         sum.nodes[side] = nodes[side].len;

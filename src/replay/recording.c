@@ -92,12 +92,11 @@ static int find_files(struct recording *recording, const char *path, int64_t at_
     struct stat stat_of;
     if (stat(path, &stat_of) < 0)
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    struct str whole = str_from(path), name = { 0 };
-    struct str folder = whole;
+    struct str folder = str_from(path), name = { 0 };
     if (!S_ISDIR(stat_of.st_mode)) {
-        ptrdiff_t slash = str_rfind(whole, '/');
-        name = str_slice(whole, (size_t)(slash + 1), whole.len);
-        folder = slash < 0 ? STR(".") : str_slice(whole, 0, (size_t)MAX(slash, 1));
+        ptrdiff_t slash = str_rfind(folder, '/');
+        name = str_slice(folder, (size_t)(slash + 1), folder.len);
+        folder = slash < 0 ? STR(".") : str_slice(folder, 0, (size_t)MAX(slash, 1));
         if (!recording_of(name).len)
             return error_set(err, -EINVAL,
                              "%s is no file of a recording: its name does not end with " JOURNAL_SUFFIX,
@@ -148,7 +147,7 @@ static int map_file(struct recording_file *file, struct error *err)
 }
 
 /* A file that does not begin as ours do. */
-static void say_what_it_is(struct recording *recording, const struct recording_file *file)
+static void cut_at_beginning(struct recording *recording, const struct recording_file *file)
 {
     static const char magic[] = JOURNAL_MAGIC;
     size_t words_len = strcspn(magic, "0123456789"), end = words_len;
@@ -177,7 +176,7 @@ static bool open_file(struct recording *recording)
     if (recording->at)
         return true;
     if (file->len < JOURNAL_MAGIC_LEN || memcmp(file->bytes, JOURNAL_MAGIC, JOURNAL_MAGIC_LEN) != 0) {
-        say_what_it_is(recording, file);
+        cut_at_beginning(recording, file);
         return false;
     }
     recording->at = JOURNAL_MAGIC_LEN;

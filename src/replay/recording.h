@@ -11,7 +11,7 @@
 #include "codec/protobuf.h"
 #include "live/journal.h"
 
-/* The year 2100: a file may say anything, and sums of times must not overflow. */
+/* The year 2100: a file may hold anything, and sums of times must not overflow. */
 #define RECORDING_TIME_MAX_NS (UINT64_C(4102444800) * 1000000000)
 
 struct recording_file {

@@ -64,7 +64,7 @@ static int read_config(struct replay *replay, struct str recorded, struct schedu
     return r < 0 ? without_plugin(err, r) : 0;
 }
 
-/* Another configuration decides without its extenders, which cannot be asked. */
+/* Another configuration decides without its extenders, which cannot be called. */
 static int make_extenders(struct replay *replay, struct replay_setup *setup, struct error *err)
 {
     if (replay->options.config) {
@@ -389,7 +389,7 @@ static int repeat_tick(struct replay *replay, const struct recording_entry *entr
 static int repeat_opinion(struct replay *replay, const struct recording_entry *entry,
                           struct error *err _unused_)
 {
-    replayed_extenders_hear(present(replay)->extenders, entry->body);
+    replayed_extenders_add(present(replay)->extenders, entry->body);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* replayed_extender.c: opinions in the order in which they were recorded, handed out call by call.
  *
- * A recording may be anything, so what it says is checked as an answer from the network would be: rows are live nodes
- * that the request named, each once, and pods are where they are said to be. */
+ * A recording may be anything, so it is checked as an answer from the network would be: rows are live nodes
+ * that the request named, each once, and pods are on the nodes that are named. */
 #include "replay/replayed_extender.h"
 
 #include <stdlib.h>
@@ -215,7 +215,7 @@ const struct extenders *replayed_extenders_table(const struct replayed_extenders
     return all ? &all->table : NULL;
 }
 
-void replayed_extenders_hear(struct replayed_extenders *all, struct str opinion)
+void replayed_extenders_add(struct replayed_extenders *all, struct str opinion)
 {
     if (!all)
         return;

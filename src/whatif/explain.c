@@ -332,7 +332,7 @@ static void explain(struct explanation *ret)
     run_evaluation(&ret->cycle, 0, percentage->set ? percentage->value : EVERY_NODE, &ret->evaluation);
     take_nomination(ret);
     score(ret);
-    if (!status_ok(ret->evaluation.error)) { /* the reference gives up the whole attempt */
+    if (!status_ok(ret->evaluation.error)) { /* the reference gives up the attempt */
         ret->best_len = 0;
         ret->message = status_message(ret->evaluation.error, &ret->arena);
         return;

@@ -31,10 +31,10 @@ struct explain_options {
     int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
     /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
     bool live;
-    bool is_preempting; /* the pod's victims are being asked to leave */
+    bool is_preempting; /* the pod's victims are being evicted */
     /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
     struct opt_int32 percentage;
-    /* The file that a plugin is from; NULL: it is built in. NULL as a whole: all are. */
+    /* The file that a plugin is from; NULL: it is built in. The function may be NULL: all are. */
     const char *(*file_of)(const struct plugin *plugin);
     const struct http_extenders
         *extenders;       /* those of the profile, for their names and times; NULL: it has none */
@@ -49,7 +49,7 @@ struct explanation {
     struct pod pending_copy; /* a pod that is on a node, as if it were not; and its place in the model */
     struct pod_info pending_info;
     bool as_if_pending;
-    struct profile lone; /* the profile without probe, and without extenders that are not asked */
+    struct profile lone; /* the profile without probe, and without extenders that are not called */
     struct cycle cycle;
     struct status pre_enqueue; /* not Success: a gate holds the pod back */
     struct evaluation evaluation;

@@ -51,9 +51,9 @@ static struct costs collect(const struct explanation *explanation)
     return all;
 }
 
-static double share(int64_t part, int64_t whole)
+static double share(int64_t part, int64_t total)
 {
-    return whole > 0 ? (double)part / (double)whole : 0;
+    return total > 0 ? (double)part / (double)total : 0;
 }
 
 static double microseconds(int64_t ns)
@@ -63,10 +63,10 @@ static double microseconds(int64_t ns)
 
 /* ---- JSON ---- */
 
-static void put_share(struct json_writer *json, int64_t ns, int64_t whole)
+static void put_share(struct json_writer *json, int64_t ns, int64_t total)
 {
     json_member_double(json, "microseconds", microseconds(ns));
-    json_member_double(json, "share", (double)(int64_t)(share(ns, whole) * 10000 + 0.5) / 10000);
+    json_member_double(json, "share", (double)(int64_t)(share(ns, total) * 10000 + 0.5) / 10000);
 }
 
 static void put_plugin(struct json_writer *json, const struct explanation *explanation,
@@ -93,7 +93,7 @@ static void put_plugin(struct json_writer *json, const struct explanation *expla
     json_end_line(json);
 }
 
-/* What a running scheduler has asked it so far, or this evaluation. */
+/* The calls of a running scheduler so far, or those of this evaluation. */
 static void put_extender(struct json_writer *json, const struct explanation *explanation,
                          const struct explain_extender *extender)
 {
@@ -160,7 +160,7 @@ static void plugin_cells(const struct explanation *explanation, struct grid *gri
         grid_cell(grid, PAINT_DIM, "%s", file ? file : "");
 }
 
-/* Built in, and not worth a line. */
+/* Built in, and too cheap for a line of its own. */
 static bool is_small(const struct explanation *explanation, const struct costs *all, const struct costly *one)
 {
     return !explain_file(explanation, one->plugin) && share(one->cost->ns, explanation->took_ns) < 0.01 &&

@@ -9,7 +9,7 @@
 
 /* The members of an object that the caller begins and ends; the writer is pretty. */
 void explain_members(const struct explanation *explanation, struct json_writer *json);
-/* The whole as a text. */
+/* The same as a complete document. */
 void explain_json(const struct explanation *explanation, struct strbuf *out);
 /* At most `top` nodes, groups and candidates each. */
 void explain_table(const struct explanation *explanation, struct term *term, uint32_t top);

@@ -41,14 +41,14 @@ struct simulation {
     struct input *input;
     struct engine engine;
     bool engine_ready;
-    struct http_extenders *extenders; /* NULL: none are asked */
+    struct http_extenders *extenders; /* NULL: none are called */
     struct arena arena;
     struct strmap messages; /* each text once */
     VEC(struct sim_record) records;
     VEC(const struct pod *) victims;
     VEC(struct sim_waiting) waiting; /* filled at the end */
     VEC(struct sim_waiting) gated;
-    size_t pods; /* that asked for a node, replacements too */
+    size_t pods; /* that wanted a node, replacements too */
     size_t scheduled, replaced;
     size_t foreign; /* pods of other schedulers: left alone */
     struct str foreign_name;
