@@ -1,6 +1,6 @@
 /* anonymize.h: names are replaced: a snapshot that can be given away, and decides as the original does.
  *
- * Every text becomes x1, x2, ... unless it is known to reveal nothing: words of Kubernetes' own (enumerations, well-known
+ * Every text becomes x1, x2, ... unless it reveals nothing: words of Kubernetes' own (enumerations, well-known
  * keys of labels and taints, in-tree volume plugins), numbers that a selector compares, names of schedulers, which
  * configurations name as well. The same text is always replaced by the same, so that references and selectors still
  * meet, and the order of texts stays, which decides among equals: x07 sorts before x12 where the originals did.

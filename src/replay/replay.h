@@ -5,9 +5,9 @@
  * With the recorded configuration every decision must come out as it was; the first one that does not ends the replay.
  * With another configuration (compare.h) pods and nodes come and go as they did, and where the pods go is decided anew.
  *
- * Nothing outside is touched: extenders answer what was recorded, and PreBind and Bind of plugins from shared objects, which
- * may do anything, are not called; what came of them was recorded, and so were the messages that threads of plugins sent
- * by themselves. All other callbacks of such plugins are called again, and must answer alike. */
+ * Nothing outside is touched: extenders answer what was recorded, and PreBind and Bind of plugins from shared objects,
+ * which may do anything, are not called; what came of them was recorded, and so were the messages that threads of
+ * plugins sent by themselves. All other callbacks of such plugins are called again, and must answer alike. */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
 

@@ -205,10 +205,10 @@ static void look_for_victims(struct explanation *ret)
 
 /* ---- a pod that is on a node ----
  *
- * It is taken off its node for the evaluation, and put back. What cluster_displace() and cluster_place() leave different
- * is the order of lists, which counts where pods are equal in everything else (which one is evicted first), and which
- * bits columns ever had. Both are restored. What stays is two more entries for the row in the log of changes: tables
- * over the rows check it again, and find it as it was. */
+ * It is taken off its node for the evaluation, and put back. What cluster_displace() and cluster_place() leave
+ * different is the order of lists, which counts where pods are equal in everything else (which one is evicted first),
+ * and which bits columns ever had. Both are restored. What stays is two more entries for the row in the log of
+ * changes: tables over the rows check it again, and find it as it was. */
 
 struct detached_pod {
     struct cluster *cluster;
