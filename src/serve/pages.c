@@ -126,6 +126,11 @@ static int page_verbosity(void *user _unused_, const struct serve_request *reque
     return 0;
 }
 
+static int page_pprof(void *user, const struct serve_request *request, struct serve_reply *reply)
+{
+    return pprof_show(((struct pages *)user)->pprof, request, reply);
+}
+
 #define GATE(member) offsetof(struct serve_options, member)
 
 static const struct page {
@@ -143,6 +148,8 @@ static const struct page {
     { "/debug/flags", page_flags, GATE(profiling) },
     { "/debug/flags/", page_flags, GATE(profiling) },
     { "/debug/flags/v", page_verbosity, GATE(profiling) },
+    { PPROF_PATH, page_pprof, GATE(profiling) },
+    { PPROF_PATH "/", page_pprof, GATE(profiling) },
 };
 
 static bool is_open(const struct serve_options *options, size_t gate)
@@ -213,7 +220,7 @@ static void add_view(struct pages *pages, struct serve_view view)
         list_folder(pages, view.path);
 }
 
-void pages_init(struct pages *pages, const struct serve_options *options)
+void pages_init(struct pages *pages, const struct serve_options *options, struct serve *serve)
 {
     static const char *const health[] = { "/healthz", "/livez", "/readyz" };
     size_t count = ARRAY_SIZE(table) + options->view_count;
@@ -229,6 +236,7 @@ void pages_init(struct pages *pages, const struct serve_options *options)
     for (size_t i = 0; i < ARRAY_SIZE(health); i++)
         list_folder(pages, health[i]);
     qsort(zpages->paths.items, zpages->paths.len, sizeof(struct str), str_qsort_cmp);
+    pages->pprof = options->profiling ? pprof_new(serve) : NULL;
     pages->health = health_new(options->checks, options->check_count, options->counts);
     flag_texts(options->flags, &pages->arena, &zpages->flags);
     zpages->started_s = (int64_t)time(NULL);
@@ -241,6 +249,7 @@ void pages_init(struct pages *pages, const struct serve_options *options)
 
 void pages_release(struct pages *pages)
 {
+    pprof_free(pages->pprof);
     health_free(pages->health);
     arena_release(&pages->arena);
 }

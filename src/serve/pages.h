@@ -3,6 +3,7 @@
 #define SERVE_PAGES_H
 
 #include "serve/health.h"
+#include "serve/pprof.h"
 #include "serve/zpages.h"
 
 struct pages {
@@ -11,11 +12,13 @@ struct pages {
     struct serve_view *views; /* the pages of pages.c, then those of the options */
     size_t view_count;
     struct health *health;
+    struct pprof *pprof; /* NULL: no profiling */
     struct zpages zpages;
     struct str started; /* seconds since 1970, as a header shows it */
 };
 
-void pages_init(struct pages *pages, const struct serve_options *options);
+void pages_init(struct pages *pages, const struct serve_options *options, struct serve *serve);
+/* After the server. */
 void pages_release(struct pages *pages);
 /* Returns 0, -EINPROGRESS or an error as a view does. Texts of headers are static, in the request's arena, or live as
  * long as the pages. */

@@ -231,9 +231,8 @@ static int redirect(const struct serve_request *request, struct serve_reply *rep
     return 0;
 }
 
-int pprof_show(void *user, const struct serve_request *request, struct serve_reply *reply)
+int pprof_show(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply)
 {
-    struct pprof *pprof = user;
     struct str name = str_slice(request->path, sizeof(PPROF_PATH) - 1, request->path.len);
     if (!name.len)
         return redirect(request, reply);

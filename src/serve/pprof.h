@@ -24,6 +24,6 @@ void pprof_stop(struct pprof *pprof);
 /* After the server. NULL is fine. */
 void pprof_free(struct pprof *pprof);
 /* The view of PPROF_PATH and everything below. */
-int pprof_show(void *pprof, const struct serve_request *request, struct serve_reply *reply);
+int pprof_show(struct pprof *pprof, const struct serve_request *request, struct serve_reply *reply);
 
 #endif

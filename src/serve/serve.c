@@ -19,7 +19,6 @@
 #include "codec/gzip.h"
 #include "serve/metrics_form.h"
 #include "serve/pages.h"
-#include "serve/pprof.h"
 
 /* Requests that wait for the API server or a view; their clients may be gone already. */
 enum { CALLS_MAX = 8192 };
@@ -29,10 +28,9 @@ enum { CERTIFICATE_LOOK_MS = 1000 };
 struct serve {
     struct arena arena;
     struct pages pages;
-    struct pprof *pprof; /* NULL: no profiling */
     struct server *server;
-    struct delegate for_authn, for_authz;
-    bool one_delegate; /* for_authz is for_authn's */
+    struct delegate for_authn, for_authz; /* for_authz is empty where both are the same */
+    struct api *authz_api;
     struct trust *trust;
     struct metrics *metrics; /* may be NULL */
     struct authn authn;
@@ -131,40 +129,33 @@ static void finish(struct call *call, struct serve_reply *reply)
     server_request_free(request);
 }
 
-static void finish_status(struct call *call, int code, const char *reason, struct str message, bool nosniff,
-                          bool details)
-{
-    struct serve_reply reply = { 0 };
-    reply_status(&reply, &call->page, code, reason, message, details);
-    if (nosniff)
-        serve_reply_header(&reply, "X-Content-Type-Options", STR("nosniff"));
-    finish(call, &reply);
-}
-
 /* For pages that a browser might show. */
-static void put_sanitized(struct strbuf *out, struct str text)
+static struct str sanitized(struct arena *arena, struct str text)
 {
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
     for (uint32_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '&' || c == '<' || c == '>')
-            strbuf_puts(out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
+            strbuf_puts(&out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
         else
-            strbuf_putc(out, c);
+            strbuf_putc(&out, c);
     }
+    return arena_str(arena, strbuf_slice(&out));
+}
+
+static void finish_error(struct call *call, int status, const char *text)
+{
+    struct serve_reply reply = { 0 };
+    serve_reply_error(&reply, status, text);
+    finish(call, &reply);
 }
 
 static void finish_failed(struct call *call, struct str why)
 {
-    struct strbuf plain = { 0 }, text = { 0 };
-    struct serve_reply reply = { 0 };
-    strbuf_puts(&plain, "Internal Server Error: ");
-    quote_go(&plain, call->request->target);
-    strbuf_printf(&plain, ": " STR_FMT, STR_ARG(why));
-    put_sanitized(&text, strbuf_slice(&plain));
-    serve_reply_error(&reply, 500, text.text);
-    strbuf_release(&plain);
-    strbuf_release(&text);
-    finish(call, &reply);
+    struct arena *arena = call->page.arena;
+    struct str text = arena_printf(arena, "Internal Server Error: " STR_FMT ": " STR_FMT,
+                                   STR_ARG(quote_go_arena(arena, call->request->target)), STR_ARG(why));
+    finish_error(call, 500, sanitized(arena, text).ptr);
 }
 
 static struct str verb_of(struct call *call)
@@ -174,27 +165,30 @@ static struct str verb_of(struct call *call)
 
 static void finish_forbidden(struct call *call, struct str reason)
 {
-    struct strbuf plain = { 0 }, message = { 0 };
-    struct str verb = verb_of(call);
-    strbuf_puts(&plain, "User ");
-    quote_go(&plain, call->user.name);
-    strbuf_printf(&plain, " cannot " STR_FMT " path ", STR_ARG(verb));
-    quote_go(&plain, call->page.path);
-    strbuf_puts(&message, "forbidden: ");
-    put_sanitized(&message, strbuf_slice(&plain));
-    if (reason.len)
-        strbuf_printf(&message, ": " STR_FMT, STR_ARG(reason));
+    struct arena *arena = call->page.arena;
+    struct serve_reply reply = { 0 };
+    struct str what = arena_printf(arena, "User " STR_FMT " cannot " STR_FMT " path " STR_FMT,
+                                   STR_ARG(quote_go_arena(arena, call->user.name)), STR_ARG(verb_of(call)),
+                                   STR_ARG(quote_go_arena(arena, call->page.path)));
+    struct str message =
+        arena_printf(arena, "forbidden: " STR_FMT "%s" STR_FMT, STR_ARG(sanitized(arena, what)),
+                     reason.len ? ": " : "", STR_ARG(reason));
     log_info(4, "Forbidden", log_str("URI", call->request->target), log_str("reason", reason));
-    finish_status(call, 403, "Forbidden", strbuf_slice(&message), true, true);
-    strbuf_release(&plain);
-    strbuf_release(&message);
+    reply_status(&reply, &call->page, 403, "Forbidden", message, true);
+    serve_reply_header(&reply, "X-Content-Type-Options", STR("nosniff"));
+    finish(call, &reply);
+}
+
+static void finish_unauthorized(struct call *call)
+{
+    struct serve_reply reply = { 0 };
+    reply_status(&reply, &call->page, 401, "Unauthorized", STR("Unauthorized"), false);
+    finish(call, &reply);
 }
 
 static void finish_unavailable(struct call *call)
 {
-    struct serve_reply reply = { 0 };
-    serve_reply_error(&reply, 503, "the server is shutting down or has too much to do");
-    finish(call, &reply);
+    finish_error(call, 503, "the server is shutting down or has too much to do");
 }
 
 static void show_page(struct call *call)
@@ -210,12 +204,12 @@ static void show_page(struct call *call)
     if (r == -EINPROGRESS)
         return;
     idmap_remove(&serve->awaited, call->page.id);
-    if (r < 0) {
+    if (r == 0) {
+        finish(call, &reply);
+    } else {
         strbuf_release(&reply.body);
-        reply = (struct serve_reply){ 0 };
-        serve_reply_error(&reply, 500, "Internal Server Error");
+        finish_error(call, 500, "Internal Server Error");
     }
-    finish(call, &reply);
 }
 
 static void on_decided(void *context, enum authz_decision decision, struct str why)
@@ -242,7 +236,7 @@ static void on_known(void *context, bool known, const struct error *err)
     call->outcome.known_ns = monotonic_ns() - call->since_ns;
     if (!known) {
         log_error(err, "Unable to authenticate the request");
-        finish_status(call, 401, "Unauthorized", STR("Unauthorized"), false, false);
+        finish_unauthorized(call);
     } else if (call->serve->stopping) {
         finish_unavailable(call);
     } else {
@@ -343,41 +337,31 @@ static int open_delegates(struct serve *serve, const struct scheduler_flags *fla
                           serve->metrics, err);
     if (r < 0)
         return r;
-    serve->one_delegate = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
-    if (!serve->one_delegate)
+    bool is_same = str_eq(flags->authentication_kubeconfig, flags->authorization_kubeconfig);
+    if (!is_same)
         r = delegate_open(&serve->for_authz, loop, flags->authorization_kubeconfig, "authorization",
                           serve->metrics, err);
+    serve->authz_api = is_same ? serve->for_authn.api : serve->for_authz.api;
     if (!serve->for_authn.api && !flags->authentication_skip_lookup)
         log_warning("No authentication-kubeconfig provided in order to lookup "
                     "configmap/extension-apiserver-authentication in kube-system, so client certificate "
                     "authentication won't work");
-    if (!(serve->one_delegate ? serve->for_authn.api : serve->for_authz.api))
+    if (!serve->authz_api)
         log_warning("No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens "
                     "won't work");
     return r;
 }
 
-static void make_reviews(struct serve *serve, const struct scheduler_flags *flags)
+static struct reviews *make_reviews(struct serve *serve, enum review_kind kind, struct api *api,
+                                    int64_t yes_ns, int64_t no_ns)
 {
-    struct api *for_access = serve->one_delegate ? serve->for_authn.api : serve->for_authz.api;
-    if (serve->for_authn.api)
-        serve->authn.reviews = reviews_new(&(struct reviews_options){
-            .kind = REVIEW_TOKEN,
-            .api = serve->for_authn.api,
-            .server = serve->server,
-            .yes_ns = flags->authentication_token_webhook_cache_ttl,
-            .no_ns = flags->authentication_token_webhook_cache_ttl,
-            .metrics = serve->metrics,
-        });
-    if (for_access)
-        serve->authz.reviews = reviews_new(&(struct reviews_options){
-            .kind = REVIEW_ACCESS,
-            .api = for_access,
-            .server = serve->server,
-            .yes_ns = flags->authorization_webhook_cache_authorized_ttl,
-            .no_ns = flags->authorization_webhook_cache_unauthorized_ttl,
-            .metrics = serve->metrics,
-        });
+    return api ? reviews_new(&(struct reviews_options){ .kind = kind,
+                                                        .api = api,
+                                                        .server = serve->server,
+                                                        .yes_ns = yes_ns,
+                                                        .no_ns = no_ns,
+                                                        .metrics = serve->metrics })
+               : NULL;
 }
 
 static const char *const *texts_of(struct arena *arena, const struct str_list *list)
@@ -449,25 +433,7 @@ static int open_server(struct serve *serve, const struct serve_options *options,
     return server_new(&server, &serve->server, err);
 }
 
-/* The host's views, and those of this layer. */
-static void make_pages(struct serve *serve, const struct serve_options *options)
-{
-    struct serve_options all = *options;
-    struct serve_view *views = arena_array(&serve->arena, struct serve_view, options->view_count + 2);
-    for (size_t i = 0; i < options->view_count; i++)
-        views[i] = options->views[i];
-    if (options->profiling) {
-        serve->pprof = pprof_new(serve);
-        views[all.view_count++] =
-            (struct serve_view){ PPROF_PATH, pprof_show, serve->pprof, .unlisted = true };
-        views[all.view_count++] =
-            (struct serve_view){ PPROF_PATH "/", pprof_show, serve->pprof, .unlisted = true };
-    }
-    all.views = views;
-    pages_init(&serve->pages, &all);
-}
-
-/* In one sentence, as there; all addresses are those of both families. */
+/* In one sentence, as kube-scheduler does; all addresses are those of both families. */
 static void log_where(struct str address, uint16_t port)
 {
     char sentence[128];
@@ -483,7 +449,7 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     const struct scheduler_flags *flags = options->flags;
     serve->metrics = serve->authn.metrics = options->counts;
     serve->dismisses_strangers = options->dismisses_strangers;
-    make_pages(serve, options);
+    pages_init(&serve->pages, options, serve);
     int r = authz_init(&serve->authz, &flags->authorization_always_allow_paths, &serve->arena, err);
     if (r == 0)
         r = open_delegates(serve, flags, options->io, err);
@@ -496,7 +462,11 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     if (r < 0)
         return r;
     auth_metrics_work(serve->metrics, QUEUE_CERTIFICATE, 0);
-    make_reviews(serve, flags);
+    int64_t token_ns = flags->authentication_token_webhook_cache_ttl;
+    serve->authn.reviews = make_reviews(serve, REVIEW_TOKEN, serve->for_authn.api, token_ns, token_ns);
+    serve->authz.reviews = make_reviews(serve, REVIEW_ACCESS, serve->authz_api,
+                                        flags->authorization_webhook_cache_authorized_ttl,
+                                        flags->authorization_webhook_cache_unauthorized_ttl);
     r = server_start(serve->server, err);
     if (r == 0)
         trust_watch(serve->trust, server_loop(serve->server));
@@ -571,16 +541,14 @@ void serve_stop(struct serve *serve, int64_t grace_ms)
     if (!serve)
         return;
     if (serve->server && server_is_running(serve->server)) {
-        pprof_stop(serve->pprof);
+        pprof_stop(serve->pages.pprof);
         server_drain(serve->server, grace_ms);
         loop_run_wait(server_loop(serve->server), stop_asking, serve);
         trust_unwatch(serve->trust);
     }
     delegate_close(&serve->for_authn);
-    if (!serve->one_delegate)
-        delegate_close(&serve->for_authz);
+    delegate_close(&serve->for_authz);
     server_free(serve->server);
-    pprof_free(serve->pprof);
     /* Views that have not replied will not: their clients are gone. */
     map_for(&serve->awaited, slot)
         server_request_free(((struct call *)slot->value)->request);
