@@ -81,24 +81,17 @@ void auth_metrics_token(struct metrics *metrics, bool found, int64_t took_ns)
                       (double)(MAX(took_ns, 0) / 1000000) / 1000);
 }
 
-void auth_metrics_tokens_blocked(struct metrics *metrics, int more)
+void auth_metrics_tokens(struct metrics *metrics, const char *status, int more)
 {
     if (metrics)
-        gauge_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_ACTIVE_FETCH_COUNT, "blocked"), more);
-}
-
-void auth_metrics_token_asked(struct metrics *metrics)
-{
-    if (metrics)
-        gauge_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_ACTIVE_FETCH_COUNT, "in_flight"), 1);
+        gauge_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_ACTIVE_FETCH_COUNT, status), more);
 }
 
 void auth_metrics_token_answered(struct metrics *metrics, bool well)
 {
-    if (!metrics)
-        return;
-    gauge_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_ACTIVE_FETCH_COUNT, "in_flight"), -1);
-    counter_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_FETCH_TOTAL, well ? "ok" : "error"), 1);
+    auth_metrics_tokens(metrics, "in_flight", -1);
+    if (metrics)
+        counter_add(by(metrics, FAMILY_AUTHENTICATION_TOKEN_CACHE_FETCH_TOTAL, well ? "ok" : "error"), 1);
 }
 
 void auth_metrics_work(struct metrics *metrics, const char *queue, int64_t took_ns)

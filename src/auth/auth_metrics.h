@@ -22,10 +22,10 @@ void auth_metrics_certificate(struct metrics *metrics, double left_s);
 
 /* A request to the API server; a status of 0: no answer. */
 void auth_metrics_review(struct metrics *metrics, enum review_kind kind, int status, int64_t took_ns);
-/* A token was looked up in memory, and found or waited for; one more or less is waited for, or under review. */
+/* A token was looked up in memory, and found or waited for. */
 void auth_metrics_token(struct metrics *metrics, bool found, int64_t took_ns);
-void auth_metrics_tokens_blocked(struct metrics *metrics, int more);
-void auth_metrics_token_asked(struct metrics *metrics);
+/* So many more requests wait for a review ("blocked"), or reviews are under way ("in_flight"). */
+void auth_metrics_tokens(struct metrics *metrics, const char *status, int more);
 void auth_metrics_token_answered(struct metrics *metrics, bool well);
 
 /* What client-go has work queues for is done at once here: each item is added, and done after so long. */

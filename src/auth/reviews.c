@@ -210,13 +210,13 @@ static struct metrics *token_metrics(const struct reviews *reviews)
 static void add_request(struct entry *entry, review_done done, void *context, int64_t since_ns)
 {
     *vec_push(&entry->requests) = (struct pending_request){ done, context, since_ns };
-    auth_metrics_tokens_blocked(token_metrics(entry->reviews), 1);
+    auth_metrics_tokens(token_metrics(entry->reviews), "blocked", 1);
 }
 
 static void answer_request(const struct entry *entry, const struct pending_request *request)
 {
     struct metrics *metrics = token_metrics(entry->reviews);
-    auth_metrics_tokens_blocked(metrics, -1);
+    auth_metrics_tokens(metrics, "blocked", -1);
     auth_metrics_token(metrics, false, monotonic_ns() - request->since_ns);
     request->done(request->context, &entry->review);
 }
@@ -404,7 +404,7 @@ void reviews_ask(struct reviews *reviews, const struct review_spec *spec, bool r
     entry->pause_ms = FIRST_PAUSE_MS;
     entry->deadline_ns = total_ms ? now_ns + total_ms * NS_PER_MS : 0;
     add_request(entry, done, context, now_ns);
-    auth_metrics_token_asked(token_metrics(reviews));
+    auth_metrics_tokens(token_metrics(reviews), "in_flight", 1);
     if (remember)
         strmap_put(&reviews->entries, key_of(entry), entry);
     send_review(entry, 0);

@@ -269,7 +269,6 @@ static void client_release(struct http_client *client)
     pthread_mutex_destroy(&client->lock);
     idmap_release(&client->transfers);
     vec_release(&client->connections);
-    proxy_rules_release(&client->proxies);
     arena_release(&client->arena);
     free(client);
 }
@@ -285,7 +284,7 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     client->curl_timer.ring = on_curl_timer;
     client->health_timer.ring = on_health_timer;
     fill_in(&client->options, &client->arena);
-    proxy_rules_from_environment(&client->proxies);
+    client->proxies = proxy_rules_from_environment(&client->arena);
     pthread_mutex_init(&client->lock, NULL);
     client->loop = options->loop;
     client->owns_loop = !options->loop;

@@ -111,38 +111,31 @@ static bool excluded(struct str list, struct str host, const struct address *a, 
 
 const char *proxy_for(const struct proxy_rules *rules, bool https, const char *host, unsigned port)
 {
-    const struct strbuf *proxy = https ? &rules->https : &rules->http;
-    if (!proxy->len || strcasecmp(host, "localhost") == 0)
+    const char *proxy = https ? rules->https : rules->http;
+    if (!proxy || strcasecmp(host, "localhost") == 0)
         return NULL;
     struct address address;
     bool is_address = parse_address(str_from(host), &address);
     if (is_address && is_loopback(&address))
         return NULL;
     char port_text[16];
-    int len = snprintf(port_text, sizeof(port_text), "%u", port);
-    struct str no_proxy = strbuf_slice(&rules->no_proxy);
-    if (excluded(no_proxy, str_from(host), is_address ? &address : NULL,
-                 (struct str){ port_text, (uint32_t)len }))
-        return NULL;
-    return proxy->text;
+    snprintf(port_text, sizeof(port_text), "%u", port);
+    bool is_excluded =
+        excluded(rules->no_proxy, str_from(host), is_address ? &address : NULL, str_from(port_text));
+    return is_excluded ? NULL : proxy;
 }
 
-static void set_proxy(struct strbuf *ret, const char *url)
+static const char *proxy_url(struct arena *arena, const char *url)
 {
     if (!url || !*url)
-        return;
-    if (!strstr(url, "://"))
-        strbuf_puts(ret, "http://");
-    strbuf_puts(ret, url);
+        return NULL;
+    return arena_printf(arena, "%s%s", strstr(url, "://") ? "" : "http://", url).ptr;
 }
 
-void proxy_rules_init(struct proxy_rules *rules, const char *http, const char *https, const char *no_proxy)
+struct proxy_rules proxy_rules(struct arena *arena, const char *http, const char *https, const char *no_proxy)
 {
-    *rules = (struct proxy_rules){ 0 };
-    set_proxy(&rules->http, http);
-    set_proxy(&rules->https, https);
-    if (no_proxy)
-        strbuf_puts(&rules->no_proxy, no_proxy);
+    return (struct proxy_rules){ proxy_url(arena, http), proxy_url(arena, https),
+                                 arena_str(arena, str_from(no_proxy)) };
 }
 
 static const char *environment(const char *upper, const char *lower)
@@ -151,17 +144,10 @@ static const char *environment(const char *upper, const char *lower)
     return value && *value ? value : getenv(lower);
 }
 
-void proxy_rules_from_environment(struct proxy_rules *rules)
+struct proxy_rules proxy_rules_from_environment(struct arena *arena)
 {
     /* A web server hands the request's "Proxy:" header to its CGI programs as HTTP_PROXY. */
     bool cgi = getenv("REQUEST_METHOD") != NULL;
-    proxy_rules_init(rules, cgi ? NULL : environment("HTTP_PROXY", "http_proxy"),
-                     environment("HTTPS_PROXY", "https_proxy"), environment("NO_PROXY", "no_proxy"));
-}
-
-void proxy_rules_release(struct proxy_rules *rules)
-{
-    strbuf_release(&rules->http);
-    strbuf_release(&rules->https);
-    strbuf_release(&rules->no_proxy);
+    return proxy_rules(arena, cgi ? NULL : environment("HTTP_PROXY", "http_proxy"),
+                       environment("HTTPS_PROXY", "https_proxy"), environment("NO_PROXY", "no_proxy"));
 }

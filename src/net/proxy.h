@@ -7,17 +7,17 @@
 #ifndef NET_PROXY_H
 #define NET_PROXY_H
 
-#include "base/str.h"
+#include "base/arena.h"
 
 struct proxy_rules {
-    struct strbuf http, https; /* URLs of the proxies; empty: none */
-    struct strbuf no_proxy;    /* as written */
+    const char *http, *https; /* URLs of the proxies; NULL: none */
+    struct str no_proxy;      /* as written */
 };
 
-/* Any of the texts may be NULL. A proxy without a scheme is an HTTP proxy. */
-void proxy_rules_init(struct proxy_rules *rules, const char *http, const char *https, const char *no_proxy);
-void proxy_rules_from_environment(struct proxy_rules *rules);
-void proxy_rules_release(struct proxy_rules *rules);
+/* With copies in the arena. Any of the texts may be NULL. A proxy without a scheme is an HTTP proxy. */
+struct proxy_rules proxy_rules(struct arena *arena, const char *http, const char *https,
+                               const char *no_proxy);
+struct proxy_rules proxy_rules_from_environment(struct arena *arena);
 
 /* The proxy's URL for a request to host:port, or NULL: go there directly. An IPv6 host has no brackets. */
 const char *proxy_for(const struct proxy_rules *rules, bool https, const char *host, unsigned port);

@@ -111,9 +111,13 @@ static bool read_params(struct str params, struct negotiated *ret)
     return true;
 }
 
-bool negotiate_plainly(void *user _unused_, enum media media _unused_, const struct convert *convert)
+static bool is_offered(const struct negotiated *found, const char *kind)
 {
-    return !convert->group.len && !convert->version.len && !convert->kind.len;
+    const struct convert *convert = &found->convert;
+    if (!kind || found->media == MEDIA_TEXT)
+        return !convert->group.len && !convert->version.len && !convert->kind.len;
+    return str_is(convert->kind, kind) && str_is(convert->group, CONVERT_GROUP) &&
+           (str_is(convert->version, "v1beta1") || str_is(convert->version, "v1alpha1"));
 }
 
 /* Browsers and command line clients get it indented, unless they say. */
@@ -128,7 +132,7 @@ static bool is_for_people(const struct serve_request *request)
 }
 
 struct negotiated negotiate(const struct serve_request *request, const enum media *offered, size_t count,
-                            media_allows allows, void *user)
+                            const char *kind)
 {
     bool pretty = is_for_people(request);
     if (!request->accept.len)
@@ -139,7 +143,7 @@ struct negotiated negotiate(const struct serve_request *request, const enum medi
         for (size_t j = 0; j < count; j++) {
             struct negotiated found = { .media = offered[j], .pretty = pretty };
             if (matches(&clauses[i], offered[j]) && read_params(clauses[i].params, &found) &&
-                allows(user, offered[j], &found.convert))
+                is_offered(&found, kind))
                 return found;
         }
     return (struct negotiated){ .media = MEDIA_NONE };
@@ -172,7 +176,7 @@ void reply_status(struct serve_reply *reply, const struct serve_request *request
                   const char *reason, struct str message, bool details)
 {
     static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML };
-    struct negotiated how = negotiate(request, offered, ARRAY_SIZE(offered), negotiate_plainly, NULL);
+    struct negotiated how = negotiate(request, offered, ARRAY_SIZE(offered), NULL);
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct json_writer json = json_writer(&text, reply_style(&how));
     json_begin_object(&json);

@@ -25,8 +25,8 @@ struct convert {
     struct str group, version, kind;
 };
 
-/* Is this form of the page to be had? */
-typedef bool (*media_allows)(void *user, enum media media, const struct convert *convert);
+/* Of objects that are not Kubernetes' API, as /flagz. */
+#define CONVERT_GROUP "config.k8s.io"
 
 struct negotiated {
     enum media media;
@@ -34,12 +34,11 @@ struct negotiated {
     bool pretty;
 };
 
-/* The best form of `offered` (first is best among equals) that the client takes and `allows` takes. No Accept at all:
- * the first one. MEDIA_NONE: there is none. */
+/* The best form of `offered` (first is best among equals) that the client takes. No Accept at all: the first one.
+ * MEDIA_NONE: there is none. With a kind, all forms but text are conversions to this kind of CONVERT_GROUP; NULL: there
+ * are no conversions. */
 struct negotiated negotiate(const struct serve_request *request, const enum media *offered, size_t count,
-                            media_allows allows, void *user);
-/* Takes no conversions. */
-bool negotiate_plainly(void *user, enum media media, const struct convert *convert);
+                            const char *kind);
 
 /* How the JSON of an object is written for reply_object(). MEDIA_NONE: indented. */
 enum json_style reply_style(const struct negotiated *how);

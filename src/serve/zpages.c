@@ -5,18 +5,8 @@
 #include <time.h>
 
 #define COMPONENT "kube-scheduler"
-#define GROUP "config.k8s.io"
 
 static const enum media offered[] = { MEDIA_JSON, MEDIA_YAML, MEDIA_TEXT };
-
-/* Text is the page itself, anything else one of these kinds. */
-static bool allows(void *user, enum media media, const struct convert *convert)
-{
-    if (media == MEDIA_TEXT)
-        return negotiate_plainly(NULL, media, convert);
-    return str_is(convert->kind, user) && str_is(convert->group, GROUP) &&
-           (str_is(convert->version, "v1beta1") || str_is(convert->version, "v1alpha1"));
-}
 
 static void begin_text(struct serve_reply *reply, const char *page)
 {
@@ -32,7 +22,7 @@ static void begin_text(struct serve_reply *reply, const char *page)
 static bool settle(const struct serve_request *request, const char *kind, struct serve_reply *reply,
                    struct negotiated *ret)
 {
-    *ret = negotiate(request, offered, ARRAY_SIZE(offered), allows, (void *)kind);
+    *ret = negotiate(request, offered, ARRAY_SIZE(offered), kind);
     if (!request->accept.len)
         ret->media = MEDIA_TEXT;
     if (ret->media != MEDIA_NONE)
@@ -49,7 +39,7 @@ static struct json_writer begin_object(const struct negotiated *how, const char 
 {
     struct str kind = how->convert.kind, version = how->convert.version;
     serve_reply_header(reply, "Content-Type",
-                       arena_printf(arena, "%s;g=" GROUP ";v=" STR_FMT ";as=" STR_FMT,
+                       arena_printf(arena, "%s;g=" CONVERT_GROUP ";v=" STR_FMT ";as=" STR_FMT,
                                     how->media == MEDIA_YAML ? "application/yaml" : "application/json",
                                     STR_ARG(version), STR_ARG(kind)));
     if (str_is(version, "v1alpha1"))
@@ -61,7 +51,7 @@ static struct json_writer begin_object(const struct negotiated *how, const char 
     struct json_writer json = json_writer(out, reply_style(how));
     json_begin_object(&json);
     json_member_str(&json, "kind", kind);
-    json_member_str(&json, "apiVersion", arena_printf(arena, GROUP "/" STR_FMT, STR_ARG(version)));
+    json_member_str(&json, "apiVersion", arena_printf(arena, CONVERT_GROUP "/" STR_FMT, STR_ARG(version)));
     json_member_object(&json, "metadata");
     json_member_str(&json, "name", STR(COMPONENT));
     json_end_object(&json);

@@ -189,6 +189,14 @@ static int ssl_outcome(struct conn *conn, int r)
     }
 }
 
+/* Of what recv() or send() returned. */
+static int socket_outcome(ssize_t n, int want)
+{
+    if (n >= 0)
+        return (int)n;
+    return errno == EAGAIN || errno == EINTR ? want : IO_FAILED;
+}
+
 static int io_read(struct conn *conn, char *buf, size_t size)
 {
     if (conn->ssl) {
@@ -196,10 +204,7 @@ static int io_read(struct conn *conn, char *buf, size_t size)
         int n = SSL_read(conn->ssl, buf, (int)size);
         return n > 0 ? n : ssl_outcome(conn, n);
     }
-    ssize_t n = recv(conn->io.fd, buf, size, 0);
-    if (n >= 0)
-        return (int)n;
-    return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
+    return socket_outcome(recv(conn->io.fd, buf, size, 0), IO_WANT_READ);
 }
 
 static int io_write(struct conn *conn, const char *buf, size_t size)
@@ -210,10 +215,7 @@ static int io_write(struct conn *conn, const char *buf, size_t size)
         int n = SSL_write(conn->ssl, buf, (int)size);
         return n > 0 ? n : ssl_outcome(conn, n);
     }
-    ssize_t n = send(conn->io.fd, buf, size, MSG_NOSIGNAL);
-    if (n >= 0)
-        return (int)n;
-    return errno == EAGAIN || errno == EINTR ? IO_WANT_WRITE : IO_FAILED;
+    return socket_outcome(send(conn->io.fd, buf, size, MSG_NOSIGNAL), IO_WANT_WRITE);
 }
 
 /* Waits for what the last read or write wanted, or ends the connection. */
@@ -335,11 +337,9 @@ static void enter_protocol(struct conn *conn)
 static int await_hello(struct conn *conn)
 {
     unsigned char head[RECORD_HEAD_BYTES];
-    ssize_t len = recv(conn->io.fd, head, sizeof(head), MSG_PEEK);
-    if (len < 0)
-        return errno == EAGAIN || errno == EINTR ? IO_WANT_READ : IO_FAILED;
-    if (len == 0)
-        return IO_END;
+    int len = socket_outcome(recv(conn->io.fd, head, sizeof(head), MSG_PEEK), IO_WANT_READ);
+    if (len <= 0)
+        return len;
     /* libssl says what is wrong with another kind. */
     if (head[0] != RECORD_HANDSHAKE)
         return 1;
@@ -576,39 +576,26 @@ static enum step step_writing(struct conn *conn)
 static enum step step_linger(struct conn *conn)
 {
     char buf[READ_BYTES];
-    ssize_t n = recv(conn->io.fd, buf, sizeof(buf), 0);
+    int n = socket_outcome(recv(conn->io.fd, buf, sizeof(buf), 0), IO_WANT_READ);
     conn->discarded += n > 0 ? (size_t)n : 0;
-    if (n > 0 && conn->discarded < DISCARD_BYTES_MAX)
-        return STEP_ON;
-    return wait_for(conn, n < 0 && (errno == EAGAIN || errno == EINTR) ? IO_WANT_READ : IO_FAILED);
+    return n > 0 && conn->discarded < DISCARD_BYTES_MAX ? STEP_ON : wait_for(conn, n);
 }
 
-static enum step step(struct conn *conn)
-{
-    switch (conn->state) {
-    case CONN_HANDSHAKE:
-        return step_handshake(conn);
-    case CONN_HEAD:
-        return step_head(conn);
-    case CONN_BODY:
-        return step_body(conn);
-    case CONN_WRITING:
-        return step_writing(conn);
-    case CONN_HTTP2:
-        return step_http2(conn);
-    case CONN_LINGER:
-        return step_linger(conn);
-    case CONN_ANSWERING:
-    case CONN_CLOSED:
-        break;
-    }
-    return STEP_WAIT;
-}
+/* By state; those without a function wait for the host, or to be freed. */
+static enum step (*const steps[])(struct conn *conn) = {
+    [CONN_HANDSHAKE] = step_handshake,
+    [CONN_HEAD] = step_head,
+    [CONN_BODY] = step_body,
+    [CONN_WRITING] = step_writing,
+    [CONN_HTTP2] = step_http2,
+    [CONN_LINGER] = step_linger,
+    [CONN_CLOSED] = NULL,
+};
 
 void conn_run(struct conn *conn)
 {
     for (int i = 0; i < STEPS_MAX; i++)
-        if (step(conn) == STEP_WAIT)
+        if (!steps[conn->state] || steps[conn->state](conn) == STEP_WAIT)
             return;
     conn_run_soon(conn);
 }

@@ -63,26 +63,25 @@ static void test_no_proxy(void **state _unused_)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct proxy_case *c = &cases[i];
+        _cleanup_(arena_release) struct arena arena = { 0 };
         struct proxy_rules rules;
-        proxy_rules_init(&rules, NULL, "http://proxy:3128", c->no_proxy);
+        rules = proxy_rules(&arena, NULL, "http://proxy:3128", c->no_proxy);
         const char *got = proxy_for(&rules, true, c->host, c->port);
         if (c->direct != !got)
             fail_msg("NO_PROXY=%s, %s:%u: %s", c->no_proxy, c->host, c->port, got ? got : "direct");
-        proxy_rules_release(&rules);
     }
 }
 
 static void test_schemes(void **state _unused_)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct proxy_rules rules;
-    proxy_rules_init(&rules, "plain:1", "socks5://secure:2", NULL);
+    rules = proxy_rules(&arena, "plain:1", "socks5://secure:2", NULL);
     assert_string_equal(proxy_for(&rules, false, "a.test", 80), "http://plain:1");
     assert_string_equal(proxy_for(&rules, true, "a.test", 443), "socks5://secure:2");
-    proxy_rules_release(&rules);
-    proxy_rules_init(&rules, "", NULL, NULL);
+    rules = proxy_rules(&arena, "", NULL, NULL);
     assert_null(proxy_for(&rules, false, "a.test", 80));
     assert_null(proxy_for(&rules, true, "a.test", 443));
-    proxy_rules_release(&rules);
 }
 
 static void test_environment(void **state _unused_)
@@ -94,18 +93,17 @@ static void test_environment(void **state _unused_)
     setenv("https_proxy", "lower:1", 1);
     setenv("HTTP_PROXY", "plain:1", 1);
     setenv("NO_PROXY", "b.test", 1);
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct proxy_rules rules;
-    proxy_rules_from_environment(&rules);
+    rules = proxy_rules_from_environment(&arena);
     assert_string_equal(proxy_for(&rules, true, "a.test", 443), "http://lower:1");
     assert_null(proxy_for(&rules, true, "b.test", 443));
     assert_string_equal(proxy_for(&rules, false, "a.test", 80), "http://plain:1");
-    proxy_rules_release(&rules);
     setenv("HTTPS_PROXY", "upper:1", 1);
     setenv("REQUEST_METHOD", "GET", 1); /* as a CGI program: HTTP_PROXY is somebody's header */
-    proxy_rules_from_environment(&rules);
+    rules = proxy_rules_from_environment(&arena);
     assert_string_equal(proxy_for(&rules, true, "a.test", 443), "http://upper:1");
     assert_null(proxy_for(&rules, false, "a.test", 80));
-    proxy_rules_release(&rules);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         unsetenv(names[i]);
 }
