@@ -3,7 +3,7 @@
  * From an optional value or a selection with ? on, a missing part is no error: the path ends with optional.none(), and
  * what is found is wrapped at the end. A conditional (c ? a : b).d continues with the branch.
  *
- * Costs: one for each selection, and one for the whole unless it begins with a conditional; has() costs its selections
+ * Costs: one for each selection, and one for the path unless it begins with a conditional; has() costs its selections
  * only. */
 #include "cel/parse.h"
 #include "cel/value.h"
@@ -182,7 +182,7 @@ static bool begins_with_conditional(const struct cel_node *node)
     return false;
 }
 
-/* Costs the selections, not the whole; behind a conditional, which is free, the cost is one less. */
+/* Costs the selections, not the path; behind a conditional, which is free, the cost is one less. */
 static struct cel_value eval_has(struct cel_run *run, const struct cel_node *node)
 {
     struct path path = { 0 };

@@ -3,6 +3,22 @@
 #include "cel/parse.h"
 #include "cel/run.h"
 
+static const struct cel_overload *const tables[] = {
+    cel_operators,    cel_lib_convert, cel_lib_text,     cel_lib_lists,  cel_lib_strings,
+    cel_lib_optional, cel_lib_time,    cel_lib_quantity, cel_lib_semver, cel_lib_net,
+    cel_lib_url,      cel_lib_format,  cel_lib_regex,
+};
+
+/* The i-th overload of this function over all tables, NULL behind the last. */
+static const struct cel_overload *find_overload(struct str function, size_t i)
+{
+    for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+        for (const struct cel_overload *overload = tables[t]; overload->function; overload++)
+            if (str_is(function, overload->function) && i-- == 0)
+                return overload;
+    return NULL;
+}
+
 static void check_logic(struct cel_checker *checker, struct cel_node *node)
 {
     node->type = cel_type_plain(CEL_BOOL);
@@ -66,7 +82,7 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
     VEC(struct cel_candidate) found = { 0 };
     const struct cel_overload *overload;
     const struct cel_type *result = NULL, *type;
-    for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = cel_library_find(call->function, i)); i++) {
+    for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = find_overload(call->function, i)); i++) {
         const char *alternatives = overload->signature;
         while (*alternatives && !!(overload->flags & CEL_MEMBER) == call->member) {
             struct cel_candidate candidate = { .overload = overload };
@@ -99,7 +115,7 @@ static void become_namespaced(struct cel_checker *checker, struct cel_node *node
         return;
     strbuf_putc(&name, '.');
     strbuf_str(&name, call->function);
-    if (!cel_library_find(strbuf_slice(&name), 0))
+    if (!find_overload(strbuf_slice(&name), 0))
         return;
     call->function = arena_str(checker->types.arena, strbuf_slice(&name));
     call->args++;
@@ -131,7 +147,7 @@ void cel_check_call(struct cel_checker *checker, struct cel_node *node)
         cel_check(checker, call->args[i]);
     if (call->member)
         cel_check(checker, call->args[0]);
-    const struct cel_overload *first = cel_library_find(call->function, 0);
+    const struct cel_overload *first = find_overload(call->function, 0);
     call->op = first ? first->op : OP_CALL;
     if (!first)
         cel_check_undeclared(checker, node, call->function);

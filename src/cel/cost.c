@@ -77,8 +77,8 @@ static uint64_t traversal(struct cel_run *run, const struct cel_value *value)
 static uint64_t list_call(double factor, double size)
 {
     double cost = size * factor;
-    int64_t whole = cost > 1e18 ? (int64_t)1e18 : cost < -0x1p63 ? INT64_MIN : (int64_t)cost;
-    return (uint64_t)whole + CALL_COST + LIST_COST;
+    int64_t truncated = cost > 1e18 ? (int64_t)1e18 : cost < -0x1p63 ? INT64_MIN : (int64_t)cost;
+    return (uint64_t)truncated + CALL_COST + LIST_COST;
 }
 
 static uint64_t crash(struct cel_run *run)

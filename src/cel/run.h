@@ -90,12 +90,10 @@ struct cel_overload {
         return __VA_ARGS__; \
     }
 
-/* Every table of overloads, ended by one without a function; library.c lists the tables. */
+/* Every table of overloads, ended by one without a function; check_call.c lists the tables. */
 extern const struct cel_overload cel_operators[], cel_lib_convert[], cel_lib_text[], cel_lib_strings[],
     cel_lib_lists[], cel_lib_optional[], cel_lib_time[], cel_lib_quantity[], cel_lib_semver[], cel_lib_net[],
     cel_lib_url[], cel_lib_format[], cel_lib_regex[];
-/* The i-th overload of this function over all tables, NULL behind the last. */
-const struct cel_overload *cel_library_find(struct str function, size_t i);
 
 struct cel_value cel_fail(struct cel_run *run, const char *format, ...) _printf_(2, 3);
 struct cel_value cel_fail_static(const char *text);

@@ -238,40 +238,40 @@ static const struct node_rule score_rule = {
     .scan = preferences_scan,
 };
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 static bool matches(const struct node_affinity *affinity, const struct meta *node)
 {
     return !affinity || !affinity->required ||
            node_selector_matches(affinity->required, node->name, &node->labels);
 }
 
-enum wish { UNWANTED, WANTED, BROKEN };
+enum match { NO_MATCH, MATCHES, INVALID };
 
 /* Alternatives that cannot be parsed matter only where no other one fits. */
-static enum wish wish_for(const struct pod *pod, const struct node *node)
+static enum match match_of(const struct pod *pod, const struct node *node)
 {
     const struct node_affinity *affinity = affinity_of(pod);
     if (!str_map_contains_all(&node->meta.labels, &pod->spec.node_selector))
-        return UNWANTED;
+        return NO_MATCH;
     if (matches(affinity, &node->meta))
-        return WANTED;
+        return MATCHES;
     list_for(&affinity->required->terms, term)
         if (term->invalid)
-            return BROKEN;
-    return UNWANTED;
+            return INVALID;
+    return NO_MATCH;
 }
 
-/* A node that the pod wants now, and did not want before. The reference asks for the added affinity after the change
+/* A node that matches now, and did not before. The reference checks the added affinity against the changed node
  * only, and lets a pod try whose affinity is invalid: that is not quite the rule before and after. */
 HINT(node_changed)
 {
     const struct node *before = event->before, *after = event->after;
     if (!matches(context->self, &after->meta))
         return HINT_SKIP;
-    enum wish wish = wish_for(pod, after);
-    if (wish != WANTED)
-        return wish == BROKEN ? HINT_QUEUE : HINT_SKIP;
-    return before && wish_for(pod, before) == WANTED ? HINT_SKIP : HINT_QUEUE;
+    enum match match = match_of(pod, after);
+    if (match != MATCHES)
+        return match == INVALID ? HINT_QUEUE : HINT_SKIP;
+    return before && match_of(pod, before) == MATCHES ? HINT_SKIP : HINT_QUEUE;
 }
 
 static const struct event_rule events[] = {

@@ -87,7 +87,7 @@ static const struct node_rule rule = {
     .unprepared = "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found",
 };
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 /* Any change of the list, as in the reference, whether the pod needs those features or not. */
 HINT(node_changed)
 {

@@ -264,7 +264,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 HINT(pod_deleted)
 {
     const struct pod *gone = event->before;

@@ -137,7 +137,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 /* A pod that leaves with a disk or a claim that this one wants. Access modes do not count. */
 HINT(pod_deleted)
 {

@@ -133,7 +133,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 HINT(class_added)
 {
     return storage_class_waits(event->after) ? HINT_QUEUE : HINT_SKIP;

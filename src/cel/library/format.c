@@ -80,7 +80,7 @@ static void check_pattern(struct cel_run *run, const struct cel_format *format, 
                           const char *prefix, struct cel_value *problems)
 {
     char limit[64];
-    /* Two packages of the reference, two words for it. */
+    /* Two packages of the reference name the unit differently. */
     bool key = prefix[0] || strcmp(format->message, LABEL_VALUE_MESSAGE) == 0;
     snprintf(limit, sizeof(limit), "must be no more than %u %s", format->len_max,
              key ? "bytes" : "characters");
@@ -122,8 +122,8 @@ static struct str mask_dash(struct str text, struct arena *arena)
 
 static bool is_date(struct str text, struct arena *arena)
 {
-    struct str whole = arena_printf(arena, STR_FMT "T00:00:00Z", STR_ARG(text));
-    struct cel_value time = cel_timestamp_parse(whole);
+    struct str timestamp = arena_printf(arena, STR_FMT "T00:00:00Z", STR_ARG(text));
+    struct cel_value time = cel_timestamp_parse(timestamp);
     return text.len == 10 && (!cel_is_error(&time) || str_starts_with(text, STR("0000-")));
 }
 

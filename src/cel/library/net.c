@@ -112,26 +112,21 @@ static struct cel_value make(struct cel_run *run, enum cel_kind kind, const stru
     return (struct cel_value){ .kind = kind, .ip = copy };
 }
 
-CEL_FUNCTION(to_ip)
+static struct cel_value parse(struct cel_run *run, struct str text, enum cel_kind kind)
 {
     struct cel_ip ip;
-    struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
-    if (!parse_address(args->text, &ip))
-        return cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string",
-                        STR_ARG(text));
-    return make(run, CEL_IP, &ip);
+    if (kind == CEL_IP ? parse_address(text, &ip) : parse_prefix(text, &ip))
+        return make(run, kind, &ip);
+    text = str_slice(text, 0, MIN(text.len, 100u));
+    return kind == CEL_IP
+               ? cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string",
+                          STR_ARG(text))
+               : cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"",
+                          STR_ARG(text));
 }
 
-CEL_FUNCTION(to_cidr)
-{
-    struct cel_ip ip;
-    struct str text = str_slice(args->text, 0, MIN(args->text.len, 100u));
-    if (!parse_prefix(args->text, &ip))
-        return cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"",
-                        STR_ARG(text));
-    return make(run, CEL_CIDR, &ip);
-}
-
+CEL_RETURNS(to_ip, parse(run, args->text, CEL_IP))
+CEL_RETURNS(to_cidr, parse(run, args->text, CEL_CIDR))
 CEL_RETURNS(is_ip, cel_bool(parse_address(args->text, &(struct cel_ip){ 0 })))
 CEL_RETURNS(is_cidr, cel_bool(parse_prefix(args->text, &(struct cel_ip){ 0 })))
 
@@ -185,13 +180,13 @@ CEL_RETURNS(is_global_unicast, cel_bool(global_unicast(args->ip)))
 
 CEL_FUNCTION(contains_ip)
 {
-    struct cel_value ip = args[1].kind == CEL_STRING ? to_ip(run, &args[1], len) : args[1];
+    struct cel_value ip = args[1].kind == CEL_STRING ? parse(run, args[1].text, CEL_IP) : args[1];
     return cel_is_error(&ip) ? cel_no_overload() : cel_bool(same_bits(args[0].ip, ip.ip, args[0].ip->bits));
 }
 
 CEL_FUNCTION(contains_cidr)
 {
-    struct cel_value other = args[1].kind == CEL_STRING ? to_cidr(run, &args[1], len) : args[1];
+    struct cel_value other = args[1].kind == CEL_STRING ? parse(run, args[1].text, CEL_CIDR) : args[1];
     if (cel_is_error(&other))
         return other;
     return cel_bool(args[0].ip->bits <= other.ip->bits && same_bits(args[0].ip, other.ip, args[0].ip->bits));

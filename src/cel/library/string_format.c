@@ -222,15 +222,15 @@ static const char *put_hex(struct strbuf *out, const struct cel_value *value, ch
 /* Digits of a number as printf has them, with commas between thousands. */
 static void put_grouped(struct strbuf *out, const char *text)
 {
-    size_t whole = strspn(text + (text[0] == '-'), "0123456789");
+    size_t digits = strspn(text + (text[0] == '-'), "0123456789");
     strbuf_puts(out, text[0] == '-' ? "-" : "");
     text += text[0] == '-';
-    for (size_t i = 0; i < whole; i++) {
-        if (i && (whole - i) % 3 == 0)
+    for (size_t i = 0; i < digits; i++) {
+        if (i && (digits - i) % 3 == 0)
             strbuf_putc(out, ',');
         strbuf_putc(out, text[i]);
     }
-    strbuf_puts(out, text + whole);
+    strbuf_puts(out, text + digits);
 }
 
 static void put_exponent(struct strbuf *out, int exponent)

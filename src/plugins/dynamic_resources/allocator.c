@@ -66,7 +66,7 @@ static bool tolerates(const struct device_toleration *toleration, const struct d
     return str_is(toleration->operator, "Exists");
 }
 
-static bool is_kept_off(const struct device *device, const struct device_subrequest *request)
+static bool is_repelled(const struct device *device, const struct device_subrequest *request)
 {
     list_for(&device->taints, taint) {
         if (!str_is(taint->effect, "NoSchedule") && !str_is(taint->effect, "NoExecute"))
@@ -169,9 +169,9 @@ static bool pick(struct search *search, const struct step *step, struct candidat
             return false;
         traces.counters = true;
     }
-    bool kept_off = is_kept_off(candidate->device, request);
-    *ret_unsuitable = !kept_off && !meets_constraints(search, step, candidate, &traces);
-    if (kept_off || *ret_unsuitable || !capacity_suffices(request->capacity, candidate, cluster)) {
+    bool repelled = is_repelled(candidate->device, request);
+    *ret_unsuitable = !repelled && !meets_constraints(search, step, candidate, &traces);
+    if (repelled || *ret_unsuitable || !capacity_suffices(request->capacity, candidate, cluster)) {
         put_back(search, step, candidate, &traces);
         return false;
     }

@@ -114,7 +114,7 @@ static void add_mapping(struct collection *to, const struct container *container
         (struct request_mapping){ .container = container->name, .resource = resource, .request = request };
 }
 
-/* How much a container wants, as a whole number; 0: nothing. */
+/* How much a container wants, as an integer; 0: nothing. */
 static int64_t wanted_by(const struct container *container, struct str resource, uint32_t *ret_place)
 {
     const struct resource_list *requests = &container->resources.requests;

@@ -22,7 +22,7 @@ struct extended_claim {
     LIST(struct request_mapping) mappings;
 };
 
-/* Does the pod ask for a resource that devices may stand for? */
+/* Does the pod request a resource that devices may stand for? */
 bool extended_is_wanted(const struct cluster *cluster, const struct pod_info *info);
 /* The claim that stands for all of them: one from an earlier attempt, or a new one without requests. */
 const struct resource_claim *extended_claim_of(struct cycle *cycle);

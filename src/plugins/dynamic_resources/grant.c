@@ -5,7 +5,6 @@
 #include "api/labels.h"
 #include "framework/profile.h"
 #include "plugins/dynamic_resources/claims.h"
-#include "plugins/dynamic_resources/patches.h"
 
 enum { NS_PER_S = 1000000000, TRIES_MAX = 5, REFRESH_S = 10, APPEAR_S = 120, LOOK_AGAIN_S = 5 };
 
@@ -173,9 +172,9 @@ static void enter(struct granted_claim *given, enum grant_stage stage)
 }
 
 /* Waits, but not for longer than that. */
-static bool is_over(struct cycle *cycle, int64_t *deadline_ns, int64_t patience_ns)
+static bool is_over(struct cycle *cycle, int64_t *deadline_ns, int64_t timeout_ns)
 {
-    if (!*deadline_ns && __builtin_add_overflow(cycle->now_ns, patience_ns, deadline_ns))
+    if (!*deadline_ns && __builtin_add_overflow(cycle->now_ns, timeout_ns, deadline_ns))
         *deadline_ns = INT64_MAX;
     if (cycle->now_ns >= *deadline_ns)
         return true;
@@ -320,7 +319,7 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
 }
 
 /* The claim was changed. When the newer version has arrived, all is tried again with it. */
-static struct status look_again(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+static struct status retry_conflict(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     const struct resource_claim *newer = known_claim(given, cycle);
     if (!newer || !str_eq(newer->meta.uid, given->claim.meta.uid))
@@ -345,7 +344,7 @@ static struct status look_again(struct grant *grant, struct granted_claim *given
     return STATUS_OK;
 }
 
-static struct status tell_pod(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
+static struct status write_pod_status(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     if (!grant->extended.mappings.len)
         return status_printf(cycle->arena, STATUS_ERROR,
@@ -377,15 +376,14 @@ static struct status await_claim(struct grant *grant, struct granted_claim *give
 static struct status take_stage(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     static struct status (*const stages[])(struct grant *, struct granted_claim *, struct cycle *) = {
-        [GRANT_CREATE] = create,       [GRANT_FINALIZER] = add_finalizer,
-        [GRANT_STATUS] = write_status, [GRANT_CONFLICT] = look_again,
-        [GRANT_POD] = tell_pod,        [GRANT_APPEAR] = await_claim,
+        [GRANT_CREATE] = create,           [GRANT_FINALIZER] = add_finalizer, [GRANT_STATUS] = write_status,
+        [GRANT_CONFLICT] = retry_conflict, [GRANT_POD] = write_pod_status,    [GRANT_APPEAR] = await_claim,
     };
     return stages[given->stage](grant, given, cycle);
 }
 
 /* ---- waiting for devices ---- */
-static void tell_waiting(const struct grant *grant, struct cycle *cycle)
+static void send_waiting_event(const struct grant *grant, struct cycle *cycle)
 {
     (void)cycle_write(
         cycle, &(struct effect){
@@ -429,7 +427,7 @@ static struct status await_devices(struct grant *grant, struct cycle *cycle, int
     if (!needed)
         return STATUS_OK;
     if (!grant->waits)
-        tell_waiting(grant, cycle);
+        send_waiting_event(grant, cycle);
     grant->waits = true;
     struct status status = check_devices(grant, cycle, timeout_ns);
     if (status.code == STATUS_WAIT && is_over(cycle, &grant->deadline_ns, timeout_ns))

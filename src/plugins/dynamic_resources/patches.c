@@ -1,5 +1,5 @@
-/* patches.c: bodies of requests; see patches.h. Lists of consumers and finalizers are merged by the API server. */
-#include "plugins/dynamic_resources/patches.h"
+/* patches.c: bodies of requests; see grant.h. Lists of consumers and finalizers are merged by the API server. */
+#include "plugins/dynamic_resources/grant.h"
 
 #include "api/fields.h"
 #include "api/object.h"

@@ -2,7 +2,7 @@
  *
  * Claims that are allocated say where they can be used. For the others the allocator looks for devices on each node;
  * what it found for the chosen one is held for the pod from Reserve on (grant.c), and PreBind makes it true. A pod may
- * also ask for devices as resources of its containers (extended.c). */
+ * also request devices as resources of its containers (extended.c). */
 #include "api/fields.h"
 #include "api/labels.h"
 #include "framework/normalize.h"
@@ -11,9 +11,8 @@
 #include "plugins/dynamic_resources/args.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/grant.h"
-#include "plugins/dynamic_resources/patches.h"
 
-/* The first of so many alternatives is worth so much. */
+/* The score of the first alternative of a request; each later one scores one less. */
 enum { ALTERNATIVES_MAX = 8 };
 #define BINDING_TIMEOUT_NS ((int64_t)600 * 1000000000)
 
@@ -407,7 +406,7 @@ static struct status pre_bind(struct cycle *cycle, _unused_ uint32_t row)
     return state && state->len ? grant_bind(&state->grant, cycle, self->binding_timeout_ns) : STATUS_OK;
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 HINT(claim_changed)
 {
     const struct resource_claim *before = event->before, *after = event->after;

@@ -322,7 +322,7 @@ static void subtract_held(struct pool *pool, const struct slice_list *slices, co
         }
 }
 
-static void know_counters(struct pool *pool, const struct cluster *cluster, struct arena *arena)
+static void load_counters(struct pool *pool, const struct cluster *cluster, struct arena *arena)
 {
     size_t len = 0;
     for (uint32_t i = 0; i < pool->counting.len; i++)
@@ -355,7 +355,7 @@ bool candidate_take_counters(struct candidate *candidate, const struct cluster *
 {
     struct pool *pool = candidate->pool;
     if (!pool->counters_known)
-        know_counters(pool, cluster, arena);
+        load_counters(pool, cluster, arena);
     consume(candidate, true);
     for (uint32_t i = 0; i < pool->counters_len; i++) {
         if (quantity_cmp(pool->counters[i].available, pool->counters[i].consumed) < 0) {

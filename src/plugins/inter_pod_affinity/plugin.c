@@ -9,18 +9,9 @@
 #include "index/topology_rule.h"
 #include "plugins/inter_pod_affinity/args.h"
 
-struct affinity_self {
-    int32_t hard_weight; /* of required affinity terms of running pods, in scoring */
-    bool ignore_preferred_of_others;
-};
-
 static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    struct affinity_self *self = arena_new(env->arena, struct affinity_self);
-    const struct inter_pod_affinity_args *args = env->args;
-    self->hard_weight = args->hard_pod_affinity_weight;
-    self->ignore_preferred_of_others = args->ignore_preferred_terms_of_existing_pods;
-    *ret_self = self;
+    *ret_self = (void *)env->args;
     return 0;
 }
 
@@ -90,17 +81,18 @@ static struct status rejection(uint32_t detail)
 }
 
 /* ---- score ---- */
-static void score_terms(struct topology_counts *counts, const void *self_ptr)
+static void score_terms(struct topology_counts *counts, const void *self)
 {
-    const struct affinity_self *self = self_ptr;
+    const struct inter_pod_affinity_args *args = self;
     const struct pod_terms *own = &counts->pod->class->preferred;
     counts->depends_on = &counts->cluster->namespaces_version;
     add_terms(counts, own, SCORE);
-    if (!own->len && self->ignore_preferred_of_others)
+    if (!own->len && args->ignore_preferred_terms_of_existing_pods)
         return;
-    if (self->hard_weight > 0)
-        topology_counts_add_selecting(counts, (struct selecting_terms){ offsetof(struct term_owner, affinity),
-                                                                        SCORE, self->hard_weight });
+    if (args->hard_pod_affinity_weight > 0)
+        topology_counts_add_selecting(counts,
+                                      (struct selecting_terms){ offsetof(struct term_owner, affinity), SCORE,
+                                                                args->hard_pod_affinity_weight });
     topology_counts_add_selecting(
         counts, (struct selecting_terms){ offsetof(struct term_owner, preferred), SCORE, 0 });
 }
@@ -125,7 +117,7 @@ static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
         scores[i] = range > 0 ? (int64_t)((double)SCORE_MAX * ((double)(scores[i] - least) / range)) : 0;
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 /* A namespaceSelector is matched against the labels of the pod's namespace, and against none, as the filter does. */
 static bool term_covers_namespace(const struct cluster *cluster, const struct pod_affinity_term *term,
                                   const struct pod *owner, struct str namespace)
@@ -171,8 +163,8 @@ static bool wants(const struct cluster *cluster, const struct pod *owner, const 
 }
 
 /* Does a required anti-affinity term select the pod, and no longer after the event? NULL: the pod is gone. */
-static bool lets_go(const struct cluster *cluster, const struct pod *owner, const struct pod *before,
-                    const struct pod *after)
+static bool stops_repelling(const struct cluster *cluster, const struct pod *owner, const struct pod *before,
+                            const struct pod *after)
 {
     const struct pod_affinity *anti = owner->spec.affinity ? owner->spec.affinity->pod_anti : NULL;
     if (!anti)
@@ -199,13 +191,13 @@ HINT(pod_changed)
     if (!before)
         return wants(cluster, pod, after) ? HINT_QUEUE : HINT_SKIP;
     if (!after)
-        return lets_go(cluster, pod, before, NULL) ||
+        return stops_repelling(cluster, pod, before, NULL) ||
                        (before->spec.affinity && terms_broken(before->spec.affinity->pod_anti)) ||
-                       lets_go(cluster, before, pod, NULL)
+                       stops_repelling(cluster, before, pod, NULL)
                    ? HINT_QUEUE
                    : HINT_SKIP;
     bool wanted = !wants(cluster, pod, before) && wants(cluster, pod, after);
-    return wanted || lets_go(cluster, pod, before, after) ? HINT_QUEUE : HINT_SKIP;
+    return wanted || stops_repelling(cluster, pod, before, after) ? HINT_QUEUE : HINT_SKIP;
 }
 
 /* A node enters a domain of a key that the pod wants, or leaves one that the pod is kept out of. */

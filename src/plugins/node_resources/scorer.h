@@ -1,5 +1,5 @@
 /* scorer.h: what NodeResourcesFit and NodeResourcesBalancedAllocation share: a list of resources with weights, what
- * the pod asks of each, and what a node has and has given away of each. */
+ * the pod requests of each, and what a node has and has allocated of each. */
 #ifndef PLUGINS_NODE_RESOURCES_SCORER_H
 #define PLUGINS_NODE_RESOURCES_SCORER_H
 
@@ -30,14 +30,14 @@ struct scorer {
 
 int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources,
                 uint32_t len, bool use_requested, struct error *err);
-/* What the pod asks of each resource. */
+/* What the pod requests of each resource. */
 void scorer_requests(const struct scorer *scorer, const struct pod *pod, struct arena *arena, int64_t *ret);
 /* What each resource of the node is: there in all, taken, taken with the pod. Resources that do not count are 0. */
 void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests,
                  int64_t *requested, int64_t *allocated, int64_t *allocatable);
 
 /* ---- many rows at once ---- */
-/* One scored resource as columns, with what the pod asks of it. */
+/* One scored resource as columns, with what the pod requests of it. */
 struct scored_column {
     const int64_t *allocatable, *taken;
     int64_t request;

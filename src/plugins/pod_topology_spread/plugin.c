@@ -201,7 +201,7 @@ static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
     }
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 /* The hard constraints of the pod; false where the reference could not read them, and wakes the pod. */
 static bool hard_constraints(const struct hint_context *context, const struct pod *pod,
                              struct constraint_list *ret)

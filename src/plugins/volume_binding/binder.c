@@ -202,7 +202,7 @@ static struct status check_waiting(const struct pod_claims *claims, const struct
 }
 
 /* Every reason, in the reference's order. */
-static struct status verdict(const struct findings *findings, struct arena *arena)
+static struct status status_of(const struct findings *findings, struct arena *arena)
 {
     const struct {
         bool applies;
@@ -238,5 +238,5 @@ struct status binder_find(const struct cluster *cluster, const struct pod_claims
     struct status status = check_bound(cluster, claims, node, arena, &findings);
     if (status_ok(status) && claims->waiting.len)
         status = check_waiting(claims, node, arena, ret, &findings);
-    return status_ok(status) ? verdict(&findings, arena) : status;
+    return status_ok(status) ? status_of(&findings, arena) : status;
 }

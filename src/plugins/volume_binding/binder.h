@@ -9,7 +9,6 @@
 
 #include "framework/status.h"
 #include "plugins/csi_translation.h"
-#include "plugins/volume_binding/provision.h"
 #include "plugins/volume_binding/pv_match.h"
 
 /* Of a CSINode: the in-tree kinds that CSI drivers took over there. */
@@ -21,6 +20,17 @@ struct bound_claim {
         *kind; /* of a volume that some nodes see as a CSI driver's, as in `csi`; else NULL */
     struct csi_translation csi;
 };
+
+/* Can a new volume be made for a claim, reachable from a node? The class must have a provisioner and allow the node's
+ * topology. Where the driver reports its free space, some pool that the node reaches must be able to hold the volume. */
+struct provisioner {
+    bool supported;                /* the class makes volumes */
+    struct node_selector *allowed; /* topologies of the class; NULL: all */
+    bool tracked;                  /* the driver reports capacity: one of these pools is needed */
+    struct capacity_span pools;    /* that can hold the volume */
+};
+
+enum provision_result { PROVISION_OK, PROVISION_NO_MATCH, PROVISION_NO_SPACE };
 
 struct waiting_claim {
     const struct pvc *pvc;
@@ -61,5 +71,15 @@ struct status binder_find(const struct cluster *cluster, const struct pod_claims
 /* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. */
 struct csi_translation binder_translate(const struct pv *pv, const struct csi_node *csi_node,
                                         struct arena *arena);
+
+/* ---- provision.c ---- */
+void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, const struct pvc *pvc,
+                      struct arena *arena);
+/* The largest volume that the pool can hold; NULL: unknown, which counts as none. */
+const struct quantity *provision_pool_limit(const struct csi_storage_capacity *pool);
+/* *ret_pool has the space, if the driver reports capacity. */
+enum provision_result provisioner_check(const struct provisioner *provisioner,
+                                        const struct str_map *node_labels,
+                                        const struct csi_storage_capacity **ret_pool);
 
 #endif

@@ -16,11 +16,6 @@
 
 enum { UTILIZATION_MAX = 100, ARGS_SCORE_MAX = 10, BIND_TIMEOUT_S = 600 };
 
-struct self {
-    const struct volume_binding_args *args;
-    bool scores; /* StorageCapacityScoring: only then are there points in the shape */
-};
-
 struct state {
     struct pod_claims claims; /* of objects as they were at this version */
     uint64_t storage_version;
@@ -30,11 +25,14 @@ struct state {
 
 static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    struct self *self = arena_new(env->arena, struct self);
-    self->args = env->args;
-    self->scores = self->args && self->args->shape.len;
-    *ret_self = self;
+    *ret_self = (void *)env->args;
     return 0;
+}
+
+/* StorageCapacityScoring: only then are there points in the shape. */
+static bool scores(const struct volume_binding_args *args)
+{
+    return args && args->shape.len;
 }
 
 /* ---- PreFilter, Filter ---- */
@@ -177,16 +175,15 @@ static int64_t use_percent(const struct class_use *use)
 
 static struct status pre_score(struct cycle *cycle)
 {
-    const struct self *self = cycle_self(cycle);
-    return self->scores ? STATUS_OK : STATUS_SKIPPED;
+    return scores(cycle_self(cycle)) ? STATUS_OK : STATUS_SKIPPED;
 }
 
 static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
-    const struct self *self = cycle_self(cycle);
+    const struct volume_binding_args *args = cycle_self(cycle);
     const struct state *state = *cycle_state(cycle);
     *ret = 0;
-    if (!self->scores || !state)
+    if (!scores(args) || !state)
         return STATUS_OK;
     struct pod_volumes volumes;
     struct status status = binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
@@ -196,7 +193,7 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
     uint32_t len = class_uses(&volumes, uses);
     int64_t sum = 0;
     for (uint32_t i = 0; i < len; i++)
-        sum += shape_at(self->args, use_percent(&uses[i]));
+        sum += shape_at(args, use_percent(&uses[i]));
     if (len)
         *ret = (2 * sum + len) / (2 * (int64_t)len); /* rounded half up */
     return STATUS_OK;
@@ -250,15 +247,15 @@ static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
 
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
-    const struct self *self = cycle_self(cycle);
+    const struct volume_binding_args *args = cycle_self(cycle);
     struct state *state = *cycle_state(cycle);
     struct status status = pre_bind_pre_flight(cycle, row);
     if (!status_ok(status))
         return status.code == STATUS_SKIP ? STATUS_OK : status;
-    return hold_bind(&state->hold, cycle, self->args ? self->args->bind_timeout_seconds : BIND_TIMEOUT_S);
+    return hold_bind(&state->hold, cycle, args ? args->bind_timeout_seconds : BIND_TIMEOUT_S);
 }
 
-/* ---- what may help ---- */
+/* ---- queueing hints ---- */
 HINT(csi_node_changed)
 {
     const struct csi_node *before = event->before, *after = event->after;

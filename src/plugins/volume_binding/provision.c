@@ -1,5 +1,5 @@
-/* provision.c: can a volume be provisioned? See provision.h. */
-#include "plugins/volume_binding/provision.h"
+/* provision.c: can a volume be provisioned? See binder.h. */
+#include "plugins/volume_binding/binder.h"
 
 #include "api/labels.h"
 
