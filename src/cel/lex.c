@@ -225,14 +225,8 @@ struct cel_token cel_lex(struct cel_lexer *lexer)
     int c = peek(lexer, 0);
     if (c < 0)
         return make(lexer, TOKEN_END, lexer->at);
-    if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1)))) {
-        if (c != '.')
-            return lex_number(lexer);
-        size_t from = lexer->at++;
-        take_digits(lexer);
-        take_exponent(lexer);
-        return make(lexer, TOKEN_DOUBLE, from);
-    }
+    if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1))))
+        return lex_number(lexer);
     if (is_letter(c))
         return lex_word(lexer);
     if (c == '"' || c == '\'')

@@ -9,8 +9,7 @@
 #include "regex/regex.h"
 
 struct plan {
-    struct cel_run run;
-    struct arena *arena;
+    struct cel_run run; /* its scratch is the program's arena */
     struct error *err;
 };
 
@@ -69,7 +68,7 @@ static int plan_pattern(struct plan *plan, struct cel_call *call)
     if (!is_constant(pattern) || pattern->literal.kind != CEL_STRING)
         return 0;
     struct error problem = { "" };
-    call->regex = regex_compile(pattern->literal.text, plan->arena, &problem);
+    call->regex = regex_compile(pattern->literal.text, plan->run.scratch, &problem);
     return call->regex ? 0 : fail(plan, str_from(problem.text));
 }
 
@@ -79,7 +78,7 @@ static int plan_call(struct plan *plan, struct cel_node *node)
     bool index = call->op == OP_INDEX || call->op == OP_OPT_INDEX;
     if (index && is_constant(call->args[1]) &&
         (call->args[1]->literal.kind < CEL_BOOL || call->args[1]->literal.kind > CEL_STRING))
-        return fail(plan, arena_printf(plan->arena, "invalid qualifier type: %s",
+        return fail(plan, arena_printf(plan->run.scratch, "invalid qualifier type: %s",
                                        cel_kind_name(call->args[1]->literal.kind)));
     if (call->op != OP_CALL)
         return 0;
@@ -112,10 +111,6 @@ static int walk(struct plan *plan, struct cel_node *node)
 
 int cel_plan(struct cel_node *node, struct arena *arena, struct error *err)
 {
-    struct plan plan = {
-        .run = { .scratch = arena, .cost_max = UINT64_MAX },
-        .arena = arena,
-        .err = err,
-    };
+    struct plan plan = { .run = { .scratch = arena, .cost_max = UINT64_MAX }, .err = err };
     return walk(&plan, node);
 }

@@ -1,7 +1,6 @@
 /* regex_class.c: sets of characters. */
 #include "base/utf8.h"
 #include "regex/regex_impl.h"
-#include "regex/unicode.h"
 
 /* Runs of unicode_folds that hold one character. */
 enum { OVERLAP_MAX = 6 };

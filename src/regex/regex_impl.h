@@ -83,6 +83,20 @@ void regex_set_finish(struct regex_set *set);
 void regex_set_negate(struct regex_set *set);
 void regex_set_release(struct regex_set *set);
 
+/* ---- unicode_data.c: what is known about characters ---- */
+/* Each `step`-th character from `first` to `last` turns into the one `delta` further, and in the end back. */
+struct unicode_fold {
+    uint32_t first, last;
+    int32_t delta;
+    uint32_t step;
+};
+
+/* Names and ranges of all classes ("Lu", "Greek"), as unicode_data.c explains. */
+extern const char unicode_classes[];
+/* Ordered by their first character; at most a few overlap. */
+extern const struct unicode_fold unicode_folds[];
+extern const size_t unicode_folds_len;
+
 /* A digit, an ASCII letter or an underscore. */
 static inline bool regex_is_word(int c)
 {

@@ -5,7 +5,7 @@
  * and how much longer than one character it is. A number is written in digits of five bits, lowest first; a sixth bit
  * says that more follow. The digits are 0-9 A-Z a-z + -. A space ends the name, and another one the ranges. The
  * categories of one letter are left out: they are the union of those of two letters that begin with it. */
-#include "regex/unicode.h"
+#include "regex/regex_impl.h"
 
 const char unicode_classes[] =
     "Adlam Wew3h25951 Ahom Wub2Q3E5M Anatolian_Hieroglyphs WWn2cI Arabic Wm14252D222V29CP2h32X1n2l1n7U217f22S"

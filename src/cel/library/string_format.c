@@ -65,22 +65,36 @@ static void put_before(struct strbuf *out, struct str text)
 /* The message about a value that a clause does not take. */
 static const char *misfit(char verb)
 {
+    static const char *const messages[] = {
+        ['s'] = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+                "durations, and timestamps",
+        ['d'] = "decimal clause can only be used on integers",
+        ['f'] = "fixed-point clause can only be used on doubles",
+        ['e'] = "scientific clause can only be used on doubles",
+        ['b'] = "only integers and bools can be formatted as binary",
+        ['o'] = "octal clause can only be used on integers",
+        ['x'] = "only integers, byte buffers, and strings can be formatted as hex",
+    };
+    return messages[verb | 0x20];
+}
+
+/* Does a clause take values of the kind? */
+static bool kind_fits(char verb, enum cel_kind kind)
+{
+    bool integer = kind == CEL_INT || kind == CEL_UINT;
     switch (verb) {
     case 's':
-        return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
-               "durations, and timestamps";
-    case 'd':
-        return "decimal clause can only be used on integers";
+        return kind <= CEL_TYPE && kind != CEL_OPTIONAL;
     case 'f':
-        return "fixed-point clause can only be used on doubles";
     case 'e':
-        return "scientific clause can only be used on doubles";
+        return kind == CEL_DOUBLE || kind == CEL_STRING;
     case 'b':
-        return "only integers and bools can be formatted as binary";
-    case 'o':
-        return "octal clause can only be used on integers";
+        return integer || kind == CEL_BOOL;
+    case 'x':
+    case 'X':
+        return integer || kind == CEL_STRING || kind == CEL_BYTES;
     default:
-        return "only integers, byte buffers, and strings can be formatted as hex";
+        return integer;
     }
 }
 
@@ -89,15 +103,12 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
 static const char *put_string(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
                               int depth);
 
-static const char *put_integer(struct strbuf *out, const struct cel_value *value, char verb)
+static void put_integer(struct strbuf *out, const struct cel_value *value, char verb)
 {
     bool negative = value->kind == CEL_INT && value->integer < 0;
-    uint64_t number = negative ? 0 - value->uinteger : value->uinteger;
-    if (value->kind == CEL_BOOL && verb == 'b') {
-        number = value->boolean;
-    } else if (value->kind != CEL_INT && value->kind != CEL_UINT) {
-        return misfit(verb);
-    }
+    uint64_t number = value->kind == CEL_BOOL ? value->boolean
+                      : negative              ? 0 - value->uinteger
+                                              : value->uinteger;
     unsigned base = verb == 'd' ? 10 : verb == 'b' ? 2 : verb == 'o' ? 8 : 16;
     char digits[65];
     size_t at = sizeof(digits);
@@ -107,7 +118,6 @@ static const char *put_integer(struct strbuf *out, const struct cel_value *value
     } while (number);
     strbuf_puts(out, negative ? "-" : "");
     strbuf_add(out, digits + at, sizeof(digits) - at);
-    return NULL;
 }
 
 static const char *put_list(struct cel_run *run, struct strbuf *out, const struct cel_list *list, int depth)
@@ -181,8 +191,7 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
         return NULL;
     }
     default:
-        return value->kind > CEL_TYPE || value->kind == CEL_OPTIONAL ? "no formatting function"
-                                                                     : put_string(run, out, value, depth);
+        return kind_fits('s', value->kind) ? put_string(run, out, value, depth) : "no formatting function";
     }
 }
 
@@ -193,30 +202,21 @@ static const char *put_string(struct cel_run *run, struct strbuf *out, const str
         return put_list(run, out, value->list, depth);
     if (value->kind == CEL_MAP)
         return put_map(run, out, value->map, depth);
-    if (value->kind == CEL_INT || value->kind == CEL_UINT)
-        return put_integer(out, value, 'd');
-    if (value->kind == CEL_NULL) {
-        strbuf_puts(out, "null");
+    if (value->kind == CEL_INT || value->kind == CEL_UINT) {
+        put_integer(out, value, 'd');
         return NULL;
     }
-    if (value->kind > CEL_TYPE || value->kind == CEL_OPTIONAL)
-        return misfit('s');
-    struct cel_value text = cel_convert_text(run, value);
+    struct cel_value text = value->kind == CEL_NULL ? cel_string(STR("null")) : cel_convert_text(run, value);
     if (cel_is_error(&text))
         return "could not convert argument to string";
     strbuf_str(out, text.text);
     return NULL;
 }
 
-static const char *put_hex(struct strbuf *out, const struct cel_value *value, char verb)
+static void put_hex(struct strbuf *out, const struct cel_value *value, char verb)
 {
-    if (value->kind == CEL_INT || value->kind == CEL_UINT)
-        return put_integer(out, value, verb);
-    if (value->kind != CEL_STRING && value->kind != CEL_BYTES)
-        return misfit(verb);
     for (size_t i = 0; i < value->text.len; i++)
         strbuf_printf(out, verb == 'X' ? "%02X" : "%02x", (unsigned char)value->text.ptr[i]);
-    return NULL;
 }
 
 /* Digits of a number as printf has them, with commas between thousands. */
@@ -277,18 +277,17 @@ static const char *put_double(struct strbuf *out, const struct cel_value *value,
 static const char *put(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
                        struct clause clause)
 {
-    switch (clause.verb) {
-    case 's':
+    if (!kind_fits(clause.verb, value->kind))
+        return misfit(clause.verb);
+    if (clause.verb == 's')
         return put_string(run, out, value, 0);
-    case 'f':
-    case 'e':
+    if (clause.verb == 'f' || clause.verb == 'e')
         return put_double(out, value, clause);
-    case 'x':
-    case 'X':
-        return put_hex(out, value, clause.verb);
-    default:
-        return put_integer(out, value, clause.verb);
-    }
+    if (value->kind == CEL_STRING || value->kind == CEL_BYTES)
+        put_hex(out, value, clause.verb);
+    else
+        put_integer(out, value, clause.verb);
+    return NULL;
 }
 
 struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *args, _unused_ size_t len)
@@ -316,26 +315,6 @@ struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *
                             cel_kind_name(value.kind));
     }
     return cel_text(run, &out);
-}
-
-/* Does a clause take values of the kind? */
-static bool kind_fits(char verb, enum cel_kind kind)
-{
-    bool integer = kind == CEL_INT || kind == CEL_UINT;
-    switch (verb) {
-    case 's':
-        return kind <= CEL_TYPE && kind != CEL_OPTIONAL;
-    case 'f':
-    case 'e':
-        return kind == CEL_DOUBLE || kind == CEL_STRING;
-    case 'b':
-        return integer || kind == CEL_BOOL;
-    case 'x':
-    case 'X':
-        return integer || kind == CEL_STRING || kind == CEL_BYTES;
-    default:
-        return integer;
-    }
 }
 
 /* The first part of an item that the clause does not take, or NULL. */

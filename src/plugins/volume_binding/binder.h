@@ -22,7 +22,8 @@ struct bound_claim {
 };
 
 /* Can a new volume be made for a claim, reachable from a node? The class must have a provisioner and allow the node's
- * topology. Where the driver reports its free space, some pool that the node reaches must be able to hold the volume. */
+ * topology. Where the driver reports its free space, some pool that the node reaches must be able to hold the volume.
+ */
 struct provisioner {
     bool supported;                /* the class makes volumes */
     struct node_selector *allowed; /* topologies of the class; NULL: all */

@@ -21,7 +21,7 @@ const header = `/* unicode_data.c: characters by category and script, and which 
  * and how much longer than one character it is. A number is written in digits of five bits, lowest first; a sixth bit
  * says that more follow. The digits are 0-9 A-Z a-z + -. A space ends the name, and another one the ranges. The
  * categories of one letter are left out: they are the union of those of two letters that begin with it. */
-#include "regex/unicode.h"
+#include "regex/regex_impl.h"
 
 `
 
