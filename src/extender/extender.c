@@ -312,7 +312,7 @@ const struct extenders *http_extenders_table(const struct http_extenders *all)
     return all ? &all->table : NULL;
 }
 
-uint64_t extenders_whole_kinds(const struct scheduler_config *config)
+uint64_t extenders_source_kinds(const struct scheduler_config *config)
 {
     uint64_t kinds = 0;
     list_for(&config->extenders, extender) {

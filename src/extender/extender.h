@@ -65,6 +65,6 @@ struct extender_share http_extender_share(const struct http_extenders *all, uint
                                           enum extender_verb verb);
 
 /* The kinds (1 << enum api_kind) of objects that are sent as full objects, so that they must keep their bytes. */
-uint64_t extenders_whole_kinds(const struct scheduler_config *config);
+uint64_t extenders_source_kinds(const struct scheduler_config *config);
 
 #endif

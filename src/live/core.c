@@ -350,7 +350,7 @@ static void start_reflectors(struct core *core)
 {
     core->reflectors = reflectors_start(
         core->options.api, core->options.inbox,
-        &(struct reflector_options){ .whole_kinds = extenders_whole_kinds(core->setup.config) });
+        &(struct reflector_options){ .source_kinds = extenders_source_kinds(core->setup.config) });
 }
 
 static void stop_reflectors(struct core *core)
@@ -456,13 +456,13 @@ static void now_leads(void *context)
 }
 
 /* What a leader writes: the one before may have written last what has not arrived here yet. */
-static const enum api_kind written_kinds[] = { KIND_POD, KIND_PV, KIND_PVC, KIND_RESOURCE_CLAIM };
+static const uint64_t written_kinds = UINT64_C(1) << KIND_POD | UINT64_C(1) << KIND_PV |
+                                      UINT64_C(1) << KIND_PVC | UINT64_C(1) << KIND_RESOURCE_CLAIM;
 
 static void lead(void *context)
 {
     struct core *core = context;
-    for (size_t i = 0; i < ARRAY_SIZE(written_kinds); i++)
-        reflectors_relist(core->reflectors, written_kinds[i]);
+    reflectors_relist(core->reflectors, written_kinds);
     core_call(core, now_leads, core); /* behind the messages that say what is in doubt */
 }
 
@@ -500,9 +500,9 @@ static void reconfigure(void *context)
     if (r == 0) {
         journal_config(core->options.journal, setup.config, now_ns);
         core->setup = change->setup;
-        reflectors_keep_whole(core->reflectors, extenders_whole_kinds(setup.config));
+        reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
         if (newcomers) /* pods of other schedulers were not kept */
-            reflectors_relist(core->reflectors, KIND_POD);
+            reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {
         take_back(setup.owner);
     }

@@ -5,7 +5,7 @@
 
 enum {
     PROBE_MS = 1000,
-    PROBE_LONG_MS = 5000, /* every fourth one, for those who live far away */
+    PROBE_LONG_MS = 5000, /* every fourth one, for servers that are far away */
     PROBE_BYTES_MAX = 1 << 20,
     DOUBLINGS_MAX = 20,
 };
@@ -41,11 +41,9 @@ static void send_probe(struct gate *gate)
 static void on_done(void *user, struct http_response *response)
 {
     struct gate *gate = user;
-    pthread_mutex_t *lock = gate->lock;
-    pthread_mutex_lock(lock);
     gate->probing = false;
     if (gate->stopping) {
-        pthread_cond_signal(gate->idle);
+        gate->on_open(gate->user);
     } else if (response->status > 0) {
         int64_t closed_ns = monotonic_ns() - atomic_exchange(&gate->closed_ns, 0);
         log_info(0, "The API server answers", log_duration("after", closed_ns));
@@ -56,7 +54,6 @@ static void on_done(void *user, struct http_response *response)
                  log_int("attempts", gate->failures));
         send_probe(gate);
     }
-    pthread_mutex_unlock(lock);
 }
 
 static const struct http_callbacks callbacks = { .on_done = on_done };

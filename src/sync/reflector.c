@@ -8,16 +8,16 @@
  *             ──▶ refused ──▶ ask later, the same or a new list
  *             ──▶ page, end of a watch ──▶ ask for the next one at once
  *
- * One lock guards all of it. It is held while callbacks work, so that the thread that starts or stops cannot meet
- * them half-way; counts are atomic, so that readers of statistics never wait. */
+ * All of it runs on the thread of the api's loop, what other threads call as well; counts are atomic, so that readers of
+ * statistics never wait. */
 #include "sync/reflector.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "client/rest.h"
 #include "sync/gate.h"
 #include "sync/watch_decode.h"
@@ -75,9 +75,8 @@ struct reflectors {
     struct api *api;
     struct inbox *inbox;
     struct reflector_options options;
-    _Atomic uint64_t whole_kinds;
-    pthread_mutex_t lock;
-    pthread_cond_t idle;
+    _Atomic uint64_t source_kinds;
+    struct completion idle; /* nothing is under way any more, after reflectors_stop() */
     struct rng rng;
     struct arena scratch;
     bool stopping;
@@ -184,16 +183,16 @@ static void put_watch_query(struct reflector *r, struct strbuf *path)
     watched_query(path, "timeoutSeconds", str_from(seconds));
 }
 
-static bool is_whole(const struct reflector *r)
+static bool keeps_source(const struct reflector *r)
 {
-    return atomic_load_explicit(&r->all->whole_kinds, memory_order_relaxed) >> r->watched->kind & 1;
+    return atomic_load_explicit(&r->all->source_kinds, memory_order_relaxed) >> r->watched->kind & 1;
 }
 
 static void begin_watch(struct reflector *r)
 {
     watch_decoder_release(&r->watch);
     watch_decoder_init(&r->watch, r->watched->kind);
-    r->watch.whole = is_whole(r);
+    r->watch.keeps_source = keeps_source(r);
     r->watch_from = r->position_number;
     r->begun_ns = 0;
     r->received = 0;
@@ -249,9 +248,19 @@ static void relist(struct reflector *r)
 
 /* ---- the gate ---- */
 
+static void look_idle(struct reflectors *all)
+{
+    if (all->stopping && !all->in_flight && !all->gate.probing)
+        completion_done(&all->idle);
+}
+
 static void on_open(void *user)
 {
     struct reflectors *all = user;
+    if (all->stopping) {
+        look_idle(all);
+        return;
+    }
     for (size_t i = 0; i < all->len; i++) {
         struct reflector *r = &all->items[i];
         if (!r->at_gate)
@@ -411,7 +420,7 @@ static void page_done(struct reflector *r, struct http_response *response)
     struct error err = { 0 };
     struct list_page page;
     int code = list_page_init(&page, r->watched->kind, response->body, &err);
-    page.whole = is_whole(r);
+    page.keeps_source = keeps_source(r);
     if (code == 0)
         code = take_page(r, &page, &err);
     if (code < 0) {
@@ -500,12 +509,10 @@ static void take_event(struct reflector *r, struct live_event *event, const stru
 static void on_start(void *user, uint64_t id _unused_, int status)
 {
     struct reflector *r = user;
-    pthread_mutex_lock(&r->all->lock);
     if (r->phase == PHASE_WATCH && status >= 200 && status < 300) {
         r->begun_ns = monotonic_ns();
         COUNT(r, watches);
     }
-    pthread_mutex_unlock(&r->all->lock);
 }
 
 static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
@@ -515,19 +522,16 @@ static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
     struct live_event event;
     struct error err = { 0 };
     int code = 0;
-    pthread_mutex_lock(&all->lock);
-    if (!all->stopping)
-        watch_decoder_feed(&r->watch, chunk);
-    while (!all->stopping && r->end == WATCH_GOES_ON &&
-           (code = watch_decoder_next(&r->watch, &all->scratch, &event, &err)) > 0)
+    if (all->stopping)
+        return 1;
+    watch_decoder_feed(&r->watch, chunk);
+    while (r->end == WATCH_GOES_ON && (code = watch_decoder_next(&r->watch, &all->scratch, &event, &err)) > 0)
         take_event(r, &event, &err);
     if (code < 0) { /* resuming would bring the same again, so a list goes past it */
         log_error(&err, "A watch cannot be read: listing again", about(r));
         r->end = WATCH_RELIST;
     }
-    bool ends = r->end != WATCH_GOES_ON || all->stopping;
-    pthread_mutex_unlock(&all->lock);
-    return ends;
+    return r->end != WATCH_GOES_ON;
 }
 
 static void watch_done(struct reflector *r, const struct http_response *response)
@@ -567,18 +571,16 @@ static void on_done(void *user, struct http_response *response)
 {
     struct reflector *r = user;
     struct reflectors *all = r->all;
-    pthread_mutex_lock(&all->lock);
     r->in_flight = false;
     all->in_flight--;
     if (all->stopping)
-        pthread_cond_signal(&all->idle);
+        look_idle(all);
     else if (r->afresh)
         begin_afresh(r);
     else if (r->phase == PHASE_LIST)
         list_done(r, response);
     else
         watch_done(r, response);
-    pthread_mutex_unlock(&all->lock);
 }
 
 static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
@@ -608,6 +610,13 @@ static void fill_in(struct reflector_options *o)
         o->seed = (uint64_t)monotonic_ns();
 }
 
+static void start(void *context)
+{
+    struct reflectors *all = context;
+    for (size_t i = 0; i < all->len; i++)
+        ask(&all->items[i], 0);
+}
+
 struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
                                     const struct reflector_options *options)
 {
@@ -618,71 +627,65 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
     all->api = api;
     all->inbox = inbox;
     all->options = filled;
-    atomic_init(&all->whole_kinds, filled.whole_kinds);
+    atomic_init(&all->source_kinds, filled.source_kinds);
     all->len = len;
-    pthread_mutex_init(&all->lock, NULL);
-    pthread_cond_init(&all->idle, NULL);
+    completion_init(&all->idle);
     rng_seed(&all->rng, filled.seed);
     all->gate = (struct gate){
         .api = api,
-        .lock = &all->lock,
-        .idle = &all->idle,
         .rng = &all->rng,
         .backoff_ms_min = filled.backoff_ms_min,
         .backoff_ms_max = filled.backoff_ms_max,
         .on_open = on_open,
         .user = all,
     };
-    pthread_mutex_lock(&all->lock);
-    for (size_t i = 0; i < len; i++) {
-        struct reflector *r = &all->items[i];
-        r->all = all;
-        r->watched = &filled.kinds[i];
-        r->page_len = r->watched->page_len;
-        ask(r, 0);
-    }
-    pthread_mutex_unlock(&all->lock);
+    for (size_t i = 0; i < len; i++)
+        all->items[i] = (struct reflector){ .all = all,
+                                            .watched = &filled.kinds[i],
+                                            .page_len = filled.kinds[i].page_len };
+    loop_run_wait(api_loop(api), start, all);
     return all;
+}
+
+static void stop(void *context)
+{
+    struct reflectors *all = context;
+    all->stopping = true;
+    for (size_t i = 0; i < all->len; i++)
+        if (all->items[i].in_flight)
+            api_cancel(all->api, all->items[i].id);
+    gate_stop(&all->gate);
+    look_idle(all);
 }
 
 void reflectors_stop(struct reflectors *all)
 {
     if (!all)
         return;
-    pthread_mutex_lock(&all->lock);
-    all->stopping = true;
-    for (size_t i = 0; i < all->len; i++)
-        if (all->items[i].in_flight)
-            api_cancel(all->api, all->items[i].id);
-    gate_stop(&all->gate);
-    while (all->in_flight || all->gate.probing)
-        pthread_cond_wait(&all->idle, &all->lock);
-    pthread_mutex_unlock(&all->lock);
+    loop_run(api_loop(all->api), stop, all);
+    completion_wait(&all->idle, INT64_MAX);
     for (size_t i = 0; i < all->len; i++) {
         strbuf_release(&all->items[i].continue_token);
         strbuf_release(&all->items[i].position);
         watch_decoder_release(&all->items[i].watch);
     }
     arena_release(&all->scratch);
-    pthread_cond_destroy(&all->idle);
-    pthread_mutex_destroy(&all->lock);
+    completion_release(&all->idle);
     free(all);
 }
 
-void reflectors_keep_whole(struct reflectors *all, uint64_t kinds)
-{
-    uint64_t before = atomic_exchange(&all->whole_kinds, kinds);
-    for (size_t i = 0; i < all->len; i++)
-        if ((kinds & ~before) >> all->items[i].watched->kind & 1)
-            reflectors_relist(all, all->items[i].watched->kind);
-}
+struct relist {
+    struct reflectors *all;
+    uint64_t kinds;
+};
 
-void reflectors_relist(struct reflectors *all, enum api_kind kind)
+static void relist_kinds(void *context)
 {
-    pthread_mutex_lock(&all->lock);
+    const struct relist *relist = context;
+    struct reflectors *all = relist->all;
     for (size_t i = 0; i < all->len; i++) {
         struct reflector *r = &all->items[i];
-        if (r->watched->kind != kind || r->absent)
+        if (!(relist->kinds >> r->watched->kind & 1) || r->absent)
             continue;
         post(r, MESSAGE_DOUBT, NULL);
         if (r->in_flight) {
@@ -693,7 +696,17 @@ void reflectors_relist(struct reflectors *all, enum api_kind kind)
             strbuf_clear(&r->continue_token);
         }
     }
-    pthread_mutex_unlock(&all->lock);
+}
+
+void reflectors_relist(struct reflectors *all, uint64_t kinds)
+{
+    if (kinds)
+        loop_run_wait(api_loop(all->api), relist_kinds, &(struct relist){ all, kinds });
+}
+
+void reflectors_keep_source(struct reflectors *all, uint64_t kinds)
+{
+    reflectors_relist(all, kinds & ~atomic_exchange(&all->source_kinds, kinds));
 }
 
 bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret)

@@ -49,7 +49,7 @@ struct reflector_options {
     void (*on_failure)(void *user, const char *resource, int status, const char *why);
     void *user;
     uint64_t
-        whole_kinds; /* by 1 << enum api_kind: objects that keep the bytes that they came in, meta.source */
+        source_kinds; /* 1 << enum api_kind, or'ed: objects that keep the bytes that they came in, meta.source */
 };
 
 #define REFLECTOR_COUNTS(X) \
@@ -75,11 +75,11 @@ struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
                                     const struct reflector_options *options);
 /* Ends everything and waits for it; before api_free() and inbox_free(), not from a callback. NULL is fine. */
 void reflectors_stop(struct reflectors *all);
-/* Lists a kind again, in whatever state it is; the message DOUBT separates this list from what came before. From any
- * thread. */
-void reflectors_relist(struct reflectors *all, enum api_kind kind);
-/* Other kinds keep their bytes from now on: for those that did not yet, a list follows. From any thread. */
-void reflectors_keep_whole(struct reflectors *all, uint64_t kinds);
+/* Lists kinds (1 << enum api_kind, or'ed together) again, in whatever state they are; the message DOUBT separates the
+ * new list of a kind from what came before, and has been posted when this returns. From any thread but the api's. */
+void reflectors_relist(struct reflectors *all, uint64_t kinds);
+/* Other kinds keep their source from now on: for those that did not yet, a list follows. As above. */
+void reflectors_keep_source(struct reflectors *all, uint64_t kinds);
 /* From any thread. False: the kind is not watched. */
 bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret);
 /* Since when the API server has not answered, by monotonic_ns(); 0: it does. From any thread. */

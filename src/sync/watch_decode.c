@@ -49,7 +49,7 @@ struct json_source {
     yyjson_val *val;
     enum api_kind kind;
     struct str api_version;
-    bool whole;
+    bool keeps_source;
 };
 
 static struct str text_of(yyjson_val *val, struct arena *arena)
@@ -77,7 +77,7 @@ static int decode_json(const void *source, struct arena *arena, struct object *r
     if (r < 0)
         return r;
     object_convert(&object, json->api_version);
-    if (json->whole)
+    if (json->keeps_source)
         object.meta->source = text_of(json->val, arena);
     *ret = object;
     return 0;
@@ -159,31 +159,31 @@ int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *bo
     return 0;
 }
 
-static enum string_home home_of(bool whole)
+static enum string_home home_of(bool keeps_source)
 {
-    return whole ? STRINGS_IN_SOURCE : STRINGS_COPIED;
+    return keeps_source ? STRINGS_IN_SOURCE : STRINGS_COPIED;
 }
 
 /* Bytes that begin with an object. */
 struct protobuf_source {
     struct object_list_protobuf list; /* of a page */
     struct str frame;                 /* of a watch */
-    bool whole;
+    bool keeps_source;
 };
 
 static int decode_item(const void *source, struct arena *arena, struct object *ret, struct error *err)
 {
     const struct protobuf_source *protobuf = source;
     struct object_list_protobuf list = protobuf->list;
-    int r = object_list_protobuf_next(&list, home_of(protobuf->whole), arena, ret, err);
+    int r = object_list_protobuf_next(&list, home_of(protobuf->keeps_source), arena, ret, err);
     return r == 0 ? error_set(err, -ENODATA, "the list ended") : r < 0 ? r : 0;
 }
 
 int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
 {
     struct object first = { 0 };
-    struct protobuf_source before = { .list = page->items, .whole = page->whole };
-    struct json_source json = { &page->doc, NULL, page->kind, page->api_version, page->whole };
+    struct protobuf_source before = { .list = page->items, .keeps_source = page->keeps_source };
+    struct json_source json = { &page->doc, NULL, page->kind, page->api_version, page->keeps_source };
     scratch_clear(scratch);
     int r;
     if (page->json) {
@@ -192,7 +192,7 @@ int list_page_next(struct list_page *page, struct arena *scratch, struct live_ob
             return 0;
         r = decode_json(&json, scratch, &first, err);
     } else {
-        r = object_list_protobuf_next(&page->items, home_of(page->whole), scratch, &first, err);
+        r = object_list_protobuf_next(&page->items, home_of(page->keeps_source), scratch, &first, err);
         if (r == 0)
             return 0;
     }
@@ -317,7 +317,8 @@ static int json_event(const struct doc *doc, const struct watch_decoder *watch, 
         return record_read(&reader, NULL, val, api_status_type, &ret->status);
     }
     struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
-    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version, watch->whole };
+    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version,
+                                watch->keeps_source };
     int r = decode_json(&json, scratch, &first, err);
     if (r < 0)
         return r;
@@ -353,7 +354,7 @@ static int decode_frame(const void *source, struct arena *arena, struct object *
 {
     const struct protobuf_source *protobuf = source;
     struct watch_event event;
-    int r = watch_event_decode_protobuf(protobuf->frame, home_of(protobuf->whole), arena, &event, err);
+    int r = watch_event_decode_protobuf(protobuf->frame, home_of(protobuf->keeps_source), arena, &event, err);
     if (r == 0)
         *ret = event.object;
     return r;
@@ -362,12 +363,12 @@ static int decode_frame(const void *source, struct arena *arena, struct object *
 static int next_protobuf(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
                          struct error *err)
 {
-    struct protobuf_source source = { .whole = watch->whole };
+    struct protobuf_source source = { .keeps_source = watch->keeps_source };
     struct watch_event event = { 0 };
     int r = protobuf_frames_next(&watch->frames, &source.frame, err);
     if (r <= 0)
         return r;
-    if (watch_event_decode_protobuf(source.frame, home_of(watch->whole), scratch, &event, err) < 0)
+    if (watch_event_decode_protobuf(source.frame, home_of(watch->keeps_source), scratch, &event, err) < 0)
         return 1;
     ret->type = event.type;
     if (event.type == WATCH_ERROR)

@@ -5,7 +5,7 @@
  *
  * Which of the two formats it is, the first bytes say. An object is decoded twice: once into scratch memory to learn
  * how much it needs, then into one piece of memory of just that size, since many thousands of them are kept. With
- * `whole` set after init, objects keep what they were decoded from as their meta.source. */
+ * `keeps_source` set after init, objects keep what they were decoded from as their meta.source. */
 #ifndef SYNC_WATCH_DECODE_H
 #define SYNC_WATCH_DECODE_H
 
@@ -18,7 +18,7 @@ struct list_page {
     struct str resource_version, continue_token; /* slices of the page */
     enum api_kind kind;
     bool json;
-    bool whole;
+    bool keeps_source;
     struct strbuf body;
     struct object_list_protobuf items;
     struct doc_stream stream;
@@ -27,7 +27,7 @@ struct list_page {
     struct str api_version; /* JSON: of the list */
 };
 
-/* Takes over the body, also when it fails: it is no list of that kind, or is not whole. */
+/* Takes over the body, also when it fails: it is no list of that kind, or is cut off. */
 int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *body, struct error *err);
 /* 1: an object; 0: no more; a negative errno: an item that cannot be decoded, the one behind it is next. */
 int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret,
@@ -39,7 +39,7 @@ void list_page_release(struct list_page *page);
 struct watch_decoder {
     enum api_kind kind;
     enum { WATCH_UNDECIDED, WATCH_PROTOBUF, WATCH_JSON } format;
-    bool whole;
+    bool keeps_source;
     struct protobuf_frames frames;
     /* JSON: what has not been handed out begins at `at` and was looked through up to `seen`. */
     struct strbuf text;

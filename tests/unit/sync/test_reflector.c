@@ -322,15 +322,15 @@ static void test_relist(void **state _unused_)
     skip_list(1);
     tell(watch, "MODIFIED", "a@101");
     want(MESSAGE_SET, "a");
-    reflectors_relist(all, KIND_NODE); /* which is not watched */
-    reflectors_relist(all, KIND_POD);
+    reflectors_relist(all, UINT64_C(1) << KIND_NODE); /* which is not watched */
+    reflectors_relist(all, UINT64_C(1) << KIND_POD);
     want(MESSAGE_DOUBT, NULL);
     struct exchange *list = hear(&server, LISTED_PODS);
     reply_list(list, "200", "token", "b@150");
     hear(&server, LISTED_PODS "=100&continue=token"); /* and again, in the middle of that */
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "b");
-    reflectors_relist(all, KIND_POD);
+    reflectors_relist(all, UINT64_C(1) << KIND_POD);
     want(MESSAGE_DOUBT, NULL);
     list = hear(&server, LISTED_PODS);
     assert_null(strstr(list->path, "continue"));
@@ -341,7 +341,7 @@ static void test_relist(void **state _unused_)
 
     dialogue_down(&server);
     usleep(100 * 1000);
-    reflectors_relist(all, KIND_POD);
+    reflectors_relist(all, UINT64_C(1) << KIND_POD);
     dialogue_up(&server);
     want(MESSAGE_DOUBT, NULL);
     hear(&server, LISTED_PODS);
