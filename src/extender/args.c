@@ -20,8 +20,7 @@ static int put_pod(struct json_writer *json, const struct cycle *cycle, struct e
 /* ---- nodes ---- */
 static void put_names(struct json_writer *json, const struct cycle *cycle, struct row_list nodes)
 {
-    json_key(json, STR("NodeNames"));
-    json_begin_array(json);
+    json_member_array(json, "NodeNames");
     for (uint32_t i = 0; i < nodes.len; i++)
         json_str(json, cluster_node_name(cycle->cluster, nodes.items[i]));
     json_end_array(json);
@@ -32,13 +31,10 @@ static int put_nodes(struct json_writer *json, const struct cycle *cycle, struct
                      struct error *err)
 {
     int r = 0;
-    json_key(json, STR("Nodes"));
-    json_begin_object(json);
-    json_key(json, STR("metadata"));
-    json_begin_object(json);
+    json_member_object(json, "Nodes");
+    json_member_object(json, "metadata");
     json_end_object(json);
-    json_key(json, STR("items"));
-    json_begin_array(json);
+    json_member_array(json, "items");
     for (uint32_t i = 0; i < nodes.len && r == 0; i++)
         r = full_node(json, cluster_node(cycle->cluster, nodes.items[i])->api, err);
     json_end_array(json);
@@ -82,8 +78,7 @@ static int put_victims(struct json_writer *json, const struct cycle *cycle,
     struct str node = cluster_node_name(cycle->cluster, candidate->row);
     int r = 0;
     json_begin_object(json);
-    json_key(json, STR("Pods"));
-    json_begin_array(json);
+    json_member_array(json, "Pods");
     for (uint32_t i = 0; i < candidate->victims_len && r == 0; i++) {
         const struct pod *pod = candidate->victims[i]->api;
         if (!node_names) {

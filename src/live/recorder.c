@@ -82,10 +82,10 @@ static void drop_texts(struct recorder *recorder, struct series *series)
     series_drop_texts(series);
 }
 
-static void set_texts(struct recorder *recorder, struct series *series, struct str parts, struct str note)
+static void set_texts(struct recorder *recorder, struct series *series, const struct api_event *event)
 {
     recorder->stats.bytes -= series->texts_bytes;
-    series_set_texts(series, parts, note);
+    series_set_texts(series, event);
     recorder->stats.bytes += series->texts_bytes;
 }
 
@@ -406,10 +406,10 @@ int64_t recorder_tick(struct recorder *recorder)
     return at_ns;
 }
 
-/* An event that comes in: `parts` are those of its key. */
+/* An event that comes in, and as it is created. */
 struct occurrence {
     const struct recorder_event *event;
-    struct str parts;
+    struct api_event created;
     int64_t wall_ns;
 };
 
@@ -425,7 +425,7 @@ static void repeat(struct recorder *recorder, struct series *series, const struc
         return;
     series->renew = false;
     if (!series->texts)
-        set_texts(recorder, series, now->parts, now->event->note);
+        set_texts(recorder, series, &now->created);
     want_written(recorder, series);
 }
 
@@ -441,25 +441,13 @@ static void add(struct recorder *recorder, const struct occurrence *now, struct 
     recorder->last_name_ns = MAX(now->wall_ns, recorder->last_name_ns + 1);
     struct series *series = series_new(now->event, key, now->wall_ns, recorder->last_name_ns);
     remember(recorder, series);
-    set_texts(recorder, series, now->parts, now->event->note);
+    set_texts(recorder, series, &now->created);
     wait_in_line(recorder, series);
-}
-
-/* Legacy events that say something else are no repetition. */
-static struct series_key key_of(const struct recorder *recorder, const struct recorder_event *event,
-                                struct str parts)
-{
-    _cleanup_(strbuf_release) struct strbuf all = { 0 };
-    if (!event->legacy)
-        return series_key(parts, recorder->seeds);
-    strbuf_str(&all, parts);
-    strbuf_str(&all, event->note);
-    return series_key(strbuf_slice(&all), recorder->seeds);
 }
 
 void recorder_event(struct recorder *recorder, const struct recorder_event *event)
 {
-    _cleanup_(strbuf_release) struct strbuf parts = { 0 }, instance = { 0 };
+    _cleanup_(strbuf_release) struct strbuf instance = { 0 };
     if (!str_eq(event->type, STR("Normal")) && !str_eq(event->type, STR("Warning"))) {
         log_error(NULL, "Unsupported event type", log_str("eventType", event->type));
         pthread_mutex_lock(&recorder->lock);
@@ -468,10 +456,20 @@ void recorder_event(struct recorder *recorder, const struct recorder_event *even
         return;
     }
     strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
-    series_put_parts(&parts, event, strbuf_slice(&instance));
-    struct series_key key = key_of(recorder, event, strbuf_slice(&parts));
-    const struct occurrence now = { event, strbuf_slice(&parts),
-                                    recorder->options.wall_ns(recorder->options.clock) };
+    struct object_ref related = event->related;
+    const struct occurrence now = {
+        .event = event,
+        .created = { .type = event->type,
+                     .action = event->action,
+                     .reason = event->reason,
+                     .note = event->note,
+                     .reporting_controller = event->controller,
+                     .reporting_instance = strbuf_slice(&instance),
+                     .regarding = event->regarding,
+                     .related = related.name.len ? &related : NULL },
+        .wall_ns = recorder->options.wall_ns(recorder->options.clock),
+    };
+    struct series_key key = series_key(&now.created, event->legacy, recorder->seeds);
     pthread_mutex_lock(&recorder->lock);
     do_what_is_due(recorder, now.wall_ns);
     struct series *series = *find(recorder, key);

@@ -3,84 +3,35 @@
 
 #include <stdlib.h>
 
+#include "api/fields.h"
 #include "api/protobuf.h"
 #include "base/timestamp.h"
 #include "client/rest.h"
 #include "codec/json_writer.h"
 
-enum { NOTE_BYTES_MAX = 1024, NAME_BYTES_MAX = 253, NANO = 1000000000, NANO_PER_MICRO = 1000 };
+enum { NOTE_BYTES_MAX = 1024, NAME_BYTES_MAX = 253 };
 
-/* An event to be created, put together from a record and its texts. */
-struct draft {
-    struct api_event event;
-    struct object_ref related;    /* event.related, if there is one */
-    struct event_series repeated; /* event.series, from the second one on */
-};
-
-/* What makes two events one of a kind: all but the note and the time. */
-static const uint16_t key_fields[] = {
-    offsetof(struct draft, event.type),
-    offsetof(struct draft, event.action),
-    offsetof(struct draft, event.reason),
-    offsetof(struct draft, event.reporting_controller),
-    offsetof(struct draft, event.reporting_instance),
-    offsetof(struct draft, event.regarding.kind),
-    offsetof(struct draft, event.regarding.namespace),
-    offsetof(struct draft, event.regarding.name),
-    offsetof(struct draft, event.regarding.uid),
-    offsetof(struct draft, event.regarding.api_version),
-    offsetof(struct draft, event.regarding.resource_version),
-    offsetof(struct draft, event.regarding.field_path),
-    offsetof(struct draft, related.kind),
-    offsetof(struct draft, related.namespace),
-    offsetof(struct draft, related.name),
-    offsetof(struct draft, related.uid),
-    offsetof(struct draft, related.api_version),
-    offsetof(struct draft, related.resource_version),
-    offsetof(struct draft, related.field_path),
-};
-
-static struct str *field_at(struct draft *draft, size_t i)
+static const struct record_type *event_type(void)
 {
-    return (struct str *)(void *)((char *)draft + key_fields[i]);
+    return api_kinds[KIND_EVENT].type;
 }
 
-/* A length in front of each part, so that no two keys read alike. */
-static void put_part(struct strbuf *out, struct str part)
+/* Of a field of an event that is an object. */
+static const struct record_type *part_type(struct str field)
 {
-    strbuf_add(out, (const char *)&part.len, sizeof(part.len));
-    strbuf_str(out, part);
+    return record_member(event_type(), field).field->type;
 }
 
-static struct str take_part(const char **at)
+struct series_key series_key(const struct api_event *event, bool legacy, const uint64_t seeds[2])
 {
-    struct str part;
-    memcpy(&part.len, *at, sizeof(part.len));
-    part.ptr = *at + sizeof(part.len);
-    *at = part.ptr + part.len;
-    return part;
-}
-
-void series_put_parts(struct strbuf *out, const struct recorder_event *event, struct str instance)
-{
-    struct draft draft = {
-        .event = { .type = event->type,
-                   .action = event->action,
-                   .reason = event->reason,
-                   .reporting_controller = event->controller,
-                   .reporting_instance = instance,
-                   .regarding = event->regarding },
-        .related = event->related,
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++)
-        put_part(out, *field_at(&draft, i));
-    strbuf_putc(out, event->legacy ? '1' : '0');
-}
-
-struct series_key series_key(struct str parts, const uint64_t seeds[2])
-{
-    return (struct series_key){ { hash_bytes(parts.ptr, parts.len, seeds[0]),
-                                  hash_bytes(parts.ptr, parts.len, seeds[1]) } };
+    _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
+    struct api_event keyed = *event;
+    if (!legacy)
+        keyed.note = STR("");
+    record_put_key(&bytes, event_type(), &keyed);
+    strbuf_putc(&bytes, legacy ? '1' : '0');
+    return (struct series_key){ { hash_bytes(bytes.text, bytes.len, seeds[0]),
+                                  hash_bytes(bytes.text, bytes.len, seeds[1]) } };
 }
 
 /* ---- name and note ---- */
@@ -155,13 +106,14 @@ void series_free(struct series *series)
     free(series);
 }
 
-void series_set_texts(struct series *series, struct str parts, struct str note)
+void series_set_texts(struct series *series, const struct api_event *event)
 {
-    _cleanup_(strbuf_release) struct strbuf cut = { 0 };
+    _cleanup_(strbuf_release) struct strbuf note = { 0 };
     struct strbuf texts = { 0 };
-    put_note(&cut, note);
-    strbuf_str(&texts, parts);
-    put_part(&texts, strbuf_slice(&cut));
+    struct api_event cut = *event;
+    put_note(&note, event->note);
+    cut.note = strbuf_slice(&note);
+    record_write_protobuf(&texts, event_type(), &cut);
     free(series->texts);
     series->texts = xrealloc(texts.text, texts.len);
     series->texts_bytes = (uint32_t)texts.len;
@@ -197,32 +149,32 @@ size_t series_bytes(const struct series *series)
 
 static struct opt_time time_of(int64_t wall_ns)
 {
-    return (struct opt_time){ true, wall_ns / NANO, (int32_t)(wall_ns % NANO) };
+    return (struct opt_time){ true, wall_ns / NS_PER_S, (int32_t)(wall_ns % NS_PER_S) };
 }
 
-/* The strings are the record's and its texts'. */
-static void draft_of(const struct series *series, struct draft *ret)
+/* The event with its name, times and count. Its strings are those of the series. */
+static struct api_event event_of(const struct series *series, struct arena *arena)
 {
-    *ret = (struct draft){ 0 };
-    const char *at = series->texts;
-    for (size_t i = 0; i < ARRAY_SIZE(key_fields); i++)
-        *field_at(ret, i) = take_part(&at);
-    at++; /* legacy or not */
-    ret->event.note = take_part(&at);
-    ret->event.meta.namespace = series_namespace(series);
-    ret->event.meta.name = series_name(series);
-    ret->event.event_time = time_of(series->first_ns);
-    ret->repeated = (struct event_series){ series->count, time_of(series->last_ns) };
-    ret->event.series = series_is_repeated(series) ? &ret->repeated : NULL;
-    ret->event.related = ret->related.name.len ? &ret->related : NULL;
+    struct api_event event = { 0 };
+    struct record_reader reader = { .arena = arena, .budget_bytes = record_budget(series->texts_bytes) };
+    struct str texts = { series->texts, series->texts_bytes };
+    int r = record_read_protobuf(&reader, NULL, texts, event_type(), &event);
+    assert(r == 0); /* series_set_texts() has written them */
+    (void)r;
+    event.meta.namespace = series_namespace(series);
+    event.meta.name = series_name(series);
+    event.event_time = time_of(series->first_ns);
+    if (series_is_repeated(series)) {
+        event.series = arena_new(arena, struct event_series);
+        *event.series = (struct event_series){ series->count, time_of(series->last_ns) };
+    }
+    return event;
 }
 
 struct str series_reason(const struct series *series)
 {
-    struct draft draft = { 0 };
-    if (series->texts)
-        draft_of(series, &draft);
-    return draft.event.reason;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    return event_of(series, &arena).reason;
 }
 
 /* ---- requests ---- */
@@ -230,13 +182,6 @@ void series_put_path(struct strbuf *out, const struct series *series, bool core,
 {
     strbuf_puts(out, core ? "/api/v1" : "/apis/events.k8s.io/v1");
     rest_path(out, series_namespace(series), "events", patch ? series_name(series) : (struct str){ 0 });
-}
-
-static void put_micro_time(struct json_writer *json, const char *key, int64_t wall_ns)
-{
-    struct opt_time time = time_of(wall_ns);
-    char text[TIMESTAMP_LEN_MAX + 1];
-    json_member_str(json, key, timestamp_format_fraction(time.seconds, time.nanos, 6, text));
 }
 
 static void put_time(struct json_writer *json, const char *key, int64_t wall_ns)
@@ -254,23 +199,21 @@ static void member(struct json_writer *json, const char *key, struct str value)
 static void put_patch(struct strbuf *out, const struct series *series)
 {
     struct json_writer json = json_writer(out, JSON_COMPACT);
+    const struct event_series count = { series->count, time_of(series->last_ns) };
     json_begin_object(&json);
     json_key(&json, STR("series"));
-    json_begin_object(&json);
-    json_member_int(&json, "count", series->count);
-    put_micro_time(&json, "lastObservedTime", series->last_ns);
-    json_end_object(&json);
+    record_write(&(struct record_writer){ .json = &json }, part_type(STR("series")), &count);
     json_end_object(&json);
 }
 
 static void put_event(struct strbuf *out, const struct series *series)
 {
-    struct draft draft;
-    draft_of(series, &draft);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct api_event event = event_of(series, &arena);
     const struct object object = {
         .kind = KIND_EVENT,
-        .ptr = &draft.event,
-        .meta = &draft.event.meta,
+        .ptr = &event,
+        .meta = &event.meta,
         .api_version = STR("events.k8s.io/v1"),
         .kind_name = STR("Event"),
     };
@@ -283,45 +226,29 @@ static void put_core_times(struct json_writer *json, const struct series *series
     put_time(json, "lastTimestamp", series->last_ns);
 }
 
-static void put_involved(struct json_writer *json, const struct object_ref *ref)
-{
-    json_key(json, STR("involvedObject"));
-    json_begin_object(json);
-    member(json, "kind", ref->kind);
-    member(json, "namespace", ref->namespace);
-    member(json, "name", ref->name);
-    member(json, "uid", ref->uid);
-    member(json, "apiVersion", ref->api_version);
-    member(json, "resourceVersion", ref->resource_version);
-    member(json, "fieldPath", ref->field_path);
-    json_end_object(json);
-}
-
 static void put_core_event(struct strbuf *out, const struct series *series)
 {
-    struct draft draft;
-    draft_of(series, &draft);
-    const struct api_event *event = &draft.event;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    const struct api_event event = event_of(series, &arena);
     struct json_writer json = json_writer(out, JSON_COMPACT);
     json_begin_object(&json);
     json_member_str(&json, "kind", STR("Event"));
     json_member_str(&json, "apiVersion", STR("v1"));
-    json_key(&json, STR("metadata"));
-    json_begin_object(&json);
-    json_member_str(&json, "name", event->meta.name);
-    json_member_str(&json, "namespace", event->meta.namespace);
+    json_member_object(&json, "metadata");
+    json_member_str(&json, "name", event.meta.name);
+    json_member_str(&json, "namespace", event.meta.namespace);
     json_end_object(&json);
-    put_involved(&json, &event->regarding);
-    member(&json, "reason", event->reason);
-    member(&json, "message", event->note);
-    json_key(&json, STR("source"));
-    json_begin_object(&json);
-    member(&json, "component", event->reporting_controller);
+    json_key(&json, STR("involvedObject"));
+    record_write(&(struct record_writer){ .json = &json }, part_type(STR("regarding")), &event.regarding);
+    member(&json, "reason", event.reason);
+    member(&json, "message", event.note);
+    json_member_object(&json, "source");
+    member(&json, "component", event.reporting_controller);
     json_end_object(&json);
     put_time(&json, "firstTimestamp", series->first_ns);
     put_core_times(&json, series);
-    json_member_str(&json, "type", event->type);
-    json_member_str(&json, "reportingComponent", event->reporting_controller);
+    json_member_str(&json, "type", event.type);
+    json_member_str(&json, "reportingComponent", event.reporting_controller);
     json_member_str(&json, "reportingInstance", STR(""));
     json_end_object(&json);
 }

@@ -19,7 +19,7 @@ struct series_key {
 struct series {
     struct series_key key;
     int64_t first_ns, last_ns; /* when it was seen, since 1970 */
-    char *texts;               /* NULL: it can be patched, not created */
+    char *texts;               /* the event as protobuf; NULL: it can be patched, not created */
 
     /* The recorder's. */
     struct recorder *recorder;
@@ -42,9 +42,8 @@ struct series {
     char names[];     /* the namespace, then the name */
 };
 
-/* Appends what two events of one kind have in common. */
-void series_put_parts(struct strbuf *out, const struct recorder_event *event, struct str instance);
-struct series_key series_key(struct str parts, const uint64_t seeds[2]);
+/* Of all that two events of one kind have in common: of legacy ones the note as well. */
+struct series_key series_key(const struct api_event *event, bool legacy, const uint64_t seeds[2]);
 static inline bool series_key_eq(struct series_key a, struct series_key b)
 {
     return a.halves[0] == b.halves[0] && a.halves[1] == b.halves[1];
@@ -54,8 +53,8 @@ static inline bool series_key_eq(struct series_key a, struct series_key b)
 struct series *series_new(const struct recorder_event *event, struct series_key key, int64_t wall_ns,
                           int64_t name_ns);
 void series_free(struct series *series);
-/* What it is created with: `parts` are those of the key. */
-void series_set_texts(struct series *series, struct str parts, struct str note);
+/* What it is created with. A note of more than 1024 bytes is cut. */
+void series_set_texts(struct series *series, const struct api_event *event);
 void series_drop_texts(struct series *series);
 /* Seen again. */
 void series_repeat(struct series *series, int64_t wall_ns);

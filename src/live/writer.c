@@ -63,16 +63,14 @@ static void member_or_null(struct json_writer *json, const char *key, struct str
 static void begin_with_preconditions(struct json_writer *json, const struct effect *effect)
 {
     json_begin_object(json);
-    json_key(json, STR("metadata"));
-    json_begin_object(json);
+    json_member_object(json, "metadata");
     member(json, "uid", effect->uid);
     member(json, "resourceVersion", effect->resource_version);
 }
 
 static void put_annotation(struct json_writer *json, const char *key, struct str value)
 {
-    json_key(json, STR("annotations"));
-    json_begin_object(json);
+    json_member_object(json, "annotations");
     json_member_str(json, key, value);
     json_end_object(json);
 }
@@ -100,11 +98,9 @@ static void put_pod_status(struct strbuf *out, const struct effect *effect)
     struct json_writer json = json_writer(out, JSON_COMPACT);
     begin_with_preconditions(&json, effect);
     json_end_object(&json);
-    json_key(&json, STR("status"));
-    json_begin_object(&json);
+    json_member_object(&json, "status");
     if (effect->condition) {
-        json_key(&json, STR("conditions"));
-        json_begin_array(&json);
+        json_member_array(&json, "conditions");
         put_condition(&json, effect->condition);
         json_end_array(&json);
     }
@@ -120,8 +116,7 @@ static void put_delete_options(struct strbuf *out, const struct effect *effect)
     json_begin_object(&json);
     json_member_str(&json, "kind", STR("DeleteOptions"));
     json_member_str(&json, "apiVersion", STR("v1"));
-    json_key(&json, STR("preconditions"));
-    json_begin_object(&json);
+    json_member_object(&json, "preconditions");
     member(&json, "uid", effect->uid);
     member(&json, "resourceVersion", effect->resource_version);
     json_end_object(&json);
@@ -135,10 +130,8 @@ static void put_claim_ref(struct strbuf *out, const struct effect *effect)
     if (!effect->prebound)
         put_annotation(&json, "pv.kubernetes.io/bound-by-controller", STR("yes"));
     json_end_object(&json);
-    json_key(&json, STR("spec"));
-    json_begin_object(&json);
-    json_key(&json, STR("claimRef"));
-    json_begin_object(&json);
+    json_member_object(&json, "spec");
+    json_member_object(&json, "claimRef");
     json_member_str(&json, "kind", STR("PersistentVolumeClaim"));
     json_member_str(&json, "namespace", effect->claim.namespace);
     json_member_str(&json, "name", effect->claim.name);

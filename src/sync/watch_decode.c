@@ -11,7 +11,16 @@ enum { SCRATCH_BYTES = 64 << 10, SCRATCH_BYTES_KEPT_MAX = 4 << 20, TOKEN_LEN_MAX
 
 /* ---- objects ---- */
 
-typedef int (*decode_fn)(const void *source, struct arena *arena, struct object *ret, struct error *err);
+/* What an object is decoded from: a value of a document, the next item of a page, or the frame of an event. */
+struct source {
+    const struct doc *doc;
+    yyjson_val *val; /* NULL: protobuf */
+    enum api_kind kind;
+    struct str api_version;
+    const struct object_list_protobuf *list; /* NULL: the frame */
+    struct str frame;
+    bool keeps_source;
+};
 
 static void scratch_clear(struct arena *scratch)
 {
@@ -21,8 +30,61 @@ static void scratch_clear(struct arena *scratch)
     arena_reserve(scratch, SCRATCH_BYTES);
 }
 
+static struct str text_of(yyjson_val *val, struct arena *arena)
+{
+    size_t len = 0;
+    char *text = yyjson_val_write(val, YYJSON_WRITE_NOFLAG, &len);
+    struct str copy =
+        len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
+    free(text);
+    return copy;
+}
+
+/* The text of the document will be gone: strings are copied. */
+static int decode_json(const struct source *json, struct arena *arena, struct object *ret, struct error *err)
+{
+    const struct kind_info *kind = &api_kinds[json->kind];
+    struct record_reader reader = { .doc = json->doc, .arena = arena, .keep = words_keep, .err = err };
+    struct object object = { .kind = json->kind, .api_version = kind->api_version, .kind_name = kind->kind };
+    if (json->kind == KIND_UNKNOWN) {
+        *ret = object;
+        return 0;
+    }
+    object.ptr = object.meta = arena_zalloc(arena, kind->type->size);
+    int r = record_read(&reader, NULL, json->val, kind->type, object.ptr);
+    if (r < 0)
+        return r;
+    object_convert(&object, json->api_version);
+    if (json->keeps_source)
+        object.meta->source = text_of(json->val, arena);
+    *ret = object;
+    return 0;
+}
+
+static enum string_home home_of(bool keeps_source)
+{
+    return keeps_source ? STRINGS_IN_SOURCE : STRINGS_COPIED;
+}
+
+static int decode(const struct source *source, struct arena *arena, struct object *ret, struct error *err)
+{
+    enum string_home home = home_of(source->keeps_source);
+    if (source->val)
+        return decode_json(source, arena, ret, err);
+    if (source->list) {
+        struct object_list_protobuf list = *source->list;
+        int r = object_list_protobuf_next(&list, home, arena, ret, err);
+        return r == 0 ? error_set(err, -ENODATA, "the list ended") : MIN(r, 0);
+    }
+    struct watch_event event;
+    int r = watch_event_decode_protobuf(source->frame, home, arena, &event, err);
+    if (r == 0)
+        *ret = event.object;
+    return r;
+}
+
 /* `first` is what the source decodes to, and all that `scratch` holds. */
-static int make_live(decode_fn decode, const void *source, const struct object *first, enum api_kind kind,
+static int make_live(const struct source *source, const struct object *first, enum api_kind kind,
                      const struct arena *scratch, struct live_object **ret, struct error *err)
 {
     enum { KIND_BYTES_MAX = 60 };
@@ -40,46 +102,6 @@ static int make_live(decode_fn decode, const void *source, const struct object *
         return r;
     }
     *ret = live;
-    return 0;
-}
-
-/* A value of a document whose text will be gone: strings are copied. */
-struct json_source {
-    const struct doc *doc;
-    yyjson_val *val;
-    enum api_kind kind;
-    struct str api_version;
-    bool keeps_source;
-};
-
-static struct str text_of(yyjson_val *val, struct arena *arena)
-{
-    size_t len = 0;
-    char *text = yyjson_val_write(val, YYJSON_WRITE_NOFLAG, &len);
-    struct str copy =
-        len > UINT32_MAX ? (struct str){ 0 } : arena_str(arena, (struct str){ text, (uint32_t)len });
-    free(text);
-    return copy;
-}
-
-static int decode_json(const void *source, struct arena *arena, struct object *ret, struct error *err)
-{
-    const struct json_source *json = source;
-    const struct kind_info *kind = &api_kinds[json->kind];
-    struct record_reader reader = { .doc = json->doc, .arena = arena, .keep = words_keep, .err = err };
-    struct object object = { .kind = json->kind, .api_version = kind->api_version, .kind_name = kind->kind };
-    if (json->kind == KIND_UNKNOWN) {
-        *ret = object;
-        return 0;
-    }
-    object.ptr = object.meta = arena_zalloc(arena, kind->type->size);
-    int r = record_read(&reader, NULL, json->val, kind->type, object.ptr);
-    if (r < 0)
-        return r;
-    object_convert(&object, json->api_version);
-    if (json->keeps_source)
-        object.meta->source = text_of(json->val, arena);
-    *ret = object;
     return 0;
 }
 
@@ -159,46 +181,29 @@ int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *bo
     return 0;
 }
 
-static enum string_home home_of(bool keeps_source)
-{
-    return keeps_source ? STRINGS_IN_SOURCE : STRINGS_COPIED;
-}
-
-/* Bytes that begin with an object. */
-struct protobuf_source {
-    struct object_list_protobuf list; /* of a page */
-    struct str frame;                 /* of a watch */
-    bool keeps_source;
-};
-
-static int decode_item(const void *source, struct arena *arena, struct object *ret, struct error *err)
-{
-    const struct protobuf_source *protobuf = source;
-    struct object_list_protobuf list = protobuf->list;
-    int r = object_list_protobuf_next(&list, home_of(protobuf->keeps_source), arena, ret, err);
-    return r == 0 ? error_set(err, -ENODATA, "the list ended") : r < 0 ? r : 0;
-}
-
 int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret, struct error *err)
 {
+    const struct object_list_protobuf before = page->items;
+    struct source source = { .doc = &page->doc,
+                             .kind = page->kind,
+                             .api_version = page->api_version,
+                             .list = &before,
+                             .keeps_source = page->keeps_source };
     struct object first = { 0 };
-    struct protobuf_source before = { .list = page->items, .keeps_source = page->keeps_source };
-    struct json_source json = { &page->doc, NULL, page->kind, page->api_version, page->keeps_source };
-    scratch_clear(scratch);
     int r;
+    scratch_clear(scratch);
     if (page->json) {
-        json.val = yyjson_arr_iter_next(&page->json_items);
-        if (!json.val)
+        source.val = yyjson_arr_iter_next(&page->json_items);
+        if (!source.val)
             return 0;
-        r = decode_json(&json, scratch, &first, err);
+        r = decode(&source, scratch, &first, err);
     } else {
         r = object_list_protobuf_next(&page->items, home_of(page->keeps_source), scratch, &first, err);
         if (r == 0)
             return 0;
     }
     if (r >= 0)
-        r = page->json ? make_live(decode_json, &json, &first, page->kind, scratch, ret, err)
-                       : make_live(decode_item, &before, &first, page->kind, scratch, ret, err);
+        r = make_live(&source, &first, page->kind, scratch, ret, err);
     return r < 0 ? r : 1;
 }
 
@@ -317,9 +322,12 @@ static int json_event(const struct doc *doc, const struct watch_decoder *watch, 
         return record_read(&reader, NULL, val, api_status_type, &ret->status);
     }
     struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
-    struct json_source json = { doc, val, object_kind_from(api_version, name), api_version,
-                                watch->keeps_source };
-    int r = decode_json(&json, scratch, &first, err);
+    struct source source = { .doc = doc,
+                             .val = val,
+                             .kind = object_kind_from(api_version, name),
+                             .api_version = api_version,
+                             .keeps_source = watch->keeps_source };
+    int r = decode(&source, scratch, &first, err);
     if (r < 0)
         return r;
     if (ret->type == WATCH_BOOKMARK) {
@@ -328,7 +336,7 @@ static int json_event(const struct doc *doc, const struct watch_decoder *watch, 
     }
     if (first.kind == KIND_UNKNOWN)
         first.kind_name = name;
-    return make_live(decode_json, &json, &first, watch->kind, scratch, &ret->object, err);
+    return make_live(&source, &first, watch->kind, scratch, &ret->object, err);
 }
 
 static int next_json(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
@@ -350,20 +358,10 @@ static int next_json(struct watch_decoder *watch, struct arena *scratch, struct 
     return 1;
 }
 
-static int decode_frame(const void *source, struct arena *arena, struct object *ret, struct error *err)
-{
-    const struct protobuf_source *protobuf = source;
-    struct watch_event event;
-    int r = watch_event_decode_protobuf(protobuf->frame, home_of(protobuf->keeps_source), arena, &event, err);
-    if (r == 0)
-        *ret = event.object;
-    return r;
-}
-
 static int next_protobuf(struct watch_decoder *watch, struct arena *scratch, struct live_event *ret,
                          struct error *err)
 {
-    struct protobuf_source source = { .keeps_source = watch->keeps_source };
+    struct source source = { .keeps_source = watch->keeps_source };
     struct watch_event event = { 0 };
     int r = protobuf_frames_next(&watch->frames, &source.frame, err);
     if (r <= 0)
@@ -376,7 +374,7 @@ static int next_protobuf(struct watch_decoder *watch, struct arena *scratch, str
     else if (event.type == WATCH_BOOKMARK)
         ret->resource_version = event.object.meta ? event.object.meta->resource_version : (struct str){ 0 };
     else
-        make_live(decode_frame, &source, &event.object, watch->kind, scratch, &ret->object, err);
+        make_live(&source, &event.object, watch->kind, scratch, &ret->object, err);
     return 1;
 }
 

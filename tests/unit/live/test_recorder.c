@@ -480,9 +480,9 @@ static void test_core_group(void **state _unused_)
     assert_string_equal(request->body.text,
                         "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" NAME
                         "\",\"namespace\":\"ns\"},"
-                        "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"web\",\"uid\":"
-                        "\"u1\",\"apiVersion\":\"v1\","
-                        "\"resourceVersion\":\"7\"},\"reason\":\"FailedScheduling\",\"message\":\"no room\","
+                        "\"involvedObject\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"web\","
+                        "\"namespace\":\"ns\",\"resourceVersion\":\"7\",\"uid\":\"u1\"},\"reason\":"
+                        "\"FailedScheduling\",\"message\":\"no room\","
                         "\"source\":{\"component\":\"default-scheduler\"},\"firstTimestamp\":\"2023-11-14T22:"
                         "13:20Z\",\"count\":1,"
                         "\"lastTimestamp\":\"2023-11-14T22:13:20Z\",\"type\":\"Warning\","
