@@ -1,4 +1,4 @@
-/* rate.c: the token bucket. A negative number of tokens is what is promised to those who wait. */
+/* rate.c: the token bucket. A negative number of tokens is what is promised to requests that wait. */
 #include "client/rate.h"
 
 static const double ns_per_second = 1e9;
@@ -29,35 +29,20 @@ static int64_t wait_for(const struct rate *rate, double missing)
     return ns < 9e18 ? (int64_t)ns : RATE_FOREVER - 1;
 }
 
-static bool take(struct rate *rate, int64_t now_ns, int64_t wait_ns_max, int64_t *ret_wait_ns)
+int64_t rate_reserve(struct rate *rate, int64_t now_ns)
 {
+    if (rate->qps < 0)
+        return 0;
+    if (rate->burst < 1)
+        return RATE_FOREVER;
     pthread_mutex_lock(&rate->lock);
     double tokens = tokens_at(rate, now_ns) - 1;
     int64_t wait_ns = tokens < 0 ? wait_for(rate, -tokens) : 0;
-    bool granted = rate->burst >= 1 && wait_ns <= wait_ns_max;
-    if (granted) {
-        rate->last_ns = now_ns;
-        rate->tokens = tokens;
-        rate->newest_ns =
-            __builtin_add_overflow(now_ns, wait_ns, &rate->newest_ns) ? INT64_MAX : rate->newest_ns;
-    }
+    rate->last_ns = now_ns;
+    rate->tokens = tokens;
+    rate->newest_ns = __builtin_add_overflow(now_ns, wait_ns, &rate->newest_ns) ? INT64_MAX : rate->newest_ns;
     pthread_mutex_unlock(&rate->lock);
-    *ret_wait_ns = wait_ns;
-    return granted;
-}
-
-int64_t rate_reserve(struct rate *rate, int64_t now_ns)
-{
-    int64_t wait_ns;
-    if (rate->qps < 0)
-        return 0;
-    return take(rate, now_ns, INT64_MAX, &wait_ns) ? wait_ns : RATE_FOREVER;
-}
-
-bool rate_try(struct rate *rate, int64_t now_ns)
-{
-    int64_t wait_ns;
-    return rate->qps < 0 || take(rate, now_ns, 0, &wait_ns);
+    return wait_ns;
 }
 
 void rate_cancel(struct rate *rate, int64_t now_ns, int64_t at_ns)

@@ -30,8 +30,6 @@ void rate_release(struct rate *rate);
 /* Takes a token, now or in advance: how long to wait before it may be used. RATE_FOREVER: the bucket holds
  * none at all (a negative burst), and nothing was taken. */
 int64_t rate_reserve(struct rate *rate, int64_t now_ns);
-/* Takes a token only if there is one now. */
-bool rate_try(struct rate *rate, int64_t now_ns);
 /* Gives back one that was reserved for `at_ns` and is not needed; what was reserved after it stays as it is. */
 void rate_cancel(struct rate *rate, int64_t now_ns, int64_t at_ns);
 

@@ -54,7 +54,6 @@ static void set(struct mirror *mirror, struct live_object *live, int64_t now_ns)
     live->object.meta->home = live;
     live->round = mirror->kinds[kind].round;
     if (!mirror->kinds[kind].listing && is_straggler(known, meta)) {
-        mirror->stale++;
         live_object_free(live);
         return;
     }
@@ -76,11 +75,8 @@ static void remove_one(struct mirror *mirror, const struct live_object *live, in
 {
     enum api_kind kind = live->object.kind;
     const struct meta *known = known_of(mirror->engine->cluster, kind, live->object.meta);
-    if (!known)
-        return;
-    if (is_straggler(known, live->object.meta) || !str_eq(known->uid, live->object.meta->uid))
-        mirror->stale++; /* of an object that had the name before */
-    else
+    /* Another uid: an object that had the name before. */
+    if (known && !is_straggler(known, live->object.meta) && str_eq(known->uid, live->object.meta->uid))
         take_away(mirror, kind, known, now_ns);
 }
 

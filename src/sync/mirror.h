@@ -21,7 +21,6 @@ struct mirror {
         bool listing;   /* between LIST_BEGIN and LIST_END */
         bool synced;    /* a list has ended, or the server does not serve the kind */
     } kinds[KIND_COUNT];
-    uint64_t stale; /* events that were dropped */
 };
 
 /* Sets cluster->pod_free. */

@@ -8,8 +8,7 @@
  *             ──▶ refused ──▶ ask later, the same or a new list
  *             ──▶ page, end of a watch ──▶ ask for the next one at once
  *
- * All of it runs on the thread of the api's loop, what other threads call as well; counts are atomic, so that readers of
- * statistics never wait. */
+ * All of it runs on the thread of the api's loop, what other threads call as well. */
 #include "sync/reflector.h"
 
 #include <stdatomic.h>
@@ -44,6 +43,7 @@ struct reflector {
     uint32_t page_len;
     enum phase phase;
     bool in_flight, at_gate, absent;
+    bool was_listed;              /* to its end, at least once */
     bool afresh;                  /* the newest state is wanted: list again when the request in flight ends */
     bool complained;              /* about the present trouble */
     uint64_t id;                  /* of the request in flight */
@@ -63,12 +63,6 @@ struct reflector {
     enum watch_end end;
     uint64_t told[SENTENCES_TOLD_MAX]; /* hashes of sentences about objects */
     size_t told_len;
-    struct {
-#define X(name) atomic_uint_least64_t name;
-        REFLECTOR_COUNTS(X)
-#undef X
-        atomic_int_least64_t synced_ns, received_ns;
-    } stats;
 };
 
 struct reflectors {
@@ -85,8 +79,6 @@ struct reflectors {
     size_t len;
     struct reflector items[];
 };
-
-#define COUNT(r, name) atomic_fetch_add_explicit(&(r)->stats.name, 1, memory_order_relaxed)
 
 static struct log_value about(const struct reflector *r)
 {
@@ -107,7 +99,6 @@ static void post(struct reflector *r, enum inbox_message_kind kind, struct live_
 static void undecodable(struct reflector *r, const struct error *err)
 {
     uint64_t hash = str_hash(str_from(err->text));
-    COUNT(r, undecodable);
     for (size_t i = 0; i < r->told_len; i++)
         if (r->told[i] == hash)
             return;
@@ -115,12 +106,6 @@ static void undecodable(struct reflector *r, const struct error *err)
         return;
     r->told[r->told_len++] = hash;
     log_error(err, "An object cannot be read and is ignored", about(r));
-}
-
-static void note_received(struct reflector *r)
-{
-    atomic_store_explicit(&r->stats.received_ns, monotonic_ns(), memory_order_relaxed);
-    r->complained = false;
 }
 
 /* ---- positions ---- */
@@ -330,7 +315,6 @@ static void not_served(struct reflector *r, const struct http_response *response
     if (!r->absent) {
         log_info(1, "The API server does not have this kind of objects: there are none", about(r));
         post(r, MESSAGE_ABSENT, NULL);
-        atomic_store_explicit(&r->stats.synced_ns, 0, memory_order_relaxed);
     }
     r->absent = true;
     r->failures = r->refusals = 0;
@@ -347,7 +331,7 @@ static int64_t asked_patience_ms(struct reflector *r, int64_t asked_ms)
  * nobody's rights yet: that passes. */
 static void forbidden(struct reflector *r, const struct http_response *response)
 {
-    bool passes = r->stats.lists && ++r->forbidden < FORBIDDEN_MAX;
+    bool passes = r->was_listed && ++r->forbidden < FORBIDDEN_MAX;
     if (!passes || r->forbidden > FORBIDDEN_MAX / 4)
         complain(r, response);
     r->refusals += !passes;
@@ -398,18 +382,16 @@ static int take_page(struct reflector *r, struct list_page *page, struct error *
         else
             undecodable(r, err);
     }
-    COUNT(r, pages);
-    note_received(r);
+    r->complained = false;
     return 0;
 }
 
 static void end_list(struct reflector *r)
 {
     post(r, MESSAGE_LIST_END, NULL);
-    COUNT(r, lists);
-    atomic_store_explicit(&r->stats.synced_ns, monotonic_ns(), memory_order_relaxed);
     log_info(2, "Listed", about(r), log_str("resourceVersion", strbuf_slice(&r->position)));
     r->absent = false;
+    r->was_listed = true;
     strbuf_clear(&r->continue_token);
     r->phase = PHASE_WATCH;
     ask(r, 0);
@@ -427,7 +409,6 @@ static void page_done(struct reflector *r, struct http_response *response)
         if (!r->complained)
             log_error(&err, "A list cannot be read", about(r));
         r->complained = true;
-        COUNT(r, failures);
         relist(r);
     } else if (page.continue_token.len) {
         strbuf_clear(&r->continue_token);
@@ -445,7 +426,6 @@ static void list_done(struct reflector *r, struct http_response *response)
         page_done(r, response);
         return;
     }
-    COUNT(r, failures);
     if (response->outcome == HTTP_ANSWERED) {
         refused(r, response);
     } else if (response->failure == HTTP_FAILURE_TOO_LARGE) {
@@ -462,7 +442,6 @@ static void list_done(struct reflector *r, struct http_response *response)
 
 static void take_object(struct reflector *r, struct live_event *event, const struct error *err)
 {
-    COUNT(r, events);
     if (!event->object) {
         undecodable(r, err);
         return;
@@ -497,9 +476,8 @@ static void take_event(struct reflector *r, struct live_event *event, const stru
     }
     r->received++;
     r->failures = r->refusals = r->forbidden = 0;
-    note_received(r);
+    r->complained = false;
     if (event->type == WATCH_BOOKMARK) {
-        COUNT(r, bookmarks);
         advance(r, event->resource_version);
     } else {
         take_object(r, event, err);
@@ -511,7 +489,6 @@ static void on_start(void *user, uint64_t id _unused_, int status)
     struct reflector *r = user;
     if (r->phase == PHASE_WATCH && status >= 200 && status < 300) {
         r->begun_ns = monotonic_ns();
-        COUNT(r, watches);
     }
 }
 
@@ -544,7 +521,6 @@ static void watch_done(struct reflector *r, const struct http_response *response
         ask(r, 0);
         return;
     }
-    COUNT(r, failures);
     if (r->end == WATCH_RELIST) {
         relist(r);
     } else if (r->end == WATCH_RETRY || rest_is_yes(response)) {
@@ -707,22 +683,6 @@ void reflectors_relist(struct reflectors *all, uint64_t kinds)
 void reflectors_keep_source(struct reflectors *all, uint64_t kinds)
 {
     reflectors_relist(all, kinds & ~atomic_exchange(&all->source_kinds, kinds));
-}
-
-bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret)
-{
-    for (size_t i = 0; i < all->len; i++) {
-        const struct reflector *r = &all->items[i];
-        if (r->watched->kind != kind)
-            continue;
-#define X(name) ret->name = atomic_load_explicit(&r->stats.name, memory_order_relaxed);
-        REFLECTOR_COUNTS(X)
-        X(synced_ns)
-        X(received_ns)
-#undef X
-        return true;
-    }
-    return false;
 }
 
 int64_t reflectors_down_since_ns(const struct reflectors *all)

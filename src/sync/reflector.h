@@ -52,24 +52,6 @@ struct reflector_options {
         source_kinds; /* 1 << enum api_kind, or'ed: objects that keep the bytes that they came in, meta.source */
 };
 
-#define REFLECTOR_COUNTS(X) \
-    X(lists) /* to their end */ \
-    X(pages) \
-    X(watches) /* that began */ \
-    X(events)  /* objects added, modified, deleted; with those that could not be decoded */ \
-    X(bookmarks) \
-    X(undecodable) /* objects, of lists and watches */ \
-    X(failures)    /* requests that failed or were refused */
-
-struct reflector_stats {
-#define X(name) uint64_t name;
-    REFLECTOR_COUNTS(X)
-#undef X
-    int64_t
-        synced_ns; /* when the last list ended, by monotonic_ns(); 0: none has, or there is no such kind */
-    int64_t received_ns; /* when something of the kind came last */
-};
-
 /* Begins with all kinds at once. Options are copied, `kinds` stay the caller's. */
 struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
                                     const struct reflector_options *options);
@@ -80,8 +62,6 @@ void reflectors_stop(struct reflectors *all);
 void reflectors_relist(struct reflectors *all, uint64_t kinds);
 /* Other kinds keep their source from now on: for those that did not yet, a list follows. As above. */
 void reflectors_keep_source(struct reflectors *all, uint64_t kinds);
-/* From any thread. False: the kind is not watched. */
-bool reflectors_stats(const struct reflectors *all, enum api_kind kind, struct reflector_stats *ret);
 /* Since when the API server has not answered, by monotonic_ns(); 0: it does. From any thread. */
 int64_t reflectors_down_since_ns(const struct reflectors *all);
 
