@@ -227,14 +227,14 @@ static void test_json_server(void **state)
                 "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},"
                 "\"items\":[" NOVEL "]}");
     assert_int_equal(list_page_init(&page, KIND_NODE, &body, &err), 0);
-    page.whole = true;
+    page.keeps_source = true;
     assert_int_equal(list_page_next(&page, &scratch, &live, &err), 1);
     assert_kept(live, NOVEL);
     live_object_free(live);
     list_page_release(&page);
 
     watch_decoder_init(&watch, KIND_NODE);
-    watch.whole = true;
+    watch.keeps_source = true;
     watch_decoder_feed(
         &watch, STR("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\","
                     "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"},\"spec\":{\"novel\":1}}}"));
