@@ -273,10 +273,8 @@ static void show_pod(const struct shown *shown, struct term *term)
                     "It does not wait in this scheduler: it is bound, gone, or of another scheduler.\n");
         return;
     }
-    if (waiting)
-        show_page(&waiting_table, shown->waiting, NULL, false, term);
-    else
-        show_page(&queue_table, shown->queue, NULL, false, term);
+    show_page(waiting ? &waiting_table : &queue_table, waiting ? shown->waiting : shown->queue, NULL, false,
+              term);
     if (queued)
         show_words(queued, term);
 }

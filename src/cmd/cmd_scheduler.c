@@ -392,15 +392,12 @@ static int start_reload(struct daemon *daemon, struct error *err)
 
 static int start(struct daemon *daemon, struct error *err)
 {
-    int r = make_client(daemon, err);
-    if (r == 0)
-        r = make_core(daemon, err);
-    if (r == 0)
-        r = make_lease(daemon, err);
-    if (r == 0)
-        r = scheduler_serve_start(daemon, err);
-    if (r == 0)
-        r = start_reload(daemon, err);
+    static int (*const steps[])(struct daemon *daemon, struct error *err) = {
+        make_client, make_core, make_lease, scheduler_serve_start, start_reload,
+    };
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
+        r = steps[i](daemon, err);
     return r;
 }
 
@@ -433,8 +430,7 @@ static void daemon_release(struct daemon *daemon)
         metrics_free(daemon->metrics);
 }
 
-/* A write that was sent and not answered may still be done. Then the lease is not released: it expires by itself.
- */
+/* A write that was sent and not answered may still be done. Then the lease is not released: it expires by itself. */
 static void give_up_lease(struct daemon *daemon)
 {
     static const struct timespec step = { .tv_nsec = 5000000 };

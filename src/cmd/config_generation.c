@@ -26,9 +26,9 @@ void config_generation_free(struct config_generation *generation)
     free(generation);
 }
 
-/* `text` is NULL where the flags name no file that can be read twice. */
-static int make(const struct scheduler_flags *flags, const struct features *features, const struct str *text,
-                const struct scheduler_config *running, struct config_generation **ret, struct error *err)
+int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
+                           const struct str *text, const struct scheduler_config *running,
+                           struct config_generation **ret, struct error *err)
 {
     struct config_generation *made = xcalloc(1, sizeof(*made));
     struct plugin_catalog catalog = registry_catalog(plugins_registry(), &made->arena);
@@ -50,13 +50,6 @@ static int make(const struct scheduler_flags *flags, const struct features *feat
     return 0;
 }
 
-int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
-                           struct str text, const struct scheduler_config *running,
-                           struct config_generation **ret, struct error *err)
-{
-    return make(flags, features, &text, running, ret, err);
-}
-
 /* A file that can be read again, and is watched. What is wrong with another one is found when it is read. */
 static bool is_file(struct str path)
 {
@@ -69,9 +62,10 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     if (!is_file(flags->config))
-        return make(flags, features, NULL, NULL, ret, err);
+        return config_generation_read(flags, features, NULL, NULL, ret, err);
     int r = file_read(flags->config.ptr, TEXT_BYTES_MAX, &text, err);
-    return r < 0 ? r : config_generation_read(flags, features, strbuf_slice(&text), NULL, ret, err);
+    const struct str bytes = strbuf_slice(&text);
+    return r < 0 ? r : config_generation_read(flags, features, &bytes, NULL, ret, err);
 }
 
 int config_generation_extend(struct config_generation *generation,

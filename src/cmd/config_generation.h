@@ -25,9 +25,10 @@ struct config_generation {
 /* Reads --config, or takes the defaults. As the file, a pipe or standard input are fine. */
 int config_generation_load(const struct scheduler_flags *flags, const struct features *features,
                            struct config_generation **ret, struct error *err);
-/* The same from what was read of the file. What counts after a restart only stays as in `running`. */
+/* The same from what was read of the file; NULL: the flags name no file that can be read twice. What counts after a
+ * restart only stays as in `running`, if that is not NULL. */
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
-                           struct str text, const struct scheduler_config *running,
+                           const struct str *text, const struct scheduler_config *running,
                            struct config_generation **ret, struct error *err);
 /* Makes its extenders; the options' configuration is set here. */
 int config_generation_extend(struct config_generation *generation,

@@ -249,7 +249,7 @@ static void consider(struct reload *reload, struct str text)
         leave(reload);
         return;
     }
-    if (config_generation_read(options->flags, options->features, text, &reload->fixed, &generation, &err) <
+    if (config_generation_read(options->flags, options->features, &text, &reload->fixed, &generation, &err) <
         0) {
         refuse(reload, &err);
         return;

@@ -49,7 +49,8 @@ static int prepare(const struct arguments *arguments, struct str input, struct t
     if (r < 0)
         return r;
     trial_note(trial, "at the configuration", "the trial process");
-    return config_generation_read(flags, &features, (struct str){ at, (uint32_t)(end - at) }, NULL, ret, err);
+    const struct str text = { at, (uint32_t)(end - at) };
+    return config_generation_read(flags, &features, &text, NULL, ret, err);
 }
 
 static void rehearse(struct trial *trial, void *context)

@@ -139,12 +139,6 @@ static void put_diagnosis(struct strbuf *buf, const struct diagnosis *diagnosis,
     put_runs(buf, diagnosis->status_of, diagnosis->rows);
 }
 
-static void put_names(struct strbuf *buf, const struct profile *profile, uint64_t mask)
-{
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    put_text(buf, profile_plugin_names(profile, mask, &arena));
-}
-
 /* The victims of the pod: other pods have other ones, so they are not in the shared body. */
 static void put_preemption(struct attempts *attempts, const struct decision *decision)
 {
@@ -227,9 +221,10 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
         keep_item(attempts, attempts->placed, &record);
         return;
     }
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    uint64_t rejecting = decision->unschedulable_plugins | decision->pending_plugins;
     put_text(&attempts->body, decision->message);
-    put_names(&attempts->body, decision->profile,
-              decision->unschedulable_plugins | decision->pending_plugins);
+    put_text(&attempts->body, profile_plugin_names(decision->profile, rejecting, &arena));
     if (decision->diagnosis)
         put_diagnosis(&attempts->body, decision->diagnosis, attempts->cluster->live_nodes);
     put_preemption(attempts, decision);

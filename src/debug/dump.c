@@ -253,21 +253,16 @@ static bool on_core(struct dump *dump, bool (*step)(struct dump *dump))
 
 /* ---- one dump ---- */
 
-static struct str text_of(const struct strbuf *buf)
-{
-    return (struct str){ buf->text ? buf->text : "", (uint32_t)buf->len };
-}
-
 static void write_texts(struct dump *dump)
 {
     dump->row = 0;
     if (on_core(dump, step_nodes))
-        log_info(0, "Dump of cached NodeInfo", log_str("nodes", text_of(&dump->nodes)));
+        log_info(0, "Dump of cached NodeInfo", log_str("nodes", strbuf_slice(&dump->nodes)));
     if (on_core(dump, step_queue)) {
         queue_dump_sort(&dump->queue, &dump->summary);
         if (on_core(dump, step_pods))
-            log_info(0, "Dump of scheduling queue", log_str("summary", text_of(&dump->summary)),
-                     log_str("pods", text_of(&dump->pods)));
+            log_info(0, "Dump of scheduling queue", log_str("summary", strbuf_slice(&dump->summary)),
+                     log_str("pods", strbuf_slice(&dump->pods)));
     }
     strbuf_release(&dump->nodes);
     strbuf_release(&dump->summary);

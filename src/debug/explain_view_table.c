@@ -73,28 +73,27 @@ static void print_place(const struct explain_facts *facts, struct term *term)
     switch (facts->state) {
     case POD_QUEUED:
         print_queue(facts, term);
-        return;
+        break;
     case POD_BINDING:
         print_binding(facts, term);
-        return;
+        break;
     case POD_BOUND:
         term_paint(term, PAINT_GOOD, "It is on " STR_FMT,
                    STR_ARG(cluster_node_name(facts->engine->cluster, facts->pod->row)));
         strbuf_puts(term->out, ".\n");
-        return;
+        break;
     case POD_FOREIGN:
         strbuf_printf(term->out,
                       "It belongs to the scheduler \"" STR_FMT "\", for which there is no profile here.\n",
                       STR_ARG(facts->pod->api->spec.scheduler_name));
-        return;
+        break;
     case POD_GONE:
         strbuf_puts(term->out, "It is gone.\n");
-        return;
+        break;
     case POD_UNTRIED:
     case POD_STATE_COUNT:
-        break;
+        strbuf_puts(term->out, "It waits in no queue.\n");
     }
-    strbuf_puts(term->out, "It waits in no queue.\n");
 }
 
 /* ---- what was tried ---- */
