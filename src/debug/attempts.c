@@ -284,19 +284,26 @@ static int64_t get_score(struct reader *reader)
 
 static void get_ranking(struct reader *body, struct reader *own, struct attempt *ret, struct arena *arena)
 {
-    ret->scorers_len = get_number(body);
-    ret->scorers = arena_array(arena, struct str, ret->scorers_len);
-    for (uint32_t i = 0; i < ret->scorers_len; i++)
-        ret->scorers[i] = get_text(body, arena);
-    ret->best_len = get_number(own);
-    ret->best = arena_array(arena, struct attempt_node, ret->best_len);
-    for (uint32_t k = 0; k < ret->best_len; k++) {
-        struct attempt_node *node = &ret->best[k];
-        node->row = (uint32_t)get_score(own);
-        node->total = get_score(own);
-        node->scores = arena_array(arena, int64_t, ret->scorers_len);
-        for (uint32_t i = 0; i < ret->scorers_len; i++)
-            node->scores[i] = get_score(own);
+    struct score_view *best = &ret->best;
+    best->plugins_len = get_number(body);
+    best->plugins = arena_array(arena, const char *, best->plugins_len);
+    for (uint32_t i = 0; i < best->plugins_len; i++)
+        best->plugins[i] = get_text(body, arena).ptr;
+    best->len = get_number(own);
+    best->nodes = arena_array(arena, struct scored_node, best->len);
+    ret->best_rows = arena_array(arena, uint32_t, best->len);
+    for (uint32_t k = 0; k < best->len; k++) {
+        int64_t *scores = arena_array(arena, int64_t, best->plugins_len);
+        ret->best_rows[k] = (uint32_t)get_score(own);
+        int64_t total = get_score(own);
+        uint64_t rest = (uint64_t)total; /* what the plugins' scores lack of the total is from extenders */
+        for (uint32_t i = 0; i < best->plugins_len; i++) {
+            scores[i] = get_score(own);
+            rest -= (uint64_t)scores[i];
+        }
+        best->nodes[k] = (struct scored_node){
+            .is_best = k == 0, .scores = scores, .extenders = (int64_t)rest, .total = total
+        };
     }
 }
 
@@ -417,9 +424,7 @@ static void join(struct attempt *kept, const struct attempt *other)
     kept->time_ns = placed.time_ns;
     kept->took_ns = placed.took_ns;
     kept->best = placed.best;
-    kept->best_len = placed.best_len;
-    kept->scorers = placed.scorers;
-    kept->scorers_len = placed.scorers_len;
+    kept->best_rows = placed.best_rows;
 }
 
 /* The decision of a binding that ended is not known any more. */

@@ -11,6 +11,7 @@
 #define DEBUG_ATTEMPTS_H
 
 #include "engine/engine.h"
+#include "whatif/explain_print.h"
 
 enum { ATTEMPTS_SHOWN = 5 };
 
@@ -40,13 +41,6 @@ struct attempt_status {
     bool is_cut; /* there were more reasons than are kept */
 };
 
-/* One of the best nodes, and what each scorer gave it. */
-struct attempt_node {
-    uint32_t row;
-    int64_t total;
-    int64_t *scores; /* weighted; what they lack of the total is from extenders */
-};
-
 struct attempt {
     int64_t time_ns;  /* since 1970: when it was decided */
     int64_t took_ns;  /* the decision; 0: not known */
@@ -56,11 +50,9 @@ struct attempt {
     uint32_t examined, feasible, ties;
     int64_t total;
     uint32_t row; /* where it was placed, or ROW_NONE */
-    struct attempt_node
-        *best; /* the chosen one first; none where no nodes were compared, or it is forgotten */
-    uint32_t best_len;
-    struct str *scorers; /* names of plugins */
-    uint32_t scorers_len;
+    /* The chosen node first, all without names; none where no nodes were compared, or it is forgotten. */
+    struct score_view best;
+    uint32_t *best_rows;
     uint64_t arrivals;               /* of nodes, at that time: attempt_node_is_same() */
     struct str message, rejected_by; /* names with spaces between */
     struct str nominated, victims;   /* victims with ", " between */

@@ -40,7 +40,7 @@ struct explain_facts {
     uint32_t rows_len;
 };
 
-/* The best nodes of an attempt, in the arena of the facts. */
+/* The best nodes of an attempt, with their names. */
 struct score_view facts_best(const struct explain_facts *facts, const struct attempt *attempt);
 /* The node of then, or an empty text if it is gone. */
 struct str facts_node(const struct explain_facts *facts, const struct attempt *attempt, uint32_t row);

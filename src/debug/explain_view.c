@@ -96,21 +96,9 @@ struct str facts_node(const struct explain_facts *facts, const struct attempt *a
 
 struct score_view facts_best(const struct explain_facts *facts, const struct attempt *attempt)
 {
-    struct score_view view = { .plugins = arena_array(facts->arena, const char *, attempt->scorers_len),
-                               .plugins_len = attempt->scorers_len,
-                               .nodes = arena_array(facts->arena, struct scored_node, attempt->best_len),
-                               .len = attempt->best_len };
-    for (uint32_t i = 0; i < attempt->scorers_len; i++)
-        view.plugins[i] = attempt->scorers[i].ptr;
-    for (uint32_t k = 0; k < attempt->best_len; k++) {
-        const struct attempt_node *node = &attempt->best[k];
-        int64_t rest = node->total; /* what the plugins' scores lack of the total is from extenders */
-        for (uint32_t i = 0; i < attempt->scorers_len; i++)
-            rest -= node->scores[i];
-        view.nodes[k] = (struct scored_node){ facts_node(facts, attempt, node->row), k == 0, node->scores,
-                                              rest, node->total };
-    }
-    return view;
+    for (uint32_t k = 0; k < attempt->best.len; k++)
+        attempt->best.nodes[k].name = facts_node(facts, attempt, attempt->best_rows[k]);
+    return attempt->best;
 }
 
 /* ---- JSON ---- */
@@ -221,7 +209,7 @@ static void put_placement(struct json_writer *json, const struct explain_facts *
     json_member_int(json, "ties", attempt->ties);
     if (attempt->bound_ns)
         view_put_seconds(json, "bindingSeconds", attempt->bound_ns);
-    if (attempt->best_len)
+    if (attempt->best.len)
         put_best(json, facts, attempt);
 }
 

@@ -175,7 +175,7 @@ static void print_best(const struct explain_facts *facts, struct term *term)
 {
     const struct attempt *attempt = facts->attempts;
     const struct attempt *end = attempt + facts->attempts_len;
-    while (attempt < end && !attempt->best_len)
+    while (attempt < end && !attempt->best.len)
         attempt++;
     if (attempt == end)
         return;

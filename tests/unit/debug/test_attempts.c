@@ -209,11 +209,12 @@ static void scores_of_any_size_are_kept(void **state)
         notice(&h, &decision, NOTICE_BOUND, "", 2);
         const struct attempt *attempt = look(&h, "p");
         assert_int_equal(attempt->outcome, ATTEMPT_BOUND);
-        assert_int_equal(attempt->best_len, 2);
-        assert_int_equal(attempt->best[0].row, decision.row);
-        assert_true(attempt->best[1].total == ranking.totals[1]);
-        assert_int_equal(attempt->scorers_len, ranking.plugins);
-        assert_true(attempt->best[1].scores[ranking.plugins - 1] == ranking.scores[1][ranking.plugins - 1]);
+        assert_int_equal(attempt->best.len, 2);
+        assert_int_equal(attempt->best_rows[0], decision.row);
+        assert_true(attempt->best.nodes[1].total == ranking.totals[1]);
+        assert_int_equal(attempt->best.plugins_len, ranking.plugins);
+        assert_true(attempt->best.nodes[1].scores[ranking.plugins - 1] ==
+                    ranking.scores[1][ranking.plugins - 1]);
     }
     end(&h);
 }
