@@ -415,7 +415,6 @@ struct http_stats http_client_stats(const struct http_client *client)
         .streams = atomic_load(&client->streams),
         .pending = atomic_load(&client->pending),
         .connections_opened = atomic_load(&client->opened),
-        .connections_open = atomic_load(&client->open),
         .probes_sent = atomic_load(&client->probes),
         .connections_given_up = atomic_load(&client->given_up),
     };

@@ -133,7 +133,7 @@ void http_drop_connections(struct http_client *client);
 /* What the client is at, and has done. From any thread. */
 struct http_stats {
     uint64_t in_flight, streams, pending; /* pending: all that were taken and not answered, but for streams */
-    uint64_t connections_opened, connections_open, probes_sent, connections_given_up;
+    uint64_t connections_opened, probes_sent, connections_given_up;
 };
 struct http_stats http_client_stats(const struct http_client *client);
 

@@ -35,7 +35,6 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
         return CURL_SOCKET_BAD;
     *vec_push(&client->connections) = (struct connection){ .serial = ++client->last_connection, .fd = fd };
     atomic_fetch_add(&client->opened, 1);
-    atomic_fetch_add(&client->open, 1);
     return fd;
 }
 
@@ -45,7 +44,6 @@ static int close_socket(void *user, curl_socket_t fd)
     for (size_t i = 0; i < client->connections.len; i++)
         if (client->connections.items[i].fd == fd) {
             vec_swap_remove(&client->connections, i);
-            atomic_fetch_sub(&client->open, 1);
             break;
         }
     return close(fd);

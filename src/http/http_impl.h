@@ -87,7 +87,7 @@ struct http_client {
 
     atomic_uint_least64_t last_id;
     atomic_uint_least64_t in_flight, streams, pending;
-    atomic_uint_least64_t opened, open, probes, given_up;
+    atomic_uint_least64_t opened, probes, given_up;
 };
 
 /* http_transfer.c */

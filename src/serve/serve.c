@@ -364,14 +364,6 @@ static struct reviews *make_reviews(struct serve *serve, enum review_kind kind, 
                : NULL;
 }
 
-static const char *const *texts_of(struct arena *arena, const struct str_list *list)
-{
-    const char **texts = arena_array(arena, const char *, (size_t)list->len + 1);
-    for (uint32_t i = 0; i < list->len; i++)
-        texts[i] = arena_str(arena, list->items[i]).ptr;
-    return texts;
-}
-
 static const char *if_given(struct str flag)
 {
     return flag.len ? flag.ptr : NULL;
@@ -383,22 +375,19 @@ static struct server_tls_options tls_options(struct arena *arena, const struct s
     struct server_sni *snis = arena_array(arena, struct server_sni, (size_t)flags->tls_sni_cert_key.len + 1);
     for (uint32_t i = 0; i < flags->tls_sni_cert_key.len; i++) {
         const struct flag_cert_key *from = &flags->tls_sni_cert_key.items[i];
-        snis[i] = (struct server_sni){ if_given(from->cert_file), if_given(from->key_file),
-                                       texts_of(arena, &from->names), from->names.len };
+        snis[i] = (struct server_sni){ if_given(from->cert_file), if_given(from->key_file), from->names };
     }
-    const char *const *suites = texts_of(arena, &flags->tls_cipher_suites);
-    for (uint32_t i = 0; i < flags->tls_cipher_suites.len; i++)
-        if (server_tls_insecure_suite(suites[i]))
-            log_warning("Use of insecure cipher detected", log_str("cipher", str_from(suites[i])));
+    list_for(&flags->tls_cipher_suites, suite)
+        if (server_tls_insecure_suite(*suite))
+            log_warning("Use of insecure cipher detected", log_str("cipher", *suite));
     return (struct server_tls_options){
         .cert_file = if_given(flags->tls_cert_file),
         .key_file = if_given(flags->tls_private_key_file),
         .cert_dir = if_given(flags->cert_dir),
         .pair_name = "kube-scheduler",
         .bind_address = flags->bind_address.ptr,
-        .min_version = flags->tls_min_version.ptr,
-        .cipher_suites = suites,
-        .cipher_suite_count = flags->tls_cipher_suites.len,
+        .min_version = flags->tls_min_version,
+        .cipher_suites = flags->tls_cipher_suites,
         .curves = flags->tls_curve_preferences.items,
         .curve_count = flags->tls_curve_preferences.len,
         .snis = snis,

@@ -66,7 +66,7 @@ static const struct suite {
     { "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256", .insecure = true },
 };
 
-static const struct {
+static const struct version {
     const char *go;
     int openssl;
 } versions[] = {
@@ -85,77 +85,20 @@ static const struct curve {
     { 4587, NULL },  { 4588, NULL },  { 4589, NULL },
 };
 
-static const struct suite *find_suite(const char *name)
+static const struct suite *find_suite(struct str name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
-        if (strcmp(suites[i].go, name) == 0)
+        if (str_is(name, suites[i].go))
             return &suites[i];
     return NULL;
 }
 
-bool server_tls_insecure_suite(const char *name)
+static const struct version *find_version(struct str name)
 {
-    const struct suite *suite = find_suite(name);
-    return suite && suite->insecure;
-}
-
-static int set_version(SSL_CTX *context, const char *name, struct error *err)
-{
-    int version = TLS1_2_VERSION;
-    bool known = !name || !*name;
-    for (size_t i = 0; i < ARRAY_SIZE(versions) && !known; i++)
-        if (strcmp(versions[i].go, name) == 0) {
-            version = versions[i].openssl;
-            known = true;
-        }
-    if (!known)
-        return error_set(err, -EINVAL, "unknown tls version \"%s\"", name);
-    /* Debian's libssl refuses the hashes of TLS 1.0 and 1.1 unless told that the user means it. */
-    if (version < TLS1_2_VERSION)
-        SSL_CTX_set_security_level(context, SECURITY_OFF);
-    return SSL_CTX_set_min_proto_version(context, version) == 1
-               ? 0
-               : error_set(err, -EINVAL, "tls version \"%s\" is not supported", name ? name : "");
-}
-
-/* Go's server wants one of the two that every client of HTTP/2 has, where suites before TLS 1.3 are chosen. */
-static int check_http2_suites(const struct server_tls_options *options, struct error *err)
-{
-    bool only13 = options->min_version && strcmp(options->min_version, "VersionTLS13") == 0;
-    if (options->http1_only || !options->cipher_suite_count || only13)
-        return 0;
-    for (size_t i = 0; i < options->cipher_suite_count; i++)
-        if (strcmp(options->cipher_suites[i], "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") == 0 ||
-            strcmp(options->cipher_suites[i], "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256") == 0)
-            return 0;
-    return error_set(err, -EINVAL,
-                     "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required "
-                     "AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 "
-                     "or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
-}
-
-/* Without names: all that Go has on. */
-static int set_suites(SSL_CTX *context, const char *const *names, size_t len, struct error *err)
-{
-    struct strbuf list = { 0 };
-    bool only13 = len > 0;
-    for (size_t i = 0; i < (len ? len : ARRAY_SIZE(suites)); i++) {
-        const struct suite *suite = len ? find_suite(names[i]) : &suites[i];
-        if (!suite) {
-            strbuf_release(&list);
-            return error_set(err, -EINVAL, "Cipher suite %s not supported or doesn't exist", names[i]);
-        }
-        only13 = only13 && suite->tls13;
-        if (suite->openssl && (len || !suite->insecure))
-            strbuf_printf(&list, "%s%s", list.len ? ":" : "", suite->openssl);
-    }
-    int r = 0;
-    if (only13)
-        SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-    else if (SSL_CTX_set_cipher_list(context, list.text) != 1)
-        r = error_set(err, -EINVAL, "none of the cipher suites is supported");
-    strbuf_release(&list);
-    return r;
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+        if (str_is(name, versions[i].go))
+            return &versions[i];
+    return NULL;
 }
 
 static const struct curve *find_curve(int32_t id)
@@ -166,27 +109,90 @@ static const struct curve *find_curve(int32_t id)
     return NULL;
 }
 
+bool server_tls_insecure_suite(struct str name)
+{
+    const struct suite *suite = find_suite(name);
+    return suite && suite->insecure;
+}
+
+/* Are versions, cipher suites and curves known? */
+static int check_names(const struct server_tls_options *options, struct error *err)
+{
+    list_for(&options->cipher_suites, name)
+        if (!find_suite(*name))
+            return error_set(err, -EINVAL, "Cipher suite " STR_FMT " not supported or doesn't exist",
+                             STR_ARG(*name));
+    if (options->min_version.len && !find_version(options->min_version))
+        return error_set(err, -EINVAL, "unknown tls version \"" STR_FMT "\"", STR_ARG(options->min_version));
+    for (size_t i = 0; i < options->curve_count; i++) {
+        int32_t id = options->curves[i];
+        if (id <= 0 || id > UINT16_MAX)
+            return error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", id,
+                             UINT16_MAX);
+        for (size_t j = 0; j < i; j++)
+            if (options->curves[j] == id)
+                return error_set(err, -EINVAL, "duplicate curve preference %d", id);
+        if (!find_curve(id))
+            return error_set(err, -EINVAL, "curve preference %d is not supported", id);
+    }
+    return 0;
+}
+
+static int set_version(SSL_CTX *context, struct str name, struct error *err)
+{
+    int version = name.len ? find_version(name)->openssl : TLS1_2_VERSION;
+    /* Debian's libssl refuses the hashes of TLS 1.0 and 1.1 unless told that the user means it. */
+    if (version < TLS1_2_VERSION)
+        SSL_CTX_set_security_level(context, SECURITY_OFF);
+    return SSL_CTX_set_min_proto_version(context, version) == 1
+               ? 0
+               : error_set(err, -EINVAL, "tls version \"" STR_FMT "\" is not supported", STR_ARG(name));
+}
+
+/* Go's server wants one of the two that every client of HTTP/2 has, where suites before TLS 1.3 are chosen. */
+static int check_http2_suites(const struct server_tls_options *options, struct error *err)
+{
+    if (options->http1_only || !options->cipher_suites.len || str_is(options->min_version, "VersionTLS13"))
+        return 0;
+    list_for(&options->cipher_suites, name)
+        if (str_is(*name, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") ||
+            str_is(*name, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"))
+            return 0;
+    return error_set(err, -EINVAL,
+                     "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required "
+                     "AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 "
+                     "or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
+}
+
+/* Without names: all that Go has on. */
+static int set_suites(SSL_CTX *context, const struct str_list *names, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf list = { 0 };
+    bool only13 = names->len > 0;
+    for (size_t i = 0; i < (names->len ? names->len : ARRAY_SIZE(suites)); i++) {
+        const struct suite *suite = names->len ? find_suite(names->items[i]) : &suites[i];
+        only13 = only13 && suite->tls13;
+        if (suite->openssl && (names->len || !suite->insecure))
+            strbuf_printf(&list, "%s%s", list.len ? ":" : "", suite->openssl);
+    }
+    if (only13)
+        SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    else if (SSL_CTX_set_cipher_list(context, list.text) != 1)
+        return error_set(err, -EINVAL, "none of the cipher suites is supported");
+    return 0;
+}
+
 static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct error *err)
 {
-    struct strbuf list = { 0 };
-    int r = 0;
-    for (size_t i = 0; i < len && r == 0; i++) {
-        const struct curve *curve = find_curve(ids[i]);
-        if (ids[i] <= 0 || ids[i] > UINT16_MAX)
-            r = error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", ids[i],
-                          UINT16_MAX);
-        else if (!curve)
-            r = error_set(err, -EINVAL, "curve preference %d is not supported", ids[i]);
-        for (size_t j = 0; j < i && r == 0; j++)
-            if (ids[j] == ids[i])
-                r = error_set(err, -EINVAL, "duplicate curve preference %d", ids[i]);
-        if (r == 0 && curve->openssl)
-            strbuf_printf(&list, "%s%s", list.len ? ":" : "", curve->openssl);
+    _cleanup_(strbuf_release) struct strbuf list = { 0 };
+    for (size_t i = 0; i < len; i++) {
+        const char *name = find_curve(ids[i])->openssl;
+        if (name)
+            strbuf_printf(&list, "%s%s", list.len ? ":" : "", name);
     }
-    if (r == 0 && len && (!list.len || SSL_CTX_set1_groups_list(context, list.text) != 1))
-        r = error_set(err, -EINVAL, "none of the curve preferences is supported");
-    strbuf_release(&list);
-    return r;
+    if (len && (!list.len || SSL_CTX_set1_groups_list(context, list.text) != 1))
+        return error_set(err, -EINVAL, "none of the curve preferences is supported");
+    return 0;
 }
 
 static int use_pair(SSL_CTX *context, const struct server_pair *pair, struct error *err)
@@ -248,8 +254,8 @@ bool server_tls_suits_http2(const struct ssl_st *ssl)
 
 static bool is_given_name(const struct server_sni *sni, struct str name)
 {
-    for (size_t i = 0; i < sni->name_count; i++)
-        if (str_eq_fold(str_from(sni->names[i]), name))
+    list_for(&sni->names, given)
+        if (str_eq_fold(*given, name))
             return true;
     return false;
 }
@@ -282,7 +288,7 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
         SSL_CTX *context = tls->now[i + 1].context;
         if (is_given_name(sni, name))
             return context;
-        if (!found && !sni->name_count && is_certificate_name(SSL_CTX_get0_certificate(context), name))
+        if (!found && !sni->names.len && is_certificate_name(SSL_CTX_get0_certificate(context), name))
             found = context;
     }
     return found;
@@ -347,7 +353,7 @@ static int make_context(const struct server_tls *tls, const struct server_pair *
     SSL_CTX_set_tlsext_servername_arg(context, (void *)tls);
     int r = set_version(context, options->min_version, err);
     if (r == 0)
-        r = set_suites(context, options->cipher_suites, options->cipher_suite_count, err);
+        r = set_suites(context, &options->cipher_suites, err);
     if (r == 0)
         r = check_http2_suites(options, err);
     if (r == 0)
@@ -452,7 +458,9 @@ int server_tls_new(const struct server_tls_options *options, struct server_tls *
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
     tls->options = *options;
     tls->now = xcalloc(pair_count(tls), sizeof(struct server_pair));
-    int r = settle_main_pair(tls, err);
+    int r = check_names(options, err);
+    if (r == 0)
+        r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
         tls->now[i + 1].cert_file = tls->options.snis[i].cert_file;
         tls->now[i + 1].key_file = tls->options.snis[i].key_file;

@@ -5,13 +5,12 @@
 #define SERVER_SERVER_TLS_H
 
 #include "base/error.h"
-#include "base/str.h"
+#include "codec/record_types.h"
 
 /* A certificate for clients that ask for one of these names. */
 struct server_sni {
     const char *cert_file, *key_file;
-    const char *const *names; /* "*.example.com" is a pattern for one label; none: those of the certificate */
-    size_t name_count;
+    struct str_list names; /* "*.example.com" is a pattern for one label; none: those of the certificate */
 };
 
 /* Anything may be NULL or empty. Without files a certificate that signs itself is made: in memory, or in cert_dir,
@@ -20,10 +19,9 @@ struct server_tls_options {
     const char *cert_file, *key_file;
     const char *cert_dir, *pair_name; /* cert_dir/pair_name.crt and .key */
     const char *bind_address;         /* goes into a certificate made here */
-    const char *min_version;          /* "VersionTLS12" */
-    const char *const *cipher_suites; /* "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" */
-    size_t cipher_suite_count;
-    const int32_t *curves; /* Go's CurveID */
+    struct str min_version;           /* "VersionTLS12" */
+    struct str_list cipher_suites;    /* "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" */
+    const int32_t *curves;            /* Go's CurveID */
     size_t curve_count;
     const struct server_sni *snis;
     size_t sni_count;
@@ -46,7 +44,7 @@ void server_tls_use(struct server_tls *tls, struct server_pair *pairs);
 void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs);
 
 /* Is a cipher suite of that name one that Go calls insecure? */
-bool server_tls_insecure_suite(const char *name);
+bool server_tls_insecure_suite(struct str name);
 
 /* For the server alone: a new connection's SSL, as libssl calls it. */
 struct ssl_st;

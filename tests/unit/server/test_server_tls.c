@@ -116,7 +116,7 @@ static void test_inadequate(void **state _unused_)
     char cert[512], key[512];
     struct host host;
     struct server_tls_options tls = tls_files("server", cert, key);
-    tls.min_version = "VersionTLS10";
+    tls.min_version = STR("VersionTLS10");
     host_start(&host, (struct server_options){ .tls = &tls });
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct raw raw = raw_connect(server_port(host.server));
@@ -273,10 +273,10 @@ static void test_sni(void **state _unused_)
 {
     char cert[512], key[512], named_cert[512], named_key[512], bob_cert[512], bob_key[512], name[128];
     struct server_tls_options tls = tls_files("server", cert, key);
-    static const char *const patterns[] = { "*.example.com", "exact.org" };
+    static struct str patterns[] = { STR("*.example.com"), STR("exact.org") };
     const struct server_sni snis[] = {
-        { in_folder(dir, "named.crt", named_cert), in_folder(dir, "named.key", named_key), NULL, 0 },
-        { in_folder(dir, "bob.crt", bob_cert), in_folder(dir, "bob.key", bob_key), patterns, 2 },
+        { in_folder(dir, "named.crt", named_cert), in_folder(dir, "named.key", named_key), { 0 } },
+        { in_folder(dir, "bob.crt", bob_cert), in_folder(dir, "bob.key", bob_key), { patterns, 2 } },
     };
     tls.snis = snis;
     tls.sni_count = 2;
@@ -339,12 +339,13 @@ static void test_self_signed(void **state _unused_)
 static void test_tls_settings(void **state _unused_)
 {
     char cert[512], key[512];
-    static const char *const unknown[] = { "TLS_NO_SUCH" };
-    static const char *const gcm[] = { "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384" };
-    static const char *const only13[] = { "TLS_AES_128_GCM_SHA256" };
+    static struct str unknown[] = { STR("TLS_NO_SUCH") };
+    static struct str gcm[] = { STR("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384") };
+    static struct str only13[] = { STR("TLS_AES_128_GCM_SHA256") };
     static const int32_t p384[] = { 24 }, strange[] = { 9999 }, twice[] = { 23, 23 }, range[] = { 0 };
     static const struct {
-        const char *min_version, *const *suites;
+        const char *min_version;
+        struct str *suites;
         const int32_t *curves;
         size_t curve_count;
         bool http1_only;
@@ -378,9 +379,8 @@ static void test_tls_settings(void **state _unused_)
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct server_tls_options tls = tls_files("server", cert, key);
-        tls.min_version = cases[i].min_version;
-        tls.cipher_suites = cases[i].suites;
-        tls.cipher_suite_count = cases[i].suites ? 1 : 0;
+        tls.min_version = str_from(cases[i].min_version);
+        tls.cipher_suites = (struct str_list){ cases[i].suites, cases[i].suites ? 1 : 0 };
         tls.http1_only = cases[i].http1_only;
         tls.curves = cases[i].curves;
         tls.curve_count = cases[i].curve_count;
@@ -400,8 +400,8 @@ static void test_tls_settings(void **state _unused_)
         reply_text_release(&reply);
         host_stop(&host);
     }
-    assert_true(server_tls_insecure_suite("TLS_RSA_WITH_AES_128_CBC_SHA"));
-    assert_false(server_tls_insecure_suite("TLS_AES_128_GCM_SHA256"));
+    assert_true(server_tls_insecure_suite(STR("TLS_RSA_WITH_AES_128_CBC_SHA")));
+    assert_false(server_tls_insecure_suite(STR("TLS_AES_128_GCM_SHA256")));
 }
 
 struct verdict {
