@@ -40,22 +40,33 @@ void tls_config_unref(struct tls_config *config)
         config_free(config);
 }
 
-/* The PEM text of one kind, from memory or from its file; empty when neither is given. */
-static int load(const char *what, struct str data, const char *file, struct strbuf *ret, struct error *err)
+/* One of the texts: what it is called in messages, where it comes from, and where it goes. */
+struct part {
+    const char *what;
+    struct str data;
+    const char *file;
+    struct strbuf *text;
+};
+
+static bool is_given(const struct part *part)
 {
-    if (data.len > PEM_BYTES_MAX)
-        return error_set(err, -EFBIG, "%s: more than %d bytes", what, PEM_BYTES_MAX);
-    if (data.len)
-        strbuf_str(ret, data);
-    else if (file && *file)
-        return file_read(file, PEM_BYTES_MAX, ret, err);
-    return 0;
+    return part->data.len || (part->file && *part->file);
 }
 
-/* For sentences: the file that was read, or what the data is. */
-static const char *source(const char *what, struct str data, const char *file)
+/* For messages: the file that was read, or what the data is. */
+static const char *source(const struct part *part)
 {
-    return data.len || !file ? what : file;
+    return part->data.len || !part->file ? part->what : part->file;
+}
+
+static int load(const struct part *part, struct error *err)
+{
+    if (part->data.len > PEM_BYTES_MAX)
+        return error_set(err, -EFBIG, "%s: more than %d bytes", part->what, PEM_BYTES_MAX);
+    if (!part->data.len && is_given(part))
+        return file_read(part->file, PEM_BYTES_MAX, part->text, err);
+    strbuf_str(part->text, part->data);
+    return 0;
 }
 
 /* There is no passphrase: a daemon has no terminal. */
@@ -119,72 +130,68 @@ int pem_pair(struct str certs_text, const char *certs_from, struct str key_text,
 }
 
 /* Keeps the certificates that parse and drops the rest: one bad entry does not spoil a bundle, as in Go. */
-static int check_ca(const char *from, struct strbuf *ca, struct error *err)
+static int check_ca(const struct part *ca, struct error *err)
 {
-    STACK_OF(X509) *certs = pem_certs(strbuf_slice(ca), false);
+    STACK_OF(X509) *certs = pem_certs(strbuf_slice(ca->text), false);
     BIO *out = BIO_new(BIO_s_mem());
     for (int i = 0; out && i < sk_X509_num(certs); i++)
         PEM_write_bio_X509(out, sk_X509_value(certs, i));
     char *text = NULL;
     long len = out ? BIO_get_mem_data(out, &text) : 0;
-    strbuf_clear(ca);
+    strbuf_clear(ca->text);
     if (len > 0)
-        strbuf_add(ca, text, (size_t)len);
+        strbuf_add(ca->text, text, (size_t)len);
     BIO_free(out);
     sk_X509_pop_free(certs, X509_free);
-    return ca->len ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", from);
+    return len > 0 ? 0 : error_set(err, -EINVAL, "%s: no valid certificate in PEM form", source(ca));
 }
 
-static int check_pair(struct tls_config *config, const char *cert_from, const char *key_from,
-                      struct error *err)
+static int check_pair(const struct part *cert, const struct part *key, struct error *err)
 {
     STACK_OF(X509) * certs;
-    EVP_PKEY *key;
-    int r = pem_pair(strbuf_slice(&config->cert), cert_from, strbuf_slice(&config->key), key_from, &certs,
-                     &key, err);
+    EVP_PKEY *private;
+    if (!cert->text->len)
+        return error_set(err, -EINVAL, "%s: a client key without a certificate", source(key));
+    if (!key->text->len)
+        return error_set(err, -EINVAL, "%s: a client certificate without a key", source(cert));
+    int r = pem_pair(strbuf_slice(cert->text), source(cert), strbuf_slice(key->text), source(key), &certs,
+                     &private, err);
     if (r == 0) {
-        EVP_PKEY_free(key);
+        EVP_PKEY_free(private);
         sk_X509_pop_free(certs, X509_free);
     }
     return r;
 }
 
-static int check(struct tls_config *config, const struct tls_options *o, struct error *err)
+static int fill(struct tls_config *config, const struct tls_options *o, struct error *err)
 {
-    if (config->insecure && config->ca.len)
-        return error_set(err, -EINVAL,
-                         "a certificate authority and skipping verification exclude each other");
-    const char *cert_from = source("client certificate data", o->cert_data, o->cert_file);
-    const char *key_from = source("client key data", o->key_data, o->key_file);
-    const char *ca_from = source("certificate authority data", o->ca_data, o->ca_file);
-    if (!config->ca.len && o->ca_file && *o->ca_file)
-        return error_set(err, -EINVAL, "%s: the file is empty", ca_from);
-    int r = config->ca.len ? check_ca(ca_from, &config->ca, err) : 0;
-    bool wants_pair = config->cert.len || config->key.len || (o->cert_file && *o->cert_file) ||
-                      (o->key_file && *o->key_file);
-    if (r < 0 || !wants_pair)
-        return r;
-    if (!config->cert.len)
-        return error_set(err, -EINVAL, "%s: a client key without a certificate", key_from);
-    if (!config->key.len)
-        return error_set(err, -EINVAL, "%s: a client certificate without a key", cert_from);
-    return check_pair(config, cert_from, key_from, err);
+    const struct part ca = { "certificate authority data", o->ca_data, o->ca_file, &config->ca };
+    const struct part cert = { "client certificate data", o->cert_data, o->cert_file, &config->cert };
+    const struct part key = { "client key data", o->key_data, o->key_file, &config->key };
+    config->insecure = o->insecure;
+    if (o->server_name)
+        strbuf_puts(&config->server_name, o->server_name);
+    int r = load(&ca, err);
+    if (r == 0)
+        r = load(&cert, err);
+    if (r == 0)
+        r = load(&key, err);
+    if (r == 0 && config->insecure && config->ca.len)
+        r = error_set(err, -EINVAL, "a certificate authority and skipping verification exclude each other");
+    if (r == 0 && !config->ca.len && is_given(&ca))
+        r = error_set(err, -EINVAL, "%s: the file is empty", source(&ca));
+    if (r == 0 && config->ca.len)
+        r = check_ca(&ca, err);
+    if (r == 0 && (is_given(&cert) || is_given(&key)))
+        r = check_pair(&cert, &key, err);
+    return r;
 }
 
 int tls_config_new(const struct tls_options *options, struct tls_config **ret, struct error *err)
 {
     struct tls_config *config = xcalloc(1, sizeof(*config));
     atomic_init(&config->references, 1);
-    config->insecure = options->insecure;
-    if (options->server_name && *options->server_name)
-        strbuf_puts(&config->server_name, options->server_name);
-    int r = load("certificate authority data", options->ca_data, options->ca_file, &config->ca, err);
-    if (r == 0)
-        r = load("client certificate data", options->cert_data, options->cert_file, &config->cert, err);
-    if (r == 0)
-        r = load("client key data", options->key_data, options->key_file, &config->key, err);
-    if (r == 0)
-        r = check(config, options, err);
+    int r = fill(config, options, err);
     if (r < 0)
         config_free(config);
     else

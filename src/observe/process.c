@@ -3,9 +3,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "net/file.h"
 #include "observe/families.h"
 
@@ -37,7 +37,7 @@ static void update_usage(struct metrics *metrics)
         set(metrics, FAMILY_PROCESS_CPU_SECONDS_TOTAL,
             (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
-    struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct error ignored;
     if (read_proc("/proc/self/statm", &text, &ignored) == 0) {
         char *rest;
@@ -46,7 +46,6 @@ static void update_usage(struct metrics *metrics)
             (double)strtoull(text.text, &rest, 10) * page_bytes);
         set(metrics, FAMILY_PROCESS_RESIDENT_MEMORY_BYTES, (double)strtoull(rest, NULL, 10) * page_bytes);
     }
-    strbuf_release(&text);
 }
 
 static void update_limits(struct metrics *metrics)
@@ -77,12 +76,10 @@ static void update_start(struct metrics *metrics)
     char *at = strrchr(text.text, ')'); /* the name may have spaces */
     for (int field = STATE_FIELD - 1; at && field < START_FIELD; field++)
         at = strchr(at + 1, ' ');
-    struct timespec since_boot, now;
-    if (!at || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
+    if (!at)
         return;
     double started = (double)strtoull(at, NULL, 10) / (double)sysconf(_SC_CLK_TCK);
-    double booted =
-        (double)(now.tv_sec - since_boot.tv_sec) + (double)(now.tv_nsec - since_boot.tv_nsec) / 1e9;
+    double booted = (double)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME)) / 1e9;
     struct metric *metric = metric_get(metrics, FAMILY_PROCESS_START_TIME_SECONDS, NULL);
     if (gauge_value(metric) == 0) /* once: the clock may be set, the start does not move */
         gauge_set(metric, floor((booted + started) * 100) / 100);

@@ -61,43 +61,33 @@ static void put_field(struct strbuf *out, struct str text)
 static void put_strings(const void *value, struct strbuf *out)
 {
     const struct str_list *list = value;
-    strbuf_putc(out, '[');
     for (uint32_t i = 0; i < list->len; i++) {
-        if (i)
-            strbuf_putc(out, ',');
+        strbuf_puts(out, i ? "," : "");
         put_field(out, list->items[i]);
     }
-    strbuf_putc(out, ']');
 }
 
 static void put_int32s(const void *value, struct strbuf *out)
 {
     const struct flag_int32s *list = value;
-    strbuf_putc(out, '[');
     for (uint32_t i = 0; i < list->len; i++)
         strbuf_printf(out, "%s%d", i ? "," : "", list->items[i]);
-    strbuf_putc(out, ']');
 }
 
 static void put_pairs(const void *value, struct strbuf *out)
 {
     const struct str_map *map = value;
-    strbuf_putc(out, '[');
     for (uint32_t i = 0; i < map->len; i++) {
-        struct strbuf field = { 0 };
+        _cleanup_(strbuf_release) struct strbuf field = { 0 };
         strbuf_printf(&field, STR_FMT "=" STR_FMT, STR_ARG(map->items[i].key), STR_ARG(map->items[i].value));
-        if (i)
-            strbuf_putc(out, ',');
+        strbuf_puts(out, i ? "," : "");
         put_field(out, strbuf_slice(&field));
-        strbuf_release(&field);
     }
-    strbuf_putc(out, ']');
 }
 
 static void put_cert_keys(const void *value, struct strbuf *out)
 {
     const struct flag_cert_keys *list = value;
-    strbuf_putc(out, '[');
     for (uint32_t i = 0; i < list->len; i++) {
         const struct flag_cert_key *pair = &list->items[i];
         strbuf_printf(out, "%s" STR_FMT "," STR_FMT, i ? ";" : "", STR_ARG(pair->cert_file),
@@ -105,7 +95,6 @@ static void put_cert_keys(const void *value, struct strbuf *out)
         for (uint32_t j = 0; j < pair->names.len; j++)
             strbuf_printf(out, "%c" STR_FMT, j ? ',' : ':', STR_ARG(pair->names.items[j]));
     }
-    strbuf_putc(out, ']');
 }
 
 static void put_gates(const void *value, struct strbuf *out)
@@ -126,28 +115,34 @@ static void put_gates(const void *value, struct strbuf *out)
     free(done);
 }
 
-static void (*const printers[FLAG_KINDS_COUNT])(const void *value, struct strbuf *out) = {
-    [FLAG_KIND_BOOL] = put_bool,
-    [FLAG_KIND_STRING] = put_str,
-    [FLAG_KIND_INT] = put_int64,
-    [FLAG_KIND_INT32] = put_int32,
-    [FLAG_KIND_FLOAT] = put_float,
-    [FLAG_KIND_DURATION] = put_duration,
-    [FLAG_KIND_IP] = put_str,
-    [FLAG_KIND_STRINGS] = put_strings,
-    [FLAG_KIND_INT32S] = put_int32s,
-    [FLAG_KIND_PAIRS] = put_pairs,
-    [FLAG_KIND_CERT_KEYS] = put_cert_keys,
-    [FLAG_KIND_GATES] = put_gates,
-    [FLAG_KIND_QUANTITY] = put_int64,
-    [FLAG_KIND_LEVEL] = put_int32,
-    [FLAG_KIND_VMODULE] = put_str,
-    [FLAG_KIND_VERSION] = put_str,
+static const struct {
+    void (*put)(const void *value, struct strbuf *out);
+    bool is_list; /* stands in brackets */
+} printers[FLAG_KINDS_COUNT] = {
+    [FLAG_KIND_BOOL] = { put_bool },
+    [FLAG_KIND_STRING] = { put_str },
+    [FLAG_KIND_INT] = { put_int64 },
+    [FLAG_KIND_INT32] = { put_int32 },
+    [FLAG_KIND_FLOAT] = { put_float },
+    [FLAG_KIND_DURATION] = { put_duration },
+    [FLAG_KIND_IP] = { put_str },
+    [FLAG_KIND_STRINGS] = { put_strings, true },
+    [FLAG_KIND_INT32S] = { put_int32s, true },
+    [FLAG_KIND_PAIRS] = { put_pairs, true },
+    [FLAG_KIND_CERT_KEYS] = { put_cert_keys, true },
+    [FLAG_KIND_GATES] = { put_gates },
+    [FLAG_KIND_QUANTITY] = { put_int64 },
+    [FLAG_KIND_LEVEL] = { put_int32 },
+    [FLAG_KIND_VMODULE] = { put_str },
+    [FLAG_KIND_VERSION] = { put_str },
 };
 
 void flag_text(const struct scheduler_flags *flags, const struct flag_info *info, struct strbuf *out)
 {
-    printers[info->kind]((const char *)flags + info->offset, out);
+    bool is_list = printers[info->kind].is_list;
+    strbuf_puts(out, is_list ? "[" : "");
+    printers[info->kind].put((const char *)flags + info->offset, out);
+    strbuf_puts(out, is_list ? "]" : "");
 }
 
 static int by_key(const void *a, const void *b)

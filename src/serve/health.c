@@ -165,7 +165,7 @@ static void reply_page(struct health *health, size_t index, const struct serve_r
                        struct serve_reply *reply)
 {
     struct excluded excluded = { 0 };
-    struct strbuf out = { 0 }, failed = { 0 }, failed_log = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, failed = { 0 }, failed_log = { 0 };
     const char *name = page_infos[index].name;
     read_excluded(request->query, request->arena, &excluded);
     run_checks(health, index, &excluded, &out, &failed, &failed_log);
@@ -185,9 +185,6 @@ static void reply_page(struct health *health, size_t index, const struct serve_r
             strbuf_puts(&reply->body, "ok");
         }
     }
-    strbuf_release(&out);
-    strbuf_release(&failed);
-    strbuf_release(&failed_log);
 }
 
 static void reply_check(const struct serve_check *check, struct serve_reply *reply)

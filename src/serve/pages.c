@@ -53,11 +53,10 @@ static int page_configz(void *user, const struct serve_request *request _unused_
     const struct serve_options *options = &((struct pages *)user)->options;
     serve_reply_header(reply, "Content-Type", STR("application/json"));
     serve_reply_header(reply, "X-Content-Type-Options", STR("nosniff"));
-    struct strbuf config = { 0 };
+    _cleanup_(strbuf_release) struct strbuf config = { 0 };
     if (options->configz)
         options->configz(options->user, &config);
     strbuf_printf(&reply->body, "{\"componentconfig\":%s}", config.len ? config.text : "{}");
-    strbuf_release(&config);
     return 0;
 }
 
@@ -112,7 +111,7 @@ static int page_verbosity(void *user _unused_, const struct serve_request *reque
     if (!str_is(request->method, "PUT"))
         return say_plainly(reply, 406, "unsupported http method");
     const char *wrong = parse_verbosity(body, &level);
-    struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
     if (wrong) {
         strbuf_puts(&text, "strconv.ParseUint: parsing ");
         quote_go(&text, body);
@@ -121,9 +120,7 @@ static int page_verbosity(void *user _unused_, const struct serve_request *reque
         log_set_verbosity((int32_t)level);
         strbuf_printf(&text, "successfully set klog.logging.verbosity to " STR_FMT, STR_ARG(body));
     }
-    say_plainly(reply, wrong ? 400 : 200, text.text);
-    strbuf_release(&text);
-    return 0;
+    return say_plainly(reply, wrong ? 400 : 200, text.text);
 }
 
 static int page_pprof(void *user, const struct serve_request *request, struct serve_reply *reply)

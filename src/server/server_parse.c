@@ -211,9 +211,7 @@ static int chunk_line(struct chunks *chunks, const char *body, size_t available,
         return PARSE_MORE;
     chunks->line_bytes += len;
     chunks->raw += len;
-    *ret = str_slice(rest, 0, (size_t)end);
-    if (ret->len && ret->ptr[ret->len - 1] == '\r')
-        ret->len--;
+    *ret = next_line(&rest);
     return PARSE_DONE;
 }
 

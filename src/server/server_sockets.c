@@ -36,25 +36,17 @@ void socket_describe(const struct sockaddr_storage *address, char *text, size_t 
     snprintf(text, size, brackets ? "[%s]:%u" : "%s:%u", ip, port);
 }
 
-static int open_socket(int family, const struct server_options *options, struct error *err)
+static int bind_to(const struct sockaddr *address, socklen_t len, const struct server_options *options,
+                   struct error *err)
 {
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return error_set(err, -errno, "failed to create listener: %s", strerror(errno));
     socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (options->reuse_port)
         socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-    if (family == AF_INET6)
+    if (address->sa_family == AF_INET6)
         socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    return fd;
-}
-
-static int bind_to(const struct sockaddr *address, socklen_t len, const struct server_options *options,
-                   struct error *err)
-{
-    int fd = open_socket(address->sa_family, options, err);
-    if (fd < 0)
-        return fd;
     if (bind(fd, address, len) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     int r = error_set(err, -errno, "failed to create listener: failed to listen on %s:%u: %s",
