@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/duration.h"
+#include "base/tls_names.h"
 #include "base/utf8.h"
 #include "config/flags.h"
 
@@ -156,67 +157,6 @@ static int check_logs(struct check *check)
 
 /* ---- serving ---- */
 
-/* The names that Go gives them, without what they all begin with. */
-static const char *const cipher_suites[] = {
-    "AES_128_GCM_SHA256",
-    "AES_256_GCM_SHA384",
-    "CHACHA20_POLY1305_SHA256",
-    "ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-    "ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
-    "ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-    "ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
-    "ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-    "ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
-    "ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-    "ECDHE_ECDSA_WITH_RC4_128_SHA",
-    "ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
-    "ECDHE_RSA_WITH_AES_128_CBC_SHA",
-    "ECDHE_RSA_WITH_AES_128_CBC_SHA256",
-    "ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-    "ECDHE_RSA_WITH_AES_256_CBC_SHA",
-    "ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-    "ECDHE_RSA_WITH_CHACHA20_POLY1305",
-    "ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    "ECDHE_RSA_WITH_RC4_128_SHA",
-    "RSA_WITH_3DES_EDE_CBC_SHA",
-    "RSA_WITH_AES_128_CBC_SHA",
-    "RSA_WITH_AES_128_CBC_SHA256",
-    "RSA_WITH_AES_128_GCM_SHA256",
-    "RSA_WITH_AES_256_CBC_SHA",
-    "RSA_WITH_AES_256_GCM_SHA384",
-    "RSA_WITH_RC4_128_SHA",
-};
-
-static const char *const tls_versions[] = { "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13" };
-
-/* P-256, P-384, P-521, X25519, and the hybrids of ML-KEM with P-256, X25519 and P-384. */
-static const int32_t curves[] = { 23, 24, 25, 29, 4587, 4588, 4589 };
-
-static bool is_one_of(struct str text, const char *const *names, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (str_is(text, names[i]))
-            return true;
-    return false;
-}
-
-static int check_curves(struct check *check)
-{
-    const struct flag_int32s *asked = &check->flags->tls_curve_preferences;
-    for (uint32_t i = 0; i < asked->len; i++) {
-        int32_t id = asked->items[i];
-        bool known = false;
-        for (uint32_t j = 0; j < i; j++)
-            if (asked->items[j] == id)
-                return error_set(check->err, -EINVAL, "duplicate curve preference %d", id);
-        for (size_t j = 0; j < ARRAY_SIZE(curves); j++)
-            known = known || curves[j] == id;
-        if (!known)
-            return error_set(check->err, -EINVAL, "curve preference %d is not supported", id);
-    }
-    return 0;
-}
-
 static int check_serving(struct check *check)
 {
     const struct scheduler_flags *flags = check->flags;
@@ -231,18 +171,9 @@ static int check_serving(struct check *check)
         return error_set(check->err, -EINVAL, "--%s needs --%s too",
                          str_empty(flags->tls_cert_file) ? "tls-private-key-file" : "tls-cert-file",
                          str_empty(flags->tls_cert_file) ? "tls-cert-file" : "tls-private-key-file");
-    for (uint32_t i = 0; i < flags->tls_cipher_suites.len; i++) {
-        struct str name = flags->tls_cipher_suites.items[i];
-        if (!str_starts_with(name, STR("TLS_")) ||
-            !is_one_of(str_slice(name, 4, name.len), cipher_suites, ARRAY_SIZE(cipher_suites)))
-            return error_set(check->err, -EINVAL, "Cipher suite " STR_FMT " not supported or doesn't exist",
-                             STR_ARG(name));
-    }
-    if (!str_empty(flags->tls_min_version) &&
-        !is_one_of(flags->tls_min_version, tls_versions, ARRAY_SIZE(tls_versions)))
-        return error_set(check->err, -EINVAL, "unknown tls version \"" STR_FMT "\"",
-                         STR_ARG(flags->tls_min_version));
-    return check_curves(check);
+    return tls_names_check(flags->tls_min_version, flags->tls_cipher_suites.items,
+                           flags->tls_cipher_suites.len, flags->tls_curve_preferences.items,
+                           flags->tls_curve_preferences.len, check->err);
 }
 
 static bool has_header(const struct str_list *headers, const char *name)

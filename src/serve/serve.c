@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/percent.h"
 #include "base/quote.h"
+#include "base/tls_names.h"
 #include "codec/gzip.h"
 #include "serve/metrics_form.h"
 #include "serve/pages.h"
@@ -377,9 +378,11 @@ static struct server_tls_options tls_options(struct arena *arena, const struct s
         const struct flag_cert_key *from = &flags->tls_sni_cert_key.items[i];
         snis[i] = (struct server_sni){ if_given(from->cert_file), if_given(from->key_file), from->names };
     }
-    list_for(&flags->tls_cipher_suites, suite)
-        if (server_tls_insecure_suite(*suite))
-            log_warning("Use of insecure cipher detected", log_str("cipher", *suite));
+    list_for(&flags->tls_cipher_suites, name) {
+        const struct tls_suite *suite = tls_suite_find(*name);
+        if (suite && suite->insecure)
+            log_warning("Use of insecure cipher detected", log_str("cipher", *name));
+    }
     return (struct server_tls_options){
         .cert_file = if_given(flags->tls_cert_file),
         .key_file = if_given(flags->tls_private_key_file),

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/tls_names.h"
 #include "net/file.h"
 #include "net/tls.h"
 #include "server/server_selfsigned.h"
@@ -32,115 +33,9 @@ struct server_tls {
     struct server_pair *now; /* in use: the main pair, then those of options.snis */
 };
 
-/* Go's names, libssl's names. Those without one in libssl's list are TLS 1.3's: always on, as in Go. */
-static const struct suite {
-    const char *go, *openssl;
-    bool insecure, tls13;
-} suites[] = {
-    { "TLS_AES_128_GCM_SHA256", NULL, .tls13 = true },
-    { "TLS_AES_256_GCM_SHA384", NULL, .tls13 = true },
-    { "TLS_CHACHA20_POLY1305_SHA256", NULL, .tls13 = true },
-    { "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256" },
-    { "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256" },
-    { "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384" },
-    { "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384" },
-    { "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305" },
-    { "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305" },
-    { "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305" },
-    { "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305" },
-    { "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA" },
-    { "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA" },
-    { "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA" },
-    { "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA" },
-    { "TLS_RSA_WITH_RC4_128_SHA", "RC4-SHA", .insecure = true },
-    { "TLS_RSA_WITH_3DES_EDE_CBC_SHA", "DES-CBC3-SHA", .insecure = true },
-    { "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA", .insecure = true },
-    { "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA", .insecure = true },
-    { "TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256", .insecure = true },
-    { "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256", .insecure = true },
-    { "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384", .insecure = true },
-    { "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA", "ECDHE-ECDSA-RC4-SHA", .insecure = true },
-    { "TLS_ECDHE_RSA_WITH_RC4_128_SHA", "ECDHE-RSA-RC4-SHA", .insecure = true },
-    { "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA", "ECDHE-RSA-DES-CBC3-SHA", .insecure = true },
-    { "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256", .insecure = true },
-    { "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256", .insecure = true },
-};
-
-static const struct version {
-    const char *go;
-    int openssl;
-} versions[] = {
-    { "VersionTLS10", TLS1_VERSION },
-    { "VersionTLS11", TLS1_1_VERSION },
-    { "VersionTLS12", TLS1_2_VERSION },
-    { "VersionTLS13", TLS1_3_VERSION },
-};
-
-/* Those that libssl 3.0 does not have are the hybrids with ML-KEM. */
-static const struct curve {
-    int32_t go;
-    const char *openssl;
-} curves[] = {
-    { 23, "P-256" }, { 24, "P-384" }, { 25, "P-521" }, { 29, "X25519" },
-    { 4587, NULL },  { 4588, NULL },  { 4589, NULL },
-};
-
-static const struct suite *find_suite(struct str name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
-        if (str_is(name, suites[i].go))
-            return &suites[i];
-    return NULL;
-}
-
-static const struct version *find_version(struct str name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-        if (str_is(name, versions[i].go))
-            return &versions[i];
-    return NULL;
-}
-
-static const struct curve *find_curve(int32_t id)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(curves); i++)
-        if (curves[i].go == id)
-            return &curves[i];
-    return NULL;
-}
-
-bool server_tls_insecure_suite(struct str name)
-{
-    const struct suite *suite = find_suite(name);
-    return suite && suite->insecure;
-}
-
-/* Are versions, cipher suites and curves known? */
-static int check_names(const struct server_tls_options *options, struct error *err)
-{
-    list_for(&options->cipher_suites, name)
-        if (!find_suite(*name))
-            return error_set(err, -EINVAL, "Cipher suite " STR_FMT " not supported or doesn't exist",
-                             STR_ARG(*name));
-    if (options->min_version.len && !find_version(options->min_version))
-        return error_set(err, -EINVAL, "unknown tls version \"" STR_FMT "\"", STR_ARG(options->min_version));
-    for (size_t i = 0; i < options->curve_count; i++) {
-        int32_t id = options->curves[i];
-        if (id <= 0 || id > UINT16_MAX)
-            return error_set(err, -EINVAL, "curve preference %d is out of range (must be 1-%d)", id,
-                             UINT16_MAX);
-        for (size_t j = 0; j < i; j++)
-            if (options->curves[j] == id)
-                return error_set(err, -EINVAL, "duplicate curve preference %d", id);
-        if (!find_curve(id))
-            return error_set(err, -EINVAL, "curve preference %d is not supported", id);
-    }
-    return 0;
-}
-
 static int set_version(SSL_CTX *context, struct str name, struct error *err)
 {
-    int version = name.len ? find_version(name)->openssl : TLS1_2_VERSION;
+    int version = name.len ? tls_version_find(name) : TLS1_2_VERSION;
     /* Debian's libssl refuses the hashes of TLS 1.0 and 1.1 unless told that the user means it. */
     if (version < TLS1_2_VERSION)
         SSL_CTX_set_security_level(context, SECURITY_OFF);
@@ -169,9 +64,9 @@ static int set_suites(SSL_CTX *context, const struct str_list *names, struct err
 {
     _cleanup_(strbuf_release) struct strbuf list = { 0 };
     bool only13 = names->len > 0;
-    for (size_t i = 0; i < (names->len ? names->len : ARRAY_SIZE(suites)); i++) {
-        const struct suite *suite = names->len ? find_suite(names->items[i]) : &suites[i];
-        only13 = only13 && suite->tls13;
+    for (size_t i = 0; i < (names->len ? names->len : TLS_SUITE_COUNT); i++) {
+        const struct tls_suite *suite = names->len ? tls_suite_find(names->items[i]) : &tls_suites[i];
+        only13 = only13 && !suite->openssl;
         if (suite->openssl && (names->len || !suite->insecure))
             strbuf_printf(&list, "%s%s", list.len ? ":" : "", suite->openssl);
     }
@@ -186,7 +81,7 @@ static int set_curves(SSL_CTX *context, const int32_t *ids, size_t len, struct e
 {
     _cleanup_(strbuf_release) struct strbuf list = { 0 };
     for (size_t i = 0; i < len; i++) {
-        const char *name = find_curve(ids[i])->openssl;
+        const char *name = tls_curve_find(ids[i])->openssl;
         if (name)
             strbuf_printf(&list, "%s%s", list.len ? ":" : "", name);
     }
@@ -458,7 +353,8 @@ int server_tls_new(const struct server_tls_options *options, struct server_tls *
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
     tls->options = *options;
     tls->now = xcalloc(pair_count(tls), sizeof(struct server_pair));
-    int r = check_names(options, err);
+    int r = tls_names_check(options->min_version, options->cipher_suites.items, options->cipher_suites.len,
+                            options->curves, options->curve_count, err);
     if (r == 0)
         r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {

@@ -43,9 +43,6 @@ void server_tls_use(struct server_tls *tls, struct server_pair *pairs);
 /* One that is not used. NULL is fine. */
 void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs);
 
-/* Is a cipher suite of that name one that Go calls insecure? */
-bool server_tls_insecure_suite(struct str name);
-
 /* For the server alone: a new connection's SSL, as libssl calls it. */
 struct ssl_st;
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd);

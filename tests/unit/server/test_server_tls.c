@@ -2,6 +2,7 @@
  * ciphers and curves; clients' certificates; and those who speak something else. */
 #include "unit/server/server_host.h"
 
+#include "base/tls_names.h"
 #include "unit/net/certs.h"
 
 static char dir[64];
@@ -400,8 +401,8 @@ static void test_tls_settings(void **state _unused_)
         reply_text_release(&reply);
         host_stop(&host);
     }
-    assert_true(server_tls_insecure_suite(STR("TLS_RSA_WITH_AES_128_CBC_SHA")));
-    assert_false(server_tls_insecure_suite(STR("TLS_AES_128_GCM_SHA256")));
+    assert_true(tls_suite_find(STR("TLS_RSA_WITH_AES_128_CBC_SHA"))->insecure);
+    assert_false(tls_suite_find(STR("TLS_AES_128_GCM_SHA256"))->insecure);
 }
 
 struct verdict {
