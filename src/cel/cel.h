@@ -128,11 +128,10 @@ struct cel_entry {
 struct cel_map {
     size_t len;
     struct cel_entry *entries;
-    bool is_total; /* a missing key reads as an empty map, but is not `in` the map */
-    bool grows;    /* as of a list */
-    uint32_t
-        *table; /* by hash: entry numbers from 1, 0: free; twice `cap` long. NULL: entries are compared */
-    size_t cap; /* of entries */
+    bool is_total;   /* a missing key reads as an empty map, but is not `in` the map */
+    bool grows;      /* as of a list */
+    uint32_t *table; /* hash table of entry numbers from 1, 2 * cap long; NULL: linear search */
+    size_t cap;      /* of entries */
 };
 
 /* Evaluates. `device` may be NULL for a program that does not name it. `ret` may point into the program, into `scratch`

@@ -35,7 +35,7 @@ struct cel_value cel_list_grower(struct cel_run *run);
 struct cel_value cel_list_push(struct cel_run *run, const struct cel_value *grower, struct cel_value item);
 struct cel_value cel_list_frozen(struct cel_run *run, const struct cel_value *value);
 
-/* A map of a number of entries to come, which cel_map_put() adds and replaces. */
+/* An empty map; cel_map_put() adds and replaces entries. */
 struct cel_value cel_map_new(struct cel_run *run, bool growing);
 /* An error, or the map. */
 struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, const struct cel_value *key,

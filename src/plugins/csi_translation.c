@@ -25,7 +25,6 @@ static void ebs_handle(const struct source *source, struct arena *arena, struct 
 {
     static const struct str scheme = STR("aws://");
     struct str id = source->id;
-    ret->handle = id;
     if (!str_starts_with(id, scheme))
         return;
     struct str path = str_slice(id, scheme.len, id.len);
@@ -55,7 +54,6 @@ static void ebs_handle(const struct source *source, struct arena *arena, struct 
 static void azure_disk_handle(const struct source *source, struct arena *arena, struct csi_translation *ret)
 {
     struct str kind = source->disk_kind.ptr ? source->disk_kind : STR("Shared");
-    ret->handle = source->id;
     if (kind.len != strlen("Managed") || strncasecmp(kind.ptr, "Managed", kind.len) != 0)
         ret->why = arena_printf(arena, "kind(" STR_FMT ") is not supported in csi migration", STR_ARG(kind));
 }
@@ -102,12 +100,6 @@ static void gce_handle(const struct source *source, struct arena *arena, struct 
                                zones.len > 1 ? "regions" : "zones", STR_ARG(where), STR_ARG(source->id));
 }
 
-static void plain_handle(const struct source *source, _unused_ struct arena *arena,
-                         struct csi_translation *ret)
-{
-    ret->handle = source->id;
-}
-
 /* ---- kinds ---- */
 enum { AWS_EBS, GCE_PD, AZURE_DISK, CINDER, PORTWORX, AZURE_FILE, VSPHERE, KINDS };
 
@@ -122,10 +114,11 @@ static const struct csi_kind kinds[KINDS] = {
     [AZURE_FILE] = { STR("kubernetes.io/azure-file"), STR("file.csi.azure.com"), NULL, false },
     [VSPHERE] = { STR("kubernetes.io/vsphere-volume"), STR("csi.vsphere.vmware.com"), NULL, false },
 };
-/* The volume handle of a driver, for the migrated kinds. */
+/* The volume handle of a driver, where it is not the id as it stands. */
 static void (*const handles[KINDS])(const struct source *, struct arena *, struct csi_translation *) = {
-    [AWS_EBS] = ebs_handle,  [GCE_PD] = gce_handle,     [AZURE_DISK] = azure_disk_handle,
-    [CINDER] = plain_handle, [PORTWORX] = plain_handle,
+    [AWS_EBS] = ebs_handle,
+    [GCE_PD] = gce_handle,
+    [AZURE_DISK] = azure_disk_handle,
 };
 
 /* Of a struct volume or a pv's spec, which name the sources alike. */
@@ -247,8 +240,9 @@ static const struct node_selector *translate_topology(const struct pv *pv, struc
 /* ---- volumes ---- */
 static struct csi_translation translate(const struct source *source, struct arena *arena)
 {
-    struct csi_translation ret = { .driver = source->kind->driver };
-    handles[source->kind - kinds](source, arena, &ret);
+    struct csi_translation ret = { .driver = source->kind->driver, .handle = source->id };
+    if (handles[source->kind - kinds])
+        handles[source->kind - kinds](source, arena, &ret);
     return ret;
 }
 

@@ -17,7 +17,7 @@ struct allocate_input {
     const struct resource_claim *const *claims; /* without allocations */
     uint32_t len;
     struct selectors *selectors;
-    int64_t timeout_ns;    /* about so long it may take; 0: for ever */
+    int64_t timeout_ns;    /* compared with the estimated time of the work done; 0: none */
     struct arena *scratch; /* of the search */
     struct arena *arena;   /* of allocations and the status */
 };

@@ -171,7 +171,7 @@ static void enter(struct granted_claim *given, enum grant_stage stage)
     given->deadline_ns = 0;
 }
 
-/* Waits, but not for longer than that. */
+/* Whether the wait is over; until then the cycle is called again in time. */
 static bool is_over(struct cycle *cycle, int64_t *deadline_ns, int64_t timeout_ns)
 {
     if (!*deadline_ns && __builtin_add_overflow(cycle->now_ns, timeout_ns, deadline_ns))
@@ -216,8 +216,7 @@ static struct status create(struct grant *grant, struct granted_claim *given, st
         given->claim.meta.name = grant->made_name;
         given->claim.meta.uid = given->answer->uid;
         given->claim.meta.resource_version = given->answer->resource_version;
-    } else if (given->answer->kind ==
-               ANSWER_CONFLICT) { /* an answer was lost: it was made by this very request */
+    } else if (given->answer->kind == ANSWER_CONFLICT) { /* an answer was lost: this request created it */
         const struct resource_claim *made =
             devices_claim(cycle->cluster, given->claim.meta.namespace, grant->made_name);
         if (!made)
@@ -281,7 +280,7 @@ static struct opt_time time_of(int64_t now_ns)
     return (struct opt_time){ .set = true, .seconds = now_ns / NS_PER_S };
 }
 
-/* The claim is as it should be. */
+/* Notes the claim as the API server has it after the write. */
 static void note_written(struct grant *grant, struct granted_claim *given, struct cycle *cycle,
                          struct str version)
 {
@@ -435,7 +434,7 @@ static struct status await_devices(struct grant *grant, struct cycle *cycle, int
     return status;
 }
 
-/* Without an API server everything is as it should be at once. */
+/* Without an API server every write is done at once. */
 static void bind_at_once(struct grant *grant, struct cycle *cycle)
 {
     for (uint32_t i = 0; i < grant->len; i++) {

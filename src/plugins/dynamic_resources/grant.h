@@ -56,7 +56,8 @@ const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, stru
                                 struct str body);
 /* Deletes a claim that was made for a pod's extended resources. */
 void grant_delete_claim(struct cycle *cycle, const struct resource_claim *claim);
-/* Success: all is as it should be. Wait: call again. Error, in the reference's words: the pod needs another attempt. */
+/* Success: all claims are written and their devices ready. Wait: call again. Error, in the reference's words: the pod
+ * needs another attempt. */
 struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeout_ns);
 
 /* ---- patches.c: what is sent to the API server about claims, as JSON ---- */

@@ -33,7 +33,7 @@ struct pool {
     bool counters_known;
 };
 
-/* A device that the node could have. Below the line: what a search does with it. */
+/* A device that the node could have. The second group of members is of the search. */
 struct candidate {
     const struct device *device;
     const struct resource_slice *slice;

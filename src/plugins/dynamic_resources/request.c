@@ -1,4 +1,4 @@
-/* request.c: what claims want, checked before the search, and which devices would do; see search.h. */
+/* request.c: what claims request, checked before the search, and which devices match; see search.h. */
 #include "plugins/dynamic_resources/search.h"
 
 #define MODE_ALL "All"

@@ -33,9 +33,9 @@ struct alternative {
     struct str name; /* its own */
     bool has_parent; /* it is one of several */
     const struct device_class *class;
-    int64_t devices; /* so many it needs */
+    int64_t devices; /* how many it needs */
     bool wants_all;
-    struct candidate **all; /* then it is these */
+    struct candidate **all; /* then: these */
     uint8_t *matches;       /* per candidate: MATCH_*; NULL: none was checked */
 };
 
@@ -83,10 +83,10 @@ bool search_prepare(struct search *search);
 int search_matches(struct search *search, const struct wanted_claim *claim, struct alternative *alternative,
                    struct candidate *candidate);
 
-/* What things take, about: a search is ended by the work that it did, not by a clock, so that the same input always
- * ends in the same way. */
+/* Estimates: a search is ended by the work that it did, not by a clock, so that the same cluster always gives the same
+ * result. */
 enum { STEP_NS = 100, LOOK_NS = 50, EVALUATION_NS = 2000 };
-/* False: the time is over, and the search has failed. */
+/* False: the timeout is reached, and the search has failed. */
 bool search_spend(struct search *search, int64_t work_ns);
 /* A device that several claims may share. */
 static inline bool is_shareable(const struct candidate *candidate)

@@ -1,4 +1,4 @@
-/* InterPodAffinity: place pods next to, or away from, other pods.
+/* InterPodAffinity: places pods next to, or away from, other pods.
  *
  * The filter counts, per topology domain, the pods that the incoming pod's required terms select, and the required
  * anti-affinity terms of running pods that select the incoming pod. The scorer adds up weights of preferred terms, in

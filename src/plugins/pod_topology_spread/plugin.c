@@ -1,4 +1,4 @@
-/* PodTopologySpread: keep pods that belong together evenly apart.
+/* PodTopologySpread: spreads pods that belong together evenly.
  *
  * Hard constraints filter: a node's domain may hold at most maxSkew more matching pods than the emptiest domain that
  * counts. Soft ones score: the fewer matching pods in the node's domains, the better, each key weighted by the

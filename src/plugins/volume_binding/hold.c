@@ -112,7 +112,7 @@ static struct status write_all(struct hold *hold, struct cycle *cycle)
 }
 
 /* ---- waiting ---- */
-/* One look at the cluster; what it allocates goes when it is over. */
+/* One check of the cluster, with an arena of its own. */
 struct check {
     const struct cluster *cluster;
     const struct node *node;

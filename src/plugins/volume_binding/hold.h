@@ -27,7 +27,7 @@ struct hold {
     uint32_t len;
     bool written;           /* all of it: what is left is waiting */
     int64_t deadline_ns;    /* of that */
-    int64_t doubt_until_ns; /* then a write that met a conflict with maybe itself counts as not done */
+    int64_t doubt_until_ns; /* after that a write that is in doubt counts as not done */
 };
 
 void hold_take(struct hold *hold, struct cycle *cycle, const struct pod_volumes *volumes,
