@@ -94,7 +94,7 @@ static bool called_kube_scheduler(const char *path)
 int main(int argc, char **argv)
 {
     if (argc > 0 && trial_is_child(argv[0]))
-        return reload_rehearse(argc, argv);
+        return reload_rehearse(argv);
     if (argc > 0 && called_kube_scheduler(argv[0]))
         return command_scheduler.main(argc, argv);
     if (argc < 2) {

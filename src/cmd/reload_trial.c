@@ -23,20 +23,18 @@ int reload_try(const struct config_generation *generation, char *const *argv, in
 }
 
 /* ---- in the new process ---- */
-struct arguments {
-    int len;
-    char **items;
-};
-
-static int prepare(const struct arguments *arguments, struct str input, struct trial *trial,
-                   struct config_generation **ret, struct error *err)
+static int prepare(char **argv, struct str input, struct trial *trial, struct config_generation **ret,
+                   struct error *err)
 {
+    int argc = 0;
     struct scheduler_flags *flags = xcalloc(1, sizeof(*flags));
     struct features features;
     struct warnings ignored = { 0 };
     struct plugin_settings settings = { 0 };
     trial_note(trial, "before any plugin was loaded", "the trial process");
-    int r = flags_parse(flags, arguments->len, arguments->items, err);
+    while (argv[argc])
+        argc++;
+    int r = flags_parse(flags, argc, argv, err);
     if (r == 0)
         r = flags_check(flags, &features, &ignored, err);
     if (r < 0)
@@ -63,10 +61,9 @@ static void rehearse(struct trial *trial, void *context)
         plugins_try(&generation->config, trial);
 }
 
-int reload_rehearse(int argc, char **argv)
+int reload_rehearse(char **argv)
 {
-    struct arguments arguments = { argc, argv };
-    trial_serve(rehearse, &arguments);
+    trial_serve(rehearse, argv);
     fputs("berth: this name is for processes that berth starts itself\n", stderr);
     return EXIT_INPUT;
 }

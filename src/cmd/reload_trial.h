@@ -14,6 +14,6 @@
  * -ECANCELED: `stop_fd` became readable. May take the time that a trial has (trial.h). */
 int reload_try(const struct config_generation *generation, char *const *argv, int stop_fd, struct error *err);
 /* All that the new process does. Returns only where it was not started by a scheduler: an exit code. */
-int reload_rehearse(int argc, char **argv);
+int reload_rehearse(char **argv);
 
 #endif

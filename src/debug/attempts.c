@@ -13,7 +13,7 @@
 #include "debug/ring.h"
 
 /* For pods that found no node, and pods that found one. */
-enum { REJECTED_BYTES = 9 << 20, PLACED_BYTES = 7 << 20 };
+enum { REJECTED_BYTES = 17 << 19, PLACED_BYTES = 15 << 19 };
 enum { WORDS_BYTES_MAX = 48 << 10, VICTIMS_SHOWN = 20, STATUSES_MAX = UINT16_MAX, RUN_MAX = UINT16_MAX };
 
 const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
