@@ -1,5 +1,5 @@
-/* configs.c: random KubeSchedulerConfigurations: strategies, arguments, weights, and plugins left out or in another
- * order. */
+/* configs.c: random KubeSchedulerConfigurations: strategies, arguments, weights, and plugins that are disabled or in
+ * another order. */
 #include "property/objects.h"
 
 const char *const scheduler_names[PROFILES_MAX] = { "default-scheduler", "second", "third", "fourth" };
@@ -131,7 +131,7 @@ static const char *scorer_name(struct rng *rng)
                   "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality");
 }
 
-/* A plugin that runs elsewhere in the order, with another weight: disabled, then enabled again behind the others. */
+/* A plugin at another place in the order, with another weight: disabled, then enabled again after the others. */
 static void put_moved(struct strbuf *out, struct rng *rng, const char *point)
 {
     const char *name = point[0] == 's' ? scorer_name(rng) : plugin_name(rng);
@@ -143,7 +143,7 @@ static void put_moved(struct strbuf *out, struct rng *rng, const char *point)
 static void put_plugins(struct strbuf *out, struct rng *rng)
 {
     put(out, ",'plugins':{");
-    switch (roll(rng, 12)) {
+    switch (random_below(rng, 12)) {
     case 0:
         put(out, "'multiPoint':{'disabled':[{'name':'%s'}]}", plugin_name(rng));
         break;
@@ -153,18 +153,18 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
     case 2:
         put_moved(out, rng, "score");
         break;
-    case 3: /* at one point only */
+    case 3: /* at one extension point only */
         put(out, "'%s':{'disabled':[{'name':'%s'}]}", one_of(rng, "filter", "score", "preFilter", "preScore"),
             scorer_name(rng));
         break;
-    case 4: /* nothing is compared: the first node that fits will do */
+    case 4: /* no plugin scores: the first feasible node is chosen */
         put(out, "'score':{'disabled':[{'name':'*'}]}");
         break;
     case 5:
         put(out, "'multiPoint':{'disabled':[{'name':'%s'},{'name':'InterPodAffinity'}]}",
             one_of(rng, "PodTopologySpread", "NodeResourcesFit", "TaintToleration"));
         break;
-    case 6: /* plugins that have no row forms, behind the others */
+    case 6: /* plugins without row forms, after the others */
         put(out, "'multiPoint':{'enabled':[{'name':'Picky','weight':%d}]}", between(rng, 1, 20));
         break;
     case 7:

@@ -12,9 +12,9 @@ static bool is_listed(const struct str_list *list, struct str item)
     return false;
 }
 
-/* A namespaceSelector of the incoming pod selects namespaces that are there, and is then also matched against no
- * labels. One of a pod that runs is matched against the labels of the namespace, or none. */
-static bool covers_namespace(const struct naive_world *world, const struct pod_affinity_term *term,
+/* A namespaceSelector of the incoming pod selects existing namespaces, and is then also matched against no labels. One
+ * of a running pod is matched against the labels of the namespace, or against none. */
+static bool covers_namespace(const struct naive_context *context, const struct pod_affinity_term *term,
                              const struct pod *owner, struct str namespace)
 {
     static const struct str_map none;
@@ -23,20 +23,20 @@ static bool covers_namespace(const struct naive_world *world, const struct pod_a
         return str_eq(owner->meta.namespace, namespace);
     if (is_listed(&term->namespaces, namespace))
         return true;
-    const struct namespace *object = cluster_get(&world->cluster->namespaces, (struct str){ 0 }, namespace);
-    if (owner == world->pod && label_selector_matches(selector, &none))
+    const struct namespace *object = cluster_get(&context->cluster->namespaces, (struct str){ 0 }, namespace);
+    if (owner == context->pod && label_selector_matches(selector, &none))
         return true;
     if (selector && !selector->invalid && !selector->match_labels.len && !selector->match_expressions.len)
         return true;
     if (!object)
-        return owner != world->pod && label_selector_matches(selector, &none);
+        return owner != context->pod && label_selector_matches(selector, &none);
     return label_selector_matches(selector, &object->meta.labels);
 }
 
-static bool selects(const struct naive_world *world, const struct pod_affinity_term *term,
+static bool selects(const struct naive_context *context, const struct pod_affinity_term *term,
                     const struct pod *owner, const struct pod *pod)
 {
-    return covers_namespace(world, term, owner, pod->meta.namespace) &&
+    return covers_namespace(context, term, owner, pod->meta.namespace) &&
            label_selector_matches(term->selector, &pod->meta.labels);
 }
 
@@ -52,114 +52,117 @@ static uint32_t required_len(const struct pod *pod, bool anti)
     return affinity ? affinity->required.len : 0;
 }
 
-static bool selects_all(const struct naive_world *world, const struct pod *pod)
+static bool selects_all(const struct naive_context *context, const struct pod *pod)
 {
-    list_for(&affinity_of(world->pod, false)->required, term)
-        if (!selects(world, term, world->pod, pod))
+    list_for(&affinity_of(context->pod, false)->required, term)
+        if (!selects(context, term, context->pod, pod))
             return false;
     return true;
 }
 
-static bool same_domain(const struct naive_world *world, struct str key, uint32_t a, uint32_t b)
+static bool same_domain(const struct naive_context *context, struct str key, uint32_t a, uint32_t b)
 {
-    const struct str *x = naive_label(world, a, key), *y = naive_label(world, b, key);
+    const struct str *x = naive_label(context, a, key), *y = naive_label(context, b, key);
     return x && y && str_eq(*x, *y);
 }
 
 /* ---- sums per domain: over all pods, and the what-if ---- */
 enum kind { OWN_AFFINITY, OWN_ANTI, OTHERS_ANTI };
 
-/* What one pod adds to the sum of a key. */
-static int64_t adds(const struct naive_world *world, enum kind kind, struct str key, const struct pod *pod)
+/* The contribution of one pod to the sum of a key. */
+static int64_t adds(const struct naive_context *context, enum kind kind, struct str key,
+                    const struct pod *pod)
 {
-    const struct pod *owner = kind == OTHERS_ANTI ? pod : world->pod;
-    const struct pod *target = kind == OTHERS_ANTI ? world->pod : pod;
+    const struct pod *owner = kind == OTHERS_ANTI ? pod : context->pod;
+    const struct pod *target = kind == OTHERS_ANTI ? context->pod : pod;
     const struct pod_affinity *affinity = affinity_of(owner, kind != OWN_AFFINITY);
     int64_t sum = 0;
     if (!affinity)
         return 0;
     list_for(&affinity->required, term)
         if (str_eq(term->topology_key, key))
-            sum += kind == OWN_AFFINITY ? selects_all(world, target) : selects(world, term, owner, target);
+            sum +=
+                kind == OWN_AFFINITY ? selects_all(context, target) : selects(context, term, owner, target);
     return sum;
 }
 
-/* In the domain of the key that the node `at` is in. */
-static int64_t sum_near(const struct naive_world *world, enum kind kind, struct str key, uint32_t at)
+/* The sum in the domain of node `at`. */
+static int64_t sum_near(const struct naive_context *context, enum kind kind, struct str key, uint32_t at)
 {
     int64_t sum = 0;
-    naive_for_rows(world, row)
+    naive_for_rows(context, row)
     {
-        if (!same_domain(world, key, row, at))
+        if (!same_domain(context, key, row, at))
             continue;
-        vec_for(&world->cluster->nodes.items[row].pods, pod)
-            sum += adds(world, kind, key, (*pod)->api);
-        for (uint32_t i = 0; row == world->row && i < world->changes_len; i++)
-            sum += world->changes[i].delta * adds(world, kind, key, world->changes[i].pod->api);
+        vec_for(&context->cluster->nodes.items[row].pods, pod)
+            sum += adds(context, kind, key, (*pod)->api);
+        for (uint32_t i = 0; row == context->row && i < context->changes_len; i++)
+            sum += context->changes[i].delta * adds(context, kind, key, context->changes[i].pod->api);
     }
     return sum;
 }
 
 /* ---- filter ---- */
-static bool any_anti_of_others(const struct naive_world *world)
+static bool any_anti_affinity_of_others(const struct naive_context *context)
 {
-    naive_for_rows(world, row)
+    naive_for_rows(context, row)
     {
-        list_for(&world->cluster->nodes.items[row].api->meta.labels, label)
-            if (sum_near(world, OTHERS_ANTI, label->key, row) > 0)
+        list_for(&context->cluster->nodes.items[row].api->meta.labels, label)
+            if (sum_near(context, OTHERS_ANTI, label->key, row) > 0)
                 return true;
     }
     return false;
 }
 
-static bool skips_filter(const struct naive_world *world)
+static bool skips_filter(const struct naive_context *context)
 {
-    return !required_len(world->pod, false) && !required_len(world->pod, true) && !any_anti_of_others(world);
+    return !required_len(context->pod, false) && !required_len(context->pod, true) &&
+           !any_anti_affinity_of_others(context);
 }
 
-static bool any_pod_is_wanted(const struct naive_world *world)
+static bool any_pod_matches(const struct naive_context *context)
 {
-    naive_for_rows(world, row)
+    naive_for_rows(context, row)
     {
-        list_for(&affinity_of(world->pod, false)->required, term)
-            if (sum_near(world, OWN_AFFINITY, term->topology_key, row) > 0)
+        list_for(&affinity_of(context->pod, false)->required, term)
+            if (sum_near(context, OWN_AFFINITY, term->topology_key, row) > 0)
                 return true;
     }
     return false;
 }
 
-static bool affinity_holds(const struct naive_world *world, uint32_t row)
+static bool affinity_holds(const struct naive_context *context, uint32_t row)
 {
     bool pods_there = true;
-    if (!required_len(world->pod, false))
+    if (!required_len(context->pod, false))
         return true;
-    list_for(&affinity_of(world->pod, false)->required, term) {
-        if (!naive_label(world, row, term->topology_key))
+    list_for(&affinity_of(context->pod, false)->required, term) {
+        if (!naive_label(context, row, term->topology_key))
             return false;
-        pods_there &= sum_near(world, OWN_AFFINITY, term->topology_key, row) > 0;
+        pods_there &= sum_near(context, OWN_AFFINITY, term->topology_key, row) > 0;
     }
-    return pods_there || (selects_all(world, world->pod) && !any_pod_is_wanted(world));
+    return pods_there || (selects_all(context, context->pod) && !any_pod_matches(context));
 }
 
-static struct status filter(const struct naive_world *world, uint32_t row)
+static struct status filter(const struct naive_context *context, uint32_t row)
 {
-    const struct pod_affinity *anti = affinity_of(world->pod, true);
-    if (!affinity_holds(world, row))
+    const struct pod_affinity *anti = affinity_of(context->pod, true);
+    if (!affinity_holds(context, row))
         return reject(STATUS_UNRESOLVABLE, "node(s) didn't match pod affinity rules");
     for (uint32_t i = 0; anti && i < anti->required.len; i++)
-        if (sum_near(world, OWN_ANTI, anti->required.items[i].topology_key, row) > 0)
+        if (sum_near(context, OWN_ANTI, anti->required.items[i].topology_key, row) > 0)
             return reject(STATUS_UNSCHEDULABLE, "node(s) didn't match pod anti-affinity rules");
-    list_for(&world->cluster->nodes.items[row].api->meta.labels, label)
-        if (sum_near(world, OTHERS_ANTI, label->key, row) > 0)
+    list_for(&context->cluster->nodes.items[row].api->meta.labels, label)
+        if (sum_near(context, OTHERS_ANTI, label->key, row) > 0)
             return reject(STATUS_UNSCHEDULABLE, "node(s) didn't satisfy existing pods anti-affinity rules");
     return STATUS_OK;
 }
 
 /* ---- score ---- */
-/* What a pod on the node `row` adds to the score of the node `at`; ROW_NONE: of any node with the key of a term.
- * `touched` gets whether it adds anything, be it 0 in sum. */
+/* The contribution of a pod on node `row` to the score of node `at`; ROW_NONE: of any node with the key of a term.
+ * `touched` is set if there is a contribution, even if the sum is 0. */
 struct score_of {
-    const struct naive_world *world;
+    const struct naive_context *context;
     uint32_t row, at;
     int64_t sum;
     bool touched;
@@ -168,11 +171,11 @@ struct score_of {
 static void add_term(struct score_of *score, const struct pod_affinity_term *term, int64_t weight,
                      const struct pod *owner, const struct pod *target)
 {
-    const struct naive_world *world = score->world;
-    if (!naive_label(world, score->row, term->topology_key) || !selects(world, term, owner, target))
+    const struct naive_context *context = score->context;
+    if (!naive_label(context, score->row, term->topology_key) || !selects(context, term, owner, target))
         return;
     score->touched = true;
-    if (score->at != ROW_NONE && same_domain(world, term->topology_key, score->row, score->at))
+    if (score->at != ROW_NONE && same_domain(context, term->topology_key, score->row, score->at))
         score->sum += weight;
 }
 
@@ -193,37 +196,37 @@ static uint32_t preferred_len(const struct pod *pod)
     return (affinity ? affinity->preferred.len : 0) + (anti ? anti->preferred.len : 0);
 }
 
-static struct score_of score_node(const struct naive_world *world, uint32_t at)
+static struct score_of score_node(const struct naive_context *context, uint32_t at)
 {
-    const struct inter_pod_affinity_args *args = world->args;
-    struct score_of score = { .world = world, .at = at };
-    if (args->ignore_preferred_terms_of_existing_pods && !preferred_len(world->pod))
+    const struct inter_pod_affinity_args *args = context->args;
+    struct score_of score = { .context = context, .at = at };
+    if (args->ignore_preferred_terms_of_existing_pods && !preferred_len(context->pod))
         return score;
-    naive_for_rows(world, row)
+    naive_for_rows(context, row)
     {
         score.row = row;
-        vec_for(&world->cluster->nodes.items[row].pods, pod) {
+        vec_for(&context->cluster->nodes.items[row].pods, pod) {
             const struct pod_affinity *affinity = affinity_of((*pod)->api, false);
-            add_preferred(&score, world->pod, (*pod)->api);
-            add_preferred(&score, (*pod)->api, world->pod);
+            add_preferred(&score, context->pod, (*pod)->api);
+            add_preferred(&score, (*pod)->api, context->pod);
             for (uint32_t i = 0; affinity && args->hard_pod_affinity_weight > 0 && i < affinity->required.len;
                  i++)
                 add_term(&score, &affinity->required.items[i], args->hard_pod_affinity_weight, (*pod)->api,
-                         world->pod);
+                         context->pod);
         }
     }
     return score;
 }
 
-static bool skips_score(const struct naive_world *world)
+static bool skips_score(const struct naive_context *context)
 {
-    return !score_node(world, ROW_NONE).touched;
+    return !score_node(context, ROW_NONE).touched;
 }
 
-static void scores(const struct naive_world *world, struct row_list feasible, int64_t *ret)
+static void scores(const struct naive_context *context, struct row_list feasible, int64_t *ret)
 {
     for (uint32_t i = 0; i < feasible.len; i++)
-        ret[i] = score_node(world, feasible.items[i]).sum;
+        ret[i] = score_node(context, feasible.items[i]).sum;
 }
 
 static void normalize(int64_t *scores, size_t len)

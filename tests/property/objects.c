@@ -6,7 +6,7 @@
 
 #define ZONE "topology.kubernetes.io/zone"
 #define HOST "kubernetes.io/hostname"
-#define POD_INDEX "apps.kubernetes.io/pod-index" /* each pod of a StatefulSet has its own */
+#define POD_INDEX "apps.kubernetes.io/pod-index" /* unique per pod of a StatefulSet */
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -49,9 +49,9 @@ static void put_label(struct strbuf *out, const char *key, const char *value)
 static void put_node_labels(struct strbuf *out, struct rng *rng, uint32_t number, uint32_t nodes)
 {
     put(out, "'labels':{");
-    if (!chance(rng, 4)) { /* two nodes of the same host name, now and then */
+    if (!chance(rng, 4)) { /* two nodes with the same host name, sometimes */
         comma(out);
-        put(out, "'" HOST "':'n%u'", chance(rng, 6) ? roll(rng, nodes) : number);
+        put(out, "'" HOST "':'n%u'", chance(rng, 6) ? random_below(rng, nodes) : number);
     }
     if (!chance(rng, 8))
         put_label(out, ZONE, chance(rng, 2) ? "" : one_of(rng, "z1", "z1", "z2", "z2", "z3", "z4"));
@@ -109,12 +109,12 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes,
+void write_node(struct strbuf *out, const struct node_seeds *seeds, uint32_t number, uint32_t nodes,
                 bool images)
 {
     struct rng rngs[NODE_PARTS];
     for (int part = 0; part < NODE_PARTS; part++)
-        rng_seed(&rngs[part], dice->seeds[part]);
+        rng_seed(&rngs[part], seeds->by_part[part]);
     put(out, "{'apiVersion':'v1','kind':'Node','metadata':{'name':'n%u',", number);
     put_node_labels(out, &rngs[NODE_LABELS], number, nodes);
     put(out, "},'spec':{");
@@ -168,7 +168,7 @@ static void put_requirement(struct strbuf *out, struct rng *rng, const char *key
     put(out, "}");
 }
 
-/* `own` is the app that the selecting pod is part of: most select their own kind. */
+/* `own` is the app of the selecting pod: most selectors match their own app. */
 static void put_label_selector(struct strbuf *out, struct rng *rng, const char *own)
 {
     put(out, "{");
@@ -202,7 +202,7 @@ static void put_node_term(struct strbuf *out, struct rng *rng)
     if (chance(rng, 10)) {
         comma(out);
         put(out, "'matchFields':[{'key':'metadata.name','operator':'%s','values':['n%u']}]",
-            one_of(rng, "NotIn", "NotIn", "NotIn", "In"), roll(rng, 12));
+            one_of(rng, "NotIn", "NotIn", "NotIn", "In"), random_below(rng, 12));
     }
     put(out, "}");
 }
@@ -233,12 +233,12 @@ static void put_node_affinity(struct strbuf *out, struct rng *rng)
     put(out, "}");
 }
 
-/* Namespaces by name, by what they are labelled, or all of them (an empty selector); none: the pod's own. */
+/* Namespaces by name, by labels, or all of them (an empty selector); none: the pod's own. */
 static void put_namespaces(struct strbuf *out, struct rng *rng)
 {
     if (chance(rng, 20))
-        put(out, ",'namespaces':['%s','%s']", namespaces[roll(rng, NAMESPACES)],
-            namespaces[roll(rng, NAMESPACES)]);
+        put(out, ",'namespaces':['%s','%s']", namespaces[random_below(rng, NAMESPACES)],
+            namespaces[random_below(rng, NAMESPACES)]);
     if (!chance(rng, 25))
         return;
     put(out, ",'namespaceSelector':{");
@@ -291,7 +291,7 @@ static void put_pod_affinity(struct strbuf *out, struct rng *rng, const char *ow
 /* ---- pods ---- */
 static void put_affinity(struct strbuf *out, struct rng *rng, const char *own)
 {
-    uint32_t parts = 1 + roll(rng, 7);
+    uint32_t parts = 1 + random_below(rng, 7);
     if (!chance(rng, 45))
         return;
     put(out, ",'affinity':{");
@@ -332,7 +332,7 @@ static void put_constraint(struct strbuf *out, struct rng *rng, const char *own,
     put(out, "}");
 }
 
-/* A key appears once for each of the two kinds, as the API server demands. */
+/* A key appears once per whenUnsatisfiable, as the API server requires. */
 static void put_spread(struct strbuf *out, struct rng *rng, const char *own)
 {
     static const char *const keys[] = { ZONE, HOST, "rack", "disk" };
@@ -419,7 +419,7 @@ static void put_light_volumes(struct strbuf *out, struct rng *rng)
 static void put_spec(struct strbuf *out, struct rng *rng, const char *own, uint32_t profiles,
                      bool has_volumes)
 {
-    put(out, "'schedulerName':'%s','containers':[", scheduler_names[roll(rng, profiles)]);
+    put(out, "'schedulerName':'%s','containers':[", scheduler_names[random_below(rng, profiles)]);
     put_container(out, rng, "one", false);
     if (chance(rng, 15))
         put_container(out, rng, "two", false);
@@ -452,8 +452,8 @@ void template_init(struct template *template, struct rng *rng, uint32_t profiles
     *template = (struct template){
         .labels = labels.text,
         .spec = spec.text,
-        .namespace = namespaces[chance(rng, 60) ? 0 : roll(rng, NAMESPACES)],
-        .owner = chance(rng, 50) ? (int)roll(rng, SETS) : -1,
+        .namespace = namespaces[chance(rng, 60) ? 0 : random_below(rng, NAMESPACES)],
+        .owner = chance(rng, 50) ? (int)random_below(rng, SETS) : -1,
         .rare = chance(rng, 30),
         .volumes_seed = has_volumes ? rng_next(rng) | 1 : 0,
     };
@@ -496,7 +496,7 @@ void write_pod(struct strbuf *out, const struct template *template, const struct
     put(out, "}}");
 }
 
-/* ---- everything else ---- */
+/* ---- other objects ---- */
 void write_namespace(struct strbuf *out, struct rng *rng, uint32_t number)
 {
     put(out, "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'%s','labels':{", namespaces[number]);
@@ -507,14 +507,14 @@ void write_namespace(struct strbuf *out, struct rng *rng, uint32_t number)
 
 void write_controller(struct strbuf *out, struct rng *rng, uint32_t number)
 {
-    const char *namespace = namespaces[chance(rng, 60) ? 0 : roll(rng, NAMESPACES)];
-    uint32_t kind = roll(rng, 4);
+    const char *namespace = namespaces[chance(rng, 60) ? 0 : random_below(rng, NAMESPACES)];
+    uint32_t kind = random_below(rng, 4);
     if (kind == 3) {
         put(out,
             "{'apiVersion':'v1','kind':'Service','metadata':{'name':'service-%u','namespace':'%s'},'spec':{",
             number, namespace);
         if (chance(rng, 5)) {
-            put(out, "'selector':{'" POD_INDEX "':'%u'}", roll(rng, 50));
+            put(out, "'selector':{'" POD_INDEX "':'%u'}", random_below(rng, 50));
         } else if (!chance(rng, 10)) {
             put(out, "'selector':");
             put_pod_labels(out, rng, any_app(rng));

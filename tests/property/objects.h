@@ -1,11 +1,11 @@
 /* objects.h: random Kubernetes objects and configurations, as JSON text.
  *
- * Few different names and values, so that selectors select, ports clash and domains fill up; and each field that a
- * plugin reads takes odd values now and then. */
+ * Few different names and values, so that selectors match, ports conflict and domains fill up. Each field that a plugin
+ * reads sometimes has an unusual value. */
 #ifndef PROPERTY_OBJECTS_H
 #define PROPERTY_OBJECTS_H
 
-#include "property/dice.h"
+#include "property/random.h"
 
 enum { PROFILES_MAX = 4, NAMESPACES = 3, SETS = 3 };
 extern const char *const scheduler_names[PROFILES_MAX], *const namespaces[NAMESPACES];
@@ -16,8 +16,8 @@ struct template
     char *labels, *spec; /* JSON: the labels object; the members of the spec without braces */
     const char *namespace;
     int owner;             /* of SETS, or -1 */
-    bool rare;             /* its pods are decided seldom: a lot has changed when one comes */
-    uint64_t volumes_seed; /* its pods have volumes; 0: they have none that restrict them */
+    bool rare;             /* its pods are rare: much has changed between two of them */
+    uint64_t volumes_seed; /* of its pods' volumes; 0: no volumes that restrict them */
 };
 
 void template_init(struct template *template, struct rng *rng, uint32_t profiles, uint32_t volumes_percent);
@@ -28,28 +28,28 @@ struct pod_text {
     const char *node;      /* NULL: pending */
     const char *nominated; /* status.nominatedNodeName, or NULL */
     bool terminating;
-    bool unique; /* has a label that no other pod has */
+    bool unique; /* with a label that no other pod has */
     int priority;
 };
 
 void write_pod(struct strbuf *out, const struct template *template, const struct pod_text *pod);
-/* What a node is made of; a part stays the same as long as its seed does. */
+/* Parts of a node; a part is the same as long as its seed is. */
 enum node_part { NODE_LABELS, NODE_TAINTS, NODE_ALLOCATABLE, NODE_IMAGES, NODE_PARTS };
-struct node_dice {
-    uint64_t seeds[NODE_PARTS];
+struct node_seeds {
+    uint64_t by_part[NODE_PARTS];
 };
 
-/* `nodes` is how many names there are. */
-void write_node(struct strbuf *out, const struct node_dice *dice, uint32_t number, uint32_t nodes,
+/* `nodes` is the number of node names. */
+void write_node(struct strbuf *out, const struct node_seeds *seeds, uint32_t number, uint32_t nodes,
                 bool images);
 void write_namespace(struct strbuf *out, struct rng *rng, uint32_t number);
 /* A Service, ReplicaSet, StatefulSet or ReplicationController. */
 void write_controller(struct strbuf *out, struct rng *rng, uint32_t number);
 
 /* ---- volumes.c ---- */
-/* The volumes of a pod as a member of its spec. Pods of one seed are alike but for the names of their claims. */
+/* The volumes of a pod as a member of its spec. Pods with one seed differ only in the names of their claims. */
 void put_volumes(struct strbuf *out, uint64_t seed, uint32_t pod);
-/* Kinds of objects that volumes have to do with, from the fewest to the most. */
+/* Kinds of storage objects, from the fewest to the most. */
 enum storage_kind {
     STORAGE_CLASS,
     STORAGE_DRIVER,
@@ -60,12 +60,12 @@ enum storage_kind {
     STORAGE_CLAIM,
     STORAGE_KINDS
 };
-/* How many different ones there can be, in a cluster with so many node names. */
+/* The number of objects of a kind, in a cluster with `nodes` node names. */
 uint32_t storage_count(enum storage_kind kind, uint32_t nodes);
 void write_storage(struct strbuf *out, struct rng *rng, enum storage_kind kind, uint32_t number,
                    uint32_t nodes);
 
-/* A KubeSchedulerConfiguration with so many profiles. */
+/* A KubeSchedulerConfiguration with `profiles` profiles. */
 void write_config(struct strbuf *out, struct rng *rng, uint32_t profiles);
 
 #endif

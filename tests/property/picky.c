@@ -1,7 +1,7 @@
-/* picky.c: opinions made of hashes of what pods and nodes have, so that every verdict comes up: refusals of both kinds,
- * failures now and then, Skip, narrowed nodes. Scores move with what nodes have in use.
+/* picky.c: statuses derived from hashes of pods and nodes, so that every status occurs: both kinds of rejection, rare
+ * errors, Skip, narrowed nodes. Scores depend on the resources in use.
  *
- * Picky keeps its state of a cycle outside of the arena: a cycle that is not ended properly leaks. */
+ * Picky keeps its cycle state outside of the arena, so that a cycle that is not released leaks. */
 #include "property/picky.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 struct opinion {
     uint64_t seed;
-    uint32_t asked;
+    uint32_t calls;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -78,13 +78,13 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *names)
 
 static struct status judge(struct cycle *cycle, struct node_view node, uint64_t seed)
 {
-    uint64_t dice = mix(seed, node_seed(node));
-    if (dice % 8 == 0)
+    uint64_t hash = mix(seed, node_seed(node));
+    if (hash % 8 == 0)
         return reject(STATUS_UNSCHEDULABLE, "node(s) were not to Picky's taste");
-    if (dice % 8 == 1)
+    if (hash % 8 == 1)
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE, "node(s) had the number %d",
-                             (int)(dice / 8 % 3));
-    if (dice % 512 == 2)
+                             (int)(hash / 8 % 3));
+    if (hash % 512 == 2)
         return status_printf(cycle->arena, STATUS_ERROR, "no opinion about " STR_FMT,
                              STR_ARG(node_name(node)));
     return node_pods(node).len > 20 ? reject(STATUS_UNSCHEDULABLE, "node(s) were crowded") : STATUS_OK;
@@ -94,7 +94,7 @@ static struct status filter(struct cycle *cycle, struct node_view node)
 {
     struct opinion *opinion = *cycle_state(cycle);
     if (opinion)
-        opinion->asked++;
+        opinion->calls++;
     return judge(cycle, node, opinion ? opinion->seed : 0);
 }
 
@@ -109,10 +109,10 @@ static struct status pre_score(struct cycle *cycle)
 
 static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
-    uint64_t dice = mix(pod_seed(cycle), node_seed(node));
-    if (dice % 1024 == 3)
+    uint64_t hash = mix(pod_seed(cycle), node_seed(node));
+    if (hash % 1024 == 3)
         return status_printf(cycle->arena, STATUS_ERROR, "no score");
-    *ret = (int64_t)(dice % 50) + node_used(node, RES_CPU) % 1000 + (int64_t)node_pods(node).len;
+    *ret = (int64_t)(hash % 50) + node_used(node, RES_CPU) % 1000 + (int64_t)node_pods(node).len;
     return STATUS_OK;
 }
 
@@ -133,7 +133,7 @@ static struct status terse_filter(struct cycle *cycle, struct node_view node)
                : STATUS_OK;
 }
 
-/* Out of range now and then. */
+/* Sometimes out of range. */
 static struct status terse_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
     *ret = (int64_t)(mix(pod_seed(cycle), node_seed(node)) % 60) + (node_pods(node).len > 15 ? 42 : 0);

@@ -1,4 +1,4 @@
-/* picky.h: plugins without row forms, as loaded ones are, that take part in random profiles. */
+/* picky.h: plugins without row forms, like those from a shared object, for random profiles. */
 #ifndef PROPERTY_PICKY_H
 #define PROPERTY_PICKY_H
 

@@ -1,33 +1,32 @@
-/* test_explained.c: whoever asks the running scheduler to explain pods changes nothing that is decided, and nothing in
- * the model.
+/* test_explained.c: explaining pods of a running scheduler changes no decision and nothing in the model.
  *
- * Two stages with the same seed go through the same changes. In one of them pods are explained all the time: those that
- * wait, and those that have a node. Decisions are the same, and at the end so is every list of the model, in its order.
+ * Two fixtures with the same seed go through the same changes. In one of them waiting and placed pods are explained all
+ * the time. Decisions are the same, and at the end so is every list of the model, in its order.
  *
  *     test_explained [--seed N] [--seeds COUNT]
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "property/stage.h"
+#include "property/random_fixture.h"
 #include "whatif/explain_print.h"
 
 enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, ALONE = 0, ASKED = 1 };
 
 static uint64_t decisions, preemptions, waiting_explained, placed_explained;
 
-struct pair_of_stages {
-    struct stage stages[2];
-    struct rng rng; /* of the questions */
+struct fixture_pair {
+    struct random_fixture fixtures[2];
+    struct rng rng; /* for the explained pods */
     uint64_t seed;
 };
 
-/* ---- questions, in one ---- */
-static void explain(struct stage *stage, struct pod_info *pod)
+/* ---- explaining, in one fixture ---- */
+static void explain(struct random_fixture *fixture, struct pod_info *pod)
 {
     struct explanation *explanation = xcalloc(1, sizeof(*explanation));
     struct strbuf out = { 0 };
-    explain_pod(explanation, engine_profile(&stage->engine, pod->api), &stage->cluster, pod,
+    explain_pod(explanation, engine_profile(&fixture->engine, pod->api), &fixture->cluster, pod,
                 &(struct explain_options){ .live = true });
     explain_json(explanation, &out);
     *(pod->row == ROW_NONE ? &waiting_explained : &placed_explained) += out.len > 0;
@@ -48,16 +47,16 @@ static void pick_waiting(void *context, const struct queued_pod *entry)
         pick->found = entry->pod;
 }
 
-static void ask(struct stage *stage, struct rng *rng)
+static void explain_some(struct random_fixture *fixture, struct rng *rng)
 {
-    struct pick pick = { .left = roll(rng, 6) };
-    queue_each(&stage->engine.queue, pick_waiting, &pick);
+    struct pick pick = { .left = random_below(rng, 6) };
+    queue_each(&fixture->engine.queue, pick_waiting, &pick);
     if (pick.found && chance(rng, 50))
-        explain(stage, pick.found);
-    if (stage->placed.len && chance(rng, 50)) {
-        struct pod_info *pod = stage->placed.items[roll(rng, (uint32_t)stage->placed.len)];
+        explain(fixture, pick.found);
+    if (fixture->placed.len && chance(rng, 50)) {
+        struct pod_info *pod = fixture->placed.items[random_below(rng, (uint32_t)fixture->placed.len)];
         if (pod->row != ROW_NONE)
-            explain(stage, pod);
+            explain(fixture, pod);
     }
 }
 
@@ -123,7 +122,7 @@ static void describe_model(const struct cluster *cluster, struct strbuf *out)
                   cluster->pods_with_affinity, cluster->nominations, cluster->pvc_users.len);
 }
 
-static bool same_text(const struct pair_of_stages *pair, struct strbuf texts[2], const char *what)
+static bool same_text(const struct fixture_pair *pair, struct strbuf texts[2], const char *what)
 {
     bool same = str_eq(strbuf_slice(&texts[ALONE]), strbuf_slice(&texts[ASKED]));
     if (!same)
@@ -134,16 +133,16 @@ static bool same_text(const struct pair_of_stages *pair, struct strbuf texts[2],
     return same;
 }
 
-static bool step(struct pair_of_stages *pair)
+static bool step(struct fixture_pair *pair)
 {
     struct decision made[2];
     struct strbuf texts[2] = { { 0 }, { 0 } };
     bool more[2];
     for (int i = 0; i < 2; i++) {
-        stage_live(&pair->stages[i]);
+        random_fixture_live(&pair->fixtures[i]);
         if (i == ASKED)
-            ask(&pair->stages[i], &pair->rng);
-        more[i] = engine_step(&pair->stages[i].engine, STAGE_NOW_NS, &made[i]);
+            explain_some(&pair->fixtures[i], &pair->rng);
+        more[i] = engine_step(&pair->fixtures[i].engine, RANDOM_FIXTURE_NOW_NS, &made[i]);
         if (more[i])
             describe(&made[i], &texts[i]);
     }
@@ -152,34 +151,34 @@ static bool step(struct pair_of_stages *pair)
     if (!same_text(pair, texts, "decision"))
         return false;
     for (int i = 0; i < 2 && more[i]; i++)
-        stage_follow(&pair->stages[i], &made[i]);
+        random_fixture_follow(&pair->fixtures[i], &made[i]);
     return true;
 }
 
-static bool same_models(struct pair_of_stages *pair)
+static bool same_models(struct fixture_pair *pair)
 {
     struct strbuf texts[2] = { { 0 }, { 0 } };
     for (int i = 0; i < 2; i++)
-        describe_model(&pair->stages[i].cluster, &texts[i]);
+        describe_model(&pair->fixtures[i].cluster, &texts[i]);
     return same_text(pair, texts, "model");
 }
 
 static bool run_seed(uint64_t seed)
 {
-    struct pair_of_stages pair = { .seed = seed };
+    struct fixture_pair pair = { .seed = seed };
     bool same = true;
     rng_seed(&pair.rng, seed);
     for (int i = 0; i < 2; i++) {
-        stage_init(&pair.stages[i], seed);
-        pair.stages[i].nominates = false; /* preemption does that here */
+        random_fixture_init(&pair.fixtures[i], seed);
+        pair.fixtures[i].nominates = false; /* preemption does that in this test */
     }
     for (uint32_t left = DECISIONS_MAX; left > 0 && same; left--)
         same = step(&pair);
-    same = same && same_models(&pair) && stage_adds_up(&pair.stages[ASKED]);
+    same = same && same_models(&pair) && random_fixture_adds_up(&pair.fixtures[ASKED]);
     if (!same)
         printf("again with: test_explained --seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < 2; i++)
-        stage_release(&pair.stages[i]);
+        random_fixture_release(&pair.fixtures[i]);
     return same;
 }
 

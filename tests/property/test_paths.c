@@ -1,11 +1,11 @@
-/* test_paths.c: the plain path, the scan and the index decide alike, whatever happened before.
+/* test_paths.c: the plain path, the scan and the index make the same decision, whatever happened before.
  *
  *     seed ──▶ cluster, configuration, templates ──▶ step: change, pending pod, decide three times, place ──▶ step ...
  *
- * The plain path is the judge (golden cases hold it to the reference). The others must give the same row, number of
- * feasible, equal and examined nodes, total, next start and random state; and where no node is feasible the same
- * message, the same status per node and the same plugins to blame; where several are, the same ranking of the best.
- * Where the pod has claims, Reserve after each of them holds the same volumes.
+ * The plain path is the reference (golden cases compare it with kube-scheduler). The other paths must give the same
+ * row, number of feasible, equal and examined nodes, total, next start and random state; if no node is feasible, the
+ * same message, status per node and rejecting plugins; if several are, the same ranking of the best. If the pod has
+ * claims, Reserve after each path holds the same volumes.
  *
  *     test_paths [--seed N] [--seeds COUNT] [--steps COUNT]
  */
@@ -16,7 +16,7 @@
 
 #include "cluster/volumes.h"
 #include "engine/decide.h"
-#include "property/stage.h"
+#include "property/random_fixture.h"
 
 enum { FAILURES_MAX = 5 };
 
@@ -25,14 +25,14 @@ static struct options {
     uint32_t steps;
 } options = { .seed = 1, .seeds = 1, .steps = 50 };
 
-/* How many decisions were made, and who answered. */
-static struct tally {
-    uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], asked[PATH_COUNT];
+/* The number of decisions, and by which path. */
+static struct counts {
+    uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], tried[PATH_COUNT];
     uint64_t ranked;                                /* nodes, with the scores of each plugin */
     uint64_t with_volumes, with_volumes_fast, held; /* decisions of pods with volumes; those that held some */
-} tally;
+} counts;
 
-/* One decision with all that can be seen of it. */
+/* One decision with everything that is compared. */
 struct outcome {
     const char *name;
     bool answered;
@@ -46,14 +46,14 @@ struct outcome {
 };
 
 struct step {
-    struct stage *stage;
+    struct random_fixture *fixture;
     uint64_t seed;
     uint32_t number;
     struct pod_info *pod;
 };
 
 /* ---- deciding ---- */
-/* All volumes and claims with whom they are promised to. */
+/* All volumes and claims with the pods that hold them. */
 static struct str describe_holds(struct cluster *cluster, uint32_t nodes, struct arena *arena)
 {
     const struct volumes *volumes = volumes_get(cluster, VOLUMES_PVS);
@@ -80,15 +80,15 @@ static struct str describe_holds(struct cluster *cluster, uint32_t nodes, struct
 
 static void try_reserve(struct outcome *outcome, struct step *step)
 {
-    struct cluster *cluster = &step->stage->cluster;
-    uint32_t row = outcome->choice.row, nodes = step->stage->names;
+    struct cluster *cluster = &step->fixture->cluster;
+    uint32_t row = outcome->choice.row, nodes = step->fixture->names;
     if (row == ROW_NONE || !step->pod->class->has_claims)
         return;
     struct str before = describe_holds(cluster, nodes, &outcome->arena);
     struct status status = run_reserve(&outcome->cycle, row);
     struct str after = describe_holds(cluster, nodes, &outcome->arena);
     run_unreserve(&outcome->cycle, row);
-    tally.held += !str_eq(before, after);
+    counts.held += !str_eq(before, after);
     outcome->held =
         arena_printf(&outcome->arena, "%s, " STR_FMT, status_code_name(status.code), STR_ARG(after));
 }
@@ -96,7 +96,7 @@ static void try_reserve(struct outcome *outcome, struct step *step)
 static void decide(struct outcome *ret, const char *name, struct step *step, enum decision_path path,
                    const struct rng *rng, uint32_t start)
 {
-    struct engine *engine = &step->stage->engine;
+    struct engine *engine = &step->fixture->engine;
     *ret = (struct outcome){ .name = name };
     engine->rng = *rng;
     engine->next_start = start;
@@ -112,13 +112,13 @@ static void decide(struct outcome *ret, const char *name, struct step *step, enu
     engine->ranking = NULL;
     ret->next_start = engine->next_start;
     ret->rng = engine->rng;
-    tally.asked[path]++;
-    tally.answered[path] += ret->answered && ret->choice.path == path;
+    counts.tried[path]++;
+    counts.answered[path] += ret->answered && ret->choice.path == path;
     if (ret->answered)
         try_reserve(ret, step);
     if (path != PATH_PLAIN && step->pod->class->has_volumes) {
-        tally.with_volumes++;
-        tally.with_volumes_fast += ret->answered;
+        counts.with_volumes++;
+        counts.with_volumes_fast += ret->answered;
     }
 }
 
@@ -133,10 +133,10 @@ static void outcome_release(struct outcome *outcome)
 /* ---- comparing ---- */
 static void print_where(const struct step *step)
 {
-    const struct profile *profile = engine_profile(&step->stage->engine, step->pod->api);
+    const struct profile *profile = engine_profile(&step->fixture->engine, step->pod->api);
     printf("seed %llu, step %u (before it: %s), %u nodes, scheduler " STR_FMT "\npod: %s\n",
-           (unsigned long long)step->seed, step->number, step->stage->what, step->stage->cluster.live_nodes,
-           STR_ARG(profile->scheduler_name), step->stage->text.text);
+           (unsigned long long)step->seed, step->number, step->fixture->what,
+           step->fixture->cluster.live_nodes, STR_ARG(profile->scheduler_name), step->fixture->text.text);
 }
 
 static bool differ(const struct step *step, const char *path, const char *what, long long want, long long got)
@@ -161,13 +161,13 @@ static bool differ_text(const struct step *step, const char *path, const char *w
 static struct str describe(struct status status, struct arena *arena)
 {
     return arena_printf(arena, "%s by %s: " STR_FMT, status_code_name(status.code),
-                        status.plugin ? status.plugin->name : "nobody",
+                        status.plugin ? status.plugin->name : "no plugin",
                         STR_ARG(status_message(status, arena)));
 }
 
 static bool diagnoses_differ(const struct step *step, struct outcome *want, struct outcome *got)
 {
-    const struct cluster *cluster = &step->stage->cluster;
+    const struct cluster *cluster = &step->fixture->cluster;
     const struct diagnosis *a = want->choice.diagnosis, *b = got->choice.diagnosis;
     char what[64];
     for (uint32_t row = 0; row < cluster->nodes.len; row++) {
@@ -193,7 +193,7 @@ static bool rankings_differ(const struct step *step, const struct outcome *want,
     if (differ(step, got->name, "ranked nodes", a->len, b->len) ||
         differ(step, got->name, "scorers", a->plugins, b->plugins))
         return true;
-    tally.ranked += a->len;
+    counts.ranked += a->len;
     for (uint32_t i = 0; i < a->len; i++) {
         int64_t rest = a->totals[i];
         snprintf(what, sizeof(what), "of number %u of the ranking", i);
@@ -214,8 +214,8 @@ static bool rankings_differ(const struct step *step, const struct outcome *want,
 static bool outcomes_differ(const struct step *step, struct outcome *want, struct outcome *got)
 {
     const struct choice *a = &want->choice, *b = &got->choice;
-    if (!got->answered) /* the plain path will answer; nothing may have moved */
-        return differ(step, got->name, "next start", step->stage->engine.next_start, got->next_start);
+    if (!got->answered) /* the plain path will decide; nothing may have changed */
+        return differ(step, got->name, "next start", step->fixture->engine.next_start, got->next_start);
     if (differ_text(step, got->name, "error", describe(a->error, &want->arena),
                     describe(b->error, &got->arena)) ||
         differ(step, got->name, "feasible nodes", a->feasible, b->feasible) ||
@@ -233,7 +233,7 @@ static bool outcomes_differ(const struct step *step, struct outcome *want, struc
     return a->row == ROW_NONE && status_ok(a->error) && diagnoses_differ(step, want, got);
 }
 
-/* ---- what must hold of a placement ---- */
+/* ---- invariants of a placement ---- */
 static bool filters_with(const struct profile *profile, const char *name)
 {
     const struct plugin_order *order = &profile->points[POINT_FILTER];
@@ -250,7 +250,7 @@ static bool is_ignored(struct str resource)
 
 static bool overcommits(const struct step *step, const struct profile *profile)
 {
-    const struct cluster *cluster = &step->stage->cluster;
+    const struct cluster *cluster = &step->fixture->cluster;
     const struct pod_class *cls = step->pod->class;
     uint32_t row = step->pod->row;
     if (!filters_with(profile, "NodeResourcesFit"))
@@ -272,24 +272,24 @@ static bool compare_paths(struct step *step, uint32_t *ret_row)
         const char *name;
         uint32_t percent;
     } paths[] = { { PATH_SCAN, "scan", 50 }, { PATH_INDEX, "index", 80 }, { PATH_INDEX, "index again", 10 } };
-    struct stage *stage = step->stage;
-    struct rng rng = stage->engine.rng;
-    uint32_t start = stage->engine.next_start;
+    struct random_fixture *fixture = step->fixture;
+    struct rng rng = fixture->engine.rng;
+    uint32_t start = fixture->engine.next_start;
     struct outcome plain;
     bool ok = true;
     decide(&plain, "plain", step, PATH_PLAIN, &rng, start);
-    tally.errors += !status_ok(plain.choice.error);
+    counts.errors += !status_ok(plain.choice.error);
     for (size_t i = 0; i < ARRAY_SIZE(paths) && ok; i++) {
         struct outcome fast;
-        if (!chance(&stage->rng, paths[i].percent))
+        if (!chance(&fixture->rng, paths[i].percent))
             continue;
         decide(&fast, paths[i].name, step, paths[i].path, &rng, start);
-        stage->engine.next_start = start;
+        fixture->engine.next_start = start;
         ok = !outcomes_differ(step, &plain, &fast);
         outcome_release(&fast);
     }
-    stage->engine.rng = plain.rng;
-    stage->engine.next_start = plain.next_start;
+    fixture->engine.rng = plain.rng;
+    fixture->engine.next_start = plain.next_start;
     *ret_row = plain.choice.row;
     outcome_release(&plain);
     return ok;
@@ -297,39 +297,42 @@ static bool compare_paths(struct step *step, uint32_t *ret_row)
 
 static bool run_step(struct step *step)
 {
-    struct stage *stage = step->stage;
-    bool rare = chance(&stage->rng, 6);
+    struct random_fixture *fixture = step->fixture;
+    bool rare = chance(&fixture->rng, 6);
     uint32_t row;
-    for (uint32_t left = roll(&stage->rng, 3) + (rare ? roll(&stage->rng, 8) : 0); left > 0; left--)
-        stage_change(stage);
-    if (!stage->cluster.live_nodes)
+    for (uint32_t left = random_below(&fixture->rng, 3) + (rare ? random_below(&fixture->rng, 8) : 0);
+         left > 0; left--)
+        random_fixture_change(fixture);
+    if (!fixture->cluster.live_nodes)
         return true;
-    step->pod = stage_pod(stage, rare);
-    const struct profile *profile = engine_profile(&stage->engine, step->pod->api);
+    step->pod = random_fixture_pod(fixture, rare);
+    const struct profile *profile = engine_profile(&fixture->engine, step->pod->api);
     bool ok = compare_paths(step, &row);
-    tally.steps++;
-    tally.placed += row != ROW_NONE;
-    tally.unfit += row == ROW_NONE;
-    if (chance(&stage->rng, 10)) { /* it goes before it is placed */
-        cluster_remove_pod(&stage->cluster, step->pod);
+    counts.steps++;
+    counts.placed += row != ROW_NONE;
+    counts.unfit += row == ROW_NONE;
+    if (chance(&fixture->rng, 10)) { /* the pod leaves before it is placed */
+        cluster_remove_pod(&fixture->cluster, step->pod);
         return ok;
     }
-    stage_settle(stage, step->pod, row);
+    random_fixture_settle(fixture, step->pod, row);
     return ok && (row == ROW_NONE || !overcommits(step, profile));
 }
 
 static bool run_seed(uint64_t seed)
 {
-    struct stage stage;
-    stage_init(&stage, seed);
-    struct step step = { .stage = &stage, .seed = seed };
-    uint32_t steps = stage.crowded ? CROWDED_STEPS : stage.names > 100 ? options.steps / 2 : options.steps;
+    struct random_fixture fixture;
+    random_fixture_init(&fixture, seed);
+    struct step step = { .fixture = &fixture, .seed = seed };
+    uint32_t steps = fixture.crowded       ? CROWDED_STEPS
+                     : fixture.names > 100 ? options.steps / 2
+                                           : options.steps;
     bool ok = true;
     for (step.number = 1; ok && step.number <= steps; step.number++)
         ok = run_step(&step);
-    if (!stage_adds_up(&stage))
+    if (!random_fixture_adds_up(&fixture))
         ok = differ(&step, "model", "sums", 0, 1), ok = false;
-    stage_release(&stage);
+    random_fixture_release(&fixture);
     if (!ok)
         printf("again with: test_paths --seed %llu\n", (unsigned long long)seed);
     return ok;
@@ -338,7 +341,7 @@ static bool run_seed(uint64_t seed)
 /* ---- the program ---- */
 static volatile uint64_t current_seed;
 
-/* A crash names its seed too. */
+/* A crash prints its seed too. */
 static void on_crash(int number)
 {
     char text[64];
@@ -367,23 +370,23 @@ static bool parse(int argc, char **argv)
     return true;
 }
 
-/* A test that never leaves the plain path would pass for nothing. */
+/* A test that never leaves the plain path proves nothing. */
 static bool covers_enough(void)
 {
-    uint64_t fast = tally.answered[PATH_SCAN] + tally.answered[PATH_INDEX];
-    uint64_t asked = tally.asked[PATH_SCAN] + tally.asked[PATH_INDEX];
-    printf("%llu decisions, %llu placed, %llu without a node, %llu errors\n", (unsigned long long)tally.steps,
-           (unsigned long long)tally.placed, (unsigned long long)tally.unfit,
-           (unsigned long long)tally.errors);
+    uint64_t fast = counts.answered[PATH_SCAN] + counts.answered[PATH_INDEX];
+    uint64_t tried = counts.tried[PATH_SCAN] + counts.tried[PATH_INDEX];
+    printf("%llu decisions, %llu placed, %llu without a node, %llu errors\n",
+           (unsigned long long)counts.steps, (unsigned long long)counts.placed,
+           (unsigned long long)counts.unfit, (unsigned long long)counts.errors);
     printf("scan: %llu of %llu answered; index: %llu of %llu\n",
-           (unsigned long long)tally.answered[PATH_SCAN], (unsigned long long)tally.asked[PATH_SCAN],
-           (unsigned long long)tally.answered[PATH_INDEX], (unsigned long long)tally.asked[PATH_INDEX]);
+           (unsigned long long)counts.answered[PATH_SCAN], (unsigned long long)counts.tried[PATH_SCAN],
+           (unsigned long long)counts.answered[PATH_INDEX], (unsigned long long)counts.tried[PATH_INDEX]);
     printf("pods with volumes: %llu of %llu answered; volumes held by %llu\n",
-           (unsigned long long)tally.with_volumes_fast, (unsigned long long)tally.with_volumes,
-           (unsigned long long)tally.held);
-    printf("ranked with all scores: %llu nodes\n", (unsigned long long)tally.ranked);
+           (unsigned long long)counts.with_volumes_fast, (unsigned long long)counts.with_volumes,
+           (unsigned long long)counts.held);
+    printf("ranked with all scores: %llu nodes\n", (unsigned long long)counts.ranked);
     if (options.seeds < 20 ||
-        (fast * 2 > asked && tally.ranked > fast && tally.with_volumes_fast * 4 > tally.with_volumes))
+        (fast * 2 > tried && counts.ranked > fast && counts.with_volumes_fast * 4 > counts.with_volumes))
         return true;
     printf("too few decisions took a fast path\n");
     return false;

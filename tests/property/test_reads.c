@@ -1,8 +1,8 @@
-/* test_reads.c: no answer about a pod depends on a field that no plugin declares to read.
+/* test_reads.c: no result for a pod depends on a field that no plugin declares to read.
  *
  * Every field of a pod in the API's tables is changed in turn. If it is outside of what plugins and the model read
- * (cluster/pod_key.h), the pod stays in its class, and each plugin says the same about each node: PreFilter, Filter,
- * Score. If it is inside, the pod leaves its class.
+ * (cluster/pod_key.h), the pod stays in its class, and each plugin has the same results for each node: PreFilter,
+ * Filter, Score. If it is inside, the pod leaves its class.
  *
  *     test_reads [--seed N] [--seeds COUNT]
  */
@@ -11,44 +11,44 @@
 
 #include "api/fields.h"
 #include "framework/run.h"
-#include "property/stage.h"
+#include "property/random_fixture.h"
 
 enum { PODS = 6, CHANGES_BETWEEN = 40, FAILURES_MAX = 3 };
 
 static uint64_t fields_outside, fields_inside, answers;
 
 struct trial {
-    struct stage *stage;
+    struct random_fixture *fixture;
     struct pod_info *info;
     struct pod *pod;    /* a copy whose fields are changed one at a time */
-    struct strbuf want; /* the answers about the pod as it is */
+    struct strbuf want; /* the results for the unchanged pod */
     struct arena arena;
     bool failed;
 };
 
-/* ---- answers ---- */
+/* ---- results ---- */
 static void put_status(struct strbuf *out, struct status status, struct arena *arena)
 {
     strbuf_printf(out, " %s %s: " STR_FMT, status_code_name(status.code),
                   status.plugin ? status.plugin->name : "", STR_ARG(status_message(status, arena)));
 }
 
-/* What every plugin says about the pod and each node. */
+/* The results of every plugin for the pod and each node. */
 static void describe(struct trial *trial, const struct pod *pod, struct strbuf *out)
 {
-    struct stage *stage = trial->stage;
+    struct random_fixture *fixture = trial->fixture;
     struct pod_info info = *trial->info;
     struct arena arena = { 0 };
     struct cycle cycle;
     struct evaluation evaluation;
     struct score_table scores;
     info.api = pod;
-    cycle_init(&cycle, engine_profile(&stage->engine, trial->info->api), &stage->cluster, &info, &arena);
+    cycle_init(&cycle, engine_profile(&fixture->engine, trial->info->api), &fixture->cluster, &info, &arena);
     run_evaluation(&cycle, 0, EVERY_NODE, &evaluation);
     put_status(out, evaluation.pre_filter, &arena);
     put_status(out, evaluation.error, &arena);
-    for (uint32_t row = 0; row < stage->cluster.nodes.len; row++)
-        if (stage->cluster.nodes.items[row].api)
+    for (uint32_t row = 0; row < fixture->cluster.nodes.len; row++)
+        if (fixture->cluster.nodes.items[row].api)
             put_status(out, diagnosis_get(&evaluation.diagnosis, row), &arena);
     struct row_list rows = { evaluation.feasible, evaluation.feasible_len };
     if (rows.len && status_ok(evaluation.error)) {
@@ -65,7 +65,7 @@ static void check(struct trial *trial, const char *path, bool is_read)
 {
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
     _cleanup_(strbuf_release) struct strbuf got = { 0 };
-    pod_key_put(&trial->stage->cluster, &key, trial->pod);
+    pod_key_put(&trial->fixture->cluster, &key, trial->pod);
     if (str_eq(strbuf_slice(&key), trial->info->class->key) == is_read) {
         printf("%s: %s class\n", path, is_read ? "stays in its" : "gets another");
         trial->failed = true;
@@ -89,7 +89,7 @@ static bool is_below(const char *path, const char *above)
     return strncmp(path, above, len) == 0 && (!path[len] || path[len] == '.' || path[len] == '[');
 }
 
-/* What tells pods of a class apart for the model, or is in the key in part: cluster/pod_key.c says in which. */
+/* Fields by which the model distinguishes pods of a class, or that are in the key in part (cluster/pod_key.c). */
 static bool is_own(const char *path)
 {
     static const char *const own[] = { "metadata.name",
@@ -112,13 +112,13 @@ static bool is_own(const char *path)
 
 static bool is_read(const struct trial *trial, const char *path)
 {
-    vec_for(&trial->stage->cluster.key_paths, known)
+    vec_for(&trial->fixture->cluster.key_paths, known)
         if (is_below(path, known->path))
             return true;
     return strcmp(path, "metadata.namespace") == 0;
 }
 
-/* Another value of the same kind; false for kinds that are made of others. */
+/* Sets another value of the same kind; false for composite kinds. */
 static bool change(const struct record_field *field, void *at)
 {
     if (field->kind == &record_STR || field->kind == &record_OPT_STR)
@@ -169,35 +169,35 @@ static void walk(struct trial *trial, const struct record_type *type, char *reco
     }
 }
 
-static bool try_pod(struct stage *stage)
+static bool try_pod(struct random_fixture *fixture)
 {
     const struct record_type *type = api_kinds[KIND_POD].type;
-    struct trial trial = { .stage = stage, .info = stage_pod(stage, false) };
+    struct trial trial = { .fixture = fixture, .info = random_fixture_pod(fixture, false) };
     trial.pod = arena_new(&trial.arena, struct pod);
     record_copy(type, trial.info->api, &trial.arena, trial.pod);
     describe(&trial, trial.info->api, &trial.want);
     walk(&trial, type, (char *)trial.pod, "");
     if (trial.failed)
-        printf("the pod: " STR_FMT "\n", STR_ARG(strbuf_slice(&stage->text)));
+        printf("the pod: " STR_FMT "\n", STR_ARG(strbuf_slice(&fixture->text)));
     arena_release(&trial.arena);
     strbuf_release(&trial.want);
-    stage_settle(stage, trial.info, ROW_NONE);
+    random_fixture_settle(fixture, trial.info, ROW_NONE);
     return !trial.failed;
 }
 
 static bool run_seed(uint64_t seed)
 {
-    struct stage stage;
+    struct random_fixture fixture;
     bool ok = true;
-    stage_init(&stage, seed);
+    random_fixture_init(&fixture, seed);
     for (int i = 0; ok && i < PODS; i++) {
         for (int changes = 0; changes < CHANGES_BETWEEN; changes++)
-            stage_change(&stage);
-        ok = try_pod(&stage);
+            random_fixture_change(&fixture);
+        ok = try_pod(&fixture);
     }
     if (!ok)
         printf("seed %llu\n", (unsigned long long)seed);
-    stage_release(&stage);
+    random_fixture_release(&fixture);
     return ok;
 }
 

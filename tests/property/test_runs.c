@@ -1,22 +1,22 @@
-/* test_runs.c: whole runs of the engine on the plain path and on the fastest one are the same, decision by decision:
- * who goes where, who waits and why, who must leave for whom.
+/* test_runs.c: complete runs of the engine on the plain path and on the fastest path are the same, decision by
+ * decision: nodes, messages, nominations and victims.
  *
- * Two stages with the same seed go through the same changes; one engine may only use the plain path.
+ * Two fixtures with the same seed go through the same changes; one engine may only use the plain path.
  *
  *     test_runs [--seed N] [--seeds COUNT]
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "property/stage.h"
+#include "property/random_fixture.h"
 
 enum { DECISIONS_MAX = 120, FAILURES_MAX = 3 };
 
 static uint64_t decisions, preemptions, fast;
 
-/* ---- two of everything: [0] plain, [1] fast ---- */
-struct pair_of_stages {
-    struct stage stages[2];
+/* ---- two fixtures: [0] plain, [1] fast ---- */
+struct fixture_pair {
+    struct random_fixture fixtures[2];
     uint64_t seed;
 };
 
@@ -39,19 +39,19 @@ static struct str describe(const struct decision *decision, const struct cluster
     return text;
 }
 
-static bool step(struct pair_of_stages *pair, bool *ret_same)
+static bool step(struct fixture_pair *pair, bool *ret_same)
 {
     struct decision made[2];
     struct arena arena = { 0 };
     bool more[2];
     for (int i = 0; i < 2; i++) {
-        stage_live(&pair->stages[i]);
-        more[i] = engine_step(&pair->stages[i].engine, STAGE_NOW_NS, &made[i]);
+        random_fixture_live(&pair->fixtures[i]);
+        more[i] = engine_step(&pair->fixtures[i].engine, RANDOM_FIXTURE_NOW_NS, &made[i]);
     }
     *ret_same = more[0] == more[1];
     if (more[0] && more[1]) {
-        struct str plain = describe(&made[0], &pair->stages[0].cluster, &arena);
-        struct str other = describe(&made[1], &pair->stages[1].cluster, &arena);
+        struct str plain = describe(&made[0], &pair->fixtures[0].cluster, &arena);
+        struct str other = describe(&made[1], &pair->fixtures[1].cluster, &arena);
         *ret_same = str_eq(plain, other);
         if (!*ret_same)
             printf("seed %llu, path %s:\n  want " STR_FMT "\n   got " STR_FMT "\n",
@@ -63,25 +63,25 @@ static bool step(struct pair_of_stages *pair, bool *ret_same)
     }
     arena_release(&arena);
     for (int i = 0; i < 2 && *ret_same && more[i]; i++)
-        stage_follow(&pair->stages[i], &made[i]);
+        random_fixture_follow(&pair->fixtures[i], &made[i]);
     return *ret_same;
 }
 
 static bool run_seed(uint64_t seed)
 {
-    struct pair_of_stages pair = { .seed = seed };
+    struct fixture_pair pair = { .seed = seed };
     bool same = true;
     for (int i = 0; i < 2; i++) {
-        stage_init(&pair.stages[i], seed);
-        pair.stages[i].nominates = false; /* preemption does that here */
-        pair.stages[i].engine.slowest = i == 0 ? PATH_PLAIN : PATH_INDEX;
+        random_fixture_init(&pair.fixtures[i], seed);
+        pair.fixtures[i].nominates = false; /* preemption does that in this test */
+        pair.fixtures[i].engine.slowest = i == 0 ? PATH_PLAIN : PATH_INDEX;
     }
     for (uint32_t left = DECISIONS_MAX; left > 0 && same; left--)
         step(&pair, &same);
     if (!same)
         printf("again with: test_runs --seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < 2; i++)
-        stage_release(&pair.stages[i]);
+        random_fixture_release(&pair.fixtures[i]);
     return same;
 }
 

@@ -1,9 +1,9 @@
-/* test_topology.c: PodTopologySpread and InterPodAffinity say what their naive forms say (naive.h).
+/* test_topology.c: PodTopologySpread and InterPodAffinity agree with their naive forms (naive.h).
  *
  *     seed ──▶ cluster, configuration, templates ──▶ step: change, pending pod, filter, what if, filter, score ──▶ ...
  *
- * The plugins are called as the plain path calls them. test_paths holds the other paths to the plain one, so together
- * they hold every path to the naive forms.
+ * The plugins are called as the plain path calls them. test_paths compares the other paths with the plain one, so
+ * together the two tests compare every path with the naive forms.
  *
  *     test_topology [--seed N] [--seeds COUNT]
  */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "property/naive.h"
-#include "property/stage.h"
+#include "property/random_fixture.h"
 
 enum { FAILURES_MAX = 5, STEPS = 25, NODES_ASKED = 6 };
 
@@ -20,9 +20,9 @@ static struct {
 } seen;
 
 struct step {
-    struct stage *stage;
+    struct random_fixture *fixture;
     const struct naive_rule *rule;
-    struct naive_world world;
+    struct naive_context context;
     struct cycle cycle;
     const char *when;
 };
@@ -30,8 +30,8 @@ struct step {
 static bool fail(const struct step *step, uint32_t row, struct str want, struct str got)
 {
     printf("%s, %s, row %u of %u nodes (before: %s)\npod: %s\n  want " STR_FMT "\n   got " STR_FMT "\n",
-           step->rule->plugin, step->when, row, step->stage->cluster.live_nodes, step->stage->what,
-           step->stage->text.text, STR_ARG(want), STR_ARG(got));
+           step->rule->plugin, step->when, row, step->fixture->cluster.live_nodes, step->fixture->what,
+           step->fixture->text.text, STR_ARG(want), STR_ARG(got));
     return false;
 }
 
@@ -43,28 +43,28 @@ static struct str describe(struct status status, struct arena *arena)
 
 static bool check_skip(struct step *step, struct status status, bool want)
 {
-    struct arena *arena = step->world.arena;
+    struct arena *arena = step->context.arena;
     return (status.code == STATUS_SKIP) == want ||
            fail(step, 0, arena_printf(arena, "skip: %d", want), describe(status, arena));
 }
 
 static bool check_filter(struct step *step, uint32_t row)
 {
-    struct arena *arena = step->world.arena;
-    struct node_view view = { step->world.cluster, row, NULL };
-    struct str want = describe(step->rule->filter(&step->world, row), arena);
-    struct status status = step->world.instance->plugin->filter(&step->cycle, view);
+    struct arena *arena = step->context.arena;
+    struct node_view view = { step->context.cluster, row, NULL };
+    struct str want = describe(step->rule->filter(&step->context, row), arena);
+    struct status status = step->context.instance->plugin->filter(&step->cycle, view);
     seen.filtered++;
     seen.rejected += !status_ok(status);
     struct str got = describe(status, arena);
     return str_eq(want, got) || fail(step, row, want, got);
 }
 
-static uint32_t any_row(struct stage *stage)
+static uint32_t any_row(struct random_fixture *fixture)
 {
     uint32_t len;
-    const uint32_t *rows = cluster_order(&stage->cluster, &len);
-    return rows[roll(&stage->rng, len)];
+    const uint32_t *rows = cluster_order(&fixture->cluster, &len);
+    return rows[random_below(&fixture->rng, len)];
 }
 
 static bool check_filters(struct step *step, const char *when)
@@ -72,54 +72,54 @@ static bool check_filters(struct step *step, const char *when)
     bool ok = true;
     step->when = when;
     for (int i = 0; ok && i < NODES_ASKED; i++)
-        ok = check_filter(step, any_row(step->stage));
+        ok = check_filter(step, any_row(step->fixture));
     return ok;
 }
 
 /* ---- what if ---- */
 static void change(struct step *step, const struct pod_info *pod, int delta)
 {
-    struct naive_world *world = &step->world;
-    const struct plugin *plugin = world->instance->plugin;
-    struct node_view view = { world->cluster, world->row, NULL };
-    if (world->changes_len == ARRAY_SIZE(world->changes))
+    struct naive_context *context = &step->context;
+    const struct plugin *plugin = context->instance->plugin;
+    struct node_view view = { context->cluster, context->row, NULL };
+    if (context->changes_len == ARRAY_SIZE(context->changes))
         return;
-    world->changes[world->changes_len++] = (struct naive_change){ pod, delta };
+    context->changes[context->changes_len++] = (struct naive_change){ pod, delta };
     (delta > 0 ? plugin->add_pod : plugin->remove_pod)(&step->cycle, pod, view);
     seen.what_ifs++;
 }
 
-/* Some pods leave a node, as in preemption; others join it, as nominated ones do. */
+/* Some pods leave a node, as in preemption; others join it, as nominated pods do. */
 static bool check_what_if(struct step *step)
 {
-    struct stage *stage = step->stage;
-    struct naive_world *world = &step->world;
-    const struct plugin *plugin = world->instance->plugin;
-    world->row = any_row(stage);
-    struct node_view view = { world->cluster, world->row, NULL };
-    vec_for(&stage->cluster.nodes.items[world->row].pods, pod)
-        if (chance(&stage->rng, 60))
+    struct random_fixture *fixture = step->fixture;
+    struct naive_context *context = &step->context;
+    const struct plugin *plugin = context->instance->plugin;
+    context->row = any_row(fixture);
+    struct node_view view = { context->cluster, context->row, NULL };
+    vec_for(&fixture->cluster.nodes.items[context->row].pods, pod)
+        if (chance(&fixture->rng, 60))
             change(step, *pod, -1);
-    vec_for(&stage->waiting, pod)
-        if (chance(&stage->rng, 40))
+    vec_for(&fixture->waiting, pod)
+        if (chance(&fixture->rng, 40))
             change(step, *pod, +1);
     step->when = "what if, on its node";
-    bool ok = check_filter(step, world->row) && check_filters(step, "what if");
-    while (world->changes_len) {
-        const struct naive_change *last = &world->changes[--world->changes_len];
+    bool ok = check_filter(step, context->row) && check_filters(step, "what if");
+    while (context->changes_len) {
+        const struct naive_change *last = &context->changes[--context->changes_len];
         (last->delta > 0 ? plugin->remove_pod : plugin->add_pod)(&step->cycle, last->pod, view);
     }
     return ok && check_filters(step, "after the what-if");
 }
 
 /* ---- score ---- */
-static struct row_list some_rows(struct stage *stage, struct arena *arena)
+static struct row_list some_rows(struct random_fixture *fixture, struct arena *arena)
 {
-    uint32_t len, *rows = arena_array(arena, uint32_t, stage->cluster.nodes.len), kept = 0;
-    uint32_t percent = chance(&stage->rng, 50) ? 100 : 40;
-    const uint32_t *order = cluster_order(&stage->cluster, &len);
+    uint32_t len, *rows = arena_array(arena, uint32_t, fixture->cluster.nodes.len), kept = 0;
+    uint32_t percent = chance(&fixture->rng, 50) ? 100 : 40;
+    const uint32_t *order = cluster_order(&fixture->cluster, &len);
     for (uint32_t i = 0; i < len && kept < 40; i++)
-        if (chance(&stage->rng, percent))
+        if (chance(&fixture->rng, percent))
             rows[kept++] = order[i];
     return (struct row_list){ rows, kept };
 }
@@ -127,7 +127,7 @@ static struct row_list some_rows(struct stage *stage, struct arena *arena)
 static bool compare_scores(struct step *step, const char *when, struct row_list rows, const int64_t *want,
                            const int64_t *got)
 {
-    struct arena *arena = step->world.arena;
+    struct arena *arena = step->context.arena;
     step->when = when;
     for (uint32_t i = 0; i < rows.len; i++)
         if (want[i] != got[i])
@@ -138,20 +138,20 @@ static bool compare_scores(struct step *step, const char *when, struct row_list 
 
 static bool check_scores(struct step *step)
 {
-    const struct plugin *plugin = step->world.instance->plugin;
-    struct arena *arena = step->world.arena;
-    struct row_list rows = some_rows(step->stage, arena);
+    const struct plugin *plugin = step->context.instance->plugin;
+    struct arena *arena = step->context.arena;
+    struct row_list rows = some_rows(step->fixture, arena);
     int64_t *want = arena_array(arena, int64_t, rows.len), *got = arena_array(arena, int64_t, rows.len);
     step->cycle.feasible = rows;
     struct status status = plugin->pre_score(&step->cycle);
     step->when = "PreScore";
-    if (!check_skip(step, status, step->rule->skips_score(&step->world)))
+    if (!check_skip(step, status, step->rule->skips_score(&step->context)))
         return false;
     if (!status_ok(status))
         return true;
-    step->rule->scores(&step->world, rows, want);
+    step->rule->scores(&step->context, rows, want);
     for (uint32_t i = 0; i < rows.len; i++)
-        (void)plugin->score(&step->cycle, (struct node_view){ step->world.cluster, rows.items[i], NULL },
+        (void)plugin->score(&step->cycle, (struct node_view){ step->context.cluster, rows.items[i], NULL },
                             &got[i]);
     if (!compare_scores(step, "score", rows, want, got))
         return false;
@@ -162,27 +162,28 @@ static bool check_scores(struct step *step)
 }
 
 /* ---- a step, a seed ---- */
-static bool check_plugin(struct stage *stage, struct pod_info *pod, const struct naive_rule *rule)
+static bool check_plugin(struct random_fixture *fixture, struct pod_info *pod, const struct naive_rule *rule)
 {
-    const struct profile *profile = engine_profile(&stage->engine, pod->api);
+    const struct profile *profile = engine_profile(&fixture->engine, pod->api);
     const struct plugin_instance *instance = profile_find(profile, rule->plugin);
     struct arena arena = { 0 };
     struct node_names names = { .all = true };
     if (!instance)
         return true;
-    struct step step = { .stage = stage, .rule = rule, .when = "PreFilter" };
-    step.world = (struct naive_world){
-        .cluster = &stage->cluster,
+    struct step step = { .fixture = fixture, .rule = rule, .when = "PreFilter" };
+    step.context = (struct naive_context){
+        .cluster = &fixture->cluster,
         .instance = instance,
-        .args = profile_args(&stage->config.profiles.items[profile - stage->engine.profiles], rule->plugin),
+        .args =
+            profile_args(&fixture->config.profiles.items[profile - fixture->engine.profiles], rule->plugin),
         .pod = pod->api,
         .arena = &arena,
         .row = ROW_NONE,
     };
-    cycle_init(&step.cycle, profile, &stage->cluster, pod, &arena);
+    cycle_init(&step.cycle, profile, &fixture->cluster, pod, &arena);
     step.cycle.current = instance;
     struct status status = instance->plugin->pre_filter(&step.cycle, &names);
-    bool ok = check_skip(&step, status, rule->skips_filter(&step.world));
+    bool ok = check_skip(&step, status, rule->skips_filter(&step.context));
     if (ok && status_ok(status))
         ok = check_filters(&step, "filter") && check_what_if(&step);
     ok = ok && check_scores(&step);
@@ -193,19 +194,19 @@ static bool check_plugin(struct stage *stage, struct pod_info *pod, const struct
 
 static bool run_seed(uint64_t seed)
 {
-    struct stage stage;
+    struct random_fixture fixture;
     bool ok = true;
-    stage_init(&stage, seed);
-    for (int i = 0; i < (stage.names > 60 ? STEPS / 5 : STEPS) && ok; i++) {
-        for (uint32_t left = roll(&stage.rng, 4); left > 0; left--)
-            stage_change(&stage);
-        if (!stage.cluster.live_nodes)
+    random_fixture_init(&fixture, seed);
+    for (int i = 0; i < (fixture.names > 60 ? STEPS / 5 : STEPS) && ok; i++) {
+        for (uint32_t left = random_below(&fixture.rng, 4); left > 0; left--)
+            random_fixture_change(&fixture);
+        if (!fixture.cluster.live_nodes)
             continue;
-        struct pod_info *pod = stage_pod(&stage, false);
-        ok = check_plugin(&stage, pod, &naive_spread) && check_plugin(&stage, pod, &naive_affinity);
-        stage_settle(&stage, pod, chance(&stage.rng, 70) ? any_row(&stage) : ROW_NONE);
+        struct pod_info *pod = random_fixture_pod(&fixture, false);
+        ok = check_plugin(&fixture, pod, &naive_spread) && check_plugin(&fixture, pod, &naive_affinity);
+        random_fixture_settle(&fixture, pod, chance(&fixture.rng, 70) ? any_row(&fixture) : ROW_NONE);
     }
-    stage_release(&stage);
+    random_fixture_release(&fixture);
     if (!ok)
         printf("again with: test_topology --seed %llu\n", (unsigned long long)seed);
     return ok;

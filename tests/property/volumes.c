@@ -1,7 +1,7 @@
-/* volumes.c: random volumes, claims, and what they are made of; see objects.h.
+/* volumes.c: random volumes, claims and other storage objects; see objects.h.
  *
  * Each namespace has claims c0 to c11. The first eight have a volume of their own that may be bound to them; all other
- * volumes are free for claims that wait. */
+ * volumes are available to unbound claims. */
 #include "property/objects.h"
 
 #define ZONE "topology.kubernetes.io/zone"
@@ -37,10 +37,10 @@ static void put_disk(struct strbuf *out, struct rng *rng)
 {
     comma(out);
     if (chance(rng, 40))
-        put(out, "{'name':'disk','gcePersistentDisk':{'pdName':'pd%u','readOnly':%s}}", roll(rng, 3),
+        put(out, "{'name':'disk','gcePersistentDisk':{'pdName':'pd%u','readOnly':%s}}", random_below(rng, 3),
             one_of(rng, "true", "false"));
     else if (chance(rng, 50))
-        put(out, "{'name':'disk','awsElasticBlockStore':{'volumeID':'ebs%u'}}", roll(rng, 3));
+        put(out, "{'name':'disk','awsElasticBlockStore':{'volumeID':'ebs%u'}}", random_below(rng, 3));
     else
         put(out, "{'name':'disk','csi':{'driver':'csi.example'}}");
 }
@@ -50,10 +50,10 @@ void put_volumes(struct strbuf *out, uint64_t seed, uint32_t pod)
     struct rng rng;
     rng_seed(&rng, seed);
     put(out, ",'volumes':[");
-    if (chance(&rng, 70)) /* of its own, as in a StatefulSet */
+    if (chance(&rng, 70)) /* its own claim, as in a StatefulSet */
         put_claim(out, "data", pod % CLAIMS);
-    if (chance(&rng, 25)) /* the same for all of them */
-        put_claim(out, "shared", roll(&rng, CLAIMS));
+    if (chance(&rng, 25)) /* a claim that all pods share */
+        put_claim(out, "shared", random_below(&rng, CLAIMS));
     if (chance(&rng, 20))
         put_claim(out, "more", (pod + 5) % CLAIMS);
     if (chance(&rng, 20))
@@ -73,7 +73,7 @@ static void begin(struct strbuf *out, const char *version, const char *kind, con
     put(out, "{'apiVersion':'%s','kind':'%s','metadata':{'name':'%s'", version, kind, name);
 }
 
-/* The class that waits tells where its volumes can be, now and then. */
+/* The class with WaitForFirstConsumer sometimes has allowedTopologies. */
 static void write_class(struct strbuf *out, struct rng *rng, uint32_t number)
 {
     begin(out, "storage.k8s.io/v1", "StorageClass", class_names[number]);
@@ -111,7 +111,7 @@ static void write_attachment(struct strbuf *out, struct rng *rng, uint32_t numbe
         "{'apiVersion':'storage.k8s.io/v1','kind':'VolumeAttachment','metadata':{'name':'va%u'},'spec':{"
         "'attacher':'csi.example','nodeName':'n%u','source':{'persistentVolumeName':'pv%u'}},'status':{"
         "'attached':true}}",
-        number, roll(rng, nodes), roll(rng, storage_count(STORAGE_VOLUME, nodes)));
+        number, random_below(rng, nodes), random_below(rng, storage_count(STORAGE_VOLUME, nodes)));
 }
 
 static void write_csi_node(struct strbuf *out, struct rng *rng, uint32_t number)
@@ -135,7 +135,7 @@ static void write_csi_node(struct strbuf *out, struct rng *rng, uint32_t number)
 
 static void put_source(struct strbuf *out, struct rng *rng, uint32_t number)
 {
-    switch (roll(rng, 6)) {
+    switch (random_below(rng, 6)) {
     case 0:
         put(out, ",'local':{'path':'/mnt/%u'}", number);
         break;
@@ -170,13 +170,14 @@ static void write_volume(struct strbuf *out, struct rng *rng, uint32_t number, u
             put(out, ZONE "','operator':'In','values':['%s','%s']", one_of(rng, "z1", "z2", "z3"),
                 one_of(rng, "z1", "z2", "z4"));
         else
-            put(out, HOST "','operator':'%s','values':['n%u']", one_of(rng, "In", "NotIn"), roll(rng, nodes));
+            put(out, HOST "','operator':'%s','values':['n%u']", one_of(rng, "In", "NotIn"),
+                random_below(rng, nodes));
         put(out, "}]}]}}");
     }
     put(out, "},'status':{'phase':'%s'}}", paired ? "Bound" : "Available");
 }
 
-/* Mostly usable: bound, or waiting for a node. */
+/* Mostly usable: bound, or waiting for its first consumer. */
 static void write_claim(struct strbuf *out, struct rng *rng, uint32_t number, uint32_t nodes)
 {
     const char *namespace = namespaces[number / CLAIMS];
@@ -189,7 +190,7 @@ static void write_claim(struct strbuf *out, struct rng *rng, uint32_t number, ui
     if (bound && completed)
         put(out, "'pv.kubernetes.io/bind-completed':'yes'");
     if (!bound && chance(rng, 5))
-        put(out, "'volume.kubernetes.io/selected-node':'n%u'", roll(rng, nodes));
+        put(out, "'volume.kubernetes.io/selected-node':'n%u'", random_below(rng, nodes));
     put(out, "}");
     if (chance(rng, 2))
         put(out, ",'deletionTimestamp':'2026-01-01T00:00:00Z'");
