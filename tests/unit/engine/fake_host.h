@@ -1,4 +1,4 @@
-/* fake_host.h: a host that writes down what the engine wants done, and lets a test answer when and what it likes.
+/* fake_host.h: a host that records the engine's effects; the test answers them.
  *
  *     host_answer(&h, host_wants(&h, EFFECT_BIND), ANSWER_UNKNOWN);
  */
@@ -12,7 +12,7 @@
 #define SECOND NS_PER_SECOND
 #define MS (NS_PER_SECOND / 1000)
 
-/* An effect that was emitted; texts in the host's arena. */
+/* An effect that was emitted; its strings are in the host's arena. */
 struct wanted {
     struct effect effect;
     struct wanted_condition condition;
@@ -71,7 +71,7 @@ static inline size_t host_count(const struct fake_host *h, enum effect_kind kind
     return count;
 }
 
-/* How many of a kind wait for their answer. */
+/* The number of unanswered effects of a kind. */
 static inline size_t host_open(const struct fake_host *h, enum effect_kind kind)
 {
     size_t count = 0;
@@ -80,23 +80,23 @@ static inline size_t host_open(const struct fake_host *h, enum effect_kind kind)
     return count;
 }
 
-/* The first effect of the kind that has no answer. */
+/* The first unanswered effect of the kind. */
 static inline struct wanted *host_wants(const struct fake_host *h, enum effect_kind kind)
 {
     vec_for(&h->wanted, wanted)
         if ((*wanted)->effect.kind == kind && !(*wanted)->answered)
             return *wanted;
-    fail_msg("nobody wants: %s", effect_kind_names[kind]);
+    fail_msg("no unanswered effect: %s", effect_kind_names[kind]);
     return NULL;
 }
 
-/* The same about an object. */
+/* The same for an object. */
 static inline struct wanted *host_wants_of(const struct fake_host *h, enum effect_kind kind, const char *name)
 {
     vec_for(&h->wanted, wanted)
         if ((*wanted)->effect.kind == kind && !(*wanted)->answered && str_is((*wanted)->effect.name, name))
             return *wanted;
-    fail_msg("nobody wants: %s %s", effect_kind_names[kind], name);
+    fail_msg("no unanswered effect: %s %s", effect_kind_names[kind], name);
     return NULL;
 }
 
@@ -110,7 +110,7 @@ static inline bool host_has_event(const struct fake_host *h, const char *reason,
 }
 
 /* ---- with an engine ---- */
-static inline void host_tell(struct fixture *f, enum api_kind kind, struct meta *object)
+static inline void host_add(struct fixture *f, enum api_kind kind, struct meta *object)
 {
     struct engine_fixture *e = container_of(f, struct engine_fixture, f);
     bool is_kept = engine_set_object(&e->engine, kind, object, object, e->now_ns);
@@ -129,7 +129,7 @@ static inline void host_begin(struct fake_host *h, const char *config, const str
                                   .seed = 1,
                                   .now_ns = 1000 * SECOND,
                                   .host = { .emit = fake_emit, .notice = fake_notice, .context = h } });
-    h->e.f.add = host_tell;
+    h->e.f.add = host_add;
 }
 
 static inline void host_end(struct fake_host *h)
@@ -148,10 +148,10 @@ static inline void host_answer_with(struct fake_host *h, struct wanted *wanted, 
 
 static inline void host_answer(struct fake_host *h, struct wanted *wanted, enum answer_kind kind)
 {
-    host_answer_with(h, wanted, (struct answer){ .kind = kind, .message = STR("the server says so") });
+    host_answer_with(h, wanted, (struct answer){ .kind = kind, .message = STR("rejected by the server") });
 }
 
-/* Decides until nobody is left, at the present time. */
+/* Decides until no pod is left, without advancing the clock. */
 static inline void host_settle(struct fake_host *h)
 {
     struct decision decision;

@@ -1,14 +1,14 @@
-/* From a decision to the node: what becomes of a pod, whatever is answered and whatever happens meanwhile. */
+/* From a decision to the node: what becomes of a pod for every answer and every concurrent event. */
 #include "fake_host.h"
 
 #include "engine/binding.h"
 
 /* ---- answers ---- */
-/* What is answered to a BIND, or to the READ that follows it. */
+/* The answer to a BIND, or to the READ that follows it. */
 struct line {
     enum effect_kind kind;
     enum answer_kind answer;
-    const char *node; /* of a READ that is done; "!": it is being deleted */
+    const char *node; /* of a successful READ; "!": the pod is terminating */
 };
 
 enum outcome { BOUND, FAILED, OPEN };
@@ -17,11 +17,11 @@ static const struct answer_case {
     const char *what;
     struct line lines[6];
     enum outcome outcome;
-    int64_t cpu_on_a; /* that is taken in the end */
+    int64_t cpu_on_a; /* requested on node a at the end */
 } answer_cases[] = {
     { "done", { { EFFECT_BIND, ANSWER_DONE } }, BOUND, 1000 },
     { "refused", { { EFFECT_BIND, ANSWER_REFUSED } }, FAILED, 0 },
-    { "gone, and the watch will say so", { { EFFECT_BIND, ANSWER_GONE } }, FAILED, 0 },
+    { "gone, and the watch reports it", { { EFFECT_BIND, ANSWER_GONE } }, FAILED, 0 },
     { "no answer yet", { { EFFECT_BIND, ANSWER_UNKNOWN } }, OPEN, 1000 },
     { "not sent, then done", { { EFFECT_BIND, ANSWER_UNSENT }, { EFFECT_BIND, ANSWER_DONE } }, BOUND, 1000 },
     { "not sent, then refused",
@@ -34,7 +34,7 @@ static const struct answer_case {
         { EFFECT_READ_POD, ANSWER_DONE, "a" } },
       BOUND,
       1000 },
-    { "lost; somebody else was faster",
+    { "lost; another scheduler bound the pod",
       { { EFFECT_BIND, ANSWER_UNKNOWN },
         { EFFECT_BIND, ANSWER_CONFLICT },
         { EFFECT_READ_POD, ANSWER_DONE, "b" } },
@@ -68,7 +68,7 @@ static const struct answer_case {
       { { EFFECT_BIND, ANSWER_CONFLICT }, { EFFECT_READ_POD, ANSWER_DONE, "" } },
       FAILED,
       0 },
-    { "a read that is lost, or refused, says nothing",
+    { "a read that is lost or rejected decides nothing",
       { { EFFECT_BIND, ANSWER_CONFLICT },
         { EFFECT_READ_POD, ANSWER_UNKNOWN },
         { EFFECT_READ_POD, ANSWER_REFUSED } },
@@ -78,7 +78,7 @@ static const struct answer_case {
 
 static void play(struct fake_host *h, const struct line *line)
 {
-    struct answer answer = { .kind = line->answer, .message = STR("the server says so") };
+    struct answer answer = { .kind = line->answer, .message = STR("rejected by the server") };
     if (line->node && line->node[0] == '!')
         answer.terminating = true;
     else
@@ -116,7 +116,7 @@ static void test_answers(void **state)
     }
 }
 
-/* What the world hears. */
+/* Events and conditions. */
 static void test_reports(void **state)
 {
     (void)state;
@@ -139,12 +139,12 @@ static void test_reports(void **state)
     const struct wanted *status = host_wants(&h, EFFECT_POD_STATUS);
     assert_str(status->effect.name, "bad");
     assert_str(status->condition.reason, "SchedulerError");
-    assert_str(status->condition.message, "running Bind plugin \"DefaultBinder\": the server says so");
+    assert_str(status->condition.message, "running Bind plugin \"DefaultBinder\": rejected by the server");
     host_end(&h);
 }
 
-/* While it is in doubt where the pod is, it is asked again with rests in between, and for long enough; not for ever. */
-static void test_doubt_ends(void **state)
+/* While the node of the pod is unknown, it is read again with backoff, for long enough but not forever. */
+static void test_unknown_outcome_ends(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -166,28 +166,28 @@ static void test_doubt_ends(void **state)
     host_end(&h);
 }
 
-/* ---- meanwhile ---- */
+/* ---- concurrent events ---- */
 static void begin_full(struct fake_host *h)
 {
     host_begin(h, NULL, NULL);
     fixture_load(&h->e.f, NODE("a", "1"));
     fixture_load(&h->e.f, POD("p", "1", ""));
     host_settle(h);
-    fixture_load(&h->e.f, POD("next", "1", "")); /* waits for the room */
+    fixture_load(&h->e.f, POD("next", "1", "")); /* waits for the cpu */
     host_settle(h);
     assert_place(h, "next", QUEUE_UNSCHEDULABLE);
     host_answer(h, host_wants(h, EFFECT_POD_STATUS), ANSWER_DONE);
     host_pass(h, 20 * SECOND);
 }
 
-static void test_watch_is_faster(void **state)
+static void test_watch_before_answer(void **state)
 {
     (void)state;
     static const struct {
         const char *what, *pod;
         size_t bindings;
         int64_t cpu_on_a;
-        enum queue_place next; /* where the one that waits for the room is */
+        enum queue_place next; /* where the waiting pod is */
     } cases[] = {
         { "bound, as wanted", POD_WITH("p", "2", "1", "", ", nodeName: a"), 0, 1000, QUEUE_UNSCHEDULABLE },
         { "bound elsewhere", POD_WITH("p", "2", "1", "", ", nodeName: b"), 0, 0, QUEUE_ACTIVE },
@@ -207,13 +207,13 @@ static void test_watch_is_faster(void **state)
             host_used_cpu(&h, "a") != cases[i].cpu_on_a || host_place(&h, "next") != cases[i].next)
             fail_msg("%s: %zu bindings, %lld taken, next is %s", cases[i].what, engine_bindings(&h.e.engine),
                      (long long)host_used_cpu(&h, "a"), queue_place_names[host_place(&h, "next")]);
-        host_answer(&h, bind, ANSWER_DONE); /* late, or not */
+        host_answer(&h, bind, ANSWER_DONE); /* after the watch, or not */
         assert_int_equal(engine_bindings(&h.e.engine), 0);
         host_end(&h);
     }
 }
 
-static void test_pod_goes(void **state)
+static void test_pod_deleted(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -225,13 +225,13 @@ static void test_pod_goes(void **state)
     assert_int_equal(host_used_cpu(&h, "a"), 0);
     assert_place(&h, "next", QUEUE_ACTIVE);
     host_pass(&h, 10 * SECOND);
-    assert_int_equal(host_count(&h, EFFECT_BIND), 2); /* its own was not repeated, the other one is new */
+    assert_int_equal(host_count(&h, EFFECT_BIND), 2); /* it was not repeated, the other pod's is new */
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "next");
     assert_int_equal(h.e.engine.writes.by_ticket.len, 1);
     host_end(&h);
 }
 
-/* A version of the pod from before its binding does not send it to the queue again. */
+/* An old version of the pod, from before its binding, does not requeue it. */
 static void test_old_version_after_binding(void **state)
 {
     (void)state;
@@ -247,8 +247,8 @@ static void test_old_version_after_binding(void **state)
     host_end(&h);
 }
 
-/* A pod is bound when nothing of its status is under way, and to the node that was decided, whatever became of it. */
-static void test_behind_its_status(void **state)
+/* A pod is bound after its pending status writes, and to the decided node, even if that node has changed. */
+static void test_bind_after_status_writes(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -263,7 +263,7 @@ static void test_behind_its_status(void **state)
     assert_int_equal(engine_bindings(&h.e.engine), 1);
     assert_int_equal(host_count(&h, EFFECT_BIND), 0);
     engine_remove_object(&h.e.engine, KIND_NODE, STR(""), STR("a"), h.e.now_ns);
-    /* The row goes with the old version, and another name takes it. */
+    /* The row is freed with the old version, and another node takes it. */
     fixture_load(
         &h.e.f,
         "{kind: Pod, metadata: {name: p, uid: u-p, resourceVersion: '2'}, spec: {containers: [{name: c, "
@@ -299,13 +299,13 @@ static const struct registry guarded_registry = { guarded, ARRAY_SIZE(guarded) }
     "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, " \
     "{name: NodeResourcesFit}, {name: Guard}, {name: DefaultBinder}]}}}]"
 
-enum guard_verdict { ALLOW, REJECT, PREEMPT, TIMEOUT, NOTHING };
+enum guard_action { ALLOW, REJECT, PREEMPT, TIMEOUT, NOTHING };
 
 static void test_permit(void **state)
 {
     (void)state;
     static const struct {
-        enum guard_verdict verdict;
+        enum guard_action action;
         size_t binds;
         int64_t cpu;
         enum queue_place place;
@@ -326,13 +326,12 @@ static void test_permit(void **state)
         fixture_load(&h.e.f, POD("p", "1", ""));
         host_settle(&h);
         struct pod_binding *binding = binding_find(&h.e.engine, fixture_pod(&h.e.f, "p")->api);
-        struct wanted *nomination =
-            host_wants(&h, EFFECT_POD_STATUS); /* others shall know where it is going */
+        struct wanted *nomination = host_wants(&h, EFFECT_POD_STATUS); /* the nomination is published */
         assert_str(nomination->effect.node, "a");
         assert_null(nomination->effect.condition);
         host_answer(&h, nomination, ANSWER_DONE);
         assert_int_equal(engine_next_due(&h.e.engine), h.e.now_ns + 5 * SECOND);
-        switch (cases[i].verdict) {
+        switch (cases[i].action) {
         case ALLOW:
             binding_event(binding, &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Guard" });
             break;
@@ -359,14 +358,14 @@ static void test_permit(void **state)
             assert_str(host_wants(&h, EFFECT_POD_STATUS)->condition.reason, cases[i].reason);
             assert_str(host_wants(&h, EFFECT_POD_STATUS)->condition.message, cases[i].message);
         }
-        if (cases[i].verdict == ALLOW) /* it is too late */
+        if (cases[i].action == ALLOW) /* too late */
             assert_false(binding_event(
                 binding, &(struct binding_event){ BINDING_ON_PREEMPTED, h.e.now_ns, "DefaultPreemption" }));
         host_end(&h);
     }
 }
 
-/* ---- many ---- */
+/* ---- many pods ---- */
 static void test_limit(void **state)
 {
     (void)state;
@@ -389,8 +388,8 @@ static void test_limit(void **state)
     host_end(&h);
 }
 
-/* An engine may be thrown away in the middle of everything. */
-static void test_sudden_end(void **state)
+/* An engine can be released in any state. */
+static void test_release_in_any_state(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -413,14 +412,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_reports),
-        cmocka_unit_test(test_doubt_ends),
-        cmocka_unit_test(test_watch_is_faster),
-        cmocka_unit_test(test_pod_goes),
+        cmocka_unit_test(test_unknown_outcome_ends),
+        cmocka_unit_test(test_watch_before_answer),
+        cmocka_unit_test(test_pod_deleted),
         cmocka_unit_test(test_old_version_after_binding),
-        cmocka_unit_test(test_behind_its_status),
+        cmocka_unit_test(test_bind_after_status_writes),
         cmocka_unit_test(test_permit),
         cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_sudden_end),
+        cmocka_unit_test(test_release_in_any_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

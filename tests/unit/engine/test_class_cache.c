@@ -1,5 +1,5 @@
-/* What is known of a class: a pass over the nodes for the first pod, a table that is kept and repaired for those that
- * follow, as many tables as there is room for, and none for a class that is gone. */
+/* The cache of classes: a scan over the nodes for the first pod, an index that is kept and repaired for the following
+ * pods, a bounded number of indexes, and none for a class that is gone. */
 #include "support/engine_fixture.h"
 
 #include "engine/class_cache.h"
@@ -50,14 +50,14 @@ static void test_scan_then_index(void **state)
         assert_int_equal(decide(&e, name, "web"), PATH_INDEX);
     }
     assert_int_equal(stats->tables_built,
-                     built); /* never again: each decision repairs the row of the one before */
+                     built); /* built once: each decision repairs the row of the previous one */
     assert_int_equal(stats->rows_repaired, 48);
     assert_int_equal(decide(&e, "q0", "db"), PATH_SCAN);
     assert_int_equal(stats->decisions[PATH_INDEX], 49);
     engine_fixture_release(&e);
 }
 
-/* Nodes change in between: what was known is repaired, or made anew, and never wrong. */
+/* Nodes change in between: the index is repaired or rebuilt, and never stale. */
 static void test_follows_nodes(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void test_follows_nodes(void **state)
     fixture_loadf(&e.f, NODE("n1", ""));
     add(&e, "p4", "web");
     assert_str(engine_fixture_next(&e), "n1");
-    for (int i = 0; i < 200; i++) /* more rows than the columns had room for */
+    for (int i = 0; i < 200; i++) /* more rows than the capacity of the columns */
         fixture_loadf(&e.f, NODE("m%d", ", spec: {taints: [{key: k, effect: NoSchedule}]}"), i);
     fixture_load(&e.f, NODE("n1", ", spec: {unschedulable: true}"));
     fixture_load(&e.f, NODE("last", ""));
@@ -85,8 +85,8 @@ static void test_follows_nodes(void **state)
     engine_fixture_release(&e);
 }
 
-/* So much has happened since that the log does not tell all of it any more. */
-static void test_log_is_gone(void **state)
+/* More changes than the change log keeps. */
+static void test_change_log_overflow(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -106,7 +106,7 @@ static void test_log_is_gone(void **state)
     engine_fixture_release(&e);
 }
 
-/* The first pod of a class stands for it in its table, and may be gone when the table is made. */
+/* The first pod of a class represents it in its table, and may be gone when the table is built. */
 static void test_sample_is_gone(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void test_sample_is_gone(void **state)
     engine_fixture_release(&e);
 }
 
-static void test_goes_with_its_class(void **state)
+static void test_freed_with_its_class(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -135,11 +135,11 @@ static void test_goes_with_its_class(void **state)
     assert_int_equal(class_cache_len(e.engine.classes), 2);
     engine_remove_pod(&e.engine, fixture_pod(&e.f, "p1"), e.now_ns);
     assert_int_equal(class_cache_len(e.engine.classes), 1);
-    assert_int_equal(decide(&e, "p2", "web"), PATH_SCAN); /* a new class, that nobody knows */
+    assert_int_equal(decide(&e, "p2", "web"), PATH_SCAN); /* a new class */
     engine_fixture_release(&e);
 }
 
-/* More classes than tables: the one that was not used for the longest time goes. */
+/* More classes than tables: the least recently used table is freed. */
 static void test_bounded(void **state)
 {
     (void)state;
@@ -157,15 +157,15 @@ static void test_bounded(void **state)
     }
     assert_int_equal(class_cache_len(e.engine.classes), TABLES_MOST);
     uint64_t built = e.engine.stats.tables_built;
-    assert_int_equal(decide(&e, "again-late", app), PATH_INDEX); /* is there */
+    assert_int_equal(decide(&e, "again-late", app), PATH_INDEX); /* still cached */
     assert_int_equal(e.engine.stats.tables_built, built);
-    assert_int_equal(decide(&e, "again-early", "a0"), PATH_INDEX); /* has to be made once more */
+    assert_int_equal(decide(&e, "again-early", "a0"), PATH_INDEX); /* built again */
     assert_int_equal(e.engine.stats.tables_built, built + 1);
     assert_int_equal(class_cache_len(e.engine.classes), TABLES_MOST);
     engine_fixture_release(&e);
 }
 
-/* Pods of ever new kinds come, are decided, and go: nothing piles up. */
+/* Pods of always new classes come and go: memory stays bounded. */
 static void test_churn(void **state)
 {
     (void)state;
@@ -206,9 +206,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan_then_index),
         cmocka_unit_test(test_follows_nodes),
-        cmocka_unit_test(test_log_is_gone),
+        cmocka_unit_test(test_change_log_overflow),
         cmocka_unit_test(test_sample_is_gone),
-        cmocka_unit_test(test_goes_with_its_class),
+        cmocka_unit_test(test_freed_with_its_class),
         cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_churn),
     };

@@ -1,4 +1,4 @@
-/* The loop: who is decided, where it goes, what it is told, and who is tried again. */
+/* The scheduling loop: which pod is decided, its node, its message, and which pods are requeued. */
 #include "support/engine_fixture.h"
 
 #define NODE(name, cpu) \
@@ -19,8 +19,8 @@ static struct decision step(struct engine_fixture *e)
     return engine_fixture_step(e);
 }
 
-/* ---- one pod after the other ---- */
-static void test_takes_room(void **state)
+/* ---- pods in order ---- */
+static void test_takes_resources(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
@@ -77,7 +77,7 @@ static void test_no_nodes(void **state)
         struct engine_fixture e;
         engine_fixture_init(&e, NULL, &(struct engine_options){ .slowest = paths[i] });
         fixture_load(&e.f,
-                     "{kind: Pod, metadata: {name: running}, spec: {nodeName: ghost}}"); /* makes no node */
+                     "{kind: Pod, metadata: {name: running}, spec: {nodeName: ghost}}"); /* adds no node */
         engine_fixture_add(&e, POD("p", "1", ""));
         struct decision decision = step(&e);
         assert_int_equal(decision.row, ROW_NONE);
@@ -87,7 +87,7 @@ static void test_no_nodes(void **state)
     }
 }
 
-/* ---- who comes in ---- */
+/* ---- admission ---- */
 static void test_gated(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void test_profiles(void **state)
     assert_str(step(&e).message,
                "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
                "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
-    /* The same class of pods for both, and both many times: what is known of the class is not mixed up. */
+    /* One class of pods for both profiles, many times: their tables are not mixed up. */
     for (int i = 0; i < 5; i++) {
         char text[256];
         snprintf(text, sizeof(text), POD("r%d", "9", ", schedulerName: %s"), i, i,
@@ -172,7 +172,7 @@ static void test_preemption(void **state)
         assert_int_equal(pod->nominated_row, decision.nominated_row);
         engine_preemption_done(&e.engine, pod, false, e.now_ns);
         engine_remove_pod(&e.engine, victim, e.now_ns);
-        /* A pod that matters no more comes in between, and does not get the room. */
+        /* A pod of the same priority arrives in between and does not get the resources. */
         engine_fixture_add(&e, POD("late", "2", ", priority: 5"));
         assert_int_equal(step(&e).row, ROW_NONE);
         decision = step(&e);
@@ -183,8 +183,8 @@ static void test_preemption(void **state)
     }
 }
 
-/* The room that a nominated pod waits for is not given to one that matters less, though it would fit now. */
-static void test_nominated_room(void **state)
+/* Resources of a nominated pod are not given to a pod of lower priority that would fit. */
+static void test_nominated_resources(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
@@ -197,14 +197,14 @@ static void test_nominated_room(void **state)
         struct pod_info *next = e.f.last_pod;
         engine_fixture_add(&e, POD("p", "1", ""));
         assert_int_equal(step(&e).row, ROW_NONE);
-        engine_remove_pod(&e.engine, next, e.now_ns); /* it is gone: whoever waits is tried again */
+        engine_remove_pod(&e.engine, next, e.now_ns); /* deleted: waiting pods are requeued */
         assert_str(engine_fixture_next(&e), "a");
         engine_fixture_release(&e);
     }
 }
 
-/* ---- trying again ---- */
-static void test_remove_wakes(void **state)
+/* ---- requeueing ---- */
+static void test_remove_requeues(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -217,7 +217,7 @@ static void test_remove_wakes(void **state)
     assert_str(step(&e).message, FULL);
     assert_str(step(&e).message, FULL);
     assert_false(engine_step(&e.engine, e.now_ns, &decision));
-    engine_remove_pod(&e.engine, first, e.now_ns); /* waits nowhere any more, and frees nothing */
+    engine_remove_pod(&e.engine, first, e.now_ns); /* no longer queued; frees no resources */
     assert_false(engine_step(&e.engine, e.now_ns, &decision));
     engine_remove_pod(&e.engine, running, e.now_ns);
     decision = step(&e);
@@ -227,7 +227,7 @@ static void test_remove_wakes(void **state)
     engine_fixture_release(&e);
 }
 
-/* ---- chance ---- */
+/* ---- ties ---- */
 enum { EQUAL_NODES = 40, EQUAL_PODS = 60 };
 
 static void run_equal(uint64_t seed, enum decision_path path, uint32_t *ret_rows)
@@ -253,12 +253,12 @@ static void test_seeds(void **state)
     uint32_t want[EQUAL_PODS], got[EQUAL_PODS];
     run_equal(7, PATH_PLAIN, want);
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-        run_equal(7, paths[i], got); /* the same draws on every path */
+        run_equal(7, paths[i], got); /* the same random numbers on every path */
         assert_memory_equal(got, want, sizeof(want));
     }
     run_equal(8, PATH_INDEX, got);
     assert_memory_not_equal(got, want, sizeof(want));
-    /* Every node has its turn before one has a second. */
+    /* Every node gets one pod before one gets a second. */
     bool seen[EQUAL_NODES] = { 0 };
     for (int i = 0; i < EQUAL_NODES; i++) {
         assert_false(seen[want[i]]);
@@ -266,7 +266,7 @@ static void test_seeds(void **state)
     }
 }
 
-/* ---- not all nodes ---- */
+/* ---- percentage of nodes to score ---- */
 static void test_percentage(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_percentage(void **state)
         assert_int_equal(decision.examined, 100);
         assert_int_equal(decision.feasible, 100);
         assert_true(decision.row < 100);
-        assert_int_equal(e.engine.next_start, 100); /* the next search goes on from there */
+        assert_int_equal(e.engine.next_start, 100); /* the next search starts there */
         decision = step(&e);
         assert_int_equal(e.engine.next_start, 50);
         assert_true(decision.row >= 100 || decision.row < 50);
@@ -353,8 +353,7 @@ static void test_failing_filter(void **state)
     assert_int_equal(decision.row, ROW_NONE);
     assert_str(decision.message, "running \"Broken\" filter plugin: broken");
     engine_remove_pod(&e.engine, running, e.now_ns);
-    assert_false(
-        engine_step(&e.engine, e.now_ns, &decision)); /* it waits for its backoff, whatever happens */
+    assert_false(engine_step(&e.engine, e.now_ns, &decision)); /* it stays in backoff, whatever happens */
     assert_int_equal(queue_next_due(&e.engine.queue), e.now_ns + 2 * NS_PER_SECOND);
     e.now_ns += 2 * NS_PER_SECOND;
     assert_true(engine_step(&e.engine, e.now_ns, &decision));
@@ -385,7 +384,7 @@ static void test_failing_reserve(void **state)
         assert_int_equal(decision.is_error, cases[i].is_error);
         assert_str(decision.message, cases[i].message);
         assert_int_equal(unreserved, 1);
-        assert_int_equal(decision.pod->row, ROW_NONE); /* it took no room */
+        assert_int_equal(decision.pod->row, ROW_NONE); /* it uses no resources */
         assert_int_equal(e.f.cluster.col.used[RES_CPU][fixture_row(&e.f, "a")], 0);
         engine_fixture_release(&e);
     }
@@ -401,17 +400,17 @@ static void test_failing_init(void **state)
         engine_fixture_try(&e, OWN("Hopeless"), &(struct engine_options){ .registry = &own_registry }, &err);
     assert_int_equal(r, -EINVAL);
     assert_string_equal(err.text, "initializing plugin \"Hopeless\": no good");
-    engine_fixture_release(&e); /* what was made so far goes */
+    engine_fixture_release(&e); /* releases the plugins that were created */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_takes_room),      cmocka_unit_test(test_priority_first),
+        cmocka_unit_test(test_takes_resources), cmocka_unit_test(test_priority_first),
         cmocka_unit_test(test_no_nodes),        cmocka_unit_test(test_gated),
         cmocka_unit_test(test_other_scheduler), cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_preemption),      cmocka_unit_test(test_nominated_room),
-        cmocka_unit_test(test_remove_wakes),    cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_preemption),      cmocka_unit_test(test_nominated_resources),
+        cmocka_unit_test(test_remove_requeues), cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_percentage),      cmocka_unit_test(test_failing_filter),
         cmocka_unit_test(test_failing_reserve), cmocka_unit_test(test_failing_init),
     };

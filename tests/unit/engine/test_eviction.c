@@ -1,4 +1,4 @@
-/* Victims are asked to leave: in which order, what stops it, and when the pod that they leave for is tried again. */
+/* Evictions: their order, their failures, and when the preemptor is requeued. */
 #include "fake_host.h"
 
 #include "engine/binding.h"
@@ -6,7 +6,7 @@
 #define PRIORITY(number) ", priority: " number
 #define LOW ", nodeName: a" PRIORITY("1")
 
-/* A node with some pods of low priority; a pod comes that needs all of it. */
+/* A node with pods of low priority, and a pending pod that needs all of it. */
 static void begin(struct fake_host *h, uint32_t victims)
 {
     host_begin(h, NULL, NULL);
@@ -27,7 +27,7 @@ static void begin(struct fake_host *h, uint32_t victims)
     host_settle(h);
 }
 
-/* The preemptor's own nomination is under way all the time. */
+/* Answers the write of the preemptor's nomination. */
 static void answer_nomination(struct fake_host *h)
 {
     struct wanted *status = host_wants_of(h, EFFECT_POD_STATUS, "high");
@@ -36,7 +36,7 @@ static void answer_nomination(struct fake_host *h)
     host_answer(h, status, ANSWER_DONE);
 }
 
-static void ask(struct fake_host *h, const char *victim)
+static void evict(struct fake_host *h, const char *victim)
 {
     struct wanted *mark = host_wants_of(h, EFFECT_POD_STATUS, victim);
     assert_str(mark->condition.type, "DisruptionTarget");
@@ -46,7 +46,7 @@ static void ask(struct fake_host *h, const char *victim)
     assert_true(host_has_event(h, "Preempted", victim));
 }
 
-static void leave(struct fake_host *h, const char *pod)
+static void remove_pod(struct fake_host *h, const char *pod)
 {
     engine_remove_pod(&h->e.engine, fixture_pod(&h->e.f, pod), h->e.now_ns);
 }
@@ -58,19 +58,19 @@ static void test_one_victim(void **state)
     begin(&h, 1);
     answer_nomination(&h);
     assert_int_equal(h.e.engine.evictions.len, 1);
-    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 0); /* it is marked first */
-    ask(&h, "low0");
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 0); /* its condition is written first */
+    evict(&h, "low0");
     assert_int_equal(h.e.engine.evictions.len, 0);
-    assert_place(&h, "high", QUEUE_UNSCHEDULABLE); /* until the room is free */
+    assert_place(&h, "high", QUEUE_UNSCHEDULABLE); /* until the resources are free */
     host_pass(&h, 20 * SECOND);
     assert_place(&h, "high", QUEUE_UNSCHEDULABLE);
-    leave(&h, "low0");
+    remove_pod(&h, "low0");
     host_settle(&h);
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
     host_end(&h);
 }
 
-/* All side by side, and then the last one. */
+/* All victims at once except the last, then the last. */
 static void test_order(void **state)
 {
     (void)state;
@@ -78,25 +78,25 @@ static void test_order(void **state)
     begin(&h, 3);
     answer_nomination(&h);
     assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 2);
-    ask(&h, "low1");
+    evict(&h, "low1");
     assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 1);
-    ask(&h, "low0");
-    assert_str(host_wants(&h, EFFECT_POD_STATUS)->effect.name, "low2"); /* the least important one */
-    ask(&h, "low2");
+    evict(&h, "low0");
+    assert_str(host_wants(&h, EFFECT_POD_STATUS)->effect.name, "low2"); /* the least important victim */
+    evict(&h, "low2");
     assert_int_equal(h.e.engine.evictions.len, 0);
     assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 3);
     host_end(&h);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 static void test_answers(void **state)
 {
     (void)state;
     static const struct {
         const char *what;
-        enum effect_kind at; /* what about the first victim is answered so */
+        enum effect_kind at; /* the effect for the first victim with this answer */
         enum answer_kind answer;
-        bool last_is_asked, again; /* again: the pod is tried at once */
+        bool last_is_evicted, again; /* again: the pod is requeued at once */
     } cases[] = {
         { "marked, deleted", EFFECT_DELETE_POD, ANSWER_DONE, true, false },
         { "gone before it was marked", EFFECT_POD_STATUS, ANSWER_GONE, true, false },
@@ -112,18 +112,18 @@ static void test_answers(void **state)
         if (cases[i].at == EFFECT_DELETE_POD)
             host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
         host_answer(&h, host_wants_of(&h, cases[i].at, "low0"), cases[i].answer);
-        bool last_is_asked = host_open(&h, EFFECT_POD_STATUS) == 1;
+        bool last_is_evicted = host_open(&h, EFFECT_POD_STATUS) == 1;
         bool again = host_place(&h, "high") == QUEUE_ACTIVE;
-        if (last_is_asked != cases[i].last_is_asked || again != cases[i].again)
-            fail_msg("%s: the last one is %sasked, high is %s", cases[i].what, last_is_asked ? "" : "not ",
-                     queue_place_names[host_place(&h, "high")]);
-        assert_int_equal(h.e.engine.evictions.len, last_is_asked);
+        if (last_is_evicted != cases[i].last_is_evicted || again != cases[i].again)
+            fail_msg("%s: the last one is %sevicted, high is %s", cases[i].what,
+                     last_is_evicted ? "" : "not ", queue_place_names[host_place(&h, "high")]);
+        assert_int_equal(h.e.engine.evictions.len, last_is_evicted);
         assert_int_equal(host_has_event(&h, "Preempted", "low0"), cases[i].answer == ANSWER_DONE);
         host_end(&h);
     }
 }
 
-/* A lost answer is asked for again: deleting twice does no harm. */
+/* After a lost answer the request is repeated: deleting twice is harmless. */
 static void test_lost_answer(void **state)
 {
     (void)state;
@@ -138,29 +138,29 @@ static void test_lost_answer(void **state)
     host_end(&h);
 }
 
-/* ---- meanwhile ---- */
-/* Who leaves while the pod is held back is not forgotten. */
+/* ---- concurrent events ---- */
+/* A victim that leaves while the pod is held is taken into account. */
 static void test_victims_leave_early(void **state)
 {
     (void)state;
     static const struct {
         const char *what;
-        const char *leave[2];
-        bool asked_first; /* the first one was asked before it left */
+        const char *leaving[2];
+        bool evicted_first; /* the first one was evicted before it left */
     } cases[] = {
         { "the last one, before its turn", { "low1", "low0" }, false },
-        { "the first one, while it is asked", { "low0", "low1" }, false },
-        { "the first one, when it was asked", { "low0", "low1" }, true },
+        { "the first one, during its eviction", { "low0", "low1" }, false },
+        { "the first one, after its eviction", { "low0", "low1" }, true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fake_host h;
         begin(&h, 2);
         answer_nomination(&h);
-        h.e.now_ns += 20 * SECOND; /* no backoff is left */
-        if (cases[i].asked_first)
-            ask(&h, "low0");
-        leave(&h, cases[i].leave[0]);
-        leave(&h, cases[i].leave[1]);
+        h.e.now_ns += 20 * SECOND; /* after any backoff */
+        if (cases[i].evicted_first)
+            evict(&h, "low0");
+        remove_pod(&h, cases[i].leaving[0]);
+        remove_pod(&h, cases[i].leaving[1]);
         if (h.e.engine.evictions.len || host_place(&h, "high") != QUEUE_ACTIVE)
             fail_msg("%s: %zu evictions, high is %s", cases[i].what, h.e.engine.evictions.len,
                      queue_place_names[host_place(&h, "high")]);
@@ -171,8 +171,8 @@ static void test_victims_leave_early(void **state)
     }
 }
 
-/* A pod without grace is gone at once, and that may be heard of before the answer to the request. The room is free
- * then; the answer says whose doing it was. */
+/* A pod without a grace period is gone at once, and the watch may report it before the answer to the request. Its
+ * resources are free then. */
 static void test_gone_before_the_answer(void **state)
 {
     (void)state;
@@ -184,14 +184,14 @@ static void test_gone_before_the_answer(void **state)
         struct fake_host h;
         begin(&h, 2);
         answer_nomination(&h);
-        ask(&h, "low0");
-        leave(&h, "low0");
+        evict(&h, "low0");
+        remove_pod(&h, "low0");
         host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low1"), ANSWER_DONE);
         struct wanted *deletion = host_wants_of(&h, EFFECT_DELETE_POD, "low1");
-        h.e.now_ns += 20 * SECOND; /* no backoff is left */
-        leave(&h, "low1");
+        h.e.now_ns += 20 * SECOND; /* after any backoff */
+        remove_pod(&h, "low1");
         host_settle(&h);
-        assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high"); /* nobody waits for the answer */
+        assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high"); /* without waiting for the answer */
         host_answer(&h, deletion, cases[i].answer);
         assert_int_equal(host_has_event(&h, "Preempted", "low1"), cases[i].by_us);
         assert_int_equal(h.e.engine.evictions.len, 0);
@@ -199,20 +199,20 @@ static void test_gone_before_the_answer(void **state)
     }
 }
 
-static void test_preemptor_goes(void **state)
+static void test_preemptor_deleted(void **state)
 {
     (void)state;
     struct fake_host h;
     begin(&h, 2);
     answer_nomination(&h);
-    leave(&h, "high");
-    ask(&h, "low0");                                       /* it was asked already */
-    assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 0); /* the last one is spared */
+    remove_pod(&h, "high");
+    evict(&h, "low0");                                     /* already evicted */
+    assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 0); /* the last one is not evicted */
     assert_int_equal(h.e.engine.evictions.len, 0);
     host_end(&h);
 }
 
-/* Pods that were promised room on the node, and matter less, look elsewhere. */
+/* Pods of lower priority that are nominated to the node lose their nomination. */
 static void test_lower_nominations(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static const struct registry guarded_registry = { guarded, ARRAY_SIZE(guarded) }
     "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, " \
     "{name: NodeResourcesFit}, {name: DefaultPreemption}, {name: Guard}, {name: DefaultBinder}]}}}]"
 
-static void test_turned_back(void **state)
+static void test_victim_before_binding(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -272,15 +272,15 @@ static void test_turned_back(void **state)
     assert_int_equal(h.e.engine.evictions.len, 0);
     assert_place(&h, "low", QUEUE_ERROR_BACKOFF);
     assert_int_not_equal(host_place(&h, "high"),
-                         QUEUE_UNSCHEDULABLE); /* the room is free, and nobody else will say so */
+                         QUEUE_UNSCHEDULABLE); /* the resources are free, and no event will report it */
     host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "high"), ANSWER_DONE);
     host_pass(&h, 2 * SECOND);
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
     host_end(&h);
 }
 
-/* Once the binding is on its way, it is too late: such a victim must be deleted, wherever it ends. */
-static void test_too_late_to_turn_back(void **state)
+/* Once its binding was sent, a victim must be deleted. */
+static void test_victim_during_binding(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -292,17 +292,17 @@ static void test_too_late_to_turn_back(void **state)
     fixture_load(&h.e.f, POD("high", "1", PRIORITY("100")));
     host_settle(&h);
     answer_nomination(&h);
-    ask(&h, "low");
+    evict(&h, "low");
     assert_int_equal(engine_bindings(&h.e.engine), 1);
     host_pass(&h, 20 * SECOND);
-    host_answer(&h, bind, ANSWER_GONE); /* the deletion was faster */
+    host_answer(&h, bind, ANSWER_GONE); /* the deletion came first */
     assert_int_equal(host_used_cpu(&h, "a"), 0);
     host_pass(&h, 2 * SECOND);
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
     host_end(&h);
 }
 
-static void test_sudden_end(void **state)
+static void test_release_in_any_state(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -321,11 +321,11 @@ int main(void)
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_victims_leave_early),
         cmocka_unit_test(test_gone_before_the_answer),
-        cmocka_unit_test(test_preemptor_goes),
+        cmocka_unit_test(test_preemptor_deleted),
         cmocka_unit_test(test_lower_nominations),
-        cmocka_unit_test(test_turned_back),
-        cmocka_unit_test(test_too_late_to_turn_back),
-        cmocka_unit_test(test_sudden_end),
+        cmocka_unit_test(test_victim_before_binding),
+        cmocka_unit_test(test_victim_during_binding),
+        cmocka_unit_test(test_release_in_any_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* Another configuration while pods wait, are held back, wait for permission, or are being bound. */
+/* A new configuration while pods wait, are gated, wait in Permit, or are being bound. */
 #include "fake_host.h"
 
 #include "engine/binding.h"
 
-/* A gate for pods called "held-...", a guard that lets pods wait, and one that refuses its arguments. */
+/* A gate for pods called "held-...", a Permit plugin, and a plugin that rejects its arguments. */
 static struct status hold_back(const void *self, const struct pod *pod, struct arena *arena)
 {
     (void)self;
@@ -18,19 +18,19 @@ static struct status permit(struct cycle *cycle, uint32_t row, int64_t *ret_time
     return (struct status){ .code = STATUS_WAIT };
 }
 
-static int refuse(const struct plugin_env *env, void **ret_self, struct error *err)
+static int reject_args(const struct plugin_env *env, void **ret_self, struct error *err)
 {
     (void)env, (void)ret_self;
-    return error_set(err, -EINVAL, "it does not like this");
+    return error_set(err, -EINVAL, "bad arguments");
 }
 
 extern const struct plugin plugin_priority_sort, plugin_default_binder, plugin_node_resources_fit;
 static const struct plugin plugin_gate = { .name = "Gate", .pre_enqueue = hold_back };
 static const struct plugin plugin_guard = { .name = "Guard", .permit = permit };
-static const struct plugin plugin_moody = { .name = "Moody", .init = refuse, .permit = permit };
+static const struct plugin plugin_bad_args = { .name = "BadArgs", .init = reject_args, .permit = permit };
 static const struct plugin *const plugins[] = { &plugin_priority_sort, &plugin_node_resources_fit,
                                                 &plugin_gate,          &plugin_guard,
-                                                &plugin_moody,         &plugin_default_binder };
+                                                &plugin_bad_args,      &plugin_default_binder };
 static const struct registry registry = { plugins, ARRAY_SIZE(plugins) };
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: ["
@@ -43,10 +43,10 @@ static const struct registry registry = { plugins, ARRAY_SIZE(plugins) };
 #define GATED HEAD PROFILE("default-scheduler", WITH("Gate")) "]"
 #define SHIFTED HEAD PROFILE("another", WITH("Guard")) ", " PROFILE("default-scheduler", WITH("Gate")) "]"
 #define OTHER HEAD PROFILE("another", "") "]"
-#define MOODY HEAD PROFILE("default-scheduler", "") ", " PROFILE("another", WITH("Moody")) "]"
+#define BAD_ARGS HEAD PROFILE("default-scheduler", "") ", " PROFILE("another", WITH("BadArgs")) "]"
 
 /* ---- configurations with owners ---- */
-static int alive; /* configurations that the engine has not given back */
+static int alive; /* configurations that the engine has not released */
 
 static void retired(void *context, void *owner)
 {
@@ -92,8 +92,8 @@ static void end(struct fake_host *h)
 }
 
 /* ---- tests ---- */
-/* What kept a pod from its node is gone with the old configuration; it is tried after its backoff, not before. */
-static void test_waiting_pods_are_judged_anew(void **state)
+/* The old rejection does not apply to the new configuration: the pod is tried again after its backoff. */
+static void test_waiting_pods_are_requeued(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -127,8 +127,8 @@ static void test_new_gates_hold_active_pods(void **state)
     end(&h);
 }
 
-/* A pod that waits for permission does so under the configuration that decided it, for which all of it stays. */
-static void test_permission_outlives_its_configuration(void **state)
+/* A pod that waits in Permit keeps the configuration that decided it. */
+static void test_permit_outlives_its_configuration(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -148,8 +148,9 @@ static void test_permission_outlives_its_configuration(void **state)
                   &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Guard" });
     binding_event(binding_find(&h.e.engine, fixture_pod(&h.e.f, "q")->api),
                   &(struct binding_event){ BINDING_ON_REJECTED, h.e.now_ns, "Guard", STR("no") });
-    assert_place(&h, "q", QUEUE_ERROR_BACKOFF); /* the new profile has no Guard that could think again */
-    while (host_open(&h, EFFECT_POD_STATUS))    /* a binding follows what is said of the pod */
+    assert_place(&h, "q",
+                 QUEUE_ERROR_BACKOFF);       /* the new profile has no Guard whose event could requeue it */
+    while (host_open(&h, EFFECT_POD_STATUS)) /* a binding follows the pod's status writes */
         host_answer(&h, host_wants(&h, EFFECT_POD_STATUS), ANSWER_DONE);
     host_answer(&h, host_wants_of(&h, EFFECT_BIND, "p"), ANSWER_DONE);
     host_pass(&h, SECOND);
@@ -162,8 +163,8 @@ static void test_permission_outlives_its_configuration(void **state)
     end(&h);
 }
 
-/* Its pods are not ours any more; one on its way gets there, or is left alone. */
-static void test_a_profile_goes(void **state)
+/* A removed profile's pods are no longer scheduled; one that is being bound is completed or dropped. */
+static void test_a_profile_is_removed(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -175,7 +176,7 @@ static void test_a_profile_goes(void **state)
     host_settle(&h);
     change_to(&h, OTHER);
     assert_null(cluster_find_pod(&h.e.f.cluster, STR("default"), STR("waits")));
-    fixture_load(&h.e.f, POD_WITH("p", "2", "1", ", labels: {a: b}", "")); /* keeps its room */
+    fixture_load(&h.e.f, POD_WITH("p", "2", "1", ", labels: {a: b}", "")); /* stays assumed */
     assert_int_equal(host_used_cpu(&h, "a"), 1000);
     host_answer(&h, host_wants(&h, EFFECT_BIND), ANSWER_REFUSED);
     assert_int_equal(host_used_cpu(&h, "a"), 0);
@@ -186,8 +187,8 @@ static void test_a_profile_goes(void **state)
     end(&h);
 }
 
-/* Pods of a new name are brought by the caller. */
-static void test_a_profile_comes(void **state)
+/* The caller adds the pods of a new scheduler name. */
+static void test_a_profile_is_added(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -203,7 +204,7 @@ static void test_a_profile_comes(void **state)
     end(&h);
 }
 
-static void test_refused_as_a_whole(void **state)
+static void test_rejected_completely(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -211,15 +212,15 @@ static void test_refused_as_a_whole(void **state)
     begin(&h, GATED);
     fixture_load(&h.e.f, NODE("a", "1"));
     fixture_load(&h.e.f, POD("held-back", "1", ""));
-    assert_int_equal(change(&h, MOODY, &err), -EINVAL);
-    assert_string_equal(err.text, "initializing plugin \"Moody\": it does not like this");
+    assert_int_equal(change(&h, BAD_ARGS, &err), -EINVAL);
+    assert_string_equal(err.text, "initializing plugin \"BadArgs\": bad arguments");
     assert_place(&h, "held-back", QUEUE_GATED);
     assert_int_equal(h.e.engine.profiles_len, 1);
     end(&h);
 }
 
-/* Backoffs that were counted by other rules are counted again. */
-static void test_backoffs_follow(void **state)
+/* Backoffs are computed again with the new settings. */
+static void test_backoffs_change(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -239,13 +240,13 @@ static void test_backoffs_follow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waiting_pods_are_judged_anew),
+        cmocka_unit_test(test_waiting_pods_are_requeued),
         cmocka_unit_test(test_new_gates_hold_active_pods),
-        cmocka_unit_test(test_permission_outlives_its_configuration),
-        cmocka_unit_test(test_a_profile_goes),
-        cmocka_unit_test(test_a_profile_comes),
-        cmocka_unit_test(test_refused_as_a_whole),
-        cmocka_unit_test(test_backoffs_follow),
+        cmocka_unit_test(test_permit_outlives_its_configuration),
+        cmocka_unit_test(test_a_profile_is_removed),
+        cmocka_unit_test(test_a_profile_is_added),
+        cmocka_unit_test(test_rejected_completely),
+        cmocka_unit_test(test_backoffs_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

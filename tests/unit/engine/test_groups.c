@@ -1,5 +1,5 @@
-/* Rows with equal inputs are together, best local score first; rows that leave and join one by one give the same groups
- * as all rows at once. */
+/* Rows with equal inputs form a group, best local score first. Removing and adding single rows gives the same groups as
+ * building from all rows. */
 #include "support/test.h"
 
 #include "base/bitmap.h"
@@ -10,14 +10,14 @@ enum { ROWS = 150, INPUTS = 3, STEPS = 4000 };
 /* A filled table without plugins. */
 struct columns_of {
     struct table table;
-    uint32_t verdict[ROWS], inputs[INPUTS][ROWS];
+    uint32_t rejection[ROWS], inputs[INPUTS][ROWS];
     int32_t local[ROWS];
 };
 
 static void random_row(struct columns_of *columns, struct rng *rng, uint32_t row)
 {
     uint64_t kind = rng_below(rng, 10);
-    columns->verdict[row] = kind == 0 ? REJECTION_ABSENT : kind < 3 ? 1 + (uint32_t)rng_below(rng, 3) : 0;
+    columns->rejection[row] = kind == 0 ? REJECTION_ABSENT : kind < 3 ? 1 + (uint32_t)rng_below(rng, 3) : 0;
     columns->local[row] = (int32_t)rng_below(rng, 5) * 25 - 30;
     for (int i = 0; i < INPUTS; i++)
         columns->inputs[i][row] = (uint32_t)rng_below(rng, 3);
@@ -27,7 +27,7 @@ static void init_columns(struct columns_of *columns, struct rng *rng, uint32_t i
 {
     memset(columns, 0, sizeof(*columns));
     columns->table.rows = columns->table.rows_cap = ROWS;
-    columns->table.rejection = columns->verdict;
+    columns->table.rejection = columns->rejection;
     columns->table.local = columns->local;
     columns->table.inputs_len = inputs;
     for (int i = 0; i < INPUTS; i++)
@@ -36,7 +36,7 @@ static void init_columns(struct columns_of *columns, struct rng *rng, uint32_t i
         random_row(columns, rng, row);
 }
 
-static bool alike(const struct columns_of *columns, uint32_t a, uint32_t b)
+static bool same_inputs(const struct columns_of *columns, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < columns->table.inputs_len; i++)
         if (columns->inputs[i][a] != columns->inputs[i][b])
@@ -50,9 +50,9 @@ static void check_group(const struct groups *groups, const struct columns_of *co
     uint32_t number = groups->group_of[row], rows = 0, best_rows = 0;
     int32_t best = INT32_MIN;
     for (uint32_t other = 0; other < ROWS; other++) {
-        if (columns->verdict[other])
+        if (columns->rejection[other])
             continue;
-        bool together = alike(columns, row, other);
+        bool together = same_inputs(columns, row, other);
         assert_int_equal(groups->group_of[other] == number, together);
         if (!together)
             continue;
@@ -69,7 +69,7 @@ static void check_group(const struct groups *groups, const struct columns_of *co
         assert_int_equal(group_inputs(groups, number)[i], columns->inputs[i][row]);
 }
 
-/* Buckets hold each row of the group under its score, in falling order. */
+/* Buckets hold each row of the group by its score, in descending order. */
 static void check_buckets(const struct group *group, const struct groups *groups,
                           const struct columns_of *columns, uint32_t number)
 {
@@ -94,7 +94,7 @@ static void check(const struct groups *groups, const struct columns_of *columns)
 {
     uint32_t grouped = 0, rows = 0;
     for (uint32_t row = 0; row < ROWS; row++) {
-        assert_int_equal(groups->group_of[row] != 0, columns->verdict[row] == 0);
+        assert_int_equal(groups->group_of[row] != 0, columns->rejection[row] == 0);
         if (!groups->group_of[row])
             continue;
         grouped++;
@@ -115,7 +115,7 @@ static void test_build(void **state)
     struct rng rng = test_rng();
     static struct columns_of columns;
     struct groups groups = { 0 };
-    for (int round = 0; round < 12; round++) { /* the same one is built again and again */
+    for (int round = 0; round < 12; round++) { /* the same object is built repeatedly */
         init_columns(&columns, &rng, (uint32_t)round % (INPUTS + 1));
         groups_build(&groups, &columns.table, round % 2);
         assert_int_equal(groups.ranked, round % 2);
@@ -139,7 +139,7 @@ static void test_row_by_row(void **state)
         uint32_t row = (uint32_t)rng_below(&rng, ROWS);
         groups_remove(&groups, &columns.table, row);
         assert_int_equal(groups.group_of[row], 0);
-        groups_remove(&groups, &columns.table, row); /* is in none */
+        groups_remove(&groups, &columns.table, row); /* not in a group */
         random_row(&columns, &rng, row);
         groups_insert(&groups, &columns.table, row);
         if (step % 20 == 0)
@@ -147,11 +147,11 @@ static void test_row_by_row(void **state)
         most = MAX(most, groups.items.len);
     }
     check(&groups, &columns);
-    assert_true(most <= 27 + 1); /* 3 * 3 * 3 kinds: numbers of groups are used again */
+    assert_true(most <= 27 + 1); /* 3 * 3 * 3 kinds: group numbers are reused */
     groups_release(&groups);
 }
 
-/* Many groups come and go: the table of slots grows with those in use, and finds each of them. */
+/* Many groups come and go: the hash table grows with those in use, and finds each of them. */
 static void test_many_groups(void **state)
 {
     (void)state;
@@ -163,8 +163,8 @@ static void test_many_groups(void **state)
     for (int step = 0; step < 20 * ROWS; step++) {
         uint32_t row = (uint32_t)step % ROWS;
         groups_remove(&groups, &columns.table, row);
-        columns.verdict[row] = 0;
-        columns.inputs[0][row] = (uint32_t)rng_next(&rng); /* one of its own */
+        columns.rejection[row] = 0;
+        columns.inputs[0][row] = (uint32_t)rng_next(&rng); /* a unique input */
         groups_insert(&groups, &columns.table, row);
     }
     check(&groups, &columns);
@@ -177,7 +177,7 @@ static void test_many_groups(void **state)
     groups_release(&groups);
 }
 
-/* Groups of one row or two that come and go all the time: one that is there is always found again. */
+/* Groups of one or two rows come and go: an existing one is always found. */
 static void test_rare_groups(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_rare_groups(void **state)
     struct groups groups = { 0 };
     init_columns(&columns, &rng, 1);
     for (uint32_t row = 0; row < ROWS; row++) {
-        columns.verdict[row] = row % 8 != 0;
+        columns.rejection[row] = row % 8 != 0;
         columns.inputs[0][row] = (uint32_t)rng_below(&rng, KINDS);
     }
     groups_build(&groups, &columns.table, true);

@@ -1,12 +1,12 @@
-/* Objects come, change and go: the model follows, and the pods that it may help are tried again. */
+/* Objects are added, changed and deleted: the model follows, and pods that may fit now are requeued. */
 #include "support/engine_fixture.h"
 
 #include "engine/inputs.h"
 
 #define SECOND NS_PER_SECOND
 
-/* Everything that is loaded is told to the engine. */
-static void tell(struct fixture *f, enum api_kind kind, struct meta *object)
+/* Passes each loaded object to the engine. */
+static void add_to_engine(struct fixture *f, enum api_kind kind, struct meta *object)
 {
     struct engine_fixture *e = container_of(f, struct engine_fixture, f);
     bool is_kept = engine_set_object(&e->engine, kind, object, object, e->now_ns);
@@ -18,7 +18,7 @@ static void tell(struct fixture *f, enum api_kind kind, struct meta *object)
 static void begin(struct engine_fixture *e)
 {
     engine_fixture_init(e, NULL, &(struct engine_options){ .slowest = PATH_INDEX, .now_ns = 1000 * SECOND });
-    e->f.add = tell;
+    e->f.add = add_to_engine;
 }
 
 static enum queue_place place_of(const struct engine_fixture *e, const char *pod)
@@ -33,7 +33,7 @@ static void assert_place(const struct engine_fixture *e, const char *pod, enum q
         fail_msg("%s is %s, want %s", pod, queue_place_names[place_of(e, pod)], queue_place_names[want]);
 }
 
-/* Decides until nobody is left; pods that are placed are reported bound. */
+/* Decides until no pod is left; placed pods are reported as bound. */
 static void settle(struct engine_fixture *e)
 {
     struct decision decision;
@@ -59,7 +59,7 @@ static void test_nodes(void **state)
     fixture_load(&e.f, POD("big", "2", ""));
     settle(&e);
     assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
-    fixture_load(&e.f, NODE("b", "1", "")); /* as small */
+    fixture_load(&e.f, NODE("b", "1", "")); /* equally small */
     fixture_load(&e.f, NODE("a", "1500m", ""));
     assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
     fixture_load(&e.f, NODE("a", "4", ", spec: {unschedulable: true}"));
@@ -78,7 +78,7 @@ static void test_nodes(void **state)
     engine_fixture_release(&e);
 }
 
-/* Without any node nobody rejects a pod: it is tried again after a while. */
+/* Without nodes no plugin rejects the pod: it is requeued after a while. */
 static void test_first_node(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_pod_gets_a_node(void **state)
     assert_non_null(e.f.last_pod);
     fixture_load(&e.f, POD("mine", "1", ""));
     fixture_load(&e.f, POD("big", "2", ""));
-    fixture_load(&e.f, POD("mine", "1", ", nodeName: a")); /* somebody else was faster */
+    fixture_load(&e.f, POD("mine", "1", ", nodeName: a")); /* another scheduler bound it */
     assert_place(&e, "mine", QUEUE_NOWHERE);
     settle(&e);
     assert_place(&e, "big", QUEUE_UNSCHEDULABLE);
@@ -122,7 +122,7 @@ static void test_pod_gets_a_node(void **state)
     engine_fixture_release(&e);
 }
 
-/* A pod that was decided and is not bound yet keeps its room through updates, until it is being deleted. */
+/* An assumed pod stays on its node through updates, until it is terminating. */
 static void test_update_before_binding(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_update_before_binding(void **state)
     engine_fixture_release(&e);
 }
 
-/* A pod that goes and comes back under its name is another one, though nobody said that it went. */
+/* A pod that was recreated is another pod, even if its deletion was not seen. */
 static void test_recreated(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_gates(void **state)
     "}, spec: {priority: 5, containers: [{name: c, resources: " \
     "{requests: {cpu: 1}}}]}, status: {nominatedNodeName: '" node "'}}"
 
-static void test_nomination_taken_back(void **state)
+static void test_nomination_cleared(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -208,7 +208,7 @@ static void test_nomination_taken_back(void **state)
     fixture_load(&e.f, NODE("a", "1", ""));
     fixture_load(&e.f, NOMINATED("next", "a"));
     struct queued_pod *next = queue_pop(&e.engine.queue);
-    queue_requeue(&e.engine.queue, next, 0, 0, e.now_ns); /* it waits, for whatever reason */
+    queue_requeue(&e.engine.queue, next, 0, 0, e.now_ns); /* it waits */
     fixture_load(&e.f, POD("low", "1", ""));
     settle(&e);
     assert_place(&e, "low", QUEUE_UNSCHEDULABLE);
@@ -220,7 +220,7 @@ static void test_nomination_taken_back(void **state)
     engine_fixture_release(&e);
 }
 
-/* One made here stays while the API server has none; it is gone when the pod is. */
+/* A nomination by this engine stays while the API server has none; it goes with the pod. */
 static void test_own_nomination(void **state)
 {
     (void)state;
@@ -255,8 +255,8 @@ static void begin_preemption(struct engine_fixture *e, struct decision *ret)
     e->now_ns += 20 * SECOND;
 }
 
-/* Held back until all victims were asked to leave. */
-static void test_preemption_holds_back(void **state)
+/* Held until all victims are evicted. */
+static void test_preemption_holds_the_pod(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -267,11 +267,11 @@ static void test_preemption_holds_back(void **state)
     assert_place(&e, "high", QUEUE_GATED);
     assert_false(engine_step(&e.engine, e.now_ns, &decision));
     engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), false, e.now_ns);
-    assert_place(&e, "high", QUEUE_ACTIVE); /* one has gone meanwhile: that may have been enough */
+    assert_place(&e, "high", QUEUE_ACTIVE); /* one victim is gone: the pod may fit */
     assert_true(engine_step(&e.engine, e.now_ns, &decision));
     assert_int_equal(decision.victims_len, 1);
     engine_preemption_done(&e.engine, fixture_pod(&e.f, "high"), false, e.now_ns);
-    assert_place(&e, "high", QUEUE_UNSCHEDULABLE); /* asked, but not gone */
+    assert_place(&e, "high", QUEUE_UNSCHEDULABLE); /* evicted, but not gone */
     e.now_ns += 20 * SECOND;
     engine_remove_pod(&e.engine, fixture_pod(&e.f, "two"), e.now_ns);
     assert_place(&e, "high", QUEUE_ACTIVE);
@@ -291,7 +291,7 @@ static void test_preemption_fails(void **state)
     engine_fixture_release(&e);
 }
 
-/* The end of the last victim may be heard of before the answer to the request. */
+/* The watch may report the end of the last victim before the answer to its eviction. */
 static void test_last_victim(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void test_last_victim(void **state)
     engine_fixture_release(&e);
 }
 
-/* ---- everything else ---- */
+/* ---- other objects ---- */
 static void test_objects(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void test_objects(void **state)
                        "{volumeName: pv}}");
     assert_place(&e, "p", QUEUE_BACKOFF);
     settle(&e);
-    assert_place(&e, "p", QUEUE_UNSCHEDULABLE); /* the volume is not there */
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE); /* the volume does not exist */
     fixture_load(&e.f, "{kind: PersistentVolume, metadata: {name: pv}}");
     assert_place(&e, "p", QUEUE_BACKOFF);
     engine_remove_object(&e.engine, KIND_PV, (struct str){ 0 }, STR("pv"), e.now_ns);
@@ -343,9 +343,9 @@ int main(void)
         cmocka_unit_test(test_recreated),
         cmocka_unit_test(test_deleted_while_waiting),
         cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_nomination_taken_back),
+        cmocka_unit_test(test_nomination_cleared),
         cmocka_unit_test(test_own_nomination),
-        cmocka_unit_test(test_preemption_holds_back),
+        cmocka_unit_test(test_preemption_holds_the_pod),
         cmocka_unit_test(test_preemption_fails),
         cmocka_unit_test(test_last_victim),
         cmocka_unit_test(test_objects),

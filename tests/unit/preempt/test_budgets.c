@@ -1,4 +1,4 @@
-/* Which evictions break a disruption budget. */
+/* Which evictions violate a PodDisruptionBudget. */
 #include "support/fixture.h"
 
 #include "preempt/budgets.h"
@@ -17,7 +17,7 @@ static const char *const pod_names[][2] = { { "default", "web-1" },
 struct budget_case {
     const char *name;
     const char *budgets;
-    const char *want; /* one letter per pod: v breaks a budget, . does not */
+    const char *want; /* one character per pod: v violates a budget, . does not */
 };
 
 #define PDB(name, namespace, selector, status) \
@@ -68,7 +68,7 @@ static void check_case(const struct budget_case *c)
         infos[i] = cluster_find_pod(&f.cluster, str_from(pod_names[i][0]), str_from(pod_names[i][1]));
     struct budgets budgets;
     budgets_init(&budgets, &f.cluster, &f.arena);
-    for (int round = 0; round < 2; round++) { /* every node begins with full allowances */
+    for (int round = 0; round < 2; round++) { /* every node begins with the full allowance */
         bool violating[ARRAY_SIZE(infos)];
         budgets_check(&budgets, infos, ARRAY_SIZE(infos), violating);
         for (size_t i = 0; i < ARRAY_SIZE(infos); i++)

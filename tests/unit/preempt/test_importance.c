@@ -1,4 +1,4 @@
-/* Who matters more: priority, then who runs longer; ties as the reference leaves them. */
+/* Importance of pods: priority, then running time; ties as in kube-scheduler. */
 #include "support/fixture.h"
 
 #include "preempt/importance.h"

@@ -1,4 +1,4 @@
-/* The order of equals is that of Go's sort.Slice: hashes below were taken from it, on inputs made by the same rules. */
+/* Equal elements have the order of Go's sort.Slice: the hashes below were recorded from it, on the same inputs. */
 #include "support/test.h"
 
 #include "preempt/pdqsort.h"

@@ -1,31 +1,31 @@
-/* Who has to leave, from where, and what a pod is told that cannot preempt. */
+/* Victims, candidate nodes, and the message of a pod that cannot preempt. */
 #include "support/fixture.h"
 
 #include "preempt/preempt.h"
 
-/* ---- a filter that counts cpu, and remembers who joined and left ---- */
+/* ---- a filter that counts cpu, and counts added and removed pods ---- */
 static int64_t balance;
 
-static struct status room_pre_filter(struct cycle *cycle, struct node_names *narrow)
+static struct status cpu_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)cycle;
     (void)narrow;
     return STATUS_OK;
 }
 
-static void room_add(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+static void cpu_add(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
 {
     (void)cycle;
     balance += (int64_t)(uintptr_t)pod * (node.row + 1);
 }
 
-static void room_remove(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
+static void cpu_remove(struct cycle *cycle, const struct pod_info *pod, struct node_view node)
 {
     (void)cycle;
     balance -= (int64_t)(uintptr_t)pod * (node.row + 1);
 }
 
-static struct status room_filter(struct cycle *cycle, struct node_view node)
+static struct status cpu_filter(struct cycle *cycle, struct node_view node)
 {
     const struct pod_class *wants = cycle->info->class;
     int64_t cpu = 0;
@@ -39,12 +39,12 @@ static struct status room_filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
-static const struct plugin plugin_room = {
-    .name = "Room",
-    .pre_filter = room_pre_filter,
-    .add_pod = room_add,
-    .remove_pod = room_remove,
-    .filter = room_filter,
+static const struct plugin plugin_cpu = {
+    .name = "Cpu",
+    .pre_filter = cpu_pre_filter,
+    .add_pod = cpu_add,
+    .remove_pod = cpu_remove,
+    .filter = cpu_filter,
 };
 extern const struct plugin plugin_node_ports, plugin_node_unschedulable, plugin_default_preemption;
 
@@ -52,7 +52,7 @@ extern const struct plugin plugin_node_ports, plugin_node_unschedulable, plugin_
 struct preempt_case {
     const char *name;
     const char *objects;
-    const char *pod;     /* fields of the incoming pod's metadata-less object */
+    const char *pod;     /* the incoming pod without metadata */
     const char *message; /* NULL: there are candidates */
     const char *candidates;
     const char *top;
@@ -119,7 +119,7 @@ static const struct preempt_case cases[] = {
     { "a budget is kept where another pod can go",
       NODE("a", "4") POD("kept", "a", "1", "2") POD("other", "a", "2", "2") PDB("b", "kept"), WANTS("9", "1"),
       NULL, "a: other (0)", "a" },
-    { "a budget is broken where nobody else can go; a node without that is better",
+    { "a budget is violated only if no other victim is left; a node without violations is better",
       NODE("a", "2") POD("kept", "a", "1", "2") NODE("b", "2") POD("other", "b", "8", "2") PDB("b", "kept"),
       WANTS("9", "1"), NULL, "b: other (0), a: kept (1)", "b" },
     { "victims of both kinds are sorted together",
@@ -127,10 +127,10 @@ static const struct preempt_case cases[] = {
       NULL, "a: other kept (1)", "a" },
     { "two equal nodes", NODE("b", "2") POD("p1", "b", "1", "2") NODE("a", "2") POD("p2", "a", "1", "2"),
       WANTS("5", "1"), NULL, "b: p1 (0), a: p2 (0)", "a b" },
-    { "room for a pod that waits for the node and matters as much",
+    { "beside a nominated pod of the same priority",
       NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "5", "2"), WANTS("5", "2"), NULL,
       "a: low (0)", "a" },
-    { "no room beside a pod that waits for the node",
+    { "no capacity beside a nominated pod",
       NODE("a", "4") POD("low", "a", "1", "3") NOMINEE("next", "a", "6", "3"), WANTS("5", "2"),
       "preemption: 0/1 nodes are available: 1 Insufficient cpu.", "", "" },
     { "a pod that waits for the node and matters less does not count",
@@ -157,7 +157,7 @@ static const struct preempt_case cases[] = {
     { "does not wait for pods that matter more",
       NODE("a", "3") TERMINATING("high", "a", "7", "PreemptionByScheduler") POD("x", "a", "2", "2"),
       WANTS("5", "1", ", status: {nominatedNodeName: a}"), NULL, "a: x (0)", "a" },
-    { "does not wait on a node that is out of the question",
+    { "no waiting for a node that cannot be used",
       NODE("a", "1", ", spec: {unschedulable: true}") TERMINATING("low", "a", "1", "PreemptionByScheduler")
           NODE("b", "1") POD("x", "b", "2", "1"),
       WANTS("5", "1", ", status: {nominatedNodeName: a}"), NULL, "b: x (0)", "b" },
@@ -193,7 +193,7 @@ static void find(struct fixture *f, struct preempt_options options, struct preem
     assert_int_equal(evaluation.feasible_len, 0);
     balance = 0;
     preempt_find(&f->cycle, &evaluation.diagnosis, options, ret);
-    assert_int_equal(balance, 0); /* whoever left came back */
+    assert_int_equal(balance, 0); /* every removed pod was added again */
     diagnosis_release(&evaluation.diagnosis);
 }
 
@@ -208,7 +208,7 @@ static void check_case(const struct preempt_case *c)
     _cleanup_(strbuf_release) struct strbuf candidates = { 0 }, top = { 0 }, message = { 0 };
     struct fixture f;
     struct preemption found;
-    FIXTURE(&f, NULL, &plugin_node_unschedulable, &plugin_node_ports, &plugin_room);
+    FIXTURE(&f, NULL, &plugin_node_unschedulable, &plugin_node_ports, &plugin_cpu);
     fixture_load(&f, c->objects);
     fixture_cycle(&f, c->pod);
     uint64_t seq = cluster_seq(&f.cluster);
@@ -276,7 +276,7 @@ static const struct limit_case limits[] = {
     { "one that breaks a budget does not end the search",
       { .min_percentage = 0, .min_absolute = 2, .offset = 5 },
       { PDB("b5", "p05") PDB("b6", "p06"), PDB("b7", "p07") },
-      3, /* two violating ones are kept, and the first clean one ends it */
+      3, /* two candidates with violations are kept, the first without one ends the search */
       "n08",
       2 },
 };
@@ -288,7 +288,7 @@ static void test_limits(void **state)
         const struct limit_case *c = &limits[i];
         struct fixture f;
         struct preemption found;
-        FIXTURE(&f, NULL, &plugin_room);
+        FIXTURE(&f, NULL, &plugin_cpu);
         load_row_of_nodes(&f, c->budgets);
         fixture_cycle(&f, WANTS("5", "1"));
         find(&f, c->options, &found);
@@ -309,7 +309,7 @@ static void test_plugin(void **state)
     struct fixture f;
     struct post_filter_result result;
     struct evaluation evaluation;
-    FIXTURE(&f, NULL, &plugin_default_preemption, &plugin_room);
+    FIXTURE(&f, NULL, &plugin_default_preemption, &plugin_cpu);
     fixture_load(&f, NODE("a", "2") POD("low", "a", "1", "2"));
     fixture_cycle(&f, WANTS("5", "1"));
     run_evaluation(&f.cycle, 0, UINT32_MAX, &evaluation);
@@ -319,7 +319,7 @@ static void test_plugin(void **state)
     assert_str(result.victims[0]->api->meta.name, "low");
     diagnosis_release(&evaluation.diagnosis);
 
-    fixture_load(&f, POD("low", "a", "9", "2")); /* it matters more now */
+    fixture_load(&f, POD("low", "a", "9", "2")); /* it has a higher priority now */
     fixture_cycle(&f, WANTS("5", "1"));
     run_evaluation(&f.cycle, 0, UINT32_MAX, &evaluation);
     assert_status(run_post_filter(&f.cycle, &evaluation.diagnosis, &result), STATUS_UNSCHEDULABLE,

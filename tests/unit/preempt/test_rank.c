@@ -1,4 +1,4 @@
-/* Which candidate node is missed least, criterion by criterion. */
+/* The best candidate node, criterion by criterion. */
 #include "support/fixture.h"
 
 #include "preempt/preempt.h"
@@ -13,7 +13,7 @@ struct rank_case {
         } victims[3];
         uint32_t len;
     } nodes[3];       /* b, c, a */
-    const char *want; /* names of the nodes at the top */
+    const char *want; /* names of the best nodes */
 };
 
 static const struct rank_case cases[] = {
@@ -93,7 +93,7 @@ static void test_cases(void **state)
         check_case(&cases[i]);
 }
 
-static void test_nobody(void **state)
+static void test_no_candidate(void **state)
 {
     (void)state;
     struct preemption preemption = { 0 };
@@ -105,6 +105,6 @@ static void test_nobody(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_nobody) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_no_candidate) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
